@@ -1,0 +1,1 @@
+"""The daemon's HTTP surface: health, metrics and status."""

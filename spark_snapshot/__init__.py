@@ -1,0 +1,1 @@
+"""Bulk snapshots of metadata stores on Spark."""

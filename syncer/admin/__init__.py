@@ -1,0 +1,1 @@
+"""Client of the admin REST API of Pulsar."""

@@ -1,0 +1,1 @@
+"""Buses: one contract, one module each; the codec stands apart from the transport."""

@@ -1,0 +1,101 @@
+"""What the daemon needs of a bus: a replicated topic with one active reader per region.
+
+A bus is one module, one entry point in the group ``syncer.buses`` and one pass of the contract suite. It moves opaque
+payloads with string properties; :mod:`syncer.bus.codec` gives them meaning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol, runtime_checkable
+
+from syncer.model import Millis
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A message to publish."""
+
+    payload: bytes = field(repr=False)
+    properties: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Incoming:
+    """A message as received.
+
+    ``position`` names it in the bus, for people and for the quarantine. ``published_at_ms`` is the publisher's clock.
+    """
+
+    payload: bytes = field(repr=False)
+    properties: Mapping[str, str]
+    position: str
+    published_at_ms: Millis
+    redelivered: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """Messages received together, in the order of the topic. Acknowledged as a whole by ``token``, after the fold is stored."""
+
+    messages: tuple[Incoming, ...]
+    token: object
+
+
+class Role(StrEnum):
+    """Whether this daemon should try to be the region's writer. The store's fence decides; this only says who tries."""
+
+    ACTIVE = "active"
+    STANDBY = "standby"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BusPosition:
+    """Depth of this region's subscription, for status and metrics; ``None`` where the bus cannot tell."""
+
+    backlog: int | None
+    connected: bool
+
+
+@runtime_checkable
+class Bus(Protocol):
+    """The replicated topic, seen from one region.
+
+    Every region receives every message, its own included, at least once, for as long as the subscription exists and the
+    topic keeps messages. Nothing acknowledged by ``publish`` is lost. All calls have a deadline and raise ``BusUnavailable``.
+    """
+
+    async def open(self) -> None:
+        """Connect as publisher, and create the subscription from the earliest message if there is none."""
+        ...
+
+    async def close(self) -> None:
+        """Disconnect and end all threads. Unacknowledged deliveries come again. Safe to call twice."""
+        ...
+
+    async def publish(self, messages: Sequence[Outgoing]) -> None:
+        """Publish in order; return when the bus has acknowledged every one.
+
+        Raises:
+            BusUnavailable: Some may have been published, some not; publish all again.
+            PayloadInvalid: A message is too large for the bus; its index is in ``args[1]``. Others may have been published.
+        """
+        ...
+
+    def receive(self) -> AsyncIterator[Delivery]:
+        """Stream deliveries while this daemon is active, at most a bounded number unacknowledged; waits when standby."""
+        ...
+
+    async def acknowledge(self, delivery: Delivery) -> None:
+        """Tell the bus that the delivery's messages are stored. Idempotent."""
+        ...
+
+    def role(self) -> AsyncIterator[Role]:
+        """Stream the role: the present one first, then each change."""
+        ...
+
+    async def position(self) -> BusPosition:
+        """Depth of the subscription, for status."""
+        ...

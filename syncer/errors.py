@@ -1,0 +1,257 @@
+"""Every error that the product raises on purpose, drawn whole.
+
+    SyncerError
+    ├── ConfigError                 the configuration cannot be used
+    ├── StoreError                  the region's metadata store
+    │   ├── StoreUnavailable          no connection, or no answer in time
+    │   ├── RevisionMismatch          the path is not at the expected revision
+    │   ├── ParentMissing             the parent of a path does not exist
+    │   ├── NotEmpty                  a path with children cannot be deleted
+    │   ├── Fenced                    another writer has raised the fence
+    │   ├── AccessDenied              credentials or ACL do not allow it; read-only store
+    │   └── ValueRefused              the store cannot hold this path or value
+    ├── TransportError              the bus
+    │   ├── BusUnavailable            no connection, or no answer in time
+    │   └── PayloadInvalid            a message that cannot be understood
+    ├── StateError                  the sidecar database
+    │   ├── StateUnavailable          it cannot be read or written now (locked, full disk, gone)
+    │   └── StateForeign              it belongs to another region or to a newer version
+    ├── ValueInvalid                a stored value that is not what its path calls for
+    ├── AdminError                  Pulsar's admin REST API answered with an error
+    ├── PreconditionFailed          the request is understood, but its conditions do not hold
+    ├── NotFound                    the thing asked for does not exist
+    ├── IllegalTransition           a state machine was asked for a step that it does not have
+    └── InvariantBroken             a bug of this program: stop, never retry
+
+Each class has a stable ``code`` (kebab-case), whether a repeat can help (``retryable``), and a ``hint``: what the
+operator does next. ``DISPOSITIONS`` is the only place that maps a class to an HTTP status, an exit code, a log level.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import ClassVar, Final
+
+
+class ExitCode(IntEnum):
+    """Exit codes of the command line."""
+
+    DONE = 0
+    FAILED = 1
+    USAGE = 2
+    DIFFERENT = 3
+    UNREACHABLE = 4
+    REFUSED = 5
+    NOT_ALLOWED = 6
+    BAD_CONFIG = 78
+
+
+class SyncerError(Exception):
+    """Base of all errors that are raised on purpose.
+
+    Args:
+        message: What is wrong, naming the thing and the place.
+        hint: What the operator does next; the class's own hint when not given.
+    """
+
+    code: ClassVar[str] = "error"
+    retryable: ClassVar[bool] = False
+    default_hint: ClassVar[str] = "See the log of the daemon for the cause."
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint or self.default_hint
+
+
+class ConfigError(SyncerError):
+    """The configuration cannot be used."""
+
+    code = "bad-configuration"
+    default_hint = "Run 'syncer config check' and correct the named field."
+
+
+class StoreError(SyncerError):
+    """The region's metadata store did not do what was asked."""
+
+    code = "store-error"
+
+
+class StoreUnavailable(StoreError):
+    """No connection to the store, or no answer before the deadline."""
+
+    code = "store-unavailable"
+    retryable = True
+    default_hint = "Check that the store is up and that its address is right; the daemon keeps trying."
+
+
+class RevisionMismatch(StoreError):
+    """The path is not at the revision that the caller expected. Nothing was written."""
+
+    code = "revision-mismatch"
+    retryable = True
+    default_hint = "Read the path again and decide again."
+
+
+class ParentMissing(StoreError):
+    """The parent of the path does not exist in the store. Nothing was written."""
+
+    code = "parent-missing"
+    retryable = True
+    default_hint = "The parent must be created first; the daemon parks the change until then."
+
+
+class NotEmpty(StoreError):
+    """The path has children and cannot be deleted. Nothing was deleted."""
+
+    code = "not-empty"
+    retryable = True
+    default_hint = "The children must be deleted first; the daemon parks the change until then."
+
+
+class Fenced(StoreError):
+    """Another writer holds the fence of this region. Nothing was written."""
+
+    code = "fenced"
+    default_hint = "Another daemon of this region has become active; this one steps back to standby."
+
+
+class AccessDenied(StoreError):
+    """The store refused the credentials, or they do not allow the call."""
+
+    code = "store-access-denied"
+    default_hint = "Check user, password, certificate and ACL of the store, and that it is not read-only."
+
+
+class ValueRefused(StoreError):
+    """The store cannot hold this path or this value (too large, illegal path)."""
+
+    code = "value-refused"
+    default_hint = "See 'syncer quarantine list'; raise the store's limit or make the value smaller, then retry."
+
+
+class TransportError(SyncerError):
+    """The bus did not do what was asked."""
+
+    code = "bus-error"
+
+
+class BusUnavailable(TransportError):
+    """No connection to the bus, or no answer before the deadline."""
+
+    code = "bus-unavailable"
+    retryable = True
+    default_hint = "Check that the broker is up and the topic exists ('syncer topic init'); the daemon keeps trying."
+
+
+class PayloadInvalid(TransportError):
+    """A message of the bus that cannot be understood; it goes to the quarantine."""
+
+    code = "payload-invalid"
+    default_hint = "See 'syncer quarantine list' for the message and its origin."
+
+
+class StateError(SyncerError):
+    """The sidecar database did not do what was asked."""
+
+    code = "state-error"
+
+
+class StateUnavailable(StateError):
+    """The sidecar database cannot be read or written now."""
+
+    code = "state-unavailable"
+    retryable = True
+    default_hint = "Check free space and permissions of the sidecar database; nothing is acknowledged until it works."
+
+
+class StateForeign(StateError):
+    """The sidecar database belongs to another region, or to a newer version of this program."""
+
+    code = "state-foreign"
+    default_hint = "Point 'state.url' at this region's own database, or start the version that wrote it."
+
+
+class ValueInvalid(SyncerError):
+    """A stored value is not what its path calls for (no JSON, wrong shape)."""
+
+    code = "value-invalid"
+    default_hint = "Correct the value in the store; until then the path is quarantined and left as it is."
+
+
+class AdminError(SyncerError):
+    """Pulsar's admin REST API answered with an error."""
+
+    code = "admin-error"
+    default_hint = "Check the admin URL and the rights of the token; the answer of the broker is in the message."
+
+
+class PreconditionFailed(SyncerError):
+    """The request is understood, but its conditions do not hold. Nothing was changed."""
+
+    code = "precondition-failed"
+
+
+class NotFound(SyncerError):
+    """The thing that was asked for does not exist."""
+
+    code = "not-found"
+    default_hint = "List what exists with the 'list' verb of the same noun."
+
+
+class IllegalTransition(SyncerError):
+    """A state machine was asked for a step that it does not have. Nothing was changed."""
+
+    code = "illegal-transition"
+
+
+class InvariantBroken(SyncerError):
+    """A bug of this program. It stops at once; repeating cannot help."""
+
+    code = "invariant-broken"
+    default_hint = "This is a bug: keep the sidecar database and the log, and report it."
+
+
+@dataclass(frozen=True, slots=True)
+class Disposition:
+    """How an error leaves the program: HTTP status, exit code, log level."""
+
+    http_status: int
+    exit_code: ExitCode
+    log_level: str
+
+
+DISPOSITIONS: Final[dict[type[SyncerError], Disposition]] = {
+    SyncerError: Disposition(500, ExitCode.FAILED, "error"),
+    ConfigError: Disposition(500, ExitCode.BAD_CONFIG, "error"),
+    StoreError: Disposition(502, ExitCode.FAILED, "error"),
+    StoreUnavailable: Disposition(503, ExitCode.UNREACHABLE, "warning"),
+    RevisionMismatch: Disposition(409, ExitCode.FAILED, "info"),
+    ParentMissing: Disposition(409, ExitCode.FAILED, "info"),
+    NotEmpty: Disposition(409, ExitCode.FAILED, "info"),
+    Fenced: Disposition(409, ExitCode.REFUSED, "warning"),
+    AccessDenied: Disposition(502, ExitCode.NOT_ALLOWED, "error"),
+    ValueRefused: Disposition(422, ExitCode.FAILED, "error"),
+    TransportError: Disposition(502, ExitCode.FAILED, "error"),
+    BusUnavailable: Disposition(503, ExitCode.UNREACHABLE, "warning"),
+    PayloadInvalid: Disposition(422, ExitCode.FAILED, "warning"),
+    StateError: Disposition(500, ExitCode.FAILED, "error"),
+    StateUnavailable: Disposition(503, ExitCode.FAILED, "error"),
+    StateForeign: Disposition(500, ExitCode.BAD_CONFIG, "error"),
+    ValueInvalid: Disposition(422, ExitCode.FAILED, "warning"),
+    AdminError: Disposition(502, ExitCode.FAILED, "error"),
+    PreconditionFailed: Disposition(412, ExitCode.REFUSED, "warning"),
+    NotFound: Disposition(404, ExitCode.FAILED, "info"),
+    IllegalTransition: Disposition(409, ExitCode.REFUSED, "error"),
+    InvariantBroken: Disposition(500, ExitCode.FAILED, "critical"),
+}
+
+
+def disposition(error: SyncerError | type[SyncerError]) -> Disposition:
+    """Look up how an error leaves the program; a subclass without an entry of its own has its parent's."""
+    cls = error if isinstance(error, type) else type(error)
+    for base in cls.__mro__:
+        if issubclass(base, SyncerError) and base in DISPOSITIONS:
+            return DISPOSITIONS[base]
+    return DISPOSITIONS[SyncerError]

@@ -1,0 +1,138 @@
+"""The values that every part of the product speaks in. No IO, no clock.
+
+Units: every time is an ``int`` of milliseconds since the epoch, UTC (``Millis``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final, NewType
+
+MetaPath = NewType("MetaPath", str)
+"""A key of a metadata store: starts with ``/``, no empty segment, no trailing ``/``."""
+
+Region = NewType("Region", str)
+"""Unique id of a region in the whole system; not a cluster's name."""
+
+Counter = NewType("Counter", str)
+"""Who counted a change: ``region~generation``. The generation rises with each new sidecar database."""
+
+Millis = NewType("Millis", int)
+
+Digest = NewType("Digest", bytes)
+"""Hash of a projection's canonical bytes; equality of values is equality of digests."""
+
+Revision = NewType("Revision", str)
+"""A store's own token for one state of one path; opaque, compared for equality only."""
+
+Seen = Mapping[Counter, Millis]
+"""Version vector: the latest change of each counter that an author had seen in its store, its own included."""
+
+NOTHING_SEEN: Final[Seen] = {}
+
+FIRST_REAL_TIME_MS: Final = 1_000_000_000
+"""Stamps below are baselines (their time is a generation: 1, 2, …), older than any real time."""
+
+
+class EventType(StrEnum):
+    """What happened to a path."""
+
+    CREATED = "Created"
+    MODIFIED = "Modified"
+    DELETED = "Deleted"
+
+
+class ResourceKind(StrEnum):
+    """What a path means."""
+
+    TENANT = "tenant"
+    NAMESPACE = "namespace"
+    PARTITIONED_TOPIC = "partitioned-topic"
+    CLUSTER = "cluster"
+    RESOURCE_GROUP = "resource-group"
+    ISOLATION_POLICY = "isolation-policy"
+    TOPIC_POLICY = "topic-policy"
+
+
+class TieOrder(StrEnum):
+    """Who wins when two stamps have the same time."""
+
+    SMALLER_REGION = "smaller"
+    NATIVE = "native"
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """When and where a value was written. Totally ordered by a :class:`TieOrder`.
+
+    Source: PIP-136, "Handling race condition".
+    """
+
+    updated_at_ms: Millis
+    region: Region
+
+    @property
+    def is_baseline(self) -> bool:
+        """Whether this stamps a value found at first contact rather than a change."""
+        return self.updated_at_ms < FIRST_REAL_TIME_MS
+
+    def __str__(self) -> str:
+        return f"{self.updated_at_ms}@{self.region}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Version:
+    """One version of a path as the group knows it.
+
+    ``digest is None`` means deleted (a tombstone). ``value`` holds the author's whole value while this region still
+    has to write it, and is dropped once the store holds it.
+    """
+
+    stamp: Stamp
+    by: Counter
+    seen: Seen
+    digest: Digest | None
+    value: bytes | None = field(default=None, repr=False)
+
+    @property
+    def alive(self) -> bool:
+        """Whether the path exists in this version."""
+        return self.digest is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetadataChangeEvent:
+    """One change of one path, as published on the bus.
+
+    Args:
+        type: Created, Modified or Deleted.
+        resource: What the path means.
+        resource_name: The resource's name as Pulsar's tools spell it (``tenant/namespace``).
+        path: Key of the store.
+        value: The author's whole value; ``None`` exactly for ``DELETED``.
+        stamp: Time and region of the change.
+        by: Counter of the author; together with the time it names one value for ever.
+        seen: What the author had seen in its store, this change included.
+        base: Stamp that the author's store held before, for people only.
+        sender: Id of the sidecar database that published it; empty for a native region.
+        sequence: Running number of the sender, without gaps; 0 for a native region.
+    """
+
+    type: EventType
+    resource: ResourceKind
+    resource_name: str
+    path: MetaPath
+    value: bytes | None = field(repr=False)
+    stamp: Stamp
+    by: Counter
+    seen: Seen
+    base: Stamp | None = None
+    sender: str = ""
+    sequence: int = 0
+
+
+def counter_of(region: Region, generation: int) -> Counter:
+    """Name the counter of one generation of a region."""
+    return Counter(f"{region}~{generation}")

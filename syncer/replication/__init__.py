@@ -1,0 +1,1 @@
+"""The shell around the replica: it observes, stores, acts, and feeds back what happened."""

@@ -1,0 +1,1 @@
+"""The sidecar database: the state of one daemon that must outlive it."""

@@ -1,0 +1,1 @@
+"""Metadata stores: one contract, one module each."""

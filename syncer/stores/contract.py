@@ -1,0 +1,181 @@
+"""What the daemon needs of a metadata store, and nothing more.
+
+A store is one module, one entry point in the group ``syncer.stores`` and one pass of the contract suite
+(``tests/contract``). Adapters translate their client's errors into :mod:`syncer.errors` at this seam; nothing of
+a client leaves them.
+
+Order that every adapter keeps: a watch is *armed* before ``Armed`` is yielded; whatever changes after that is
+reported, or a ``Gap`` is. So a scan that starts after ``Armed`` together with the notices misses nothing. A notice only
+says that a path may have changed; it carries no value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Protocol, runtime_checkable
+
+from syncer.model import MetaPath, Millis, Revision
+
+ABSENT: Final = None
+"""As an expected revision: the path must not exist."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One path as a store holds it at one moment.
+
+    ``modified_at_ms`` is the store's own clock at the last write, ``None`` where the store has no such time (etcd).
+    """
+
+    path: MetaPath
+    value: bytes = field(repr=False)
+    revision: Revision
+    modified_at_ms: Millis | None
+    ephemeral: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Put:
+    """Write ``value`` if the path is at ``expected`` (``None``: must not exist).
+
+    ``scaffold`` lists ancestors, outermost first, that hold no resource and may be created empty on the way, where a
+    store has real parents. A missing parent outside the scaffold is refused with ``ParentMissing``.
+    """
+
+    path: MetaPath
+    value: bytes = field(repr=False)
+    expected: Revision | None
+    scaffold: tuple[MetaPath, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delete:
+    """Delete the path if it is at ``expected``."""
+
+    path: MetaPath
+    expected: Revision
+
+
+Write = Put | Delete
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """Outcome of one write of an applied batch.
+
+    ``revision`` is what a read of the path returns as long as nobody else writes it; ``None`` after a delete.
+    ``replaced_unread`` is true when the store shows that the overwritten value was not the one that was read, although its
+    check passed (ZooKeeper's version restarts when a node is deleted and made again).
+    """
+
+    path: MetaPath
+    revision: Revision | None
+    replaced_unread: bool = False
+
+
+class BatchRefused(Exception):  # noqa: N818 - a refusal is an answer, not a fault
+    """The store applied nothing of the batch, because of its write number ``index``.
+
+    ``cause`` is a ``RevisionMismatch``, ``ParentMissing``, ``NotEmpty``, ``ValueRefused`` or ``AccessDenied``.
+    """
+
+    def __init__(self, index: int, cause: Exception) -> None:
+        super().__init__(f"write {index} of the batch was refused: {cause}")
+        self.index = index
+        self.cause = cause
+
+
+@dataclass(frozen=True, slots=True)
+class Armed:
+    """From now on every change is reported, or a ``Gap`` is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """These paths may have changed (also: been created or deleted). At least one path; duplicates are allowed."""
+
+    paths: tuple[MetaPath, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """Nothing was missed so far: the watch was verified to be whole just now. Yielded at least every 5 seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Changes may have been missed since the last signal. The adapter arms again by itself and yields ``Armed``."""
+
+    reason: str
+
+
+WatchSignal = Armed | Changed | Beat | Gap
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capabilities:
+    """What a store can do; the daemon asks instead of guessing by kind.
+
+    ``max_batch_writes`` and ``max_batch_bytes`` bound one ``apply``; ``max_value_bytes`` bounds one value.
+    """
+
+    modified_times: bool
+    real_parents: bool
+    transactions: bool
+    max_batch_writes: int
+    max_batch_bytes: int
+    max_value_bytes: int
+
+
+@runtime_checkable
+class MetadataStore(Protocol):
+    """One region's metadata store.
+
+    All calls have a deadline of their own and raise ``StoreUnavailable`` when it passes, ``AccessDenied`` when the
+    credentials do not do. Reads are linearizable: what was written before the call by anyone is seen.
+    """
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What this store can do; known before it is opened."""
+        ...
+
+    async def open(self) -> None:
+        """Connect. Calling it twice is an error of the caller."""
+        ...
+
+    async def close(self) -> None:
+        """Disconnect and end all threads and watches. Safe to call twice and before ``open``."""
+        ...
+
+    async def read(self, paths: Sequence[MetaPath]) -> Mapping[MetaPath, Entry | None]:
+        """Read many paths, *in the order given*: a later path's answer is never older than an earlier one's.
+
+        An absent path maps to ``None``. The daemon puts the fence last, so that its answer is the freshest.
+        """
+        ...
+
+    async def apply(self, writes: Sequence[Write]) -> tuple[Written, ...]:
+        """Apply all writes as one transaction, or none.
+
+        Raises:
+            BatchRefused: A check of one write failed; nothing was written.
+            StoreUnavailable: The outcome is unknown: all of it or nothing was written.
+        """
+        ...
+
+    def scan(self, prefix: MetaPath) -> AsyncIterator[tuple[Entry, ...]]:
+        """Stream the entry at ``prefix`` (if it exists) and all below, in pages of bounded size and memory.
+
+        No order is promised. A path that exists during the whole scan is in exactly one page; others may be. Entries that
+        exist only as empty inner nodes (ZooKeeper's parents) are yielded as well, with an empty value.
+        """
+        ...
+
+    def watch(self, prefixes: Sequence[MetaPath]) -> AsyncIterator[WatchSignal]:
+        """Report changes at and below the prefixes until the iterator is closed.
+
+        Bounded: when more changes are pending than the adapter may hold, it drops them and yields a ``Gap``.
+        """
+        ...
