@@ -38,7 +38,10 @@ class Incoming:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """Messages received together, in the order of the topic. Acknowledged as a whole by ``token``, after the fold is stored."""
+    """Messages received together, in the order of the topic.
+
+    Acknowledged as a whole by ``token``, after the fold is stored.
+    """
 
     messages: tuple[Incoming, ...]
     token: object
@@ -64,7 +67,8 @@ class Bus(Protocol):
     """The replicated topic, seen from one region.
 
     Every region receives every message, its own included, at least once, for as long as the subscription exists and the
-    topic keeps messages. Nothing acknowledged by ``publish`` is lost. All calls have a deadline and raise ``BusUnavailable``.
+    topic keeps messages. Nothing acknowledged by ``publish`` is lost. All calls have a deadline and raise
+    ``BusUnavailable``.
     """
 
     async def open(self) -> None:
@@ -80,12 +84,13 @@ class Bus(Protocol):
 
         Raises:
             BusUnavailable: Some may have been published, some not; publish all again.
-            PayloadInvalid: A message is too large for the bus; its index is in ``args[1]``. Others may have been published.
+            PayloadInvalid: A message is too large for the bus; its index is in ``args[1]``. Others may have been
+                published.
         """
         ...
 
     def receive(self) -> AsyncIterator[Delivery]:
-        """Stream deliveries while this daemon is active, at most a bounded number unacknowledged; waits when standby."""
+        """Stream deliveries while active, at most a bounded number of them unacknowledged; wait when standby."""
         ...
 
     async def acknowledge(self, delivery: Delivery) -> None:

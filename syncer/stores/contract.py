@@ -65,8 +65,8 @@ class Written:
     """Outcome of one write of an applied batch.
 
     ``revision`` is what a read of the path returns as long as nobody else writes it; ``None`` after a delete.
-    ``replaced_unread`` is true when the store shows that the overwritten value was not the one that was read, although its
-    check passed (ZooKeeper's version restarts when a node is deleted and made again).
+    ``replaced_unread`` is true when the store shows that the overwritten value was not the one that was read, although
+    its check passed (ZooKeeper's version restarts when a node is deleted and made again).
     """
 
     path: MetaPath
@@ -74,7 +74,7 @@ class Written:
     replaced_unread: bool = False
 
 
-class BatchRefused(Exception):  # noqa: N818 - a refusal is an answer, not a fault
+class BatchRefused(Exception):
     """The store applied nothing of the batch, because of its write number ``index``.
 
     ``cause`` is a ``RevisionMismatch``, ``ParentMissing``, ``NotEmpty``, ``ValueRefused`` or ``AccessDenied``.
@@ -168,8 +168,8 @@ class MetadataStore(Protocol):
     def scan(self, prefix: MetaPath) -> AsyncIterator[tuple[Entry, ...]]:
         """Stream the entry at ``prefix`` (if it exists) and all below, in pages of bounded size and memory.
 
-        No order is promised. A path that exists during the whole scan is in exactly one page; others may be. Entries that
-        exist only as empty inner nodes (ZooKeeper's parents) are yielded as well, with an empty value.
+        No order is promised. A path that exists during the whole scan is in exactly one page; others may be. Entries
+        that exist only as empty inner nodes (ZooKeeper's parents) are yielded as well, with an empty value.
         """
         ...
 
