@@ -1,0 +1,1 @@
+"""What installs, runs and shows the product; not part of the wheel."""

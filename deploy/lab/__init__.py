@@ -1,0 +1,1 @@
+"""Real servers on the loopback interface, for tests and demonstrations: ZooKeeper, etcd and Pulsar clusters."""

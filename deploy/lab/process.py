@@ -1,0 +1,167 @@
+"""One server process that is known by a file: started once, found again, signalled by its own id and nobody else's.
+
+A process id alone may be reused by the kernel; together with the start time that ``/proc`` shows it is unique. Both are
+kept in a file, so that a later run finds what an earlier one started.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+POLL_S: Final = 0.05
+STOP_GRACE_S: Final = 20.0
+
+_LEASH: Final = Path(__file__).with_name("leash.py")
+
+# The kernel ties a leashed process to the *thread* that started it, so all of them start from one that never ends.
+_STARTER: Final = ThreadPoolExecutor(max_workers=1, thread_name_prefix="lab-starter")
+
+
+class ServerFailed(Exception):
+    """A server did not come up, ended by itself, or did not answer in time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """What to run. ``environment`` is laid over this process's own; an empty value removes the variable."""
+
+    words: tuple[str, ...]
+    directory: Path
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    def full_environment(self) -> dict[str, str]:
+        """The environment of the new process."""
+        merged = {**os.environ, **self.environment}
+        return {name: value for name, value in merged.items() if value or name not in self.environment}
+
+
+class ServerProcess:
+    """A server process with its log and its pid file.
+
+    Args:
+        name: Names the process, its log and its pid file inside ``directory``.
+        directory: Where ``logs/`` and ``pids/`` are kept.
+        leashed: End the server when this program ends; otherwise it runs until it is stopped.
+    """
+
+    def __init__(self, *, name: str, directory: Path, leashed: bool) -> None:
+        self.name = name
+        self.log_file = directory / "logs" / f"{name}.log"
+        self._pid_file = directory / "pids" / f"{name}.json"
+        self._leashed = leashed
+        self._child: subprocess.Popen[bytes] | None = None
+
+    def start(self, command: Command) -> None:
+        """Start it, unless it runs already."""
+        if self.pid() is not None:
+            return
+        self.log_file.parent.mkdir(parents=True, exist_ok=True)
+        self._pid_file.parent.mkdir(parents=True, exist_ok=True)
+        self._child = _STARTER.submit(self._spawn, command).result()
+        self._pid_file.write_text(json.dumps({"pid": self._child.pid, "started": start_time(self._child.pid)}))
+
+    def pid(self) -> int | None:
+        """Its process id while it runs, else ``None``."""
+        if self._child is not None:
+            self._child.poll()
+        try:
+            known = json.loads(self._pid_file.read_text())
+        except (FileNotFoundError, ValueError):
+            return None
+        started = start_time(known["pid"])
+        return int(known["pid"]) if started is not None and started == known["started"] else None
+
+    def stop(self, *, grace_s: float = STOP_GRACE_S) -> None:
+        """Ask it to end, and kill it when it has not ended after ``grace_s`` seconds."""
+        self._end(signal.SIGTERM, grace_s)
+
+    def kill(self) -> None:
+        """End it at once (SIGKILL), as a power loss would."""
+        self._end(signal.SIGKILL, STOP_GRACE_S)
+
+    def pause(self) -> None:
+        """Freeze it (SIGSTOP): connections stay open, nothing answers."""
+        self._signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let it go on after :meth:`pause`."""
+        self._signal(signal.SIGCONT)
+
+    def wait_until(self, ready: Callable[[], bool], *, timeout_s: float) -> None:
+        """Poll ``ready`` until it is true.
+
+        Raises:
+            ServerFailed: The process ended, or was not ready in time; the message ends with the last lines of its log.
+        """
+        deadline = time.monotonic() + timeout_s
+        while not ready():
+            if self.pid() is None:
+                raise ServerFailed(f"{self.name} ended at start; its log ({self.log_file}):\n{self._log_tail()}")
+            if time.monotonic() > deadline:
+                message = f"{self.name} was not ready after {timeout_s:.0f} s; its log ({self.log_file}):"
+                raise ServerFailed(f"{message}\n{self._log_tail()}")
+            time.sleep(POLL_S)
+
+    def _spawn(self, command: Command) -> subprocess.Popen[bytes]:
+        leash = (sys.executable, "-S", "-E", str(_LEASH), str(os.getpid())) if self._leashed else ()
+        with self.log_file.open("ab") as log:
+            return subprocess.Popen(
+                (*leash, *command.words),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=command.directory,
+                env=command.full_environment(),
+                start_new_session=True,
+            )
+
+    def _signal(self, number: signal.Signals) -> None:
+        pid = self.pid()
+        if pid is not None:
+            os.kill(pid, number)
+
+    def _end(self, number: signal.Signals, grace_s: float) -> None:
+        self._signal(number)
+        if number is not signal.SIGKILL:
+            self._signal(signal.SIGCONT)  # a frozen process would not see the request to end
+        deadline = time.monotonic() + grace_s
+        while self.pid() is not None:
+            if time.monotonic() > deadline:
+                self._signal(signal.SIGKILL)
+            time.sleep(POLL_S)
+        self._pid_file.unlink(missing_ok=True)
+
+    def _log_tail(self, lines: int = 15) -> str:
+        try:
+            return "\n".join(self.log_file.read_text(errors="replace").splitlines()[-lines:])
+        except FileNotFoundError:
+            return "(no log)"
+
+
+def start_time(pid: int) -> str | None:
+    """When a process started, in the kernel's own ticks; ``None`` when it does not run (a zombie does not)."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    fields = stat.rsplit(")", 1)[1].split()
+    return None if fields[0] == "Z" else fields[19]
+
+
+def resident_bytes(pid: int) -> int:
+    """Memory that a process holds now; 0 when it does not run."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    return next((int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmRSS")), 0)

