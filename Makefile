@@ -1,0 +1,83 @@
+# One set-up path for people and CI: every target first brings .venv up to the lock (no time when it is).
+# 'make' alone lists the targets.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+RUN := $(PYTHON) tests/run.py
+CODE := syncer api spark_snapshot tests deploy docs
+export PYTHON
+
+# uv finds the package index where pip does; its address never enters a lock.
+UV_LOCK = UV_DEFAULT_INDEX="$${UV_DEFAULT_INDEX:-$$($(BIN)/pip config get global.index-url 2>/dev/null || true)}" \
+	$(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command 'make lock' --extra postgresql
+
+.PHONY: help
+help: ## List the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F'|' '{printf "%-16s %s\n", $$1, $$2}'
+
+.PHONY: setup
+setup: ## Make .venv: every dependency at its locked version and hash, the project editable
+	@requirements/python.sh
+
+.PHONY: servers
+servers: setup ## Fetch the real servers (Pulsar, ZooKeeper, etcd) that tests and demo-pulsar start
+	@requirements/java.sh
+	@$(BIN)/python -m deploy.lab fetch
+
+.PHONY: demo
+demo: setup ## Three regions on this machine converge, quarrel, crash and agree again (under a minute)
+	@$(BIN)/syncer demo
+
+.PHONY: demo-pulsar
+demo-pulsar: servers ## The same story between two real Pulsar clusters, one on ZooKeeper, one on etcd
+	@$(BIN)/python -m deploy.lab.demo
+
+.PHONY: check
+check: ## Format, lint, types, layers, dependencies, and the tests that need no server (under two minutes)
+	@$(RUN) setup check
+
+.PHONY: test
+test: ## Everything in its short form, real servers included; prints minutes per suite and a verdict
+	@$(RUN)
+
+.PHONY: test-long
+test-long: ## The same suites in their long form
+	@$(RUN) --long
+
+.PHONY: bench
+bench: servers ## Measure against the peer: make bench NAME=sync
+	@$(BIN)/python -m tests.bench $(or $(NAME),$(error say which one: make bench NAME=sync))
+
+.PHONY: fmt
+fmt: setup ## Format the code and apply the safe fixes of the linter
+	@$(BIN)/ruff check --quiet --fix $(CODE) || true
+	@$(BIN)/ruff format $(CODE)
+
+.PHONY: docs
+docs: setup ## Build the documentation; a warning is an error
+	@$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+.PHONY: wheel
+wheel: setup ## Build the wheel into dist/
+	@$(BIN)/python -m build --wheel --no-isolation --outdir dist . >/dev/null
+	@ls dist/*.whl
+
+.PHONY: lock
+lock: setup ## Resolve the dependencies again, keeping pins that still fit (UPGRADE=1: newest of all)
+	@$(UV_LOCK) --group dev $(if $(UPGRADE),--upgrade) --output-file requirements/dev.lock
+	@$(UV_LOCK) --constraint requirements/dev.lock --output-file requirements/run.lock
+	@requirements/python.sh
+
+.PHONY: clean
+clean: ## Remove everything that was made here, .venv included
+	@rm -rf $(VENV) .setup .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage* build dist docs/_build \
+		demo-out bench-out
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
