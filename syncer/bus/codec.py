@@ -1,0 +1,331 @@
+"""What a message of the topic means: changes, heartbeats and control messages to and from payload and properties.
+
+The payload is always Pulsar's own record (:mod:`syncer.bus.native`), so a region that runs Pulsar's synchronizer reads
+changes of ours as if a broker had sent them. What the record has no field for travels as properties with the prefix
+``syncer.``; a message without them was sent by a broker.
+
+    property          in        meaning
+    syncer.v          all       version of this table, "1"
+    syncer.kind       all       change, heartbeat, control
+    syncer.region     all       region id (the record's sourceCluster may be the cluster's name instead)
+    syncer.sender     all       id of the sender's database
+    syncer.seq        change    running number of the sender
+    syncer.type       change    Created, Modified, Deleted (the record never says Created)
+    syncer.resource   change    kind of resource
+    syncer.name       change    name of the resource
+    syncer.by         change    counter of the author
+    syncer.seen       change    version vector, JSON {counter: time}
+    syncer.base       change    time@region, absent when there was none; for people
+
+Heartbeats and control messages carry their fields as JSON in the record's value, at a path below ``/pulsar-syncer``.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping
+from typing import Final, TypeVar
+
+import orjson
+from pydantic import TypeAdapter, ValidationError
+
+from syncer.bus.contract import Outgoing
+from syncer.bus.messages import Control, Heartbeat, Ignored, Message
+from syncer.bus.native import NativeEvent, NativeType, decode_native, encode_native
+from syncer.errors import InvariantBroken, PayloadInvalid, ValueRefused
+from syncer.model import (
+    FIRST_REAL_TIME_MS,
+    Counter,
+    EventType,
+    MetadataChangeEvent,
+    MetaPath,
+    Millis,
+    Region,
+    Seen,
+    Stamp,
+)
+from syncer.paths import OWN_PREFIX, checked, classify, is_under
+
+CODEC_VERSION: Final = "1"
+MAX_PAYLOAD_BYTES: Final = 5 * 1024 * 1024
+"""Pulsar's default ``maxMessageSize``."""
+LATEST_TIME_MS: Final = 253_402_300_799_999
+"""End of the year 9999; a later stamp can only be garbage."""
+
+_KIND: Final = "syncer.kind"
+_VERSION: Final = "syncer.v"
+_EVENT_TYPES: Final = {str(each): each for each in EventType}
+_NATIVE_TYPES: Final = {
+    EventType.CREATED: NativeType.MODIFIED,
+    EventType.MODIFIED: NativeType.MODIFIED,
+    EventType.DELETED: NativeType.DELETED,
+}
+_LEGAL_NAME: Final = re.compile(r"[^/\x00-\x20\x7f-\x9f]{1,255}\Z")
+_MAX_DIGITS: Final = 18
+_CACHED_NAMES: Final = 1024
+_CACHED_PATHS: Final = 65536
+_HEARTBEAT: Final = TypeAdapter(Heartbeat)
+_CONTROL: Final = TypeAdapter(Control)
+_Said = TypeVar("_Said", Heartbeat, Control)
+
+
+def encode(
+    message: MetadataChangeEvent | Heartbeat | Control, *, native_names: Mapping[Region, str] | None = None
+) -> Outgoing:
+    """Put a message into the form of the topic.
+
+    Args:
+        message: What to say.
+        native_names: Region id → name of the cluster that a native region knows it by, where that differs.
+
+    Raises:
+        PayloadInvalid: A text of it is not Unicode, or a number does not fit its field.
+        InvariantBroken: A change has no value although it should, or the other way round.
+    """
+    if isinstance(message, MetadataChangeEvent):
+        return _encode_change(message, native_names)
+    if isinstance(message, Heartbeat):
+        kind, said = "heartbeat", _HEARTBEAT.dump_json(message)
+    else:
+        kind, said = "control", _CONTROL.dump_json(message)
+    record = NativeEvent(
+        f"{OWN_PREFIX}/{message.region}/{kind}",
+        said,
+        _source(message.region, native_names),
+        NativeType.MODIFIED,
+        message.sent_at_ms,
+    )
+    properties = {
+        _VERSION: CODEC_VERSION,
+        _KIND: kind,
+        "syncer.region": message.region,
+        "syncer.sender": message.sender,
+    }
+    return Outgoing(encode_native(record), properties)
+
+
+def decode(payload: bytes, properties: Mapping[str, str], *, max_bytes: int = MAX_PAYLOAD_BYTES) -> Message:
+    """Understand a message of the topic, whoever sent it.
+
+    Raises:
+        PayloadInvalid: It cannot be understood; the message says which field and why.
+    """
+    if len(payload) > max_bytes:
+        raise PayloadInvalid(f"oversize: the payload has {len(payload)} bytes, the limit is {max_bytes}")
+    ours = _VERSION in properties or _KIND in properties
+    if ours and (version := _property(properties, _VERSION)) != CODEC_VERSION:
+        raise PayloadInvalid(
+            f"unknown codec version {version!r}; this program knows {CODEC_VERSION!r}",
+            hint="A region runs a newer version: upgrade this one, then 'syncer quarantine retry'.",
+        )
+    record = decode_native(payload)
+    path = _legal_path(record.path)
+    if not ours:
+        return _from_native(record, path)
+    kind = _property(properties, _KIND)
+    if kind == "change":
+        return _from_change(record, path, properties)
+    if kind == "heartbeat":
+        return _said(_HEARTBEAT, kind, record, path, properties)
+    if kind == "control":
+        return _said(_CONTROL, kind, record, path, properties)
+    raise PayloadInvalid(f"unknown kind of message {kind!r}")
+
+
+def _source(region: Region, native_names: Mapping[Region, str] | None) -> str:
+    return native_names.get(region, region) if native_names else region
+
+
+def _encode_change(event: MetadataChangeEvent, native_names: Mapping[Region, str] | None) -> Outgoing:
+    if (event.value is None) is not (event.type is EventType.DELETED):
+        raise InvariantBroken(
+            f"a {event.type} event of {event.path} {'without' if event.value is None else 'with'} a value"
+        )
+    region = event.stamp.region
+    properties = {
+        _VERSION: CODEC_VERSION,
+        _KIND: "change",
+        "syncer.region": region,
+        "syncer.sender": event.sender,
+        "syncer.seq": str(event.sequence),
+        "syncer.type": event.type.value,
+        "syncer.resource": event.resource.value,
+        "syncer.name": event.resource_name,
+        "syncer.by": event.by,
+        "syncer.seen": orjson.dumps(event.seen).decode(),
+    }
+    if event.base is not None:
+        properties["syncer.base"] = str(event.base)
+    record = NativeEvent(
+        event.path, event.value, _source(region, native_names), _NATIVE_TYPES[event.type], event.stamp.updated_at_ms
+    )
+    return Outgoing(encode_native(record), properties)
+
+
+def _property(properties: Mapping[str, str], name: str) -> str:
+    try:
+        return properties[name]
+    except KeyError:
+        raise PayloadInvalid(f"missing property {name}") from None
+
+
+def _number(text: str, name: str) -> int:
+    if not (text.isdecimal() and text.isascii() and len(text) <= _MAX_DIGITS):
+        raise PayloadInvalid(f"malformed property {name}: {text!r} is not a number")
+    return int(text)
+
+
+@functools.lru_cache(maxsize=_CACHED_PATHS)
+def _legal_path(path: str | None) -> MetaPath:
+    if path is None:
+        raise PayloadInvalid("the event has no path")
+    try:
+        return checked(path)
+    except ValueRefused as exc:
+        raise PayloadInvalid(exc.message) from exc
+
+
+def _time(time_ms: int, what: str, *, earliest: int = 1) -> Millis:
+    if not earliest <= time_ms <= LATEST_TIME_MS:
+        raise PayloadInvalid(f"{what} {time_ms} is outside the sane range {earliest} to {LATEST_TIME_MS}")
+    return Millis(time_ms)
+
+
+@functools.lru_cache(maxsize=_CACHED_NAMES)
+def _region(text: str, what: str) -> Region:
+    if _LEGAL_NAME.match(text) is None:
+        raise PayloadInvalid(f"{what} {text!r} is no region id")
+    return Region(text)
+
+
+def _check_value(record: NativeEvent, *, deleted: bool) -> None:
+    if deleted and record.value is not None:
+        raise PayloadInvalid(f"a delete of {record.path} with a value of {len(record.value)} bytes")
+    if not deleted and record.value is None:
+        raise PayloadInvalid(f"a change of {record.path} without a value")
+
+
+def _from_native(record: NativeEvent, path: MetaPath) -> MetadataChangeEvent | Ignored:
+    """Take a broker's event for what it says; it has no version vector, and its expected version means nothing here."""
+    if record.source_cluster is None:
+        raise PayloadInvalid(f"a native event of {path} without sourceCluster")
+    if is_under(path, OWN_PREFIX):
+        return Ignored("echo-of-own-path", path)
+    resource = classify(path)
+    if resource is None:
+        return Ignored("no-resource", path)
+    if record.type is None:
+        raise PayloadInvalid(f"a native event of {path} without a type")
+    if record.options:
+        return Ignored("ephemeral-or-sequential", path)
+    if record.type is NativeType.CHILDREN_CHANGED:
+        return Ignored("children-changed", path)
+    deleted = record.type is NativeType.DELETED
+    _check_value(record, deleted=deleted)
+    region = _region(record.source_cluster, "sourceCluster")
+    time_ms = _time(record.timestamp_ms, f"lastUpdatedTimestamp of {path}", earliest=FIRST_REAL_TIME_MS)
+    by = Counter(f"{region}~native")
+    return MetadataChangeEvent(
+        type=EventType.DELETED if deleted else EventType.MODIFIED,
+        resource=resource.kind,
+        resource_name=resource.name,
+        path=path,
+        value=record.value,
+        stamp=Stamp(time_ms, region),
+        by=by,
+        seen={by: time_ms},
+    )
+
+
+def _from_change(record: NativeEvent, path: MetaPath, properties: Mapping[str, str]) -> MetadataChangeEvent:
+    kind = _EVENT_TYPES.get(_property(properties, "syncer.type"))
+    if kind is None:
+        raise PayloadInvalid(f"malformed property syncer.type: {properties['syncer.type']!r}")
+    if record.type is not _NATIVE_TYPES[kind]:
+        said = "none" if record.type is None else record.type.name
+        raise PayloadInvalid(f"the properties say {kind} of {path}, the payload says {said}")
+    _check_value(record, deleted=kind is EventType.DELETED)
+    resource = classify(path)
+    if resource is None:
+        raise PayloadInvalid(
+            f"a change of {path}, which is no resource known here",
+            hint="A region replicates a kind that this version does not know: upgrade this one, then retry.",
+        )
+    if resource.kind != _property(properties, "syncer.resource") or resource.name != _property(
+        properties, "syncer.name"
+    ):
+        said = f"{properties['syncer.resource']} {properties['syncer.name']!r}"
+        raise PayloadInvalid(f"the properties say {said}, the path {path} is {resource.kind} {resource.name!r}")
+    region = _region(_property(properties, "syncer.region"), "syncer.region")
+    time_ms = _time(record.timestamp_ms, f"the stamp of {path}")
+    by = _property(properties, "syncer.by")
+    if by.rpartition("~")[0] != region:
+        raise PayloadInvalid(f"malformed property syncer.by: {by!r} is no counter of region {region!r}")
+    seen = _seen(_property(properties, "syncer.seen"))
+    if seen.get(Counter(by), 0) < time_ms:
+        raise PayloadInvalid(f"malformed property syncer.seen: the change {by} at {time_ms} is not in it")
+    sender = _property(properties, "syncer.sender")
+    if not sender:
+        raise PayloadInvalid("malformed property syncer.sender: it is empty")
+    return MetadataChangeEvent(
+        type=kind,
+        resource=resource.kind,
+        resource_name=resource.name,
+        path=path,
+        value=record.value,
+        stamp=Stamp(time_ms, region),
+        by=Counter(by),
+        seen=seen,
+        base=_base(properties.get("syncer.base")),
+        sender=sender,
+        sequence=_number(_property(properties, "syncer.seq"), "syncer.seq"),
+    )
+
+
+def _seen(text: str) -> Seen:
+    try:
+        seen = orjson.loads(text)
+    except orjson.JSONDecodeError as exc:
+        raise PayloadInvalid(f"malformed property syncer.seen: {exc}") from exc
+    if type(seen) is not dict:
+        raise PayloadInvalid("malformed property syncer.seen: no JSON object")
+    for counter, time_ms in seen.items():
+        if type(time_ms) is not int or not counter:
+            raise PayloadInvalid(f"malformed property syncer.seen: {counter!r} has no time")
+        _time(time_ms, f"the time of {counter!r} in syncer.seen")
+    return seen
+
+
+def _base(text: str | None) -> Stamp | None:
+    if text is None:
+        return None
+    time_text, at, region = text.partition("@")
+    if not at:
+        raise PayloadInvalid(f"malformed property syncer.base: {text!r}")
+    time_ms = _time(_number(time_text, "syncer.base"), "the time in syncer.base")
+    return Stamp(time_ms, _region(region, "syncer.base"))
+
+
+def _said(
+    adapter: TypeAdapter[_Said], kind: str, record: NativeEvent, path: MetaPath, properties: Mapping[str, str]
+) -> _Said:
+    region = _region(_property(properties, "syncer.region"), "syncer.region")
+    if path != f"{OWN_PREFIX}/{region}/{kind}":
+        raise PayloadInvalid(f"the properties say {kind} of region {region!r}, the payload's path is {path!r}")
+    if record.type is not NativeType.MODIFIED:
+        raise PayloadInvalid(f"a {kind} whose payload does not say Modified")
+    if record.value is None:
+        raise PayloadInvalid(f"a {kind} of region {region!r} without a value")
+    try:
+        said = adapter.validate_json(record.value, strict=True)
+    except ValidationError as exc:
+        first = exc.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"]) or "value"
+        raise PayloadInvalid(f"malformed {kind} of region {region!r}: {where}: {first['msg']}") from exc
+    if said.region != region or said.sender != _property(properties, "syncer.sender"):
+        raise PayloadInvalid(f"the {kind} of region {region!r} names another region or sender in its payload")
+    if said.sent_at_ms != record.timestamp_ms:
+        raise PayloadInvalid(f"the {kind} of region {region!r} has two times: {said.sent_at_ms}, {record.timestamp_ms}")
+    _time(said.sent_at_ms, f"the time of the {kind} of region {region!r}", earliest=FIRST_REAL_TIME_MS)
+    return said

@@ -1,0 +1,87 @@
+"""What daemons say to each other on the topic besides changes: heartbeats and control messages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from syncer.model import MetadataChangeEvent, Millis, Region, TieOrder
+
+
+class Action(StrEnum):
+    """What a control message asks for."""
+
+    PAUSE = "pause"
+    RESUME = "resume"
+    REQUEST = "request"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heartbeat:
+    """What one daemon tells all others at intervals.
+
+    Args:
+        region: Region of the daemon.
+        sender: Id of its sidecar database.
+        generation: Generation of that database.
+        sent_at_ms: Its clock when it sent this; the difference to the arrival is lag plus skew.
+        last_sequence: The highest sequence number that the sender has given out.
+        consumed: Sender → highest sequence number consumed without gaps.
+        watermark: All local changes up to this time are published.
+        projections: Kind of resource → id of the projection in use; kinds that differ between regions are paused.
+        scope: Fingerprint of the scope rules.
+        tie_order: Who wins at equal times; must be the same in the whole group.
+        mode: What the daemon does with changes (``sync``, ``observe``, …).
+        version: Version of the program.
+        seated_tombstones: How many tombstones the region has seated.
+    """
+
+    region: Region
+    sender: str
+    generation: int
+    sent_at_ms: Millis
+    last_sequence: int
+    consumed: Mapping[str, int] = field(default_factory=dict)
+    watermark: Millis
+    projections: Mapping[str, str] = field(default_factory=dict)
+    scope: str
+    tie_order: TieOrder
+    mode: str
+    version: str
+    seated_tombstones: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Control:
+    """A request of one region to others.
+
+    Args:
+        region: Region that asks.
+        sender: Id of its sidecar database.
+        action: What it asks for.
+        paths: What it is about (``REQUEST``: the paths whose registers are wanted; else empty: everything).
+        reason: Why, for people.
+        sent_at_ms: Its clock when it sent this.
+        target: Region that is asked; empty for all.
+    """
+
+    region: Region
+    sender: str
+    action: Action
+    paths: tuple[str, ...] = ()
+    reason: str = ""
+    sent_at_ms: Millis
+    target: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """A sound message that is none of our business; ``reason`` is machine-readable (kebab-case)."""
+
+    reason: str
+    path: str
+
+
+Message = MetadataChangeEvent | Heartbeat | Control | Ignored
+"""Everything that a message of the topic can mean."""

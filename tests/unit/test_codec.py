@@ -1,0 +1,368 @@
+"""The form of a message on the topic: Pulsar's own record byte for byte, our properties, every refusal by reason."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+from typing import Any
+
+import fastavro
+import orjson
+import pytest
+
+from syncer.bus.codec import LATEST_TIME_MS, decode, encode
+from syncer.bus.messages import Action, Control, Heartbeat, Ignored
+from syncer.bus.native import SCHEMA_TEXT, NativeEvent, NativeOption, NativeType, decode_native, encode_native
+from syncer.errors import InvariantBroken, PayloadInvalid
+from syncer.model import (
+    EventType,
+    MetadataChangeEvent,
+    MetaPath,
+    Millis,
+    Region,
+    ResourceKind,
+    Stamp,
+    TieOrder,
+    counter_of,
+)
+
+EAST = Region("us-east")
+WEST = Region("us-west")
+NOW = Millis(1_700_000_000_000)
+BY = counter_of(EAST, 1)
+PATH = MetaPath("/admin/policies/acme/orders")
+
+CHANGE = MetadataChangeEvent(
+    type=EventType.CREATED,
+    resource=ResourceKind.NAMESPACE,
+    resource_name="acme/orders",
+    path=PATH,
+    value=b'{"deleted":false}',
+    stamp=Stamp(NOW, EAST),
+    by=BY,
+    seen={BY: NOW, counter_of(WEST, 3): Millis(NOW - 5)},
+    base=Stamp(Millis(NOW - 5), WEST),
+    sender="9f8e7d",
+    sequence=41,
+)
+DELETE = replace(CHANGE, type=EventType.DELETED, value=None, base=None)
+HEARTBEAT = Heartbeat(
+    region=EAST,
+    sender="9f8e7d",
+    generation=2,
+    sent_at_ms=NOW,
+    last_sequence=41,
+    consumed={"9f8e7d": 41, "aa": 3},
+    watermark=Millis(NOW - 100),
+    projections={"tenant": "1", "namespace": "4"},
+    scope="c0ffee",
+    tie_order=TieOrder.NATIVE,
+    mode="sync",
+    version="0.1.0",
+    seated_tombstones=7,
+)
+CONTROL = Control(
+    region=EAST,
+    sender="9f8e7d",
+    action=Action.REQUEST,
+    paths=(PATH, "/admin/policies/acme"),
+    reason="roots differ",
+    sent_at_ms=NOW,
+    target="us-west",
+)
+
+
+def native(**changes: Any) -> bytes:
+    """A sound event as a broker sends it, with some fields changed."""
+    event = NativeEvent(PATH, b"{}", "us-west", NativeType.MODIFIED, NOW, expected_version=3)
+    return encode_native(event._replace(**changes))
+
+
+def test_payload_is_the_vector_recorded_from_pulsar() -> None:
+    event = NativeEvent("/p", b"ab", "us-w", NativeType.MODIFIED, 1_700_000_000_000)
+    vector = bytes.fromhex("0080a0abfef962020002042f70020875732d7702020204616200")
+    assert encode_native(event) == vector
+    assert decode_native(vector) == event
+
+
+def test_schema_text_is_the_one_that_brokers_register() -> None:
+    schema = json.loads(SCHEMA_TEXT)
+    assert [field["name"] for field in schema["fields"]] == [
+        "expectedVersion",
+        "lastUpdatedTimestamp",
+        "options",
+        "path",
+        "sourceCluster",
+        "type",
+        "value",
+        "version",
+    ]
+    assert json.dumps(schema, separators=(",", ":")) == SCHEMA_TEXT
+
+
+@pytest.mark.parametrize("event", [CHANGE, DELETE, replace(CHANGE, type=EventType.MODIFIED, value=b"")])
+def test_a_change_comes_back_whole(event: MetadataChangeEvent) -> None:
+    sent = encode(event)
+    assert decode(sent.payload, sent.properties) == event
+
+
+@pytest.mark.parametrize("message", [HEARTBEAT, CONTROL, replace(CONTROL, target="", paths=())])
+def test_what_daemons_say_comes_back_whole(message: Heartbeat | Control) -> None:
+    sent = encode(message)
+    assert decode(sent.payload, sent.properties) == message
+
+
+def test_a_native_region_reads_what_it_applies_without_harm() -> None:
+    """Options an empty array, no expected version, a source: anything else makes a broker drop it or hang."""
+    record = fastavro.schemaless_reader(
+        io.BytesIO(encode(CHANGE, native_names={EAST: "pulsar-1"}).payload),
+        fastavro.parse_schema(json.loads(SCHEMA_TEXT)),
+        None,
+    )
+    assert record == {
+        "expectedVersion": None,
+        "lastUpdatedTimestamp": NOW,
+        "options": [],
+        "path": PATH,
+        "sourceCluster": "pulsar-1",
+        "type": "Modified",
+        "value": b'{"deleted":false}',
+        "version": 0,
+    }
+    assert decode_native(encode(DELETE).payload)[:4] == (PATH, None, "us-east", NativeType.DELETED)
+
+
+def test_the_region_survives_a_native_name() -> None:
+    sent = encode(CHANGE, native_names={EAST: "pulsar-1"})
+    assert decode(sent.payload, sent.properties) == CHANGE
+
+
+def test_transport_properties_of_pulsar_do_no_harm() -> None:
+    sent = encode(CHANGE)
+    assert decode(sent.payload, {**sent.properties, "__MSG_PROP_REPL_SOURCE_POSITION": "4:7"}) == CHANGE
+    assert isinstance(decode(native(), {"__MSG_PROP_REPL_SOURCE_POSITION": "4:7"}), MetadataChangeEvent)
+
+
+def test_a_broker_event_has_the_cluster_as_author() -> None:
+    by = "us-west~native"
+    assert decode(native(), {}) == MetadataChangeEvent(
+        type=EventType.MODIFIED,
+        resource=ResourceKind.NAMESPACE,
+        resource_name="acme/orders",
+        path=PATH,
+        value=b"{}",
+        stamp=Stamp(NOW, WEST),
+        by=by,  # type: ignore[arg-type]  # a literal counter
+        seen={by: NOW},  # type: ignore[dict-item]  # the same
+    )
+    gone = decode(native(type=NativeType.DELETED, value=None), {})
+    assert isinstance(gone, MetadataChangeEvent)
+    assert gone.type is EventType.DELETED
+
+
+@pytest.mark.parametrize(
+    ("payload", "reason"),
+    [
+        (native(path="/pulsar-syncer/us-east/heartbeat"), "echo-of-own-path"),
+        (native(path="/pulsar-syncer"), "echo-of-own-path"),
+        (native(path="/loadbalance/leader"), "no-resource"),
+        (native(options=frozenset({NativeOption.EPHEMERAL})), "ephemeral-or-sequential"),
+        (native(options=frozenset(NativeOption)), "ephemeral-or-sequential"),
+        (native(type=NativeType.CHILDREN_CHANGED, value=None), "children-changed"),
+    ],
+)
+def test_broker_events_that_are_none_of_our_business(payload: bytes, reason: str) -> None:
+    ignored = decode(payload, {})
+    assert isinstance(ignored, Ignored)
+    assert ignored.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("payload", "reason"),
+    [
+        (b"", "truncated AVRO"),
+        (native()[:-1], "truncated AVRO"),
+        (native()[:20], "truncated AVRO: path announces"),
+        (native() + b"\x00", "1 trailing bytes"),
+        (b"\x01" + native()[1:], "expectedVersion is neither null nor a value"),
+        (b'{"path":"/p"}', "expectedVersion is neither null nor a value"),
+        (b"\x00" + b"\xff" * 11, "longer than 64 bits"),
+        (b"\x00" + b"\xff" * 9 + b"\x7f", "longer than 64 bits"),
+        (bytes.fromhex("0080a0abfef962020002042f70020875732d7702080204616200"), "unknown NotificationType 4"),
+        (bytes.fromhex("0080a0abfef962020002042f70020875732d7702020204616280808080808010"), "does not fit 32 bits"),
+        (bytes.fromhex("0080a0abfef96202020400"), "unknown CreateOption 2"),
+        (bytes.fromhex("0080a0abfef9620280808001"), "options announce"),
+        (bytes.fromhex("0080a0abfef962020002042fff020875732d7702020204616200"), "path is not UTF-8"),
+        (bytes.fromhex("0080a0abfef96202000203"), "path has a negative length"),
+        (native(path=None), "no path"),
+        (native(path="relative"), "illegal path"),
+        (native(path="/a//b"), "illegal path"),
+        (native(path="/admin/policies/"), "illegal path"),
+        (native(path="/admin/policies/.."), "illegal path"),
+        (native(path="/admin/policies/a\x00b"), "illegal path"),
+        (native(source_cluster=None), "without sourceCluster"),
+        (native(source_cluster="a/b"), "no region id"),
+        (native(type=None), "without a type"),
+        (native(value=None), "without a value"),
+        (native(type=NativeType.DELETED), "a delete of .* with a value"),
+        (native(timestamp_ms=0), "outside the sane range"),
+        (native(timestamp_ms=-1), "outside the sane range"),
+        (native(timestamp_ms=7), "outside the sane range"),
+        (native(timestamp_ms=LATEST_TIME_MS + 1), "outside the sane range"),
+    ],
+)
+def test_unsound_broker_events_are_refused_by_reason(payload: bytes, reason: str) -> None:
+    with pytest.raises(PayloadInvalid, match=reason):
+        decode(payload, {})
+
+
+@pytest.mark.parametrize(
+    "name", ["v", "kind", "region", "sender", "seq", "type", "resource", "name", "by", "seen"], ids="missing-{}".format
+)
+def test_a_missing_property_is_named(name: str) -> None:
+    sent = encode(CHANGE)
+    properties = {key: text for key, text in sent.properties.items() if key != f"syncer.{name}"}
+    with pytest.raises(PayloadInvalid, match=f"missing property syncer.{name}"):
+        decode(sent.payload, properties)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"v": "2"}, "unknown codec version '2'"),
+        ({"kind": "gossip"}, "unknown kind of message 'gossip'"),
+        ({"kind": "heartbeat"}, "the properties say heartbeat of region 'us-east', the payload's path is"),
+        ({"kind": "control"}, "the properties say control"),
+        ({"type": "Renamed"}, "malformed property syncer.type"),
+        ({"type": "Deleted"}, "the properties say Deleted of .*, the payload says MODIFIED"),
+        ({"resource": "tenant"}, "the properties say tenant"),
+        ({"name": "acme/other"}, "the properties say namespace 'acme/other'"),
+        ({"region": ""}, "no region id"),
+        ({"region": "a/b"}, "no region id"),
+        ({"by": "us-west~1"}, "no counter of region 'us-east'"),
+        ({"by": "1"}, "no counter of region"),
+        ({"seen": "{"}, "malformed property syncer.seen"),
+        ({"seen": "[]"}, "no JSON object"),
+        ({"seen": '{"us-east~1":"1"}'}, "has no time"),
+        ({"seen": '{"us-east~1":true}'}, "has no time"),
+        ({"seen": '{"us-east~1":0}'}, "outside the sane range"),
+        ({"seen": "{}"}, "is not in it"),
+        ({"seen": '{"us-east~1":1699999999999}'}, "is not in it"),
+        ({"base": "yesterday"}, "malformed property syncer.base"),
+        ({"base": "x@us-west"}, "is not a number"),
+        ({"base": "0@us-west"}, "outside the sane range"),
+        ({"sender": ""}, "syncer.sender: it is empty"),
+        ({"seq": "-1"}, "is not a number"),
+        ({"seq": "1.5"}, "is not a number"),
+        ({"seq": "9" * 19}, "is not a number"),
+        ({"seq": "\u0663"}, "is not a number"),
+    ],
+)
+def test_a_malformed_property_is_named(changes: dict[str, str], reason: str) -> None:
+    sent = encode(CHANGE)
+    properties = {**sent.properties, **{f"syncer.{name}": text for name, text in changes.items()}}
+    with pytest.raises(PayloadInvalid, match=reason):
+        decode(sent.payload, properties)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"timestamp_ms": 0}, "outside the sane range"),
+        ({"timestamp_ms": LATEST_TIME_MS + 1}, "outside the sane range"),
+        ({"value": None}, "without a value"),
+        ({"type": None}, "the payload says none"),
+        ({"type": NativeType.DELETED}, "the payload says DELETED"),
+        ({"path": "/admin/policies/acme"}, "the path /admin/policies/acme is tenant"),
+        ({"path": "/admin/local-policies/acme/orders"}, "no resource known here"),
+    ],
+)
+def test_a_change_whose_payload_does_not_fit_is_refused(changes: dict[str, Any], reason: str) -> None:
+    sent = encode(CHANGE)
+    with pytest.raises(PayloadInvalid, match=reason):
+        decode(native(source_cluster="us-east", **changes), sent.properties)
+
+
+def test_a_baseline_may_travel_but_no_native_event_may_claim_one() -> None:
+    old = replace(CHANGE, stamp=Stamp(Millis(1), EAST), seen={BY: Millis(1)}, base=None)
+    sent = encode(old)
+    assert decode(sent.payload, sent.properties) == old
+
+
+def test_oversize_is_refused_before_it_is_read() -> None:
+    sent = encode(replace(CHANGE, value=b"x" * 2000))
+    with pytest.raises(PayloadInvalid, match=r"oversize: the payload has \d+ bytes, the limit is 1000"):
+        decode(sent.payload, sent.properties, max_bytes=1000)
+
+
+def test_a_change_that_contradicts_itself_is_never_sent() -> None:
+    with pytest.raises(InvariantBroken):
+        encode(replace(CHANGE, value=None))
+    with pytest.raises(InvariantBroken):
+        encode(replace(CHANGE, type=EventType.DELETED))
+
+
+@pytest.mark.parametrize(
+    "event", [replace(CHANGE, stamp=Stamp(Millis(1 << 63), EAST)), replace(CHANGE, path=MetaPath("/\ud800"))]
+)
+def test_what_the_record_cannot_hold_is_refused(event: MetadataChangeEvent) -> None:
+    with pytest.raises(PayloadInvalid):
+        encode(event)
+
+
+@pytest.mark.parametrize(("field", "number"), [("version", 1 << 31), ("expected_version", 1 << 63)])
+def test_numbers_too_large_for_their_field_are_refused(field: str, number: int) -> None:
+    with pytest.raises(PayloadInvalid, match="does not fit"):
+        native(**{field: number})
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"region": "us-west"}, "names another region or sender"),
+        ({"sender": "other"}, "names another region or sender"),
+        ({"sent_at_ms": NOW + 1}, "two times"),
+        ({"generation": "2"}, "generation: Input should be a valid integer"),
+        ({"tie_order": "coin"}, "tie_order"),
+        ({"consumed": {"a": "b"}}, "consumed.a"),
+        ({"consumed": None}, "consumed"),
+    ],
+)
+def test_a_malformed_heartbeat_is_refused_by_field(changes: dict[str, Any], reason: str) -> None:
+    sent = encode(HEARTBEAT)
+    record = decode_native(sent.payload)
+    assert record.value is not None
+    spoilt = record._replace(value=orjson.dumps({**orjson.loads(record.value), **changes}))
+    with pytest.raises(PayloadInvalid, match=reason):
+        decode(encode_native(spoilt), sent.properties)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"value": None}, "without a value"),
+        ({"value": b"{"}, "malformed heartbeat"),
+        ({"type": NativeType.DELETED}, "does not say Modified"),
+        ({"path": "/pulsar-syncer/us-west/heartbeat"}, "the payload's path is"),
+        ({"path": str(PATH)}, "the payload's path is"),
+    ],
+)
+def test_a_heartbeat_in_a_wrong_record_is_refused(changes: dict[str, Any], reason: str) -> None:
+    sent = encode(HEARTBEAT)
+    with pytest.raises(PayloadInvalid, match=reason):
+        decode(encode_native(decode_native(sent.payload)._replace(**changes)), sent.properties)
+
+
+def test_a_heartbeat_from_before_time_began_is_refused() -> None:
+    sent = encode(replace(HEARTBEAT, sent_at_ms=Millis(5)))
+    with pytest.raises(PayloadInvalid, match="outside the sane range"):
+        decode(sent.payload, sent.properties)
+
+
+def test_fields_of_a_newer_heartbeat_are_no_error() -> None:
+    sent = encode(HEARTBEAT)
+    record = decode_native(sent.payload)
+    assert record.value is not None
+    newer = record._replace(value=orjson.dumps({**orjson.loads(record.value), "mood": "fine"}))
+    assert decode(encode_native(newer), sent.properties) == HEARTBEAT
