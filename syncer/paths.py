@@ -83,7 +83,9 @@ def child_prefixes(path: MetaPath) -> tuple[str, ...]:
             return (f"{POLICIES}/{tenant}/",)
         case ["admin", "policies", tenant, namespace]:
             topics = tuple(f"{PARTITIONED_TOPICS}/{tenant}/{namespace}/{domain}/" for domain in sorted(DOMAINS))
-            by_namespace = tuple(f"{GLOBAL_TOPIC_POLICIES}/{tenant}/{namespace}/{domain}/" for domain in sorted(DOMAINS))
+            by_namespace = tuple(
+                f"{GLOBAL_TOPIC_POLICIES}/{tenant}/{namespace}/{domain}/" for domain in sorted(DOMAINS)
+            )
             by_domain = tuple(f"{GLOBAL_TOPIC_POLICIES}/{domain}/{tenant}/{namespace}/" for domain in sorted(DOMAINS))
             return topics + by_namespace + by_domain
         case ["admin", "clusters", cluster]:

@@ -1,0 +1,140 @@
+"""What the replica asks of the shell, as data. The shell stores the registers and the acts of a batch in one transaction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from syncer.conflict.register import Register
+
+if TYPE_CHECKING:
+    from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis, Seen, Stamp
+    from syncer.stores.contract import Write
+
+
+class Decision(StrEnum):
+    """What was decided about one candidate; one journal row each."""
+
+    PUBLISHED = "published"
+    BASELINE = "baseline"
+    ADOPTED = "adopted"
+    IGNORED = "ignored"
+    MERGED = "merged"
+    CONFLICT_WON = "conflict-won"
+    CONFLICT_LOST = "conflict-lost"
+    HELD = "held"
+    HELD_FUTURE = "held-future"
+    PARKED = "parked"
+    REASSERTED = "reasserted"
+    RESTORED = "restored"
+    MET = "met"
+    DRIFT = "drift"
+    ALARM = "alarm"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Publish:
+    """Put the event into the outbox; its sequence number is given there. ``held``: keep it back until a person decides."""
+
+    event: MetadataChangeEvent
+    held: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordConflict:
+    """Keep the loser of two concurrent versions whole.
+
+    ``value is None`` with a digest: the loser sits in the store; its value comes by :class:`FillConflict` before it is overwritten.
+    """
+
+    path: MetaPath
+    loser: Stamp
+    loser_seen: Seen
+    loser_digest: Digest | None
+    value: bytes | None = field(repr=False)
+    winner: Stamp
+    reason: str = "concurrent"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FillConflict:
+    """The value that is about to be overwritten, for conflict rows of this path and digest that lack it."""
+
+    path: MetaPath
+    digest: Digest
+    value: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropHeld:
+    """Forget the held publication of this path: a newer local change, or a person, made it moot."""
+
+    path: MetaPath
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HoldEvent:
+    """Keep an event from the future aside until its time comes or a person lets it pass."""
+
+    event: MetadataChangeEvent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Journal:
+    """One decision, for people: ``syncer explain`` and ``syncer events tail`` show it."""
+
+    path: MetaPath
+    decision: Decision
+    stamp: Stamp | None = None
+    digest: Digest | None = None
+    seen: Seen | None = None
+    against: Stamp | None = None
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quarantine:
+    """Something unreadable in the store, kept with its reason; it stops nothing else."""
+
+    path: MetaPath
+    code: str
+    detail: str
+    value: bytes = field(repr=False)
+
+
+Act = Publish | RecordConflict | FillConflict | DropHeld | HoldEvent | Journal | Quarantine
+
+
+class Need(StrEnum):
+    """What has to happen next for this path."""
+
+    NOTHING = "nothing"
+    READ = "read"
+    TOPICS = "topics"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The register after a step, what to store and to do with it, and what the path needs next."""
+
+    register: Register
+    acts: tuple[Act, ...] = ()
+    need: Need = Need.NOTHING
+    write: Write | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """When and how a value was seen.
+
+    Args:
+        now: The daemon's clock.
+        seen_at: Time that a change without a modification time gets: now, or, when a scan found it, the moment after
+            the watch was last known to be whole.
+        genesis: Whether the first full scan of this database has finished.
+    """
+
+    now: Millis
+    seen_at: Millis
+    genesis: bool

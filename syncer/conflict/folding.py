@@ -1,0 +1,134 @@
+"""Folding: what a version does to what is known of its path. Known only grows in stamp order."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from syncer.conflict.acts import Act, Decision, HoldEvent, Journal, Need, Outcome, RecordConflict
+from syncer.conflict.order import Relation, join, later, relate
+from syncer.conflict.projection import PROJECTIONS
+from syncer.conflict.register import HoldReason, Register
+from syncer.conflict.settings import Settings
+from syncer.errors import InvariantBroken
+from syncer.model import Digest, EventType, MetadataChangeEvent, MetaPath, Millis, Stamp, Version
+
+
+def fold_event(
+    settings: Settings, register: Register, event: MetadataChangeEvent, now: Millis, *, released: bool
+) -> Outcome:
+    """Take an event of the bus; see :meth:`syncer.conflict.replica.Replica.fold`."""
+    if event.path != register.path:
+        raise InvariantBroken(f"event of {event.path} folded into {register.path}")
+    version = version_of(event)
+    known_time = register.known.stamp.updated_at_ms if register.known else 0
+    limit = max(now, known_time) + settings.limits.max_clock_skew_ms
+    if event.stamp.updated_at_ms > limit and not released:
+        ahead_s = (event.stamp.updated_at_ms - now) // 1000
+        note = journal(event.path, version, Decision.HELD_FUTURE, detail=f"stamped {ahead_s} s ahead of this clock")
+        return Outcome(register, (HoldEvent(event=event), note))
+    folded, acts = fold_version(settings, register, replace(version, value=event.value), own=False)
+    return Outcome(folded, acts, Need.READ if folded.due else Need.NOTHING)
+
+
+def fold_version(
+    settings: Settings, register: Register, version: Version, *, own: bool
+) -> tuple[Register, tuple[Act, ...]]:
+    """Known becomes the greater of the two; the relation decides what is recorded.
+
+    Args:
+        settings: The region's settings.
+        register: The path's register; for an own version it already holds it as seated.
+        version: The version, with its author's value.
+        own: This region has just stamped it: its journal row is written by the caller.
+    """
+    known = register.known
+    relation = relate(known, version)
+    if known is None:
+        return knowing(register, version), _note(register.path, version, Decision.ADOPTED, own=own)
+    if relation is Relation.SAME:
+        if known.digest == version.digest:
+            return register, ()
+        detail = "one stamp names two values; the known one is kept"
+        return register, (journal(register.path, version, Decision.ALARM, detail=detail),)
+    if relation is Relation.ANCESTOR:
+        return register, _note(register.path, version, Decision.IGNORED, own=own, against=known.stamp)
+    wins = later(version.stamp, known.stamp, settings.ties)
+    if relation is Relation.SUCCESSOR and wins:
+        return knowing(register, version), _note(register.path, version, Decision.ADOPTED, own=own, against=known.stamp)
+    if known.digest == version.digest:
+        return _merge(register, known, version, wins=wins, own=own)
+    return _conflict(register, known, version, wins=wins)
+
+
+def _merge(
+    register: Register, known: Version, version: Version, *, wins: bool, own: bool
+) -> tuple[Register, tuple[Act, ...]]:
+    """Two authors wrote the same: the greater stamp stands, what both had seen is joined."""
+    seen = join(known.seen, version.seen)
+    acts = _note(register.path, version, Decision.MERGED, own=own, against=known.stamp)
+    if wins:
+        return knowing(register, replace(version, seen=seen)), acts
+    return replace(register, known=replace(known, seen=seen)), acts
+
+
+def _conflict(register: Register, known: Version, version: Version, *, wins: bool) -> tuple[Register, tuple[Act, ...]]:
+    """Neither author saw the other: the loser is kept whole."""
+    winner, loser = (version, known) if wins else (known, version)
+    record = RecordConflict(
+        path=register.path,
+        loser=loser.stamp,
+        loser_seen=loser.seen,
+        loser_digest=loser.digest,
+        value=loser.value,
+        winner=winner.stamp,
+    )
+    decision = Decision.CONFLICT_WON if wins else Decision.CONFLICT_LOST
+    note = journal(register.path, version, decision, against=known.stamp)
+    return (knowing(register, version) if wins else register), (record, note)
+
+
+def knowing(register: Register, known: Version) -> Register:
+    """Take a newer known version: it ends a hold, a permission and a wish that belonged to the former one.
+
+    A held local change keeps its path frozen, an unreadable value keeps it closed. The value is kept only while the store
+    has yet to be brought to it.
+    """
+    hold = register.hold
+    if hold is not None and not hold.local and hold.reason is not HoldReason.UNREADABLE and hold.stamp != known.stamp:
+        hold = None
+    seated = register.seated is not None and register.seated.stamp == known.stamp
+    kept = None if seated or not known.alive else known.value
+    return replace(register, known=replace(known, value=kept), hold=hold, allowed=None, wish=None)
+
+
+def version_of(event: MetadataChangeEvent) -> Version:
+    """The version that an event stands for, without its value.
+
+    Raises:
+        ValueInvalid: The event's value is not what its path calls for.
+    """
+    digest: Digest | None = None
+    if event.type is not EventType.DELETED and event.value is not None:
+        digest = PROJECTIONS[event.resource].digest(event.value)
+    return Version(stamp=event.stamp, by=event.by, seen=event.seen, digest=digest)
+
+
+def journal(
+    path: MetaPath, version: Version, decision: Decision, *, against: Stamp | None = None, detail: str = ""
+) -> Journal:
+    """One journal row about a version."""
+    return Journal(
+        path=path,
+        decision=decision,
+        stamp=version.stamp,
+        digest=version.digest,
+        seen=version.seen,
+        against=against,
+        detail=detail,
+    )
+
+
+def _note(
+    path: MetaPath, version: Version, decision: Decision, *, own: bool, against: Stamp | None = None
+) -> tuple[Act, ...]:
+    return () if own else (journal(path, version, decision, against=against),)

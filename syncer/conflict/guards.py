@@ -1,0 +1,235 @@
+"""Changes that wait for a person. Each guard says why, or nothing; none of them changes anything.
+
+Letters refer to the rules: (a) mass delete, (b) a cluster left out, (c) fewer partitions, (d) unknown cluster, (e) first
+contact, (f) flipping, (g) topics still there, (h) the bus's own resources.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from syncer.conflict.projection import Document
+from syncer.conflict.register import HoldReason, Register
+from syncer.conflict.settings import Limits, Settings
+from syncer.model import Millis, ResourceKind, Version
+
+CLUSTER_FIELDS: Final = ("replication_clusters", "allowed_clusters", "allowedClusters")
+
+
+class Topics(StrEnum):
+    """Whether a namespace or partitioned topic has topics at the target, as far as it was asked."""
+
+    NOT_ASKED = "not-asked"
+    NONE = "none"
+    SOME = "some"
+    CANNOT_ASK = "cannot-ask"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What the target is like, as far as a write to one path depends on it.
+
+    Args:
+        now: The daemon's clock.
+        parent_alive: The parent's seated value is alive, or there is no parent in scope.
+        child_alive: Some child's seated value is alive.
+        outbox_open: A local change of the path is not yet acknowledged by the bus.
+        clusters: Cluster names that the target's store knows.
+        topics: Whether topics exist below; asked only when a guard needs it.
+        applies: The path's scope lets remote changes be written.
+    """
+
+    now: Millis
+    parent_alive: bool = True
+    child_alive: bool = False
+    outbox_open: bool = False
+    clusters: frozenset[str] = frozenset()
+    topics: Topics = Topics.NOT_ASKED
+    applies: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a write waits. ``reason is None``: it cannot be told before the topics below the path are asked for."""
+
+    reason: HoldReason | None
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """A write that is about to be made: ``present`` and ``proposed`` are parsed values, ``None`` when absent."""
+
+    register: Register
+    known: Version
+    kind: ResourceKind
+    present: Document | None
+    proposed: Document | None
+    facts: Facts
+    settings: Settings
+
+
+Guard = Callable[[Proposal], Refusal | None]
+
+
+def bus_resource(proposal: Proposal) -> Refusal | None:
+    """(h) The bus's own tenant, namespace and topic are never changed from afar."""
+    if proposal.register.path in proposal.settings.bus_paths:
+        return Refusal(HoldReason.BUS_RESOURCE, "the bus itself depends on this resource")
+    return None
+
+
+def first_contact(proposal: Proposal) -> Refusal | None:
+    """(e) A value found at first contact is not replaced by a differing one before a person has seen both."""
+    seated = proposal.register.seated
+    if seated is None or not seated.alive or not seated.stamp.is_baseline:
+        return None
+    if proposal.known.seen.get(seated.by, -1) >= seated.stamp.updated_at_ms:
+        return None
+    what = "another value" if proposal.known.alive else "a delete"
+    return Refusal(HoldReason.FIRST_CONTACT, f"found here at first contact; {proposal.known.stamp.region} has {what}")
+
+
+def leaves_cluster_out(proposal: Proposal) -> Refusal | None:
+    """(b) Brokers force-delete the topics of a namespace whose policies do not name their own cluster."""
+    if proposal.kind is not ResourceKind.NAMESPACE or proposal.proposed is None:
+        return None
+    left_out = proposal.settings.clusters - named_clusters(proposal.proposed)
+    if not left_out:
+        return None
+    served = left_out & named_clusters(proposal.present) if proposal.present is not None else frozenset()
+    if served:
+        return Refusal(HoldReason.LEAVES_CLUSTER_OUT, f"brokers of {_names(served)} would delete its topics")
+    if proposal.present is None:
+        return _unless_empty(
+            proposal,
+            f"topics exist here, and brokers of {_names(left_out)} would delete them",
+            HoldReason.LEAVES_CLUSTER_OUT,
+        )
+    return None
+
+
+def unknown_cluster(proposal: Proposal) -> Refusal | None:
+    """(d) A policy must not newly name a cluster that the target does not know."""
+    if proposal.proposed is None or proposal.kind not in {ResourceKind.NAMESPACE, ResourceKind.TENANT}:
+        return None
+    present = named_clusters(proposal.present) if proposal.present is not None else frozenset()
+    unknown = named_clusters(proposal.proposed) - present - proposal.facts.clusters - {"global"}
+    return Refusal(HoldReason.UNKNOWN_CLUSTER, f"not known here: {_names(unknown)}") if unknown else None
+
+
+def fewer_partitions(proposal: Proposal) -> Refusal | None:
+    """(c) A smaller partition count hides data."""
+    if proposal.kind is not ResourceKind.PARTITIONED_TOPIC or proposal.present is None or proposal.proposed is None:
+        return None
+    present, proposed = _partitions(proposal.present), _partitions(proposal.proposed)
+    if proposed < present:
+        return Refusal(HoldReason.FEWER_PARTITIONS, f"{present} partitions here, {proposed} proposed")
+    return None
+
+
+def has_topics(proposal: Proposal) -> Refusal | None:
+    """(g) A namespace or partitioned topic that still has topics is not deleted from under them."""
+    if proposal.proposed is not None or proposal.present is None:
+        return None
+    if proposal.kind not in {ResourceKind.NAMESPACE, ResourceKind.PARTITIONED_TOPIC}:
+        return None
+    return _unless_empty(proposal, "topics still exist here", HoldReason.HAS_TOPICS)
+
+
+def flipping(proposal: Proposal) -> Refusal | None:
+    """(f) A path that keeps returning to what it just left is being rewritten by two parties."""
+    limits = proposal.settings.limits
+    recent = recent_flips(proposal.register.flips, proposal.facts.now, limits)
+    if len(recent) > limits.max_flips:
+        minutes = limits.flip_window_ms // 60_000
+        return Refusal(
+            HoldReason.FLIPPING, f"flipped {len(recent)} times within {minutes} minutes between the same values"
+        )
+    return None
+
+
+GUARDS: Final[tuple[Guard, ...]] = (
+    bus_resource,
+    first_contact,
+    leaves_cluster_out,
+    unknown_cluster,
+    fewer_partitions,
+    flipping,
+    has_topics,
+)
+
+
+def examine(proposal: Proposal) -> Refusal | None:
+    """Ask every guard; the first that objects is the answer. A stamp that a person has let pass is not asked again."""
+    if proposal.register.allowed == proposal.known.stamp:
+        return None
+    for guard in GUARDS:
+        if refusal := guard(proposal):
+            return refusal
+    return None
+
+
+def named_clusters(document: Document | None) -> frozenset[str]:
+    """Every cluster name that a tenant's or namespace's document refers to."""
+    if document is None:
+        return frozenset()
+    members: list[Any] = [member for name in CLUSTER_FIELDS for member in _list(document.get(name))]
+    return frozenset(member for member in members if isinstance(member, str))
+
+
+def recent_flips(flips: tuple[Millis, ...], now: Millis, limits: Limits) -> tuple[Millis, ...]:
+    """The flips that still count, newest last; never more than one above the limit."""
+    return tuple(at for at in flips if at > now - limits.flip_window_ms)[-(limits.max_flips + 1) :]
+
+
+class DeleteWindow:
+    """(a) Counts local deletes within a moving window and says when they are too many.
+
+    The window is the daemon's, not the store's: a restart starts it empty, and the scan after it meets the whole loss at once.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._passed: deque[tuple[Millis, int]] = deque()
+
+    def permits(self, deletes: int, alive: int, now: Millis) -> bool:
+        """Whether this many more deletes pass, of ``alive`` paths in scope before them; counts them if so."""
+        while self._passed and self._passed[0][0] <= now - self._limits.delete_window_ms:
+            self._passed.popleft()
+        earlier = sum(count for _, count in self._passed)
+        total = earlier + deletes
+        share = self._limits.max_delete_fraction * (alive + earlier)
+        too_many = total > self._limits.max_deletes or (total > self._limits.min_deletes and total > share)
+        if not too_many and deletes:
+            self._passed.append((now, deletes))
+        return not too_many
+
+
+def _unless_empty(proposal: Proposal, detail: str, reason: HoldReason) -> Refusal | None:
+    match proposal.facts.topics:
+        case Topics.NONE:
+            return None
+        case Topics.NOT_ASKED:
+            return Refusal(None)
+        case Topics.CANNOT_ASK:
+            return Refusal(reason, "it cannot be asked here whether topics exist")
+        case Topics.SOME:
+            return Refusal(reason, detail)
+
+
+def _partitions(document: Document) -> int:
+    count = document.get("partitions", 0)
+    return count if isinstance(count, int) else 0
+
+
+def _list(node: object) -> list[Any]:
+    return node if isinstance(node, list) else []
+
+
+def _names(clusters: frozenset[str]) -> str:
+    return ", ".join(sorted(clusters))

@@ -1,0 +1,219 @@
+"""Observing: what a valid read of a path means. A difference from the seated value is a local change, and nothing else is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from syncer.conflict.acts import Act, Decision, DropHeld, Journal, Moment, Outcome, Publish, Quarantine, RecordConflict
+from syncer.conflict.folding import fold_version, journal
+from syncer.conflict.order import extend
+from syncer.conflict.projection import PROJECTIONS
+from syncer.conflict.register import Hold, HoldReason, Register, Seated
+from syncer.conflict.settings import Settings
+from syncer.errors import InvariantBroken, ValueInvalid
+from syncer.model import Digest, EventType, MetadataChangeEvent, MetaPath, Millis, ResourceKind, Seen, Stamp, Version
+from syncer.paths import Resource, classify
+from syncer.stores.contract import Entry
+
+_MAX_FLIPS_KEPT = 16
+
+
+def observe(settings: Settings, register: Register, entry: Entry | None, moment: Moment, *, publishes: bool) -> Outcome:
+    """Take a valid read of the path; see :meth:`syncer.conflict.replica.Replica.observe`."""
+    if entry is not None and register.seated is not None and register.seated.revision == entry.revision:
+        return Outcome(register)
+    try:
+        digest = _digest_of(register, entry)
+    except ValueInvalid as exc:
+        return _unreadable(settings, register, entry, exc, moment)
+    register = _readable(register)
+    if digest == register.seated_digest:
+        return Outcome(_at_revision(register, entry))
+    known = register.known
+    if known is not None and digest == known.digest:
+        met = noting_flip(settings, register, digest, moment.now)
+        met = settled(met.sit(known, entry.revision if entry else None))
+        return Outcome(met, (journal(register.path, known, Decision.MET),))
+    if not publishes:
+        return _drift(settings, register, entry, digest, moment)
+    if register.seated is None and not moment.genesis and entry is not None:
+        return _baseline(settings, register, entry, digest)
+    return _local_change(settings, register, entry, digest, moment)
+
+
+def _digest_of(register: Register, entry: Entry | None) -> Digest | None:
+    """Digest of a stored value; an empty inner node holds nothing.
+
+    Raises:
+        ValueInvalid: The value cannot be understood, is ephemeral, or became empty under a living path.
+    """
+    if entry is None:
+        return None
+    if entry.ephemeral:
+        raise ValueInvalid("an ephemeral node stands here; it belongs to one session and is never replicated")
+    if not entry.value:
+        if register.seated_alive:
+            raise ValueInvalid("the value became empty, which no broker can read")
+        return None
+    return PROJECTIONS[kind_of(register.path)].digest(entry.value)
+
+
+def _unreadable(
+    settings: Settings, register: Register, entry: Entry | None, cause: ValueInvalid, moment: Moment
+) -> Outcome:
+    """The path is left as it is, on both sides, until its value can be read again."""
+    held = register.hold
+    if held is not None and (held.local or held.reason is HoldReason.UNREADABLE):
+        return Outcome(register)
+    stamp = register.known.stamp if register.known else Stamp(Millis(0), settings.region)
+    hold = Hold(reason=HoldReason.UNREADABLE, stamp=stamp, since_ms=moment.now, detail=cause.message)
+    acts = (
+        Quarantine(path=register.path, code=cause.code, detail=cause.message, value=entry.value if entry else b""),
+        Journal(path=register.path, decision=Decision.HELD, stamp=stamp, detail=f"unreadable: {cause.message}"),
+    )
+    return Outcome(replace(register, hold=hold), acts)
+
+
+def _baseline(settings: Settings, register: Register, entry: Entry, digest: Digest | None) -> Outcome:
+    """A value found at first contact is no change: it is older than anything that was ever stamped.
+
+    It is published only if nothing else is known of the path; a differing one is kept as a conflict here.
+    """
+    time = Millis(settings.generation)
+    event = event_of(settings, register, entry.value, time, {settings.by: time}, EventType.CREATED)
+    version = Version(stamp=event.stamp, by=event.by, seen=event.seen, digest=digest, value=entry.value)
+    register = replace(register.sit(version, entry.revision), own=max(register.own, time))
+    outcome = take_own(settings, register, event, version, Decision.BASELINE)
+    known = outcome.register.known
+    if known is not None and known.stamp == version.stamp:
+        return outcome
+    return replace(outcome, acts=tuple(act for act in outcome.acts if not isinstance(act, Publish)))
+
+
+def _local_change(
+    settings: Settings, register: Register, entry: Entry | None, digest: Digest | None, moment: Moment
+) -> Outcome:
+    """Somebody here changed the path: it wins over what the store was known to hold, over nothing else by right."""
+    seated_time = register.seated.stamp.updated_at_ms if register.seated else Millis(0)
+    floor = max(seated_time, register.own) + 1
+    time = Millis(max(_modified_at(settings, entry, moment), floor))
+    value = entry.value if entry is not None and digest is not None else None
+    if value is None:
+        kind = EventType.DELETED
+    else:
+        kind = EventType.MODIFIED if register.seated_alive else EventType.CREATED
+    seen = extend(register.seated_seen, settings.by, time)
+    event = event_of(settings, register, value, time, seen, kind)
+    version = Version(stamp=event.stamp, by=event.by, seen=seen, digest=digest, value=value)
+    acts: tuple[Act, ...] = ()
+    if register.hold is not None and register.hold.local:
+        register, acts = replace(register, hold=None), (DropHeld(path=register.path),)
+    register = noting_flip(settings, register, digest, moment.now)
+    register = replace(register.sit(version, entry.revision if entry else None), own=time, parked=None, wish=None)
+    outcome = take_own(settings, register, event, version, Decision.PUBLISHED)
+    return replace(outcome, acts=acts + outcome.acts)
+
+
+def take_own(
+    settings: Settings, register: Register, event: MetadataChangeEvent, version: Version, decision: Decision
+) -> Outcome:
+    """Publish a version that this region itself has stamped, and fold it."""
+    folded, acts = fold_version(settings, register, version, own=True)
+    return Outcome(folded, (Publish(event=event), journal(register.path, version, decision, against=event.base), *acts))
+
+
+def _drift(
+    settings: Settings, register: Register, entry: Entry | None, digest: Digest | None, moment: Moment
+) -> Outcome:
+    """A path that may not leave this region was edited here: the group's value is due again, the edit is kept."""
+    if register.known is None:
+        return Outcome(register)
+    edited = Stamp(_modified_at(settings, entry, moment), settings.region)
+    record = RecordConflict(
+        path=register.path,
+        loser=edited,
+        loser_seen=register.seated_seen,
+        loser_digest=digest,
+        value=entry.value if entry else None,
+        winner=register.known.stamp,
+        reason="drift",
+    )
+    seated = Seated(
+        stamp=Stamp(Millis(0), settings.region),
+        by=settings.by,
+        seen=register.seated_seen,
+        digest=digest,
+        revision=entry.revision if entry else None,
+    )
+    note = Journal(
+        path=register.path, decision=Decision.DRIFT, stamp=edited, digest=digest, against=register.known.stamp
+    )
+    return Outcome(replace(register, seated=seated), (record, note))
+
+
+def _modified_at(settings: Settings, entry: Entry | None, moment: Moment) -> Millis:
+    if entry is None or entry.modified_at_ms is None:
+        return moment.seen_at
+    return min(entry.modified_at_ms, Millis(moment.now + settings.limits.max_clock_skew_ms))
+
+
+def event_of(
+    settings: Settings, register: Register, value: bytes | None, time: Millis, seen: Seen, kind: EventType
+) -> MetadataChangeEvent:
+    """An event of this region about the register's path; its sequence number is given by the outbox."""
+    resource = resource_of(register.path)
+    return MetadataChangeEvent(
+        type=kind,
+        resource=resource.kind,
+        resource_name=resource.name,
+        path=register.path,
+        value=value,
+        stamp=Stamp(time, settings.region),
+        by=settings.by,
+        seen=seen,
+        base=register.seated.stamp if register.seated else None,
+    )
+
+
+def resource_of(path: MetaPath) -> Resource:
+    """What a path in scope means.
+
+    Raises:
+        InvariantBroken: The path is no resource; only resources have registers.
+    """
+    resource = classify(path)
+    if resource is None:
+        raise InvariantBroken(f"{path} is no resource, and has a register")
+    return resource
+
+
+def kind_of(path: MetaPath) -> ResourceKind:
+    """Kind of a path in scope; raises like :func:`resource_of`."""
+    return resource_of(path).kind
+
+
+def settled(register: Register) -> Register:
+    """Nothing is due any more: what waited for a write waits no longer."""
+    hold = register.hold if register.hold is not None and register.hold.local else None
+    return replace(register, hold=hold, parked=None, wish=None, allowed=None)
+
+
+def noting_flip(settings: Settings, register: Register, digest: Digest | None, now: Millis) -> Register:
+    """Remember the digest that is being left, and when the path returns to one that it had just left."""
+    flips = register.flips
+    if digest is not None and digest == register.left:
+        flips = (*(at for at in flips if at > now - settings.limits.flip_window_ms), now)[-_MAX_FLIPS_KEPT:]
+    return replace(register, left=register.seated_digest, flips=flips)
+
+
+def _readable(register: Register) -> Register:
+    if register.hold is not None and register.hold.reason is HoldReason.UNREADABLE:
+        return replace(register, hold=None)
+    return register
+
+
+def _at_revision(register: Register, entry: Entry | None) -> Register:
+    revision = entry.revision if entry is not None else None
+    if register.seated is None or register.seated.revision == revision:
+        return register
+    return replace(register, seated=replace(register.seated, revision=revision))

@@ -1,0 +1,165 @@
+"""The replicated part of a value: projection, canonical bytes, digest, and how it is laid over a local value.
+
+Invariants: ``project(overlay(p, any)) == p`` and ``digest`` depends on the projection alone, never on the order of keys,
+of set members, on white space, or on fields that belong to one cluster.
+
+A projection has an id. Regions compare ids before digests: only equal ids make digests comparable.
+
+Numbers: integers outside 64 bits are kept exactly. Everything else is serialised by one library, in all regions for ever,
+because canonical bytes of floats differ between libraries.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, cast
+
+import orjson
+
+from syncer.errors import ValueInvalid
+from syncer.model import Digest, ResourceKind
+
+Document = dict[str, Any]
+"""A parsed JSON object."""
+
+DIGEST_BYTES: Final = 16
+
+_BIG_INTEGER: Final = re.compile(rb"[0-9]{19}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Projection:
+    """How one kind of resource is compared and carried.
+
+    Args:
+        id: Changes whenever digests of this kind change.
+        local: Top-level fields that each cluster keeps for itself (derived, or cluster-local).
+        born_with: Local fields that a resource takes from its author when it is created at a target.
+        defaults: Local fields that a resource gets at creation, whatever its author has.
+        sets: Places of arrays whose order means nothing (``*``: any key).
+    """
+
+    id: str
+    local: frozenset[str] = frozenset()
+    born_with: frozenset[str] = frozenset()
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    sets: tuple[tuple[str, ...], ...] = ()
+
+    def project(self, value: bytes) -> Document:
+        """Return the replicated part of a stored value.
+
+        Raises:
+            ValueInvalid: The value is no JSON object.
+        """
+        document = parse(value)
+        for name in self.local:
+            document.pop(name, None)
+        for place in self.sets:
+            _sort_at(document, place)
+        return document
+
+    def digest(self, value: bytes) -> Digest:
+        """Hash the canonical bytes of the replicated part. Raises like :meth:`project`."""
+        return Digest(hashlib.blake2b(canonical(self.project(value)), digest_size=DIGEST_BYTES).digest())
+
+    def overlay(self, author: bytes, target: bytes | None) -> bytes:
+        """Lay the author's replicated part over the target's own value; without one, apply the create rule.
+
+        Unknown fields of the author are carried; local fields are the target's own.
+        """
+        document = parse(author)
+        if target is None:
+            own = {name: document[name] for name in self.born_with if name in document} | dict(self.defaults)
+        else:
+            present = parse(target)
+            own = {name: present[name] for name in self.local if name in present}
+        for name in self.local:
+            document.pop(name, None)
+        document.update(sorted(own.items()))
+        return _dump(document, sort=False)
+
+
+PROJECTIONS: Final[Mapping[ResourceKind, Projection]] = {
+    ResourceKind.TENANT: Projection(id="tenant/1", sets=(("adminRoles",), ("allowedClusters",))),
+    ResourceKind.NAMESPACE: Projection(
+        id="namespace/1",
+        local=frozenset({"bundles", "migrated", "deleted", "clusterThatCanDeleteNamespace"}),
+        born_with=frozenset({"bundles"}),
+        defaults={"deleted": False, "migrated": False},
+        sets=(
+            ("replication_clusters",),
+            ("allowed_clusters",),
+            ("subscription_types_enabled",),
+            ("auth_policies", "namespace_auth", "*"),
+            ("auth_policies", "destination_auth", "*", "*"),
+            ("auth_policies", "subscription_auth_roles", "*"),
+        ),
+    ),
+    ResourceKind.PARTITIONED_TOPIC: Projection(
+        id="partitioned-topic/1", local=frozenset({"deleted"}), defaults={"deleted": False}
+    ),
+    ResourceKind.CLUSTER: Projection(
+        id="cluster/1", local=frozenset({"migrated", "migratedClusterUrl"}), sets=(("peerClusterNames",),)
+    ),
+    ResourceKind.RESOURCE_GROUP: Projection(id="resource-group/1"),
+    ResourceKind.ISOLATION_POLICY: Projection(id="isolation-policy/1"),
+    ResourceKind.TOPIC_POLICY: Projection(id="topic-policy/1"),
+}
+"""One projection per kind. ``deleted`` is local: a namespace marked as being deleted is no change, its delete is."""
+
+
+def parse(value: bytes) -> Document:
+    """Parse a stored value into an object, keeping every integer exact.
+
+    Raises:
+        ValueInvalid: No JSON, not an object, or a number that JSON does not have (NaN, Infinity).
+    """
+    try:
+        document = (
+            json.loads(value, parse_constant=_refuse_constant) if _BIG_INTEGER.search(value) else orjson.loads(value)
+        )
+    except (ValueError, RecursionError) as exc:
+        raise ValueInvalid(f"no JSON: {exc}") from exc
+    if not isinstance(document, dict):
+        raise ValueInvalid(f"a JSON object is due, found {type(document).__name__}")
+    return cast("Document", document)
+
+
+def canonical(document: Document) -> bytes:
+    """Serialise with sorted keys and no white space. Equal documents give equal bytes.
+
+    Raises:
+        ValueInvalid: The document holds text that UTF-8 cannot carry (a lone surrogate).
+    """
+    return _dump(document, sort=True)
+
+
+def _dump(document: Document, *, sort: bool) -> bytes:
+    try:
+        return orjson.dumps(document, option=orjson.OPT_SORT_KEYS if sort else None)
+    except orjson.JSONEncodeError:
+        pass  # an integer outside 64 bits, or text that is no Unicode: the exact serialiser tells them apart
+    try:
+        return json.dumps(document, sort_keys=sort, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, RecursionError) as exc:
+        raise ValueInvalid(f"cannot be written as JSON: {exc}") from exc
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _sort_at(node: object, place: tuple[str, ...]) -> None:
+    if not isinstance(node, dict):
+        return
+    name, rest = place[0], place[1:]
+    for key in list(node) if name == "*" else (name,):
+        child = node.get(key)
+        if rest:
+            _sort_at(child, rest)
+        elif isinstance(child, list) and all(isinstance(member, str) for member in child):
+            node[key] = sorted(set(child))

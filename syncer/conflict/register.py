@@ -1,0 +1,149 @@
+"""What a region knows of one path, and what else waits on it. Plain values, no behaviour beyond questions about themselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from syncer.model import NOTHING_SEEN, Counter, Digest, MetaPath, Millis, Revision, Seen, Stamp, Version
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seated:
+    """What the store was last *known* to hold, by a valid read or a confirmed write of ours; never inferred.
+
+    ``digest is None``: the path was known to be absent. ``revision is None``: a write landed, its revision is not known yet.
+    """
+
+    stamp: Stamp
+    by: Counter
+    seen: Seen
+    digest: Digest | None
+    revision: Revision | None
+
+    @property
+    def alive(self) -> bool:
+        """Whether the store was last known to hold a value."""
+        return self.digest is not None
+
+
+class HoldReason(StrEnum):
+    """Why a change waits for a person."""
+
+    MASS_DELETE = "mass-delete"
+    LEAVES_CLUSTER_OUT = "leaves-cluster-out"
+    FEWER_PARTITIONS = "fewer-partitions"
+    UNKNOWN_CLUSTER = "unknown-cluster"
+    FIRST_CONTACT = "first-contact"
+    FLIPPING = "flipping"
+    HAS_TOPICS = "has-topics"
+    BUS_RESOURCE = "bus-resource"
+    UNREADABLE = "unreadable"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hold:
+    """A change that waits for a person, keyed by its stamp.
+
+    ``local``: the publication of a local change waits, and freezes the path. Otherwise only the write of a remote one waits.
+    """
+
+    reason: HoldReason
+    stamp: Stamp
+    since_ms: Millis
+    detail: str
+    local: bool = False
+
+
+class ParkReason(StrEnum):
+    """What a write waits for, without a person."""
+
+    PARENT_MISSING = "parent-missing"
+    CHILDREN_ALIVE = "children-alive"
+    STORE_REFUSED = "store-refused"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parked:
+    """A write that waits for its parent or its children."""
+
+    reason: ParkReason
+    since_ms: Millis
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intent:
+    """A write that was sent, or is about to be, and whose outcome is not known.
+
+    ``batch`` is the id that the fence's receipt carries if it landed. ``version`` is the known one of that moment.
+    """
+
+    batch: str
+    version: Version
+    expected: Revision | None
+
+
+class Wish(StrEnum):
+    """A decision that the next valid read of the path completes."""
+
+    REASSERT = "reassert"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Register:
+    """All that a region knows of one path.
+
+    Args:
+        known: The greatest version ever folded.
+        seated: What the store was last known to hold; ``None``: nothing was ever known.
+        own: Highest time that this region ever gave to the path.
+        hold: Why the write (or the publication) waits for a person.
+        allowed: Stamp that a person has let pass the guards.
+        intent: A write in flight.
+        flips: When the path last returned to a digest that it had just left.
+        left: Digest that the path held before the seated one.
+    """
+
+    path: MetaPath
+    known: Version | None = None
+    seated: Seated | None = None
+    own: Millis = Millis(0)
+    hold: Hold | None = None
+    allowed: Stamp | None = None
+    parked: Parked | None = None
+    intent: Intent | None = None
+    wish: Wish | None = None
+    left: Digest | None = None
+    flips: tuple[Millis, ...] = field(default=())
+
+    @property
+    def due(self) -> bool:
+        """Whether the store is not known to hold what the group knows: a write, or at least a read, is due."""
+        known, seated = self.known, self.seated
+        if known is None:
+            return False
+        return seated is None or seated.stamp != known.stamp or seated.digest != known.digest
+
+    @property
+    def seated_digest(self) -> Digest | None:
+        """Digest of what the store was last known to hold; absent and never known are the same."""
+        return self.seated.digest if self.seated else None
+
+    @property
+    def seated_seen(self) -> Seen:
+        """What the author of the seated value had seen."""
+        return self.seated.seen if self.seated else NOTHING_SEEN
+
+    @property
+    def seated_alive(self) -> bool:
+        """Whether the store was last known to hold a value."""
+        return self.seated is not None and self.seated.alive
+
+    def sit(self, version: Version, revision: Revision | None) -> Register:
+        """Take a version as what the store holds; the known value is no longer needed once it is the seated one."""
+        seated = Seated(stamp=version.stamp, by=version.by, seen=version.seen, digest=version.digest, revision=revision)
+        known = self.known
+        if known is not None and known.value is not None and known.stamp == version.stamp:
+            known = replace(known, value=None)
+        return replace(self, seated=seated, known=known)

@@ -1,0 +1,174 @@
+"""The replica: every decision about one path, without IO.
+
+Observations go in (a valid read, an event, a confirmed or refused write, a person's decision), an :class:`Outcome` comes
+out: the register afterwards and acts for the shell, all of which belong into one transaction.
+
+Invariants: known only grows in stamp order; seated changes only by a valid read or a confirmed write; stamp and ``seen`` of
+a local change come from the *seated* value; a digest is compared with the seated and the known one, never with history.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from syncer.conflict import folding, observing, seating
+from syncer.conflict.acts import Decision, DropHeld, Need, Outcome, Publish
+from syncer.conflict.folding import journal, knowing, version_of
+from syncer.conflict.observing import event_of, settled
+from syncer.conflict.order import extend, join
+from syncer.conflict.register import Hold, HoldReason, ParkReason, Register, Wish
+from syncer.errors import PreconditionFailed
+from syncer.model import EventType, MetadataChangeEvent, Millis, Seen
+
+if TYPE_CHECKING:
+    from syncer.conflict.acts import Moment
+    from syncer.conflict.guards import Facts
+    from syncer.conflict.settings import Settings
+    from syncer.stores.contract import Entry, Written
+
+
+class Replica:
+    """The decisions of one region. Holds its settings and nothing else; total and deterministic."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+
+    def observe(self, register: Register, entry: Entry | None, moment: Moment, *, publishes: bool = True) -> Outcome:
+        """Take a valid read of the path.
+
+        Exactly one of: nothing new; the store met the known value by itself; a baseline; a local change; unreadable.
+
+        Args:
+            register: What is known of the path.
+            entry: What the store holds, ``None`` when the path is absent.
+            moment: When it was seen.
+            publishes: Whether local changes of this path leave the region.
+        """
+        return observing.observe(self.settings, register, entry, moment, publishes=publishes)
+
+    def fold(self, register: Register, event: MetadataChangeEvent, now: Millis, *, released: bool = False) -> Outcome:
+        """Take an event of the bus. Any order and any repetition of the same events ends in the same known version.
+
+        Args:
+            register: What is known of the event's path.
+            event: The event.
+            now: The daemon's clock.
+            released: A person has let an event from the future pass.
+
+        Raises:
+            ValueInvalid: The event's value is not what its path calls for.
+            InvariantBroken: The event belongs to another path (a bug of the caller).
+        """
+        return folding.fold_event(self.settings, register, event, now, released=released)
+
+    def waits(self, register: Register, facts: Facts) -> Outcome | None:
+        """Say why a due write cannot even be tried now, parking it if it waits for others; ``None``: read, then seat."""
+        return seating.waits(self.settings, register, facts)
+
+    def seat(self, register: Register, entry: Entry | None, facts: Facts, batch: str) -> Outcome:
+        """Decide the write of a due register, right after a valid read of the path showed no local change.
+
+        Args:
+            register: What is known of the path.
+            entry: The answer of that read; the write is conditional on its revision.
+            facts: What the target is like.
+            batch: Id of the transaction that the write will go out with.
+        """
+        if register.wish is Wish.REASSERT and register.hold is None and not facts.outbox_open:
+            return self._reassert(register, entry, facts.now)
+        return seating.seat(self.settings, register, entry, facts, batch)
+
+    def written(self, register: Register, answer: Written | None, now: Millis) -> Outcome:
+        """The open intent landed, by the store's answer or, with ``None``, by its receipt (the revision is then read)."""
+        return seating.written(self.settings, register, answer, now)
+
+    def refused(self, register: Register, cause: ParkReason | None, now: Millis, detail: str = "") -> Outcome:
+        """The open intent did not land. ``cause``: the store wants a parent, or no children; without: read at once."""
+        return seating.refused(self.settings, register, cause, now, detail)
+
+    # -- a person's decisions
+
+    def hold_back(self, outcome: Outcome, now: Millis, detail: str) -> Outcome:
+        """Keep a local delete from being published until a person decides; its path is frozen."""
+        events = [act.event for act in outcome.acts if isinstance(act, Publish)]
+        held = tuple(replace(act, held=True) if isinstance(act, Publish) else act for act in outcome.acts)
+        hold = Hold(reason=HoldReason.MASS_DELETE, stamp=events[0].stamp, since_ms=now, detail=detail, local=True)
+        note = journal(outcome.register.path, version_of(events[0]), Decision.HELD, detail=f"{hold.reason}: {detail}")
+        return replace(outcome, register=replace(outcome.register, hold=hold), acts=(*held, note))
+
+    def confirm(self, register: Register) -> Outcome:
+        """Let a held change pass. A held local change is published with its old stamp (the shell moves its row).
+
+        Raises:
+            PreconditionFailed: Nothing is held here, or what is held cannot be let pass.
+        """
+        hold = _hold_of(register)
+        if hold.reason is HoldReason.UNREADABLE:
+            raise PreconditionFailed(
+                f"{register.path} is held because its value cannot be read",
+                hint="Correct or delete the value in the store; the daemon goes on by itself.",
+            )
+        allowed = None if hold.local else hold.stamp
+        return Outcome(replace(register, hold=None, allowed=allowed), (), Need.READ)
+
+    def reject(self, register: Register) -> Outcome:
+        """Let this region's value win everywhere instead of the held remote change.
+
+        Raises:
+            PreconditionFailed: Nothing is held here, or it is a local change (:meth:`undo` takes it back).
+        """
+        hold = _hold_of(register)
+        if hold.local:
+            raise PreconditionFailed(f"what is held at {register.path} is a local change; it is undone, not rejected")
+        return Outcome(replace(register, hold=None, wish=Wish.REASSERT), (), Need.READ)
+
+    def undo(self, register: Register) -> Outcome:
+        """Forget a held local delete, which nobody else has heard of; the value comes back from a peer.
+
+        The path is known again as it was before: nothing is known here until a peer tells, and the store is empty.
+        """
+        hold = _hold_of(register)
+        if not hold.local or register.seated is None:
+            raise PreconditionFailed(f"no local change is held at {register.path}")
+        known = register.known if register.known is not None and register.known.stamp != hold.stamp else None
+        undone = replace(register, hold=None, known=known)
+        return Outcome(undone, (DropHeld(path=register.path),), Need.READ if undone.due else Need.NOTHING)
+
+    def restore(self, register: Register, value: bytes | None, seen: Seen, now: Millis) -> Outcome:
+        """Make the loser of a conflict (``None``: a delete) the newest version; the store follows as for a remote one.
+
+        Raises:
+            ValueInvalid: The value is not what its path calls for.
+        """
+        return replace(self._assert(register, value, now, Decision.RESTORED, seen), need=Need.READ)
+
+    def _reassert(self, register: Register, entry: Entry | None, now: Millis) -> Outcome:
+        """Stamp what the store holds above what is known, so that it wins everywhere."""
+        value = entry.value if entry is not None and entry.value else None
+        outcome = self._assert(register, value, now, Decision.REASSERTED, {})
+        known = outcome.register.known
+        if known is None:
+            return outcome
+        revision = entry.revision if entry is not None else None
+        return replace(outcome, register=settled(outcome.register.sit(known, revision)))
+
+    def _assert(self, register: Register, value: bytes | None, now: Millis, decision: Decision, seen: Seen) -> Outcome:
+        settings, known, seated = self.settings, register.known, register.seated
+        floor = max(
+            known.stamp.updated_at_ms if known else 0, seated.stamp.updated_at_ms if seated else 0, register.own
+        )
+        time = Millis(max(now, floor + 1))
+        joined = join(join(register.seated_seen, known.seen if known else {}), seen)
+        joined = extend(joined, settings.by, time)
+        kind = EventType.DELETED if value is None else EventType.MODIFIED
+        event = event_of(settings, register, value, time, joined, kind)
+        version = replace(version_of(event), value=value)
+        asserted = replace(knowing(register, version), own=time, parked=None)
+        return Outcome(asserted, (Publish(event=event), journal(register.path, version, decision)))
+
+
+def _hold_of(register: Register) -> Hold:
+    if register.hold is None:
+        raise PreconditionFailed(f"nothing is held at {register.path}", hint="See 'syncer holds list'.")
+    return register.hold

@@ -1,0 +1,127 @@
+"""Which paths take part, and which way they flow. The first rule that matches a path decides; no match: ignored."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from syncer.conflict.settings import Direction
+from syncer.errors import ConfigError
+from syncer.model import MetaPath, ResourceKind
+from syncer.paths import classify, is_under
+
+ALLOWED_PREFIXES: Final = (
+    "/admin/policies",
+    "/admin/partitioned-topics",
+    "/admin/resourcegroups",
+    "/admin/clusters",
+    "/admin/topic-policies/global",
+)
+"""Nothing outside is ever replicated, whatever the rules say."""
+
+_KIND_PREFIX: Final = {
+    ResourceKind.TENANT: "/admin/policies",
+    ResourceKind.NAMESPACE: "/admin/policies",
+    ResourceKind.PARTITIONED_TOPIC: "/admin/partitioned-topics",
+    ResourceKind.RESOURCE_GROUP: "/admin/resourcegroups",
+    ResourceKind.CLUSTER: "/admin/clusters",
+    ResourceKind.ISOLATION_POLICY: "/admin/clusters",
+    ResourceKind.TOPIC_POLICY: "/admin/topic-policies/global",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Paths that match ``pattern`` flow in ``direction``.
+
+    In a pattern ``*`` stands for part of one segment and ``**`` for any number of segments.
+    """
+
+    pattern: str
+    direction: Direction
+
+
+DEFAULT_RULES: Final = (
+    Rule("/admin/policies/pulsar/**", Direction.IGNORE),
+    Rule("/admin/policies/pulsar", Direction.IGNORE),
+    Rule("/admin/policies/sla-monitor/**", Direction.IGNORE),
+    Rule("/admin/policies/sla-monitor", Direction.IGNORE),
+    Rule("/admin/policies/**", Direction.BOTH),
+    Rule("/admin/partitioned-topics/pulsar/**", Direction.IGNORE),
+    Rule("/admin/partitioned-topics/*/*/*/__*", Direction.IGNORE),
+    Rule("/admin/partitioned-topics/**", Direction.BOTH),
+    Rule("/admin/resourcegroups/**", Direction.BOTH),
+)
+"""Tenants, namespaces, partitioned topics and resource groups, without Pulsar's own."""
+
+
+class Scope:
+    """The ordered rules of one region, compiled.
+
+    Raises:
+        ConfigError: A pattern lies outside the allow-list, or is not a path pattern.
+    """
+
+    def __init__(self, rules: Sequence[Rule] = DEFAULT_RULES) -> None:
+        self.rules = tuple(rules)
+        for rule in self.rules:
+            _check(rule)
+        self._compiled = tuple((_compile(rule.pattern), rule.direction) for rule in self.rules)
+        self.direction = functools.lru_cache(maxsize=65536)(self._direction)
+
+    def _direction(self, path: MetaPath) -> Direction:
+        if classify(path) is None:
+            return Direction.IGNORE
+        for pattern, direction in self._compiled:
+            if pattern.fullmatch(path):
+                return direction
+        return Direction.IGNORE
+
+    def contains(self, path: MetaPath) -> bool:
+        """Whether the path takes part at all."""
+        return self.direction(path) is not Direction.IGNORE
+
+    @property
+    def prefixes(self) -> tuple[MetaPath, ...]:
+        """The fewest prefixes that cover every path in scope, for watches and scans."""
+        used = {
+            MetaPath(prefix)
+            for prefix in ALLOWED_PREFIXES
+            for rule in self.rules
+            if rule.direction is not Direction.IGNORE and _overlaps(rule.pattern, prefix)
+        }
+        return tuple(sorted(used))
+
+    @property
+    def fingerprint(self) -> str:
+        """A short name that is equal exactly for equal rules; regions tell it to each other."""
+        text = "\n".join(f"{rule.direction} {rule.pattern}" for rule in self.rules)
+        return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
+
+
+def _check(rule: Rule) -> None:
+    if not rule.pattern.startswith("/") or rule.pattern.endswith("/") or "//" in rule.pattern:
+        raise ConfigError(
+            f"scope pattern {rule.pattern!r} is no path pattern", hint="Write it like '/admin/policies/*/**'."
+        )
+    if rule.direction is not Direction.IGNORE and not any(
+        _overlaps(rule.pattern, prefix) for prefix in ALLOWED_PREFIXES
+    ):
+        raise ConfigError(
+            f"scope pattern {rule.pattern!r} lies outside what may be replicated",
+            hint=f"Use a path below one of: {', '.join(ALLOWED_PREFIXES)}.",
+        )
+
+
+def _overlaps(pattern: str, prefix: str) -> bool:
+    literal = pattern.split("*", 1)[0].rstrip("/")
+    return is_under(literal, prefix)
+
+
+def _compile(pattern: str) -> re.Pattern[str]:
+    parts: Iterable[str] = re.split(r"(\*\*|\*)", pattern)
+    return re.compile("".join({"**": ".*", "*": "[^/]*"}.get(part, re.escape(part)) for part in parts), re.DOTALL)

@@ -1,0 +1,309 @@
+"""What the shell needs of a sidecar database: transactions over registers, outbox, records and small facts.
+
+Two implementations: :mod:`syncer.state.sql` (SQLite, PostgreSQL) for the daemon, and a plain one in the tests for the simulated
+world. Every call is synchronous and happens inside a transaction; leaving the block without an exception commits all of it,
+an exception undoes all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+from syncer.conflict.acts import FillConflict, Journal, RecordConflict
+from syncer.conflict.consumed import Consumed
+from syncer.conflict.register import Register
+from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis, Region, Seen, Stamp
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """Facts about the database itself, one row.
+
+    Args:
+        region: The region that it belongs to.
+        database_id: Random, made once; the ``sender`` of its events.
+        generation: Rises with each new database of the region.
+        genesis: The first full scan has finished.
+        store_id: Id of the store, as found in (or written to) its fence node; ``None`` before the first activation.
+        epoch: Rises each time a daemon becomes active on this database; commits of a former one fail.
+        last_sequence: Last number given to an event.
+        alive_until: When the watch was last known to be whole.
+        paused: Whether replication is paused, and why.
+    """
+
+    region: Region
+    database_id: str
+    generation: int = 1
+    genesis: bool = False
+    store_id: str | None = None
+    epoch: int = 0
+    last_sequence: int = 0
+    alive_until: Millis = Millis(0)
+    paused: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutboxRow:
+    """An event that waits for the bus's acknowledgement."""
+
+    sequence: int
+    event: MetadataChangeEvent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Poison:
+    """Something that cannot be handled, kept with its reason.
+
+    ``payload`` and ``properties`` are those of a bus message; for a value of the local store ``path`` and the value itself.
+    """
+
+    origin: str
+    code: str
+    detail: str
+    position: str
+    path: MetaPath | None = None
+    payload: bytes = field(default=b"", repr=False)
+    properties: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConflictRow:
+    """A conflict as kept: what lost, to whom, and its whole value where it was known."""
+
+    id: int
+    path: MetaPath
+    loser: Stamp
+    loser_seen: Seen
+    loser_digest: Digest | None
+    value: bytes | None = field(repr=False)
+    winner: Stamp
+    reason: str
+    recorded_at_ms: Millis
+    restored_at_ms: Millis | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoisonRow:
+    """A quarantined thing as kept."""
+
+    id: int
+    poison: Poison
+    recorded_at_ms: Millis
+
+
+class OperationState(StrEnum):
+    """Life of an operation: asked by the CLI, done or failed by the daemon."""
+
+    PENDING = "pending"
+    DONE = "done"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """Something that a person asked the daemon to do. ``kind`` names it, ``arguments`` are its own."""
+
+    id: int
+    kind: str
+    arguments: dict[str, str]
+    asked_by: str
+    reason: str
+    state: OperationState = OperationState.PENDING
+    answer: str = ""
+    code: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeerRow:
+    """What a peer told last in its heartbeat, and when it came. ``document`` is the heartbeat as JSON."""
+
+    region: Region
+    sender: str
+    heard_at_ms: Millis
+    sent_at_ms: Millis
+    document: dict[str, object]
+
+
+class Transaction(Protocol):
+    """One transaction. Reads see its own writes."""
+
+    # registers
+    def registers(self, paths: Collection[MetaPath]) -> dict[MetaPath, Register]:
+        """The registers that exist, of these paths."""
+        ...
+
+    def save(self, registers: Iterable[Register]) -> None:
+        """Insert or replace registers."""
+        ...
+
+    def parents_of_living(self, paths: Collection[MetaPath]) -> set[MetaPath]:
+        """Of these paths, those with a child (:func:`syncer.paths.child_prefixes`) whose seated value is alive."""
+        ...
+
+    def due(self, limit: int, after: MetaPath | None = None) -> list[Register]:
+        """Registers that are due or have a wish, in path order, beyond ``after``; those on hold and in flight included."""
+        ...
+
+    def intents(self) -> list[Register]:
+        """Registers with an open intent."""
+        ...
+
+    def count_alive(self) -> int:
+        """How many paths the store was last known to hold. Cheap: kept up to date, not counted."""
+        ...
+
+    # outbox
+    def enqueue(self, events: Sequence[MetadataChangeEvent]) -> None:
+        """Put events into the outbox, giving each the next sequence number, this database as sender."""
+        ...
+
+    def hold_publication(self, event: MetadataChangeEvent) -> None:
+        """Keep an event back, without a number; it replaces one held before for the same path."""
+        ...
+
+    def held_publication(self, path: MetaPath) -> MetadataChangeEvent | None:
+        """The event that is held back for a path."""
+        ...
+
+    def drop_held(self, path: MetaPath) -> None:
+        """Forget the held event of a path, if there is one."""
+        ...
+
+    def open_paths(self, paths: Collection[MetaPath]) -> set[MetaPath]:
+        """Of these paths, those with an event in the outbox or held back. Cheap when both are empty."""
+        ...
+
+    def outbox(self, limit: int, after: int = 0) -> list[OutboxRow]:
+        """The oldest events that are not yet acknowledged, with a number above ``after``, in order."""
+        ...
+
+    def acknowledged(self, sequences: Collection[int]) -> None:
+        """The bus has acknowledged these: they leave the outbox."""
+        ...
+
+    # consumption
+    def consumed(self, senders: Collection[str]) -> dict[str, Consumed]:
+        """What was consumed of each sender that is known."""
+        ...
+
+    def save_consumed(self, consumed: dict[str, Consumed]) -> None:
+        """Replace what was consumed of these senders."""
+        ...
+
+    # records
+    def journal(self, rows: Sequence[Journal], now: Millis) -> None:
+        """Append decisions."""
+        ...
+
+    def conflict(self, record: RecordConflict, now: Millis) -> None:
+        """Keep a conflict; the same path and loser stamp is kept once, its value filled if it was lacking."""
+        ...
+
+    def fill_conflict(self, fill: FillConflict) -> None:
+        """Give the value to conflicts of this path and digest that lack it."""
+        ...
+
+    def conflict_row(self, number: int) -> ConflictRow | None:
+        """A conflict by its number."""
+        ...
+
+    def mark_restored(self, number: int, now: Millis) -> None:
+        """Note that the loser of a conflict was restored."""
+        ...
+
+    def quarantine(self, poison: Poison, now: Millis) -> None:
+        """Keep something that cannot be handled; the same origin and position is kept once."""
+        ...
+
+    def poison_row(self, number: int) -> PoisonRow | None:
+        """A quarantined thing by its number."""
+        ...
+
+    def drop_poison(self, number: int) -> None:
+        """Remove a quarantined thing."""
+        ...
+
+    def hold_event(self, event: MetadataChangeEvent, now: Millis) -> None:
+        """Keep an event from the future aside; the same path and stamp is kept once."""
+        ...
+
+    def future_events(self, until: Millis, limit: int) -> list[MetadataChangeEvent]:
+        """Held events stamped at most ``until``, oldest first."""
+        ...
+
+    def future_event(self, path: MetaPath, stamp: Stamp | None) -> MetadataChangeEvent | None:
+        """The held event of a path (the oldest when no stamp is given)."""
+        ...
+
+    def drop_future(self, path: MetaPath, stamp: Stamp) -> None:
+        """Forget a held event."""
+        ...
+
+    # scans
+    def begin_scan(self) -> None:
+        """Forget which paths a former scan met."""
+        ...
+
+    def met(self, paths: Collection[MetaPath]) -> None:
+        """The running scan met these paths."""
+        ...
+
+    def unmet_alive(self, limit: int, after: MetaPath | None = None) -> list[MetaPath]:
+        """Paths with a living seated value that the scan did not meet, in path order, beyond ``after``."""
+        ...
+
+    # facts
+    def identity(self) -> Identity:
+        """Facts about the database."""
+        ...
+
+    def set_identity(self, **changes: object) -> Identity:
+        """Change some fields of the identity (not region, database id or last sequence)."""
+        ...
+
+    def save_peer(self, peer: PeerRow) -> None:
+        """Keep what a peer told last."""
+        ...
+
+    def peers(self) -> list[PeerRow]:
+        """All peers that were ever heard."""
+        ...
+
+    def save_status(self, document: dict[str, object], now: Millis) -> None:
+        """Keep the daemon's own report for ``syncer status``."""
+        ...
+
+    # operations
+    def pending_operations(self, limit: int) -> list[Operation]:
+        """Operations that wait for the daemon, oldest first."""
+        ...
+
+    def finish_operation(self, number: int, state: OperationState, answer: str, code: str, now: Millis) -> None:
+        """Answer an operation."""
+        ...
+
+    # upkeep
+    def prune(self, journal_before: Millis, limit: int) -> int:
+        """Drop journal rows and finished operations older than that, at most ``limit`` of each; how many went."""
+        ...
+
+
+class State(Protocol):
+    """The sidecar database."""
+
+    def transaction(self) -> AbstractContextManager[Transaction]:
+        """Begin a transaction of the active writer.
+
+        Raises:
+            Fenced: Another daemon has raised the epoch since :meth:`activate`; nothing was written.
+            StateUnavailable: The database cannot be used now; nothing was written.
+        """
+        ...
+
+    def activate(self) -> Identity:
+        """Become the writer: raise the epoch. From now on transactions of a former writer fail."""
+        ...
