@@ -10,7 +10,6 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 RUN := $(PYTHON) tests/run.py
-CODE := syncer api spark_snapshot tests deploy docs
 export PYTHON
 
 # uv finds the package index where pip does; its address never enters a lock.
@@ -40,8 +39,8 @@ demo-pulsar: servers ## The same story between two real Pulsar clusters, one on 
 	@$(BIN)/python -m deploy.lab.demo
 
 .PHONY: check
-check: ## Format, lint, types, layers, dependencies, and the tests that need no server (under two minutes)
-	@$(RUN) setup check
+check: setup ## Format, lint, types, layers, dependencies, and the tests that need no server (under two minutes)
+	@$(RUN) check
 
 .PHONY: test
 test: ## Everything in its short form, real servers included; prints minutes per suite and a verdict
@@ -57,8 +56,8 @@ bench: servers ## Measure against the peer: make bench NAME=sync
 
 .PHONY: fmt
 fmt: setup ## Format the code and apply the safe fixes of the linter
-	@$(BIN)/ruff check --quiet --fix $(CODE) || true
-	@$(BIN)/ruff format $(CODE)
+	@$(BIN)/ruff check --quiet --fix . || true
+	@$(BIN)/ruff format .
 
 .PHONY: docs
 docs: setup ## Build the documentation; a warning is an error

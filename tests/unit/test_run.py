@@ -1,0 +1,185 @@
+"""The runner of the suites counts what really ran, and is green only for the right reason."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.run import REPOSITORY, Outcome, Rules, load, read_junit, run_step
+from tests.run import Step as SuiteStep
+
+MIXED = """
+import pytest
+
+def test_good(): pass
+def test_bad(): assert False
+@pytest.mark.skip(reason="no such server")
+def test_skipped(): pass
+@pytest.mark.xfail(strict=True)
+def test_expected(): assert False
+@pytest.fixture
+def broken():
+    yield
+    raise RuntimeError
+def test_bad_twice(broken): assert False
+"""
+
+
+def suites(file: Path, body: str) -> Path:
+    """Write a table of suites."""
+    file.write_text(f"allowed_skips = []\n{body}", encoding="utf-8")
+    return file
+
+
+def one_suite(file: Path, *steps: str, share: float = 1.0) -> Path:
+    """Write a table of one suite called 'it'."""
+    return suites(file, f'[[suite]]\nname = "it"\nshare_minutes = {share}\nsteps = [{", ".join(steps)}]\n')
+
+
+def run(file: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the runner itself, outside CI unless told."""
+    return subprocess.run(
+        [sys.executable, "tests/run.py", "--file", str(file)],
+        cwd=REPOSITORY,
+        env={**os.environ, "CI": "", **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def last(result: subprocess.CompletedProcess[str]) -> str:
+    return result.stdout.splitlines()[-1]
+
+
+def test_counts_cases_and_steps(tmp_path: Path) -> None:
+    (tmp_path / "test_mixed.py").write_text(MIXED, encoding="utf-8")
+    steps = [f'{{ name = "mixed", pytest = ["{tmp_path}"] }}', '{ name = "lint", run = ["true"] }']
+
+    result = run(one_suite(tmp_path / "suites.toml", *steps))
+
+    assert result.returncode == 1
+    assert last(result) == "tests: 3 passed, 2 failed"
+    assert "verdict: RED (it)" in result.stdout
+    assert "test_skipped: no such server" in result.stdout
+
+
+def test_green_needs_something_that_passed(tmp_path: Path) -> None:
+    result = run(one_suite(tmp_path / "suites.toml", '{ name = "lint", run = ["true"] }'))
+    assert (result.returncode, last(result)) == (0, "tests: 1 passed, 0 failed")
+    assert "verdict: GREEN" in result.stdout
+    assert "over their share: none" in result.stdout
+
+    (tmp_path / "empty").mkdir()
+    nothing = run(one_suite(tmp_path / "suites.toml", f'{{ name = "none", pytest = ["{tmp_path / "empty"}"] }}'))
+    assert (nothing.returncode, last(nothing)) == (1, "tests: 0 passed, 1 failed")
+    assert "no test ran" in nothing.stdout
+
+
+@pytest.mark.parametrize(
+    ("step", "cause"),
+    [
+        ('{ name = "lint", run = ["false"] }', "exit status 1"),
+        ('{ name = "lint", run = ["no-such-program"] }', "exit status 127"),
+        ('{ name = "unit", pytest = ["--no-such-option"] }', "exit status 4"),
+    ],
+)
+def test_a_step_that_fails_is_one_failure(tmp_path: Path, step: str, cause: str) -> None:
+    result = run(one_suite(tmp_path / "suites.toml", step))
+    assert (result.returncode, last(result)) == (1, "tests: 0 passed, 1 failed")
+    assert cause in result.stdout
+
+
+def test_an_essential_failure_ends_the_run(tmp_path: Path) -> None:
+    marker = tmp_path / "ran"
+    body = (
+        '[[suite]]\nname = "setup"\nshare_minutes = 1\nsteps = [{ name = "e", run = ["false"], essential = true }]\n'
+        f'[[suite]]\nname = "rest"\nshare_minutes = 1\nsteps = [{{ name = "r", run = ["touch", "{marker}"] }}]\n'
+    )
+    result = run(suites(tmp_path / "suites.toml", body))
+    assert "verdict: RED (setup; the rest did not run)" in result.stdout
+    assert not marker.exists()
+
+
+def test_a_hung_step_is_ended_and_named(tmp_path: Path) -> None:
+    result = run(one_suite(tmp_path / "suites.toml", '{ name = "hung", run = ["sleep", "50"] }', share=0.001))
+    assert (result.returncode, last(result)) == (1, "tests: 0 passed, 1 failed")
+    assert "did not end in time" in result.stdout
+    assert "over their share: it" in result.stdout
+
+
+def test_no_step_outlives_an_ended_run(tmp_path: Path) -> None:
+    pid_file = tmp_path / "pid"
+    file = one_suite(tmp_path / "suites.toml", f'{{ name = "s", run = ["sh", "-c", "echo $$ >{pid_file}; sleep 50"] }}')
+    with subprocess.Popen([sys.executable, "tests/run.py", "--file", file], cwd=REPOSITORY) as runner:
+        until(lambda: pid_file.exists() and pid_file.read_text().strip() != "")
+        step = int(pid_file.read_text())
+        runner.send_signal(signal.SIGTERM)
+        assert runner.wait(timeout=30) == 130
+    until(lambda: not Path(f"/proc/{step}").exists())
+
+
+def until(condition: Callable[[], bool], *, within_s: float = 20.0) -> None:
+    """Poll until the condition holds."""
+    deadline = time.monotonic() + within_s
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize(
+    ("rules", "expected"),
+    [
+        (Rules(), (1, 0, 1)),
+        (Rules(ci=True), (1, 1, 1)),
+        (Rules(ci=True, allowed_skips=("^no such",)), (1, 0, 1)),
+        (Rules(ci=True, allowed_skips=("^something else",)), (1, 1, 1)),
+    ],
+)
+def test_a_skip_fails_under_ci_unless_allowed(tmp_path: Path, rules: Rules, expected: tuple[int, int, int]) -> None:
+    report = tmp_path / "junit.xml"
+    report.write_text(
+        '<testsuites><testsuite><testcase classname="a" name="one"/><testcase classname="a" name="two">'
+        '<skipped type="pytest.skip" message="no such server"/></testcase></testsuite></testsuites>',
+        encoding="utf-8",
+    )
+    outcome = read_junit(report, rules)
+    assert (outcome.passed, outcome.failed, outcome.skipped) == expected
+
+
+def test_the_short_form_leaves_slow_tests_out(tmp_path: Path) -> None:
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n    slow\n", encoding="utf-8")
+    (tmp_path / "test_two.py").write_text(
+        "import os, pytest\n"
+        "def test_form(): assert os.environ['TEST_FORM'] in ('short', 'long')\n"
+        "@pytest.mark.slow\ndef test_slow(): assert os.environ['TEST_FORM'] == 'long'\n",
+        encoding="utf-8",
+    )
+    step = SuiteStep(name="two", pytest=(str(tmp_path),))
+    assert run_step(step, deadline_s=60, rules=Rules()) == Outcome(passed=1)
+    assert run_step(step, deadline_s=60, rules=Rules(long=True)) == Outcome(passed=2)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "allowed_skips = []\nsurprise = 1\nsuite = []\n",
+        "suite = []\n",
+        'allowed_skips = []\n[[suite]]\nname = "a"\nshare_minutes = 1\nsteps = [{ name = "x" }]\n',
+        'allowed_skips = []\n[[suite]]\nname = "a"\nshare_minutes = 1\nsteps = [{ name = "x", runs = ["true"] }]\n',
+        'allowed_skips = []\n[[suite]]\nname = "a"\nsteps = []\n',
+    ],
+)
+def test_a_wrong_table_is_refused(tmp_path: Path, body: str) -> None:
+    file = tmp_path / "suites.toml"
+    file.write_text(body, encoding="utf-8")
+    with pytest.raises(ValueError, match=r"suites\.toml"):
+        load(file)
