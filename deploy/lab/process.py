@@ -139,6 +139,9 @@ class ServerProcess:
             if time.monotonic() > deadline:
                 self._signal(signal.SIGKILL)
             time.sleep(POLL_S)
+        if self._child is not None:
+            self._child.wait(timeout=grace_s)  # it has ended; this only takes it out of the kernel's table
+            self._child = None
         self._pid_file.unlink(missing_ok=True)
 
     def _log_tail(self, lines: int = 15) -> str:

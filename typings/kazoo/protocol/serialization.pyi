@@ -1,0 +1,6 @@
+from typing import NamedTuple
+
+class ReplyHeader(NamedTuple):
+    xid: int
+    zxid: int
+    err: int
