@@ -1,4 +1,4 @@
-"""What the replica asks of the shell, as data. The shell stores the registers and the acts of a batch in one transaction."""
+"""What the replica asks of the shell, as data: the shell stores registers and acts of a batch in one transaction."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Decision(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Publish:
-    """Put the event into the outbox; its sequence number is given there. ``held``: keep it back until a person decides."""
+    """Put the event into the outbox, which numbers it. ``held``: keep it back until a person decides."""
 
     event: MetadataChangeEvent
     held: bool = False
@@ -45,7 +45,8 @@ class Publish:
 class RecordConflict:
     """Keep the loser of two concurrent versions whole.
 
-    ``value is None`` with a digest: the loser sits in the store; its value comes by :class:`FillConflict` before it is overwritten.
+    ``value is None`` with a digest: the loser sits in the store; its value comes by :class:`FillConflict` before it is
+    overwritten.
     """
 
     path: MetaPath

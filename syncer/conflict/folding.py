@@ -90,8 +90,8 @@ def _conflict(register: Register, known: Version, version: Version, *, wins: boo
 def knowing(register: Register, known: Version) -> Register:
     """Take a newer known version: it ends a hold, a permission and a wish that belonged to the former one.
 
-    A held local change keeps its path frozen, an unreadable value keeps it closed. The value is kept only while the store
-    has yet to be brought to it.
+    A held local change keeps its path frozen, an unreadable value keeps it closed. The value is kept only while the
+    store has yet to be brought to it.
     """
     hold = register.hold
     if hold is not None and not hold.local and hold.reason is not HoldReason.UNREADABLE and hold.stamp != known.stamp:

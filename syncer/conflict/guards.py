@@ -1,7 +1,7 @@
 """Changes that wait for a person. Each guard says why, or nothing; none of them changes anything.
 
-Letters refer to the rules: (a) mass delete, (b) a cluster left out, (c) fewer partitions, (d) unknown cluster, (e) first
-contact, (f) flipping, (g) topics still there, (h) the bus's own resources.
+Letters refer to the rules: (a) mass delete, (b) a cluster left out, (c) fewer partitions, (d) unknown cluster,
+(e) first contact, (f) flipping, (g) topics still there, (h) the bus's own resources.
 """
 
 from __future__ import annotations
@@ -190,7 +190,8 @@ def recent_flips(flips: tuple[Millis, ...], now: Millis, limits: Limits) -> tupl
 class DeleteWindow:
     """(a) Counts local deletes within a moving window and says when they are too many.
 
-    The window is the daemon's, not the store's: a restart starts it empty, and the scan after it meets the whole loss at once.
+    The window is the daemon's, not the store's: a restart starts it empty, and the scan after it meets the whole loss
+    at once.
     """
 
     def __init__(self, limits: Limits) -> None:

@@ -1,4 +1,4 @@
-"""Observing: what a valid read of a path means. A difference from the seated value is a local change, and nothing else is."""
+"""Observing: what a valid read of a path means. A difference from the seated value is a local change, nothing else."""
 
 from __future__ import annotations
 
@@ -98,10 +98,8 @@ def _local_change(
     floor = max(seated_time, register.own) + 1
     time = Millis(max(_modified_at(settings, entry, moment), floor))
     value = entry.value if entry is not None and digest is not None else None
-    if value is None:
-        kind = EventType.DELETED
-    else:
-        kind = EventType.MODIFIED if register.seated_alive else EventType.CREATED
+    written = EventType.MODIFIED if register.seated_alive else EventType.CREATED
+    kind = EventType.DELETED if value is None else written
     seen = extend(register.seated_seen, settings.by, time)
     event = event_of(settings, register, value, time, seen, kind)
     version = Version(stamp=event.stamp, by=event.by, seen=seen, digest=digest, value=value)

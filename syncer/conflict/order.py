@@ -27,7 +27,8 @@ class Relation(StrEnum):
 def later(left: Stamp, right: Stamp, ties: TieOrder) -> bool:
     """Whether ``left`` wins over ``right``. A strict total order: irreflexive, transitive, decided for any two stamps.
 
-    Regions compare as Java compares strings, by UTF-16 code units, so that regions running Pulsar's own synchronizer agree.
+    Regions compare as Java compares strings, by UTF-16 code units, so that regions running Pulsar's own synchronizer
+    agree.
     """
     if left.updated_at_ms != right.updated_at_ms:
         return left.updated_at_ms > right.updated_at_ms

@@ -1,12 +1,12 @@
 """The replicated part of a value: projection, canonical bytes, digest, and how it is laid over a local value.
 
-Invariants: ``project(overlay(p, any)) == p`` and ``digest`` depends on the projection alone, never on the order of keys,
-of set members, on white space, or on fields that belong to one cluster.
+Invariants: ``project(overlay(p, any)) == p`` and ``digest`` depends on the projection alone, never on the order of
+keys, of set members, on white space, or on fields that belong to one cluster.
 
 A projection has an id. Regions compare ids before digests: only equal ids make digests comparable.
 
-Numbers: integers outside 64 bits are kept exactly. Everything else is serialised by one library, in all regions for ever,
-because canonical bytes of floats differ between libraries.
+Numbers: integers outside 64 bits are kept exactly. Everything else is serialised by one library, in all regions for
+ever, because canonical bytes of floats differ between libraries.
 """
 
 from __future__ import annotations

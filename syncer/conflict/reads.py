@@ -1,8 +1,8 @@
 """Which reads may decide.
 
-A notice, a scan and a refusal decide nothing; they only cause a read. The answer of a read is valid only if (a) the row did not
-change since the read was issued, (b) no read of the path that was issued later was handled before, (c) it was issued
-after the watch was last armed, and the watch is whole still, (d) no write of ours to the path is in flight.
+A notice, a scan and a refusal decide nothing; they only cause a read. The answer of a read is valid only if (a) the row
+did not change since the read was issued, (b) no read of the path that was issued later was handled before, (c) it was
+issued after the watch was last armed, and the watch is whole still, (d) no write of ours to the path is in flight.
 
 Memory: bounded by what changed since the oldest outstanding read was issued.
 """

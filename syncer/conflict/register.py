@@ -1,18 +1,22 @@
-"""What a region knows of one path, and what else waits on it. Plain values, no behaviour beyond questions about themselves."""
+"""What a region knows of one path, and what else waits on it. Plain values that answer questions about themselves."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Final
 
 from syncer.model import NOTHING_SEEN, Counter, Digest, MetaPath, Millis, Revision, Seen, Stamp, Version
+
+_NEVER: Final = Millis(0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seated:
     """What the store was last *known* to hold, by a valid read or a confirmed write of ours; never inferred.
 
-    ``digest is None``: the path was known to be absent. ``revision is None``: a write landed, its revision is not known yet.
+    ``digest is None``: the path was known to be absent. ``revision is None``: it is, or a write landed and its revision
+    is not known yet.
     """
 
     stamp: Stamp
@@ -45,7 +49,8 @@ class HoldReason(StrEnum):
 class Hold:
     """A change that waits for a person, keyed by its stamp.
 
-    ``local``: the publication of a local change waits, and freezes the path. Otherwise only the write of a remote one waits.
+    ``local``: the publication of a local change waits, and freezes the path. Otherwise only the write of a remote one
+    waits.
     """
 
     reason: HoldReason
@@ -108,7 +113,7 @@ class Register:
     path: MetaPath
     known: Version | None = None
     seated: Seated | None = None
-    own: Millis = Millis(0)
+    own: Millis = _NEVER
     hold: Hold | None = None
     allowed: Stamp | None = None
     parked: Parked | None = None

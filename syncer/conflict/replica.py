@@ -1,10 +1,11 @@
 """The replica: every decision about one path, without IO.
 
-Observations go in (a valid read, an event, a confirmed or refused write, a person's decision), an :class:`Outcome` comes
-out: the register afterwards and acts for the shell, all of which belong into one transaction.
+Observations go in (a valid read, an event, a confirmed or refused write, a person's decision), an :class:`Outcome`
+comes out: the register afterwards and acts for the shell, all of which belong into one transaction.
 
-Invariants: known only grows in stamp order; seated changes only by a valid read or a confirmed write; stamp and ``seen`` of
-a local change come from the *seated* value; a digest is compared with the seated and the known one, never with history.
+Invariants: known only grows in stamp order; seated changes only by a valid read or a confirmed write; stamp and
+``seen`` of a local change come from the *seated* value; a digest is compared with the seated and the known one, never
+with history.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ class Replica:
         return folding.fold_event(self.settings, register, event, now, released=released)
 
     def waits(self, register: Register, facts: Facts) -> Outcome | None:
-        """Say why a due write cannot even be tried now, parking it if it waits for others; ``None``: read, then seat."""
+        """Say why a due write cannot be tried now, parking it if it waits for others; ``None``: read, then seat."""
         return seating.waits(self.settings, register, facts)
 
     def seat(self, register: Register, entry: Entry | None, facts: Facts, batch: str) -> Outcome:
@@ -80,7 +81,7 @@ class Replica:
         return seating.seat(self.settings, register, entry, facts, batch)
 
     def written(self, register: Register, answer: Written | None, now: Millis) -> Outcome:
-        """The open intent landed, by the store's answer or, with ``None``, by its receipt (the revision is then read)."""
+        """The open intent landed: by the store's answer or, with ``None``, by its receipt (then it is read)."""
         return seating.written(self.settings, register, answer, now)
 
     def refused(self, register: Register, cause: ParkReason | None, now: Millis, detail: str = "") -> Outcome:

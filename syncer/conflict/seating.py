@@ -1,7 +1,7 @@
 """Seating: bringing the store to what is known, one conditional write at a time.
 
-Nothing is overwritten unless the store was just read to hold the seated value, at the revision that the write expects, and
-no local change of the path is still on its way to the bus.
+Nothing is overwritten unless the store was just read to hold the seated value, at the revision that the write expects,
+and no local change of the path is still on its way to the bus.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _write(register: Register, target: bytes | None, entry: Entry | None) -> Wri
 
 
 def _keeping_loser(register: Register, known: Version, stored: bytes | None) -> tuple[Act, ...]:
-    """The whole stored value, local fields included, for the conflict of a seated value that the author had not seen."""
+    """The stored value, local fields included, for the conflict of a seated value that its winner had not seen."""
     seated = register.seated
     if seated is None or seated.digest is None or stored is None:
         return ()
