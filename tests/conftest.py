@@ -8,18 +8,28 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final, NoReturn
 
 import pytest
 
 from deploy.lab.etcd import EtcdNode
+from deploy.lab.pulsar import ClusterSettings, PulsarCluster, StoreKind, bring_up
 from deploy.lab.software import SoftwareMissing, etcd_binary, java, pulsar_home
 from deploy.lab.zookeeper import ZooKeeperServer
 from syncer.model import MetaPath
 
 SERVER_GROUP: Final = "servers"
 SERVER_FIXTURES: Final = frozenset({"zookeeper_server", "etcd_server", "pulsar_pair"})
+
+
+@dataclass(frozen=True, slots=True)
+class PulsarPair:
+    """Two clusters that share nothing and know each other: ``us-east`` on ZooKeeper, ``us-west`` on etcd."""
+
+    clusters: Mapping[str, PulsarCluster]
+
 
 _prefix_numbers = itertools.count(1)
 
@@ -79,6 +89,23 @@ def etcd_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EtcdNode]:
         yield server
     finally:
         server.stop()
+
+
+@pytest.fixture(scope="session")
+def pulsar_pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PulsarPair]:
+    """Two Pulsar clusters for the whole run. A test that stops a part starts it again."""
+    require(java, pulsar_home, etcd_binary)
+    directory = tmp_path_factory.mktemp("pulsar")
+    clusters = [
+        PulsarCluster(directory / name, ClusterSettings(name=name, store=store), leashed=True)
+        for name, store in (("us-east", StoreKind.ZOOKEEPER), ("us-west", StoreKind.ETCD))
+    ]
+    try:
+        bring_up(clusters)
+        yield PulsarPair({cluster.name: cluster for cluster in clusters})
+    finally:
+        for cluster in clusters:
+            cluster.stop()
 
 
 @pytest.fixture

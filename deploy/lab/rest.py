@@ -1,0 +1,60 @@
+"""The few calls of Pulsar's admin REST API that set a lab up, apart from the product's own client, which it tests."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Sequence
+from typing import Final
+
+from deploy.lab.process import ServerFailed
+
+TIMEOUT_S: Final = 30.0
+_CONFLICT: Final = 409
+
+
+def answers(url: str) -> bool:
+    """Whether a GET succeeds."""
+    try:
+        with urllib.request.urlopen(url, timeout=TIMEOUT_S) as answer:  # noqa: S310 - our own http URL
+            return bool(answer.status < 300)
+    except (urllib.error.URLError, OSError):
+        return False
+
+
+def send(method: str, url: str, body: object = None, *, exists_is_fine: bool = False) -> bool:
+    """Make one call; false when the thing existed already and that is fine.
+
+    Raises:
+        ServerFailed: The server answered with an error; the message has its text.
+    """
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(url, data=data, method=method)  # noqa: S310 - our own http URL
+    request.add_header("Content-Type", "application/json")
+    try:
+        with urllib.request.urlopen(request, timeout=TIMEOUT_S):  # noqa: S310 - our own http URL
+            return True
+    except urllib.error.HTTPError as exc:
+        with exc:
+            if exc.code == _CONFLICT and exists_is_fine:
+                return False
+            raise ServerFailed(f"{method} {url}: {exc.code} {exc.read().decode(errors='replace')[:300]}") from exc
+    except OSError as exc:
+        raise ServerFailed(f"{method} {url}: {exc}") from exc
+
+
+def put_or_update(url: str, body: object) -> None:
+    """Create something, or bring it to ``body`` when it exists."""
+    if not send("PUT", url, body, exists_is_fine=True):
+        send("POST", url, body)
+
+
+def share_namespace(admin_urls: Sequence[str], clusters: Sequence[str], namespace: str) -> None:
+    """Have ``tenant/namespace`` in every cluster, replicated between all of them."""
+    tenant = namespace.split("/", maxsplit=1)[0]
+    for admin_url in admin_urls:
+        put_or_update(f"{admin_url}/admin/v2/tenants/{tenant}", {"adminRoles": [], "allowedClusters": list(clusters)})
+        place = f"{admin_url}/admin/v2/namespaces/{namespace}"
+        if not send("PUT", place, {"replication_clusters": list(clusters)}, exists_is_fine=True):
+            send("POST", f"{place}/replication", list(clusters))
