@@ -42,6 +42,11 @@ class ReadLedger:
         """Whether the watch is whole."""
         return self._arming != _UNARMED
 
+    @property
+    def idle(self) -> bool:
+        """Whether no read is outstanding."""
+        return not self._outstanding
+
     def arm(self) -> None:
         """The watch is armed: reads issued from now on may decide."""
         self._armings += 1

@@ -43,6 +43,7 @@ class HoldReason(StrEnum):
     HAS_TOPICS = "has-topics"
     BUS_RESOURCE = "bus-resource"
     UNREADABLE = "unreadable"
+    STORE_REFUSED = "store-refused"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

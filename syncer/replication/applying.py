@@ -1,0 +1,167 @@
+"""Writes to the store: the transaction that goes out, and what its answer means."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from syncer.conflict.register import Hold, HoldReason, ParkReason
+from syncer.errors import AccessDenied, Fenced, InvariantBroken, NotEmpty, ParentMissing, SyncerError, ValueRefused
+from syncer.model import MetaPath, Millis, Revision
+from syncer.paths import classify, scaffold
+from syncer.replication.context import Context
+from syncer.replication.dirty import Origin
+from syncer.replication.fence import Fence, HeldFence
+from syncer.replication.unit import Unit
+from syncer.replication.writing import Batch
+from syncer.state.contract import Poison
+from syncer.stores.contract import BatchRefused, Entry, Put, Write, Written
+
+
+def next_transaction(context: Context) -> tuple[Batch, tuple[Write, ...]] | None:
+    """The oldest batch with the fence in front of it, or ``None`` when nothing is to be written now."""
+    batch = context.writes.head
+    if batch is None or context.fence is None or context.paused is not None:
+        return None
+    return batch, (fence_write(context, context.fence, context.fence.fence.landing(batch.number)), *batch.writes)
+
+
+def fence_write(context: Context, held: HeldFence | None, fence: Fence) -> Put:
+    """The write of the fence node, conditional on the revision at which it was last ours."""
+    path = context.fence_path
+    return Put(path=path, value=fence.encode(), expected=held.revision if held else None, scaffold=scaffold(path))
+
+
+def landed(context: Context, batch: Batch, answers: Sequence[Written], now: Millis) -> None:
+    """The batch was applied: what it wrote is seated.
+
+    Raises:
+        StateUnavailable: Nothing was stored; call again. The receipt in the fence keeps what happened.
+    """
+    fence, *written = answers
+    if context.fence is None or fence.revision is None:
+        raise InvariantBroken("a batch landed without a fence")
+    held = HeldFence(context.fence.fence.landing(batch.number), fence.revision)
+    context.fence = held
+    with context.state.transaction() as tx:
+        unit = Unit(context, tx, now)
+        unit.load(batch.paths)
+        for answer in written:
+            unit.take(context.replica.written(unit[answer.path], answer, now))
+        unit.store()
+    _finish(context, batch, unit)
+    context.tally["writes", "landed"] += len(written)
+
+
+def refused(context: Context, batch: Batch, refusal: BatchRefused, now: Millis) -> None:
+    """Nothing of the batch was applied: one write of it was not possible; the others are decided again.
+
+    Raises:
+        Fenced: It was the fence.
+    """
+    if refusal.index == 0:
+        raise Fenced("another daemon has raised the fence of this region") from refusal.cause
+    culprit = batch.paths[refusal.index - 1]
+    cause = refusal.cause
+    with context.state.transaction() as tx:
+        unit = Unit(context, tx, now)
+        unit.load(batch.paths)
+        for path in batch.paths:
+            reason = _park_reason(cause) if path == culprit else None
+            unit.take(context.replica.refused(unit[path], reason, now, str(cause)))
+        if isinstance(cause, ValueRefused | AccessDenied):
+            _hold_refused(unit, culprit, cause, now)
+        unit.reread((culprit, *_relatives(culprit, cause)))
+        unit.store()
+    _finish(context, batch, unit)
+    code = cause.code if isinstance(cause, SyncerError) else "unknown"
+    context.tally["writes", code] += 1
+
+
+def lost(context: Context, batch: Batch, *, applied: bool, now: Millis) -> None:
+    """The answer of the batch was lost; its receipt has told whether it landed, and it cannot land any more."""
+    with context.state.transaction() as tx:
+        unit = Unit(context, tx, now)
+        unit.load(batch.paths)
+        for path in batch.paths:
+            if applied:
+                unit.take(context.replica.written(unit[path], None, now))
+            else:
+                unit.take(context.replica.refused(unit[path], None, now))
+        unit.store()
+    _finish(context, batch, unit)
+
+
+def settle_former(context: Context, fence: Fence, now: Millis) -> int:
+    """After the fence was raised: tell landed from not landed for every intent of dead incarnations; their number."""
+    with context.state.transaction() as tx:
+        unit = Unit(context, tx, now)
+        open_intents = tx.intents()
+        unit.load([register.path for register in open_intents])
+        for register in open_intents:
+            if register.intent is not None and register.intent.batch in fence.landed:
+                unit.take(context.replica.written(register, None, now))
+            else:
+                unit.take(context.replica.refused(register, None, now))
+        unit.store()
+    unit.settle()
+    return len(open_intents)
+
+
+def hold_fence(context: Context, fence: Fence, entry: Entry | Written) -> None:
+    """Keep the fence as this daemon's own, at the revision that it was just written or read at."""
+    revision: Revision | None = entry.revision
+    if revision is None:
+        raise InvariantBroken("the fence has no revision")
+    context.fence = HeldFence(fence, revision)
+
+
+def _finish(context: Context, batch: Batch, unit: Unit) -> None:
+    context.writes.done(batch)
+    unit.settle()
+    context.dirty.release(batch.paths)
+
+
+def _park_reason(cause: Exception) -> ParkReason | None:
+    if isinstance(cause, ParentMissing):
+        return ParkReason.PARENT_MISSING
+    if isinstance(cause, NotEmpty):
+        return ParkReason.CHILDREN_ALIVE
+    return None
+
+
+def _relatives(path: MetaPath, cause: Exception) -> tuple[MetaPath, ...]:
+    """What must be read beside the path: a parent that vanished below our feet."""
+    resource = classify(path)
+    if isinstance(cause, ParentMissing) and resource is not None and resource.parent is not None:
+        return (resource.parent,)
+    return ()
+
+
+def _hold_refused(unit: Unit, path: MetaPath, cause: ValueRefused | AccessDenied, now: Millis) -> None:
+    """The store will never take this write as it is: it waits for a person, everything else goes on."""
+    register = unit[path]
+    known = register.known
+    if known is None:
+        return
+    hold = Hold(reason=HoldReason.STORE_REFUSED, stamp=known.stamp, since_ms=now, detail=cause.message)
+    unit.replace(replace(register, hold=hold, parked=None))
+    unit.quarantine(
+        Poison(
+            origin="write",
+            code=cause.code,
+            detail=cause.message,
+            position=f"{path} {known.stamp}",
+            path=path,
+            payload=known.value or b"",
+        )
+    )
+
+
+def mark_due(context: Context, limit: int, after: MetaPath | None) -> MetaPath | None:
+    """Mark the next due paths to be looked at again; the last one's path, ``None`` when the end was reached."""
+    with context.state.transaction() as tx:
+        due = tx.due(limit, after)
+    paths = [register.path for register in due if register.hold is None and register.intent is None]
+    context.dirty.add(paths, Origin.DUE)
+    return due[-1].path if len(due) == limit else None

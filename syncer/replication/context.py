@@ -1,0 +1,105 @@
+"""What the steps of one daemon share: the replica, the sidecar database, and what is only in memory.
+
+Everything in memory can be lost at any instant: the scan after a start finds it again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter as Tally
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from syncer.conflict.guards import DeleteWindow, Topics
+from syncer.conflict.reads import ReadLedger
+from syncer.conflict.replica import Replica
+from syncer.conflict.scope import Scope
+from syncer.model import MetaPath, Millis, Region, ResourceKind
+from syncer.paths import fence_path
+from syncer.replication.dirty import DirtyPaths, Origin
+from syncer.replication.fence import HeldFence
+from syncer.replication.writing import WriteQueue
+from syncer.state.contract import Identity, State
+
+DIRTY_BOUND: Final = 200_000
+WAITING_BOUND: Final = 100_000
+TOPICS_FRESH_MS: Final = 30_000
+
+
+@dataclass(slots=True)
+class Context:
+    """Shared by all steps; used by one thread at a time.
+
+    Args:
+        replica: The decisions.
+        scope: Which paths take part.
+        state: The sidecar database.
+        identity: What the database said of itself when this daemon became active.
+        observing: Read and fold, but neither write nor publish.
+        fence: Set while this daemon is the region's writer.
+        gap_floor: When the watch was last known to be whole before the last gap.
+        clusters: Cluster names that the store knows.
+        paused: Why neither writes nor publications go out; ``None`` while they do.
+        senders: Which region a peer's database belongs to, as its heartbeats said.
+        disagreements: Per peer, kinds of resource that it treats in another way, with the reason: they are not applied.
+        conditions: Alarms that stand, by code, for the status.
+        tally: Counts since the start, for metrics, by name and label.
+    """
+
+    replica: Replica
+    scope: Scope
+    state: State
+    identity: Identity
+    writes: WriteQueue
+    observing: bool = False
+    fence: HeldFence | None = None
+    alive_until: Millis = Millis(0)
+    gap_floor: Millis = Millis(0)
+    clusters: frozenset[str] = frozenset()
+    paused: str | None = None
+    senders: dict[str, Region] = field(default_factory=dict)
+    disagreements: dict[Region, dict[ResourceKind, str]] = field(default_factory=dict)
+    conditions: dict[str, str] = field(default_factory=dict)
+    ledger: ReadLedger = field(default_factory=ReadLedger)
+    dirty: DirtyPaths = field(default_factory=lambda: DirtyPaths(DIRTY_BOUND))
+    deletes: DeleteWindow = field(init=False)
+    waiting: dict[MetaPath, set[MetaPath]] = field(default_factory=dict)
+    topics: dict[MetaPath, tuple[Topics, Millis]] = field(default_factory=dict)
+    asking: dict[MetaPath, None] = field(default_factory=dict)
+    requested: dict[MetaPath, None] = field(default_factory=dict)
+    tally: Tally[tuple[str, str]] = field(default_factory=Tally)
+
+    def __post_init__(self) -> None:
+        self.deletes = DeleteWindow(self.replica.settings.limits)
+
+    @property
+    def fence_path(self) -> MetaPath:
+        """Path of the region's fence node."""
+        return fence_path(self.replica.settings.region)
+
+    @property
+    def genesis(self) -> bool:
+        """Whether the first full scan of this database has finished."""
+        return self.identity.genesis
+
+    def wait_for(self, path: MetaPath, other: MetaPath) -> None:
+        """``path`` is to be looked at again when ``other`` was seated; beyond the bound the tick does that."""
+        if len(self.waiting) < WAITING_BOUND:
+            self.waiting.setdefault(other, set()).add(path)
+
+    def woken(self, paths: Iterable[MetaPath]) -> None:
+        """These were seated, or the bus acknowledged them: whatever waits for them is looked at again."""
+        for path in paths:
+            if waiters := self.waiting.pop(path, None):
+                self.dirty.add(waiters, Origin.DUE)
+
+    def blocked(self, kind: ResourceKind) -> bool:
+        """Whether changes of this kind wait because some peer treats them in another way."""
+        return any(kind in reasons for reasons in self.disagreements.values())
+
+    def topics_of(self, path: MetaPath, now: Millis) -> Topics:
+        """What is known, freshly, of the topics below a path."""
+        answer = self.topics.get(path)
+        if answer is None or answer[1] < now - TOPICS_FRESH_MS:
+            return Topics.NOT_ASKED
+        return answer[0]

@@ -1,0 +1,334 @@
+"""The driver: every step of one region's daemon as one plain call. Observation in, one transaction, actions out.
+
+It does no IO but the sidecar database, reads no clock and starts no task, so the daemon's pumps and the simulator run
+the same steps. One thread at a time may use it.
+
+    become active:   read the fence ─▶ raise ─▶ (write it) ─▶ activated
+    local changes:   notices / gap+scan ─▶ plan_reads ─▶ (read) ─▶ take_answers ─▶ outbox
+    remote changes:  consume ─▶ plan_reads ─▶ (read) ─▶ take_answers ─▶ next_transaction ─▶ (apply) ─▶ landed / refused
+    publication:     outbox ─▶ (publish) ─▶ published
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from syncer.bus.messages import Heartbeat
+from syncer.conflict.guards import Topics
+from syncer.conflict.projection import PROJECTIONS
+from syncer.conflict.reads import Ticket
+from syncer.conflict.replica import Replica
+from syncer.conflict.scope import Scope
+from syncer.errors import InvariantBroken
+from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region, Stamp
+from syncer.paths import scaffold
+from syncer.replication import applying, consuming, operations, reading, scanning
+from syncer.replication.consuming import Arrived
+from syncer.replication.context import Context
+from syncer.replication.dirty import Origin
+from syncer.replication.fence import Fence, HeldFence, raised
+from syncer.replication.operations import Effect
+from syncer.replication.reading import ReadPlan
+from syncer.replication.scanning import Scan
+from syncer.replication.unit import Unit
+from syncer.replication.writing import Batch, WriteQueue
+from syncer.state.contract import OutboxRow, State
+from syncer.stores.contract import BatchRefused, Capabilities, Entry, Put, Write, Written
+
+READ_LIMIT = 200
+DUE_PAGE = 1000
+
+
+class Driver:
+    """All steps of one region.
+
+    Args:
+        replica: Its decisions.
+        scope: Which paths take part.
+        state: Its sidecar database.
+        capabilities: Of its store.
+        expected: Regions that may send; empty: any.
+        observing: Read, fold and report, but neither write nor publish.
+    """
+
+    def __init__(
+        self,
+        replica: Replica,
+        scope: Scope,
+        state: State,
+        capabilities: Capabilities,
+        *,
+        expected: Collection[Region] = (),
+        observing: bool = False,
+    ) -> None:
+        identity = state.activate()
+        queue = WriteQueue(max_writes=capabilities.max_batch_writes, max_bytes=capabilities.max_batch_bytes)
+        self.context = Context(
+            replica=replica,
+            scope=scope,
+            state=state,
+            identity=identity,
+            writes=queue,
+            observing=observing,
+            paused=identity.paused,
+            alive_until=identity.alive_until,
+            gap_floor=identity.alive_until,
+        )
+        self._expected = frozenset(expected)
+        self._due_after: MetaPath | None = None
+        with state.transaction() as tx:
+            self.context.senders.update({peer.sender: peer.region for peer in tx.peers()})
+
+    # -- becoming the writer
+
+    def raise_fence(self, entry: Entry | None, fresh_id: str) -> Put:
+        """The write that makes this daemon the region's writer; the store id is kept before it goes out.
+
+        Raises:
+            PreconditionFailed: Another store than before, or another database's fence.
+        """
+        context = self.context
+        identity = context.identity
+        fence = raised(
+            entry,
+            database_id=identity.database_id,
+            generation=identity.generation,
+            store_id=identity.store_id,
+            fresh_id=fresh_id,
+        )
+        return Put(
+            path=context.fence_path,
+            value=fence.encode(),
+            expected=entry.revision if entry else None,
+            scaffold=scaffold(context.fence_path),
+        )
+
+    def activated(self, write: Put, answer: Written, now: Millis) -> int:
+        """The fence is ours: settle what dead incarnations left open; how many writes that were."""
+        context = self.context
+        fence = Fence.decode(write.value)
+        applying.hold_fence(context, fence, answer)
+        context.writes.clear()
+        with context.state.transaction() as tx:
+            context.identity = tx.set_identity(store_id=fence.store_id)
+        return applying.settle_former(context, fence, now)
+
+    # -- the watch
+
+    def armed(self) -> Scan:
+        """The watch is armed; a scan begins."""
+        self.context.ledger.arm()
+        return scanning.begin(self.context)
+
+    def gap(self) -> None:
+        """The watch may have missed something: no read decides before it is armed again."""
+        context = self.context
+        context.ledger.disarm()
+        if not context.gap_floor:
+            context.gap_floor = context.alive_until
+        context.tally["watch", "gap"] += 1
+
+    def noticed(self, paths: Sequence[MetaPath], now: Millis) -> bool:
+        """These paths may have changed. ``False``: too many are waiting already; take a gap and scan."""
+        context = self.context
+        self.beat(now)
+        if context.dirty.full:
+            return False
+        context.dirty.add((path for path in paths if context.scope.contains(path)), Origin.NOTICE)
+        return True
+
+    def beat(self, now: Millis) -> None:
+        """The watch was whole just now."""
+        if self.context.ledger.armed:
+            self.context.alive_until = now
+
+    # -- scans
+
+    def issue_page(self) -> Ticket:
+        """The scan's next page is about to be asked for."""
+        return scanning.issue(self.context)
+
+    def give_up_page(self, ticket: Ticket) -> None:
+        """The page will not come."""
+        self.context.ledger.close(ticket)
+
+    def take_page(self, scan: Scan, ticket: Ticket, entries: Sequence[Entry], fence: Entry | None, now: Millis) -> None:
+        """Take a page of the scan, with the fence as read after it."""
+        scanning.take_page(self.context, scan, ticket, entries, fence, now)
+
+    def end_scan(self, scan: Scan) -> None:
+        """Every page was taken: absences are now confirmed by reads."""
+        scanning.end(self.context, scan)
+
+    def scan_complete(self, scan: Scan, now: Millis) -> bool:
+        """Whether all that the scan has found was decided."""
+        return scanning.complete(self.context, scan, now)
+
+    def know_clusters(self, names: Collection[str]) -> None:
+        """The clusters that the store knows; what waited for one of them is looked at again."""
+        fresh = frozenset(names)
+        if fresh != self.context.clusters:
+            self.context.clusters = fresh
+
+    # -- reads
+
+    def plan_reads(self, limit: int = READ_LIMIT) -> ReadPlan | None:
+        """Paths to read now, the fence last."""
+        return reading.plan_reads(self.context, limit)
+
+    def take_answers(self, plan: ReadPlan, answers: Mapping[MetaPath, Entry | None], now: Millis) -> None:
+        """Decide by the answers of a plan."""
+        reading.take_answers(self.context, plan, answers, now)
+
+    def give_up(self, plan: ReadPlan) -> None:
+        """The store did not answer a plan."""
+        reading.give_up(self.context, plan)
+
+    # -- topics below a path
+
+    def questions(self) -> tuple[MetaPath, ...]:
+        """Paths of which a guard wants to know whether topics exist below them."""
+        asked = tuple(self.context.asking)
+        self.context.asking.clear()
+        return asked
+
+    def answer_topics(self, path: MetaPath, topics: Topics, now: Millis) -> None:
+        """Whether topics exist below a path."""
+        context = self.context
+        if len(context.topics) > DUE_PAGE:
+            context.topics.clear()
+        context.topics[path] = (topics, now)
+        context.dirty.add((path,), Origin.DUE)
+
+    # -- writes
+
+    def next_transaction(self) -> tuple[Batch, tuple[Write, ...]] | None:
+        """The writes to send now, as one transaction; the same again until it is answered."""
+        return applying.next_transaction(self.context)
+
+    def landed(self, batch: Batch, answers: Sequence[Written], now: Millis) -> None:
+        """The transaction was applied."""
+        applying.landed(self.context, batch, answers, now)
+
+    def refused(self, batch: Batch, refusal: BatchRefused, now: Millis) -> None:
+        """The transaction was refused as a whole."""
+        applying.refused(self.context, batch, refusal, now)
+
+    def probe_lost(self, entry: Entry | None) -> Put | None:
+        """The answer of a transaction was lost: the fence, rewritten so that it cannot land later; ``None``: it landed.
+
+        Raises:
+            Fenced: The fence is not ours any more.
+        """
+        context = self.context
+        reading.check_fence(context, entry)
+        batch = context.writes.head
+        if entry is None or batch is None:
+            raise InvariantBroken("a lost answer without a batch")
+        fence = Fence.decode(entry.value)
+        context.fence = HeldFence(fence, entry.revision)
+        if batch.number in fence.landed:
+            return None
+        return applying.fence_write(context, context.fence, fence)
+
+    def lost(self, batch: Batch, rewritten: Written | None, now: Millis) -> None:
+        """What became of a transaction whose answer was lost: landed, or, the fence being rewritten, never to land."""
+        context = self.context
+        if rewritten is not None and context.fence is not None:
+            applying.hold_fence(context, context.fence.fence, rewritten)
+        applying.lost(context, batch, applied=rewritten is None, now=now)
+
+    # -- the bus
+
+    def consume(self, arrived: Sequence[Arrived], now: Millis) -> None:
+        """Fold a delivery; afterwards it may be acknowledged."""
+        consuming.consume(self.context, arrived, now, self._expected)
+
+    def outbox(self, limit: int, after: int = 0) -> list[OutboxRow]:
+        """The next events to publish; none while paused or observing."""
+        if self.context.paused is not None or self.context.observing:
+            return []
+        with self.context.state.transaction() as tx:
+            return tx.outbox(limit, after)
+
+    def published(self, rows: Sequence[OutboxRow], now: Millis) -> None:
+        """The bus has acknowledged these events: what they had frozen may be written."""
+        with self.context.state.transaction() as tx:
+            unit = Unit(self.context, tx, now)
+            unit.load([row.event.path for row in rows])
+            tx.acknowledged([row.sequence for row in rows])
+            unit.reread(row.event.path for row in rows if unit[row.event.path].due)
+        unit.settle()
+        self.context.tally["published", "acknowledged"] += len(rows)
+
+    def heartbeat(self, now: Millis, version: str) -> Heartbeat:
+        """What to tell the peers now."""
+        context = self.context
+        settings = context.replica.settings
+        with context.state.transaction() as tx:
+            identity = tx.set_identity(alive_until=context.alive_until)
+            consumed = tx.consumed([peer.sender for peer in tx.peers()])
+            waiting = tx.outbox(1)
+        watermark = waiting[0].event.stamp.updated_at_ms - 1 if waiting else now
+        return Heartbeat(
+            region=settings.region,
+            sender=identity.database_id,
+            generation=identity.generation,
+            sent_at_ms=now,
+            last_sequence=identity.last_sequence,
+            consumed={sender: done.through for sender, done in consumed.items()},
+            watermark=Millis(max(watermark, 0)),
+            projections={str(kind): projection.id for kind, projection in PROJECTIONS.items()},
+            scope=context.scope.fingerprint,
+            tie_order=settings.ties,
+            mode="observe" if context.observing else "active",
+            version=version,
+        )
+
+    # -- upkeep
+
+    def tick(self, now: Millis, limit: int = DUE_PAGE) -> None:
+        """Look again at what waits for time: events from the future, parked and due writes."""
+        context = self.context
+        self._release_future(now, limit)
+        if context.paused is None and not context.observing:
+            self._due_after = applying.mark_due(context, limit, self._due_after)
+
+    def _release_future(self, now: Millis, limit: int) -> None:
+        context = self.context
+        until = Millis(now + context.replica.settings.limits.max_clock_skew_ms)
+        with context.state.transaction() as tx:
+            events = tx.future_events(until, limit)
+            if not events:
+                return
+            unit = Unit(context, tx, now)
+            unit.load(tuple({event.path for event in events}))
+            for event in events:
+                unit.take(context.replica.fold(unit[event.path], event, now))
+                tx.drop_future(event.path, event.stamp)
+            unit.store()
+        unit.settle()
+
+    def operate(self, now: Millis, limit: int = 20) -> list[Effect]:
+        """Perform what a person asked for; what the shell has to do beside."""
+        with self.context.state.transaction() as tx:
+            pending = tx.pending_operations(limit)
+        effects = [operations.perform(self.context, operation, now) for operation in pending]
+        return [effect for effect in effects if effect is not None]
+
+    def prune(self, journal_before: Millis, limit: int = 5000) -> int:
+        """Drop journal rows that are past their retention."""
+        with self.context.state.transaction() as tx:
+            return tx.prune(journal_before, limit)
+
+    # -- questions, for the shell and for tests
+
+    def version_of(self, path: MetaPath) -> Stamp | None:
+        """The greatest stamp known of a path."""
+        with self.context.state.transaction() as tx:
+            register = tx.registers((path,)).get(path)
+        return register.known.stamp if register and register.known else None
+
+    def restore_event(self, event: MetadataChangeEvent, now: Millis) -> None:
+        """Fold one event outside any delivery (a quarantined one that can be read now)."""
+        self.consume([Arrived(message=event, position="quarantine")], now)

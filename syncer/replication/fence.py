@@ -1,0 +1,129 @@
+"""The fence: one node in the region's own store that names the only writer, and carries the receipts of what it wrote.
+
+Every transaction on the store rewrites the fence at the revision that the writer last saw, with the id of the batch in
+it. So a former writer's request cannot land any more, and after a crash the fence tells exactly which batches did.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+import orjson
+
+from syncer.errors import PreconditionFailed, ValueInvalid
+from syncer.model import Revision
+from syncer.stores.contract import Entry
+
+RECEIPTS: Final = 8
+"""Receipts kept in the fence; more batches than that are never open at once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fence:
+    """Content of the fence node.
+
+    Args:
+        number: Rises with each daemon that becomes active.
+        database_id: Sidecar database of the writer.
+        generation: Generation of that database.
+        store_id: Made once per store; tells this store from another one at the same address.
+        landed: Ids of the last batches that were applied, newest last.
+    """
+
+    number: int
+    database_id: str
+    generation: int
+    store_id: str
+    landed: tuple[str, ...] = ()
+
+    def encode(self) -> bytes:
+        """Serialise for the store."""
+        return orjson.dumps(
+            {
+                "number": self.number,
+                "database": self.database_id,
+                "generation": self.generation,
+                "store": self.store_id,
+                "landed": self.landed,
+            }
+        )
+
+    @staticmethod
+    def decode(value: bytes) -> Fence:
+        """Parse a fence node.
+
+        Raises:
+            ValueInvalid: Somebody else wrote there.
+        """
+        try:
+            document = orjson.loads(value)
+            return Fence(
+                number=int(document["number"]),
+                database_id=str(document["database"]),
+                generation=int(document["generation"]),
+                store_id=str(document["store"]),
+                landed=tuple(str(batch) for batch in document["landed"]),
+            )
+        except (ValueError, KeyError, TypeError) as exc:
+            raise ValueInvalid(
+                f"the fence node holds something else: {value[:80]!r}",
+                hint="Nothing but this daemon may write there; delete the node only when no daemon of the region runs.",
+            ) from exc
+
+    def landing(self, batch: str) -> Fence:
+        """The fence with one more receipt."""
+        return replace(self, landed=(*self.landed, batch)[-RECEIPTS:])
+
+
+@dataclass(frozen=True, slots=True)
+class HeldFence:
+    """A fence together with the revision at which this daemon last saw or wrote it."""
+
+    fence: Fence
+    revision: Revision
+
+    def is_ours(self, entry: Entry | None) -> bool:
+        """Whether a read of the fence node still shows this writer."""
+        if entry is None:
+            return False
+        if entry.revision == self.revision:
+            return True
+        seen = Fence.decode(entry.value)
+        return seen.number == self.fence.number and seen.database_id == self.fence.database_id
+
+
+def raised(entry: Entry | None, *, database_id: str, generation: int, store_id: str | None, fresh_id: str) -> Fence:
+    """The fence that a daemon writes to become the writer of its region.
+
+    Args:
+        entry: The fence node as just read, ``None`` when there is none.
+        database_id: The daemon's own database.
+        generation: Its generation.
+        store_id: The store that this database belongs to, as far as it knows.
+        fresh_id: An id for a store that has none yet.
+
+    Raises:
+        PreconditionFailed: This is another store than before, or another database wrote this fence.
+    """
+    if entry is None:
+        if store_id is not None:
+            raise PreconditionFailed(
+                "the store does not hold this region's fence: it is empty, was replaced, or has another root than before",
+                hint="Point the store's address and chroot at the former root. If the store was really replaced, move "
+                "the sidecar database away and start again: the new store is then met as at first contact.",
+            )
+        return Fence(number=1, database_id=database_id, generation=generation, store_id=fresh_id)
+    present = Fence.decode(entry.value)
+    if store_id is not None and present.store_id != store_id:
+        raise PreconditionFailed(
+            f"this is another store than before (its fence names {present.store_id}, not {store_id})",
+            hint="Point the store's address and chroot at the former root.",
+        )
+    if present.database_id != database_id:
+        raise PreconditionFailed(
+            f"the region's fence was written from another sidecar database ({present.database_id}, not {database_id})",
+            hint="Another daemon runs with this region id, or this region's database was lost. Each region id belongs to "
+            "one store: start with the former database, or give this daemon a region id of its own.",
+        )
+    return replace(present, number=present.number + 1, generation=generation)

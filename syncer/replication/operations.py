@@ -1,0 +1,211 @@
+"""What a person asked for: each operation is performed in a transaction of its own, and answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from syncer.bus.messages import Action
+from syncer.conflict.register import HoldReason
+from syncer.errors import NotFound, PreconditionFailed, SyncerError
+from syncer.model import MetaPath, Millis, Region, Stamp
+from syncer.replication.context import Context
+from syncer.replication.dirty import Origin
+from syncer.replication.unit import Unit
+from syncer.state.contract import Operation, OperationState, Poison, Transaction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """A control message that an operation asks the shell to publish."""
+
+    action: Action
+    paths: tuple[MetaPath, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retry:
+    """A quarantined message that is to be decoded and folded again."""
+
+    number: int
+    poison: Poison
+
+
+Effect = Wanted | Retry | None
+Handler = Callable[[Context, Unit, Transaction, Operation], tuple[str, Effect]]
+
+
+def perform(context: Context, operation: Operation, now: Millis) -> Effect:
+    """Perform one operation. Its failure is its answer, and changes nothing else."""
+    try:
+        with context.state.transaction() as tx:
+            unit = Unit(context, tx, now)
+            handler = _HANDLERS.get(operation.kind)
+            if handler is None:
+                raise NotFound(f"no such operation: {operation.kind}")
+            answer, effect = handler(context, unit, tx, operation)
+            unit.store()
+            tx.finish_operation(operation.id, OperationState.DONE, answer, "", now)
+    except SyncerError as exc:
+        if exc.retryable or exc.code == "fenced":
+            raise
+        with context.state.transaction() as tx:
+            tx.finish_operation(operation.id, OperationState.FAILED, exc.message, exc.code, now)
+        return None
+    unit.settle()
+    return effect
+
+
+def _confirm(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
+    path = _path(operation)
+    unit.load((path,))
+    register = unit[path]
+    hold = register.hold
+    if hold is not None and "stamp" in operation.arguments and str(hold.stamp) != operation.arguments["stamp"]:
+        raise PreconditionFailed(
+            f"{path}: another change ({hold.stamp}) is held now than the one that was seen",
+            hint="Look at it again with 'syncer holds list'.",
+        )
+    local = hold is not None and hold.local
+    unit.take(context.replica.confirm(register))
+    if local:
+        event = tx.held_publication(path)
+        if event is None:
+            raise NotFound(f"{path}: no publication is held")
+        tx.drop_held(path)
+        tx.enqueue([event])
+        return "the delete is published with its old stamp", None
+    return "the change is written as soon as the store allows it", None
+
+
+def _reject(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
+    del tx
+    path = _path(operation)
+    unit.load((path,))
+    hold = unit[path].hold
+    if hold is not None and hold.reason is HoldReason.UNREADABLE:
+        raise PreconditionFailed(f"{path}: the value here cannot be read, so it cannot win")
+    unit.take(context.replica.reject(unit[path]))
+    return "this region's value will win everywhere", None
+
+
+def _undo(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
+    del tx
+    path = _path(operation)
+    unit.load((path,))
+    unit.take(context.replica.undo(unit[path]))
+    return "the delete is forgotten; the value comes back from a peer", Wanted(
+        action=Action.REQUEST, paths=(path,), reason="a held delete was taken back"
+    )
+
+
+def _restore(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
+    number = _number(operation, "conflict")
+    row = tx.conflict_row(number)
+    if row is None:
+        raise NotFound(f"no conflict {number}", hint="See 'syncer conflicts list'.")
+    if row.loser_digest is not None and row.value is None:
+        raise PreconditionFailed(
+            f"the value of conflict {number} is not known here: it still stands in the store, or was replaced there",
+            hint="Look at the same conflict in the region of its author.",
+        )
+    if not context.scope.direction(row.path).publishes:
+        raise PreconditionFailed(f"{row.path} may not leave this region, so nothing can be restored from here")
+    unit.load((row.path,))
+    value = row.value if row.loser_digest is not None else None
+    unit.take(context.replica.restore(unit[row.path], value, row.loser_seen, unit.now))
+    tx.mark_restored(number, unit.now)
+    return f"the value of {row.loser} is the newest now", None
+
+
+def _release(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
+    path = _path(operation)
+    stamp = _stamp(operation.arguments["stamp"]) if "stamp" in operation.arguments else None
+    event = tx.future_event(path, stamp)
+    if event is None:
+        raise NotFound(f"no event from the future is held for {path}")
+    unit.load((path,))
+    unit.take(context.replica.fold(unit[path], event, unit.now, released=True))
+    tx.drop_future(path, event.stamp)
+    return f"{event.stamp} is folded as it is", None
+
+
+def _pause(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
+    del unit
+    reason = operation.reason or f"asked by {operation.asked_by}"
+    context.paused = reason
+    tx.set_identity(paused=reason)
+    everywhere = operation.arguments.get("everywhere") == "true"
+    return "paused: changes are read and folded, nothing is written or published", (
+        Wanted(action=Action.PAUSE, reason=reason) if everywhere else None
+    )
+
+
+def _resume(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
+    del unit
+    context.paused = None
+    tx.set_identity(paused=None)
+    everywhere = operation.arguments.get("everywhere") == "true"
+    return "resumed", Wanted(action=Action.RESUME, reason=operation.reason) if everywhere else None
+
+
+def _retry(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
+    number = _number(operation, "id")
+    row = tx.poison_row(number)
+    if row is None:
+        raise NotFound(f"nothing is quarantined as {number}", hint="See 'syncer quarantine list'.")
+    tx.drop_poison(number)
+    if row.poison.origin == "bus":
+        return "decoded again", Retry(number=number, poison=row.poison)
+    if row.poison.path is not None:
+        unit.load((row.poison.path,))
+        register = unit[row.poison.path]
+        if register.hold is not None and register.hold.reason is HoldReason.STORE_REFUSED:
+            unit.take(context.replica.confirm(register))
+        context.dirty.add((row.poison.path,), Origin.DUE)
+    return "read and tried again", None
+
+
+def _discard(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
+    del context, unit
+    number = _number(operation, "id")
+    if tx.poison_row(number) is None:
+        raise NotFound(f"nothing is quarantined as {number}", hint="See 'syncer quarantine list'.")
+    tx.drop_poison(number)
+    return "discarded", None
+
+
+def _path(operation: Operation) -> MetaPath:
+    if "path" not in operation.arguments:
+        raise PreconditionFailed(f"operation {operation.kind} names no path")
+    return MetaPath(operation.arguments["path"])
+
+
+def _number(operation: Operation, name: str) -> int:
+    text = operation.arguments.get(name, "")
+    if not text.isdigit():
+        raise PreconditionFailed(f"operation {operation.kind} needs a number as {name}, not {text!r}")
+    return int(text)
+
+
+def _stamp(text: str) -> Stamp:
+    time, _, region = text.partition("@")
+    if not time.isdigit() or not region:
+        raise PreconditionFailed(f"{text!r} is no stamp; one looks like 1700000000000@us-east")
+    return Stamp(Millis(int(time)), Region(region))
+
+
+_HANDLERS: Final[dict[str, Handler]] = {
+    "confirm": _confirm,
+    "reject": _reject,
+    "undo": _undo,
+    "restore": _restore,
+    "release": _release,
+    "pause": _pause,
+    "resume": _resume,
+    "quarantine-retry": _retry,
+    "quarantine-discard": _discard,
+}
+"""Every operation by its kind; the CLI and the REST API ask by these names."""

@@ -1,0 +1,241 @@
+"""From the answers of reads to local changes and writes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from syncer.conflict.acts import Moment, Outcome, Publish
+from syncer.conflict.guards import Facts, Topics
+from syncer.conflict.reads import Ticket
+from syncer.conflict.register import Register
+from syncer.errors import Fenced
+from syncer.model import EventType, MetadataChangeEvent, MetaPath, Millis
+from syncer.paths import classify
+from syncer.replication.context import Context
+from syncer.replication.dirty import Origin
+from syncer.replication.unit import Unit
+from syncer.replication.writing import Packer
+from syncer.state.contract import Transaction
+from syncer.stores.contract import Entry
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPlan:
+    """Paths to read now, and the fence after them. Every plan must be answered or given up."""
+
+    ticket: Ticket
+    origins: Mapping[MetaPath, Origin]
+    fence: MetaPath
+
+    @property
+    def paths(self) -> tuple[MetaPath, ...]:
+        """What to ask the store for, in this order."""
+        return (*self.origins, self.fence)
+
+
+def plan_reads(context: Context, limit: int) -> ReadPlan | None:
+    """Take the oldest dirty paths; ``None`` when there are none, or while the watch is not whole."""
+    if not context.ledger.armed:
+        return None
+    origins = context.dirty.take(limit, context.writes.in_flight)
+    if not origins:
+        return None
+    return ReadPlan(context.ledger.issue(), origins, context.fence_path)
+
+
+def give_up(context: Context, plan: ReadPlan) -> None:
+    """The store did not answer: the paths stay dirty."""
+    context.ledger.close(plan.ticket)
+    for path, origin in plan.origins.items():
+        context.dirty.add((path,), origin)
+
+
+def take_answers(context: Context, plan: ReadPlan, answers: Mapping[MetaPath, Entry | None], now: Millis) -> None:
+    """Decide by the answers; what they may not decide any more is read again.
+
+    Raises:
+        Fenced: The fence, read after the values, is not ours: nothing was stamped.
+        StateUnavailable: Nothing was stored; the paths stay dirty.
+    """
+    try:
+        check_fence(context, answers.get(plan.fence))
+        valid = {path: answers[path] for path in plan.origins if context.ledger.valid(plan.ticket, path)}
+        decide(context, plan.ticket, valid, plan.origins, now)
+    except BaseException:
+        give_up(context, plan)
+        raise
+    for path, origin in plan.origins.items():
+        if path not in valid:
+            context.dirty.add((path,), origin)
+    context.ledger.close(plan.ticket)
+
+
+def check_fence(context: Context, entry: Entry | None) -> None:
+    """A local change is stamped only if a fence read made after the value's read is still ours."""
+    if context.observing:
+        return
+    if context.fence is None or not context.fence.is_ours(entry):
+        raise Fenced("another daemon has raised the fence of this region")
+
+
+def decide(
+    context: Context,
+    ticket: Ticket,
+    answers: Mapping[MetaPath, Entry | None],
+    origins: Mapping[MetaPath, Origin],
+    now: Millis,
+) -> None:
+    """Store what valid answers mean, in one transaction, and queue the writes that follow."""
+    if not answers:
+        return
+    packer = context.writes.packer(context.fence.fence.number if context.fence else 0)
+    with context.state.transaction() as tx:
+        unit = Unit(context, tx, now)
+        unit.load(tuple(answers))
+        landing = {path for path in answers if unit[path].intent is not None}
+        observed = _observe(context, unit, {p: e for p, e in answers.items() if p not in landing}, origins, now)
+        _hold_mass_delete(context, unit, tx, observed, now)
+        for outcome in observed.values():
+            unit.take(outcome)
+        _seat(context, unit, tx, {path: answers[path] for path in observed}, packer)
+        _answer_requests(context, unit, tx, answers)
+        unit.store()
+    for path in answers:
+        context.ledger.handled(ticket, path)
+    unit.settle()
+    context.writes.commit(packer.packed())
+
+
+def _observe(
+    context: Context,
+    unit: Unit,
+    answers: Mapping[MetaPath, Entry | None],
+    origins: Mapping[MetaPath, Origin],
+    now: Millis,
+) -> dict[MetaPath, Outcome]:
+    before_gap = Millis(context.gap_floor + 1) if context.gap_floor else now
+    fresh = Moment(now=now, seen_at=now, genesis=context.genesis)
+    found = Moment(now=now, seen_at=min(before_gap, now), genesis=context.genesis)
+    outcomes = {}
+    for path, entry in answers.items():
+        moment = found if origins.get(path) is Origin.SCAN else fresh
+        publishes = context.scope.direction(path).publishes
+        outcomes[path] = context.replica.observe(unit[path], entry, moment, publishes=publishes)
+    return outcomes
+
+
+def _hold_mass_delete(
+    context: Context, unit: Unit, tx: Transaction, outcomes: dict[MetaPath, Outcome], now: Millis
+) -> None:
+    """Too many local deletes at once are kept from being published until a person decides."""
+    deleted = [path for path, outcome in outcomes.items() if _deletes(outcome)]
+    if not deleted:
+        return
+    alive = tx.count_alive()
+    if context.deletes.permits(len(deleted), alive, now):
+        return
+    limits = context.replica.settings.limits
+    detail = (
+        f"too many deletes within {limits.delete_window_ms // 1000} s: more than {limits.max_deletes}, "
+        f"or more than {limits.max_delete_fraction:.0%} of {alive} paths"
+    )
+    for path in deleted:
+        outcomes[path] = context.replica.hold_back(outcomes[path], now, detail)
+        context.tally["held", "mass-delete"] += 1
+
+
+def _deletes(outcome: Outcome) -> bool:
+    return any(isinstance(act, Publish) and act.event.type is EventType.DELETED for act in outcome.acts)
+
+
+def _seat(
+    context: Context, unit: Unit, tx: Transaction, answers: Mapping[MetaPath, Entry | None], packer: Packer
+) -> None:
+    """Decide the writes of paths that are due and showed no local change in this very read."""
+    due = [path for path in answers if path not in unit.opened and (unit[path].due or unit[path].wish)]
+    if not due or context.observing or context.paused is not None:
+        return
+    facts = facts_of(context, unit, tx, due)
+    for path in due:
+        if not context.writes.room:
+            unit.reread((path,))
+            continue
+        outcome = context.replica.seat(unit[path], answers[path], facts[path], packer.number)
+        if outcome.write is not None and not packer.fits(outcome.write):
+            outcome = context.replica.seat(unit[path], answers[path], facts[path], packer.number)
+        if outcome.write is not None:
+            packer.add(outcome.write)
+        unit.take(outcome)
+
+
+def facts_of(context: Context, unit: Unit, tx: Transaction, paths: Sequence[MetaPath]) -> dict[MetaPath, Facts]:
+    """What the target is like, for each of these loaded paths."""
+    parents: dict[MetaPath, MetaPath] = {}
+    dying: list[MetaPath] = []
+    for path in paths:
+        known = unit[path].known
+        if known is None or known.digest == unit[path].seated_digest:
+            continue
+        resource = classify(path)
+        if known.alive and resource is not None and resource.parent and context.scope.contains(resource.parent):
+            parents[path] = resource.parent
+        elif not known.alive:
+            dying.append(path)
+    unit.load(tuple(dict.fromkeys(parents.values())))
+    with_children = tx.parents_of_living(dying) if dying else set()
+    open_paths = tx.open_paths(paths) | unit.opened
+    return {
+        path: Facts(
+            now=unit.now,
+            parent_alive=path not in parents or unit[parents[path]].seated_alive,
+            child_alive=path in with_children,
+            outbox_open=path in open_paths,
+            clusters=context.clusters,
+            topics=context.topics_of(path, unit.now) if context.topics else Topics.NOT_ASKED,
+            applies=_applies(context, unit[path]),
+        )
+        for path in paths
+    }
+
+
+def _applies(context: Context, register: Register) -> bool:
+    if not context.scope.direction(register.path).applies:
+        return False
+    resource = classify(register.path)
+    return resource is not None and not context.blocked(resource.kind)
+
+
+def _answer_requests(context: Context, unit: Unit, tx: Transaction, answers: Mapping[MetaPath, Entry | None]) -> None:
+    """Send the register of a path that a peer has asked for, if the store was just read to hold it."""
+    if not context.requested or context.observing:
+        return
+    told: list[MetadataChangeEvent] = []
+    for path in answers:
+        if path not in context.requested:
+            continue
+        register, entry = unit[path], answers[path]
+        if register.due or path in unit.opened:
+            continue  # it is read again once it is settled, and answered then
+        del context.requested[path]
+        event = _state_event(register, entry)
+        if event is not None:
+            told.append(event)
+    if told:
+        tx.enqueue(told)
+
+
+def _state_event(register: Register, entry: Entry | None) -> MetadataChangeEvent | None:
+    known, resource = register.known, classify(register.path)
+    if known is None or resource is None or (known.alive and (entry is None or not entry.value)):
+        return None
+    return MetadataChangeEvent(
+        type=EventType.MODIFIED if known.alive else EventType.DELETED,
+        resource=resource.kind,
+        resource_name=resource.name,
+        path=register.path,
+        value=entry.value if known.alive and entry is not None else None,
+        stamp=known.stamp,
+        by=known.by,
+        seen=known.seen,
+    )

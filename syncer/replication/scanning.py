@@ -1,0 +1,106 @@
+"""Scans: after every arming of the watch the whole scope is read once, so that nothing that a gap hid stays hidden."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from syncer.conflict.reads import Ticket
+from syncer.errors import PreconditionFailed
+from syncer.model import MetaPath, Millis
+from syncer.replication.context import Context
+from syncer.replication.dirty import Origin
+from syncer.replication.reading import check_fence, decide
+from syncer.stores.contract import Entry
+
+_UNMET_PAGE: Final = 1000
+
+
+@dataclass(slots=True)
+class Scan:
+    """A running scan. ``met`` counts the resources that it has found."""
+
+    met: int = 0
+    finished: bool = False
+
+
+def begin(context: Context) -> Scan:
+    """Begin a scan; the watch must be armed."""
+    with context.state.transaction() as tx:
+        tx.begin_scan()
+    return Scan()
+
+
+def issue(context: Context) -> Ticket:
+    """The next page is about to be asked for."""
+    return context.ledger.issue()
+
+
+def take_page(
+    context: Context, scan: Scan, ticket: Ticket, entries: Sequence[Entry], fence: Entry | None, now: Millis
+) -> None:
+    """Take a page, with the fence read after it: its values serve as reads; what they may not decide is read again.
+
+    Raises:
+        Fenced: The fence is not ours: nothing was stamped.
+    """
+    check_fence(context, fence)
+    found = {entry.path: entry for entry in entries if context.scope.contains(entry.path)}
+    try:
+        with context.state.transaction() as tx:
+            tx.met(tuple(found))
+            known = tx.registers(tuple(found))
+        news = {
+            path: entry
+            for path, entry in found.items()
+            if (register := known.get(path)) is None
+            or register.due
+            or register.seated is None
+            or register.seated.revision != entry.revision
+        }
+        valid = {path: entry for path, entry in news.items() if _valid(context, ticket, path)}
+        context.dirty.add((path for path in news if path not in valid), Origin.SCAN)
+        decide(context, ticket, valid, dict.fromkeys(valid, Origin.SCAN), now)
+    finally:
+        context.ledger.close(ticket)
+    scan.met += len(found)
+
+
+def _valid(context: Context, ticket: Ticket, path: MetaPath) -> bool:
+    return context.ledger.valid(ticket, path) and path not in context.writes.in_flight
+
+
+def end(context: Context, scan: Scan) -> None:
+    """Every page was taken: what was alive and was not met has to be confirmed absent by a read.
+
+    Raises:
+        PreconditionFailed: The store answers empty where it was not: nothing was evaluated, nothing stamped.
+    """
+    with context.state.transaction() as tx:
+        alive = tx.count_alive()
+        if scan.met == 0 and alive > 0:
+            raise PreconditionFailed(
+                f"the store answers empty, where {alive} paths were alive: nothing was stamped, nothing was deleted",
+                hint="Check the store's address, chroot and content. A store that was emptied on purpose is met again with a "
+                "new sidecar database; deletes are confirmed with 'syncer holds confirm' while the daemon runs.",
+            )
+        after: MetaPath | None = None
+        while unmet := tx.unmet_alive(_UNMET_PAGE, after):
+            context.dirty.add(unmet, Origin.SCAN)
+            after = unmet[-1]
+            if len(unmet) < _UNMET_PAGE:
+                break
+    scan.finished = True
+
+
+def complete(context: Context, scan: Scan, now: Millis) -> bool:
+    """Whether every read that the scan has caused was answered; then the first scan of a database is its genesis."""
+    if not scan.finished or context.dirty.from_scan or not context.ledger.idle:
+        return False
+    context.gap_floor = Millis(0)
+    context.alive_until = now
+    if not context.genesis:
+        with context.state.transaction() as tx:
+            context.identity = tx.set_identity(genesis=True)
+    return True

@@ -1,0 +1,154 @@
+"""One unit of work: registers are loaded, outcomes are taken, and all of it is stored in one transaction.
+
+What has to happen in memory after the transaction is collected and done by :meth:`Unit.settle`, never before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from syncer.conflict.acts import (
+    DropHeld,
+    FillConflict,
+    HoldEvent,
+    Journal,
+    Need,
+    Outcome,
+    Publish,
+    Quarantine,
+    RecordConflict,
+)
+from syncer.conflict.register import ParkReason, Register
+from syncer.model import MetadataChangeEvent, MetaPath, Millis
+from syncer.paths import classify
+from syncer.replication.context import Context
+from syncer.replication.dirty import Origin
+from syncer.state.contract import Poison, Transaction
+
+
+class Unit:
+    """The work of one transaction over some paths."""
+
+    def __init__(self, context: Context, transaction: Transaction, now: Millis) -> None:
+        self._context = context
+        self._tx = transaction
+        self.now = now
+        self._registers: dict[MetaPath, Register] = {}
+        self._changed: dict[MetaPath, None] = {}
+        self._published: list[MetadataChangeEvent] = []
+        self._journal: list[Journal] = []
+        self._reads: dict[MetaPath, None] = {}
+        self._opened: set[MetaPath] = set()
+
+    def load(self, paths: Collection[MetaPath]) -> None:
+        """Load the registers of these paths; those that do not exist are new."""
+        missing = [path for path in paths if path not in self._registers]
+        if not missing:
+            return
+        found = self._tx.registers(missing)
+        for path in missing:
+            self._registers[path] = found.get(path) or Register(path=path)
+
+    def __getitem__(self, path: MetaPath) -> Register:
+        return self._registers[path]
+
+    @property
+    def opened(self) -> set[MetaPath]:
+        """Paths that got a row in the outbox within this unit."""
+        return self._opened
+
+    def take(self, outcome: Outcome) -> Register:
+        """Take an outcome: its register, its acts, and what the path needs next."""
+        register = outcome.register
+        path = register.path
+        before = self._registers.get(path)
+        if register is not before and register != before:
+            self._registers[path] = register
+            self._changed[path] = None
+        for act in outcome.acts:
+            self._act(act)
+        match outcome.need:
+            case Need.READ:
+                self._reads[path] = None
+            case Need.TOPICS:
+                self._context.asking[path] = None
+            case Need.NOTHING:
+                pass
+        self._note_waiting(register)
+        return register
+
+    def replace(self, register: Register) -> None:
+        """Take a register as it is, outside any decision of the replica."""
+        self.take(Outcome(register))
+
+    def reread(self, paths: Iterable[MetaPath]) -> None:
+        """These paths are to be read again."""
+        self._reads.update(dict.fromkeys(paths))
+
+    def _act(self, act: object) -> None:
+        match act:
+            case Publish(event=event, held=held):
+                self._opened.add(event.path)
+                if held:
+                    self._tx.hold_publication(event)
+                else:
+                    self._published.append(event)
+            case Journal():
+                self._journal.append(act)
+                self._context.tally["decisions", act.decision] += 1
+            case RecordConflict():
+                self._tx.conflict(act, self.now)
+                self._context.tally["conflicts", act.reason] += 1
+            case FillConflict():
+                self._tx.fill_conflict(act)
+            case DropHeld(path=path):
+                self._tx.drop_held(path)
+            case HoldEvent(event=event):
+                self._tx.hold_event(event, self.now)
+            case Quarantine(path=path, code=code, detail=detail, value=value):
+                poison = Poison(
+                    origin="store", code=code, detail=detail, position=f"{path} {self.now}", path=path, payload=value
+                )
+                self.quarantine(poison)
+            case _:
+                raise TypeError(f"no such act: {act!r}")
+
+    def quarantine(self, poison: Poison) -> None:
+        """Keep something that cannot be handled."""
+        self._tx.quarantine(poison, self.now)
+        self._context.tally["quarantined", poison.code] += 1
+
+    def _note_waiting(self, register: Register) -> None:
+        parked = register.parked
+        if parked is None or not register.due:
+            return
+        resource = classify(register.path)
+        if parked.reason is ParkReason.PARENT_MISSING and resource is not None and resource.parent is not None:
+            self._context.wait_for(register.path, resource.parent)
+        if parked.reason is ParkReason.CHILDREN_ALIVE:
+            self._context.wait_for(register.path, register.path)  # a child that dies wakes its parent
+
+    def store(self) -> None:
+        """Write everything into the transaction."""
+        if self._changed:
+            self._tx.save(self._registers[path] for path in self._changed)
+        if self._published and not self._context.observing:
+            self._tx.enqueue(self._published)
+        if self._journal:
+            self._tx.journal(self._journal, self.now)
+
+    def settle(self) -> None:
+        """After the commit: what was in flight about changed rows is void, and what needs a read becomes dirty."""
+        context = self._context
+        context.ledger.changed(self._changed)
+        woken: list[MetaPath] = []
+        for path in self._changed:
+            register = self._registers[path]
+            if register.seated is not None and not register.due:
+                woken.append(path)
+                if not register.seated_alive and (resource := classify(path)) and resource.parent:
+                    woken.append(resource.parent)
+        context.woken(woken)
+        context.dirty.add(self._reads, Origin.DUE)
+        if self._published:
+            context.tally["published", "stamped"] += len(self._published)

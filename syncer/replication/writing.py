@@ -1,0 +1,127 @@
+"""Batches of writes on their way to the store: packed, sent one at a time, each carrying the fence and its receipt."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from syncer.model import MetaPath
+from syncer.stores.contract import Delete, Put, Write
+
+_OVERHEAD_BYTES = 64
+
+
+def size_of(write: Write) -> int:
+    """Bytes that a write takes in a batch, roughly."""
+    return len(write.path) + _OVERHEAD_BYTES + (len(write.value) if isinstance(write, Put) else 0)
+
+
+@dataclass(slots=True)
+class Batch:
+    """Writes that go out as one transaction. ``number`` is its id in the intents and in the receipt."""
+
+    number: str
+    writes: list[Put | Delete] = field(default_factory=list)
+    size_bytes: int = 0
+
+    @property
+    def paths(self) -> tuple[MetaPath, ...]:
+        """The paths that it writes, in order."""
+        return tuple(write.path for write in self.writes)
+
+
+class WriteQueue:
+    """Batches whose intents are stored and which were not yet answered, oldest first. The first may be in flight."""
+
+    def __init__(self, *, max_writes: int, max_bytes: int, max_batches: int = 8) -> None:
+        self._max_writes = max(1, max_writes - 1)  # the fence is one of them
+        self._max_bytes = max_bytes
+        self._max_batches = max_batches
+        self._queue: deque[Batch] = deque()
+        self._in_flight: dict[MetaPath, None] = {}
+        self._made = 0
+
+    @property
+    def in_flight(self) -> dict[MetaPath, None]:
+        """Paths with a write that was decided and not yet answered."""
+        return self._in_flight
+
+    @property
+    def room(self) -> bool:
+        """Whether another batch may be decided; a receipt is kept only for so many."""
+        return len(self._queue) < self._max_batches
+
+    @property
+    def head(self) -> Batch | None:
+        """The batch to send next, or the one being sent."""
+        return self._queue[0] if self._queue else None
+
+    def packer(self, incarnation: int) -> Packer:
+        """Begin to pack batches; nothing is queued before :meth:`commit`."""
+        return Packer(self, incarnation)
+
+    def number(self, incarnation: int) -> str:
+        """A batch id that no other batch of the region ever had."""
+        self._made += 1
+        return f"{incarnation}.{self._made}"
+
+    def fits(self, batch: Batch, write: Write) -> bool:
+        """Whether the batch can take one more write; an empty one takes any."""
+        if not batch.writes:
+            return True
+        return len(batch.writes) < self._max_writes and batch.size_bytes + size_of(write) <= self._max_bytes
+
+    def commit(self, batches: list[Batch]) -> None:
+        """The intents of these batches are stored: they may be sent."""
+        for batch in batches:
+            self._queue.append(batch)
+            self._in_flight.update(dict.fromkeys(batch.paths))
+
+    def done(self, batch: Batch) -> None:
+        """The first batch was answered, and the answer is stored."""
+        if not self._queue or self._queue[0] is not batch:
+            raise ValueError(f"batch {batch.number} is not the first of the queue")
+        self._queue.popleft()
+        for path in batch.paths:
+            self._in_flight.pop(path, None)
+
+    def clear(self) -> None:
+        """Forget all; their receipts tell what landed."""
+        self._queue.clear()
+        self._in_flight.clear()
+
+
+class Packer:
+    """Packs writes into batches within the store's bounds, in the order of the decisions."""
+
+    def __init__(self, queue: WriteQueue, incarnation: int) -> None:
+        self._queue = queue
+        self._incarnation = incarnation
+        self.batches: list[Batch] = []
+
+    @property
+    def number(self) -> str:
+        """Id of the batch that the next write goes into, if it fits."""
+        if not self.batches:
+            self._begin()
+        return self.batches[-1].number
+
+    def fits(self, write: Write) -> bool:
+        """Whether the write fits into the present batch; if not, a new one is begun and the write must name that."""
+        if self._queue.fits(self.batches[-1], write):
+            return True
+        self._begin()
+        return False
+
+    def add(self, write: Write) -> None:
+        """Put the write into the present batch."""
+        batch = self.batches[-1]
+        batch.writes.append(write)
+        batch.size_bytes += size_of(write)
+
+    def packed(self) -> list[Batch]:
+        """The batches that hold something."""
+        return [batch for batch in self.batches if batch.writes]
+
+    def _begin(self) -> None:
+        self.batches.append(Batch(self._queue.number(self._incarnation)))
