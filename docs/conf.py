@@ -1,0 +1,97 @@
+"""Configuration of the documentation: MyST pages, and reference pages made from the code itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from docutils import nodes
+from docutils.parsers.rst import Directive
+
+from syncer.errors import DISPOSITIONS, SyncerError
+from tests.run import REPOSITORY, load
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from sphinx.application import Sphinx
+
+project = "pulsar-syncer"
+author = "The pulsar-syncer authors"
+copyright = "The pulsar-syncer authors, Apache-2.0"  # noqa: A001 - the name is Sphinx's
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+source_suffix = {".md": "markdown"}
+exclude_patterns = ["_build"]
+myst_enable_extensions = ["colon_fence", "deflist", "fieldlist"]
+myst_heading_anchors = 3
+nitpicky = True
+
+html_theme = "furo"
+html_title = "pulsar-syncer"
+html_show_sphinx = False
+
+_NARROW: Final = 1
+_WIDE: Final = 4
+
+
+def _table(headings: Sequence[str], widths: Sequence[int], rows: Iterable[Sequence[nodes.Node]]) -> nodes.table:
+    group = nodes.tgroup("", *(nodes.colspec(colwidth=width) for width in widths), cols=len(headings))
+    group += nodes.thead("", _row([nodes.Text(heading) for heading in headings]))
+    group += nodes.tbody("", *(_row(row) for row in rows))
+    return nodes.table("", group)
+
+
+def _row(cells: Sequence[nodes.Node]) -> nodes.row:
+    return nodes.row("", *(nodes.entry("", nodes.paragraph("", "", cell)) for cell in cells))
+
+
+def _code(text: object) -> nodes.literal:
+    return nodes.literal("", str(text))
+
+
+class ErrorTable(Directive):
+    """The error tree: code, meaning, what to do, and how each error leaves the program."""
+
+    def run(self) -> list[nodes.Node]:
+        """Make the table from :data:`syncer.errors.DISPOSITIONS`."""
+        rows = []
+        for cls, row in DISPOSITIONS.items():
+            if cls is SyncerError:
+                continue
+            meaning = (cls.__doc__ or "").strip().splitlines()[0]
+            rows.append(
+                [
+                    _code(cls.code),
+                    nodes.Text(meaning),
+                    nodes.Text(cls.default_hint),
+                    nodes.Text("yes" if cls.retryable else "no"),
+                    nodes.Text(str(row.http_status)),
+                    nodes.Text(str(int(row.exit_code))),
+                ]
+            )
+        headings = ("Code", "Meaning", "What to do", "Retried", "HTTP", "Exit")
+        return [_table(headings, (2, _WIDE, _WIDE, _NARROW, _NARROW, _NARROW), rows)]
+
+
+class SuiteTable(Directive):
+    """The test suites with the minutes that each may take."""
+
+    def run(self) -> list[nodes.Node]:
+        """Make the table from ``tests/suites.toml``."""
+        suites, _ = load(REPOSITORY / "tests" / "suites.toml")
+        rows = [
+            [
+                _code(suite.name),
+                nodes.Text(f"{suite.share_minutes:g}"),
+                nodes.Text(", ".join(step.name for step in suite.steps)),
+            ]
+            for suite in suites
+        ]
+        return [_table(("Suite", "Minutes", "Steps"), (_NARROW, _NARROW, _WIDE), rows)]
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the directives of the generated pages."""
+    app.add_directive("error-table", ErrorTable)
+    app.add_directive("suite-table", SuiteTable)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,123 @@
+"""The wheel, installed beside exactly the locked packages into an environment of its own, is the whole product."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+CONTAINERFILE = REPOSITORY / "deploy" / "container" / "Containerfile"
+PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+pytestmark = [pytest.mark.timeout(400), pytest.mark.xdist_group("wheel")]
+
+
+def run(*command: str | Path, cwd: Path, timeout_s: float = 60) -> subprocess.CompletedProcess[str]:
+    """Run a command outside the checkout, where only what is installed can be imported."""
+    return subprocess.run(
+        [str(part) for part in command],
+        cwd=cwd,
+        env={"PATH": "/usr/bin:/bin", "HOME": str(cwd), **pip_settings(), "NO_COLOR": "1"},
+        capture_output=True,
+        text=True,
+        timeout=timeout_s,
+        check=False,
+    )
+
+
+def pip_settings() -> dict[str, str]:
+    """Let pip find its index where the set-up found it."""
+    return {
+        key: value
+        for key, value in os.environ.items()
+        if key.startswith(("PIP_", "SSL_", "REQUESTS_")) or "proxy" in key.lower()
+    }
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("dist")
+    built = run(
+        sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", directory, REPOSITORY, cwd=REPOSITORY
+    )
+    assert built.returncode == 0, built.stdout + built.stderr
+    (made,) = directory.glob("*.whl")
+    return made
+
+
+@pytest.fixture(scope="session")
+def installation(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Install as the container does: by the very commands of its build stage, at another prefix."""
+    root = tmp_path_factory.mktemp("installation")
+    prefix, build = root / "opt", root / "build"
+    build.mkdir()
+    (build / "run.lock").write_bytes((REPOSITORY / "requirements" / "run.lock").read_bytes())
+    (build / wheel.name).write_bytes(wheel.read_bytes())
+    for command in build_commands():
+        here = command.replace("/opt/pulsar-syncer", str(prefix)).replace("/build/", f"{build}/")
+        if here.startswith("python -m venv"):
+            here = here.replace("python", shlex.quote(str(Path(sys.executable).resolve())), 1)
+        done = run("/bin/sh", "-euc", here, cwd=root, timeout_s=300)
+        assert done.returncode == 0, f"{here}\n{done.stdout}{done.stderr}"
+    return prefix
+
+
+def build_commands() -> list[str]:
+    """Read the RUN lines of the build stage."""
+    text = CONTAINERFILE.read_text(encoding="utf-8").replace("\\\n", " ")
+    stages = re.split(r"^FROM .*$", text, flags=re.MULTILINE)
+    commands = re.findall(r"^RUN (.*)$", stages[1], flags=re.MULTILINE)
+    assert len(stages) == 3
+    assert any("--require-hashes" in command for command in commands)
+    return commands
+
+
+def test_the_wheel_carries_the_three_packages_and_nothing_else(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+    info = f"pulsar_syncer-{PROJECT['version']}.dist-info"
+    assert {name.split("/", 1)[0] for name in names} == {"syncer", "api", "spark_snapshot", info}
+    assert {f"{package}/py.typed" for package in ("syncer", "api", "spark_snapshot")} <= names
+    assert f"{info}/licenses/LICENSE" in names
+    tracked = subprocess.run(
+        ["git", "ls-files", "--", "syncer", "api", "spark_snapshot"],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=30,
+    )
+    missing = {name for name in tracked.stdout.split() if (REPOSITORY / name).exists()} - names
+    assert missing == set(), "a file of the packages does not reach the wheel"
+
+
+def test_the_command_says_its_version(installation: Path, tmp_path: Path) -> None:
+    done = run(installation / "bin" / "syncer", "--version", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert PROJECT["version"] in done.stdout
+
+
+def test_every_entry_point_can_be_loaded(installation: Path, tmp_path: Path) -> None:
+    script = (
+        "from importlib.metadata import distribution\n"
+        "for point in distribution('pulsar-syncer').entry_points:\n"
+        "    print(point.group, point.name, point.load().__name__)\n"
+    )
+    done = run(installation / "bin" / "python", "-c", script, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    declared = {("console_scripts", name) for name in PROJECT["scripts"]}
+    declared |= {(group, name) for group, points in PROJECT["entry-points"].items() for name in points}
+    assert {tuple(line.split()[:2]) for line in done.stdout.splitlines()} == declared
+
+
+def test_the_installed_demo_converges(installation: Path, tmp_path: Path) -> None:
+    done = run(installation / "bin" / "syncer", "demo", cwd=tmp_path, timeout_s=120)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]

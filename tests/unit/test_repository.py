@@ -1,0 +1,233 @@
+"""Rules of the repository that no other tool looks at."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import shlex
+import subprocess
+import tomllib
+from functools import cache
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.run import REPOSITORY, Suite, load
+
+PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
+SUITES, ALLOWED_SKIPS = load(REPOSITORY / "tests" / "suites.toml")
+PACKAGES = ("syncer", "api", "spark_snapshot", "deploy", "tests")
+BANNED_MODULES = {"utils", "util", "helpers", "helper", "manager", "managers", "common", "misc"}
+MAX_LINES = 500
+
+# One letter of each stands in brackets, so that this file does not hold what it looks for.
+INDEX_ADDRESSES = re.compile(
+    r"index[-_]ur[l]\s*[= ]\s*[\"']?\w+:[/]{2}|pyp[i]\.(?:org|python)|pythonhoste[d]\."
+    r"|mave[n]\.(?:org|apache\.org)|npmj[s]\."
+    r"|artifactor[y]",
+    re.IGNORECASE,
+)
+MACHINE_PATHS = re.compile(r"(?<![\w./-])/(?:home|root|work|Users|tm[p])/\w")
+MARKERS = re.compile(r"\b(?:TOD[O]|FIXM[E]|XX[X]|HAC[K])\b")
+
+
+@cache
+def tracked() -> tuple[Path, ...]:
+    """List the files of the repository that exist."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=REPOSITORY, capture_output=True, text=True, check=True, timeout=30
+    )
+    return tuple(path for name in listed.stdout.split("\0") if name and (path := REPOSITORY / name).is_file())
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(REPOSITORY).as_posix()
+
+
+def texts(*suffixes: str) -> list[tuple[str, str]]:
+    """Read the text files with one of the suffixes; all text files when none is given."""
+    found = []
+    for path in tracked():
+        if suffixes and path.suffix not in suffixes:
+            continue
+        data = path.read_bytes()
+        if b"\0" not in data:
+            found.append((name_of(path), data.decode("utf-8")))
+    assert found, f"no file with {suffixes}"
+    return found
+
+
+def offenders(pattern: re.Pattern[str], files: list[tuple[str, str]]) -> list[str]:
+    return [
+        f"{name}:{number}: {line.strip()[:100]}"
+        for name, text in files
+        for number, line in enumerate(text.splitlines(), start=1)
+        if pattern.search(line)
+    ]
+
+
+def test_no_package_index_address_is_recorded() -> None:
+    assert offenders(INDEX_ADDRESSES, texts()) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "pip install --index-" + "url=https://packages.example/simple",
+        "UV_INDEX_" + "URL = 'http://localhost:3141'",
+        "https://files.python" + "hosted.org/packages/a.whl",
+        "https://repo1.maven" + ".org/maven2",
+    ],
+)
+def test_the_search_for_addresses_finds_them(line: str) -> None:
+    assert INDEX_ADDRESSES.search(line)
+
+
+def test_no_path_of_one_machine_is_recorded() -> None:
+    assert offenders(MACHINE_PATHS, texts()) == []
+
+
+def test_nothing_is_left_for_later() -> None:
+    files = [(name, text) for name, text in texts(".py", ".pyi", ".toml", ".sh", ".md", ".yaml", ".yml")]
+    assert offenders(MARKERS, files) == []
+
+
+def test_every_python_file_begins_as_agreed() -> None:
+    wrong = []
+    for name, text in texts(".py"):
+        body = ast.parse(text).body
+        if not body:
+            continue
+        documented = ast.get_docstring(ast.Module(body, [])) is not None
+        code = body[documented:]
+        future = bool(code) and isinstance(code[0], ast.ImportFrom) and code[0].module == "__future__"
+        if not documented or (code and not future):
+            wrong.append(name)
+    assert wrong == []
+
+
+def test_modules_are_nouns_of_a_readable_size() -> None:
+    names = [name for name, _ in texts(".py") if name.split("/", 1)[0] in PACKAGES]
+    assert [name for name in names if Path(name).stem in BANNED_MODULES] == []
+    assert [f"{name}: {text.count(chr(10))}" for name, text in texts(".py") if text.count("\n") > MAX_LINES] == []
+
+
+def test_text_files_end_with_one_newline_and_have_no_trailing_space() -> None:
+    wrong = [
+        name
+        for name, text in texts()
+        if text
+        and (
+            not text.endswith("\n") or text.endswith("\n\n") or "\r" in text or re.search(r"[ \t]$", text, re.MULTILINE)
+        )
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("lock", ["dev.lock", "run.lock"])
+def test_every_locked_package_is_pinned_with_hashes(lock: str) -> None:
+    text = (REPOSITORY / "requirements" / lock).read_text(encoding="utf-8").replace("\\\n", " ")
+    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
+    assert len(lines) > 30
+    assert [
+        line for line in lines if not re.match(r"[a-z0-9.-]+==\S+( ;.*?)?\s+--hash=sha256:[0-9a-f]{64}", line)
+    ] == []
+
+
+def pins(lock: str) -> dict[str, str]:
+    text = (REPOSITORY / "requirements" / lock).read_text(encoding="utf-8")
+    return dict(re.findall(r"^([a-z0-9.-]+)==([^\s;]+)", text, flags=re.MULTILINE))
+
+
+def normalized(requirement: str) -> str:
+    return re.split(r"[\s\[<>=~!;]", requirement, maxsplit=1)[0].lower().replace("_", "-").replace(".", "-")
+
+
+def test_the_locks_agree_and_hold_every_declared_dependency() -> None:
+    development, runtime = pins("dev.lock"), pins("run.lock")
+    assert runtime.items() <= development.items()
+    declared = [*PROJECT["project"]["dependencies"], *PROJECT["project"]["optional-dependencies"]["postgresql"]]
+    assert [name for name in map(normalized, declared) if name not in runtime] == []
+    groups = [line for group in PROJECT["dependency-groups"].values() for line in group if isinstance(line, str)]
+    assert [name for name in map(normalized, groups) if name not in development] == []
+
+
+def collected(suite: Suite) -> set[str]:
+    """List the test files that the pytest steps of a suite take."""
+    files: set[str] = set()
+    for step in suite.steps:
+        ignored = {word.removeprefix("--ignore=") for word in step.pytest if word.startswith("--ignore=")}
+        roots = [word for word in step.pytest if word.startswith("tests/")]
+        taken = {name_of(path) for path in tracked() if path.match("test_*.py")} - ignored
+        taken = {name for name in taken if any(name == root or name.startswith(f"{root}/") for root in roots)}
+        assert not files & taken, f"{suite.name}: two steps run {files & taken}"
+        files |= taken
+    return files
+
+
+def test_every_test_file_belongs_to_exactly_one_suite() -> None:
+    per_suite = [collected(suite) for suite in SUITES]
+    everything = {name_of(path) for path in tracked() if path.match("test_*.py")}
+    assert set().union(*per_suite) == everything
+    assert sum(map(len, per_suite)) == len(everything)
+
+
+def test_no_skip_is_allowed_under_ci_without_being_discussed_here() -> None:
+    assert ALLOWED_SKIPS == ()
+
+
+def targets() -> dict[str, str]:
+    """Read the targets of the Makefile with their prerequisites."""
+    makefile = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
+    return dict(re.findall(r"^([a-z-]+):([^#\n=]*)##", makefile, flags=re.MULTILINE))
+
+
+def test_the_makefile_has_what_people_look_for() -> None:
+    wanted = "help setup servers demo demo-pulsar check test test-long bench docs lock fmt wheel clean"
+    assert set(wanted.split()) <= set(targets())
+    listed = subprocess.run(
+        ["make", "-s"], cwd=REPOSITORY, capture_output=True, text=True, check=True, timeout=30, env=outer_environment()
+    ).stdout
+    assert {line.split()[0] for line in listed.splitlines()} == set(targets())
+
+
+def outer_environment() -> dict[str, str]:
+    return {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}
+
+
+def test_every_target_goes_through_the_one_set_up_path() -> None:
+    def reaches_setup(target: str) -> bool:
+        return target == "setup" or any(reaches_setup(before) for before in targets()[target].split())
+
+    by_runner = {"test", "test-long"}  # their first suite is 'setup', so that its minutes are counted
+    assert SUITES[0].name == "setup"
+    assert SUITES[0].steps[0].run == ("make", "setup")
+    assert SUITES[0].steps[0].essential
+    assert [name for name in targets() if not reaches_setup(name)] == [
+        name for name in targets() if name in by_runner | {"help", "clean"}
+    ]
+
+
+def test_ci_only_calls_make_test() -> None:
+    script = REPOSITORY / ".ci" / "run"
+    assert os.access(script, os.X_OK)
+    lines = [line for line in script.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
+    assert lines == ["set -euo pipefail", 'cd "$(dirname "$0")/.."', "exec make test"]
+
+
+def test_pre_commit_runs_the_tools_of_the_environment_and_downloads_nothing() -> None:
+    table = yaml.safe_load((REPOSITORY / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
+    assert [repo["repo"] for repo in table["repos"]] == ["local"]
+    hooks = table["repos"][0]["hooks"]
+    assert {hook["language"] for hook in hooks} == {"system"}
+    assert all(shlex.split(hook["entry"])[0].startswith(".venv/bin/") for hook in hooks)
+    assert {"ruff-format", "ruff-check", "mypy", "import-linter", "deptry"} <= {hook["id"] for hook in hooks}
+
+
+def test_the_licence_is_the_declared_one() -> None:
+    assert PROJECT["project"]["license"] == "Apache-2.0"
+    text = (REPOSITORY / "LICENSE").read_text(encoding="utf-8")
+    assert "Apache License" in text
+    assert "END OF TERMS AND CONDITIONS" in text
