@@ -1,0 +1,43 @@
+"""Bounds that every bus keeps, and the refusal of a message that is over them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from syncer.bus.contract import Outgoing
+from syncer.errors import PayloadInvalid
+
+MAX_MESSAGE_BYTES: Final = 5 * 1024 * 1024
+"""Pulsar's default ``maxMessageSize``: payload and properties together."""
+
+ENVELOPE_BYTES: Final = 1024
+"""Kept free for what a transport itself adds to the properties."""
+
+
+def message_bytes(message: Outgoing) -> int:
+    """Size of a message as a bus counts it: payload and properties."""
+    return len(message.payload) + sum(len(name) + len(text) for name, text in message.properties.items())
+
+
+def too_large(index: int, size_bytes: int, limit_bytes: int) -> PayloadInvalid:
+    """Make the refusal of message ``index`` of a publish; the index stands in ``args[1]``."""
+    refusal = PayloadInvalid(
+        f"message {index} of the batch has {size_bytes} bytes, the bus takes {limit_bytes}",
+        hint="See 'syncer quarantine list'; make the value smaller, or raise the bus's limit in every region.",
+    )
+    refusal.args = (refusal.message, index)
+    return refusal
+
+
+def check_sizes(messages: Sequence[Outgoing], limit_bytes: int) -> None:
+    """Refuse a batch with a message that the bus cannot carry, before anything of it is published.
+
+    Raises:
+        PayloadInvalid: Names the first such message; its index is in ``args[1]``.
+    """
+    room = limit_bytes - ENVELOPE_BYTES
+    for index, message in enumerate(messages):
+        size = message_bytes(message)
+        if size > room:
+            raise too_large(index, size, room)
