@@ -29,10 +29,11 @@ from syncer.replication.dirty import Origin
 from syncer.replication.fence import Fence, HeldFence, raised
 from syncer.replication.operations import Effect
 from syncer.replication.reading import ReadPlan
+from syncer.replication.reporting import report
 from syncer.replication.scanning import Scan
 from syncer.replication.unit import Unit
 from syncer.replication.writing import Batch, WriteQueue
-from syncer.state.contract import OutboxRow, State
+from syncer.state.contract import OutboxRow, Poison, State
 from syncer.stores.contract import BatchRefused, Capabilities, Entry, Put, Write, Written
 
 READ_LIMIT = 200
@@ -261,12 +262,30 @@ class Driver:
         unit.settle()
         self.context.tally["published", "acknowledged"] += len(rows)
 
+    def unsendable(self, row: OutboxRow, detail: str, now: Millis) -> None:
+        """The bus will never take this event: it leaves the outbox for the quarantine; the path itself goes on."""
+        with self.context.state.transaction() as tx:
+            unit = Unit(self.context, tx, now)
+            tx.acknowledged([row.sequence])
+            unit.quarantine(
+                Poison(
+                    origin="outbox",
+                    code="unsendable",
+                    detail=detail,
+                    position=f"{row.event.path} {row.event.stamp}",
+                    path=row.event.path,
+                    payload=row.event.value or b"",
+                )
+            )
+            unit.store()
+        unit.settle()
+
     def heartbeat(self, now: Millis, version: str) -> Heartbeat:
         """What to tell the peers now."""
         context = self.context
         settings = context.replica.settings
         with context.state.transaction() as tx:
-            identity = tx.set_identity(alive_until=context.alive_until)
+            identity = tx.identity()
             consumed = tx.consumed([peer.sender for peer in tx.peers()])
             waiting = tx.outbox(1)
         watermark = waiting[0].event.stamp.updated_at_ms - 1 if waiting else now
@@ -315,6 +334,14 @@ class Driver:
             pending = tx.pending_operations(limit)
         effects = [operations.perform(self.context, operation, now) for operation in pending]
         return [effect for effect in effects if effect is not None]
+
+    def report(self, now: Millis) -> None:
+        """Keep this daemon's report of itself for the CLI and the REST API."""
+        context = self.context
+        with context.state.transaction() as tx:
+            if context.alive_until > context.identity.alive_until:
+                context.identity = tx.set_identity(alive_until=context.alive_until)
+            tx.save_status(report(context, now), now)
 
     def prune(self, journal_before: Millis, limit: int = 5000) -> int:
         """Drop journal rows that are past their retention."""

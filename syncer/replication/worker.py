@@ -1,0 +1,33 @@
+"""One thread for the driver: its calls run there, one after the other, so that no step ever meets another half done."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class DriverThread:
+    """Runs plain calls in a thread of its own. One hop per batch, never per event."""
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="driver")
+
+    async def call(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run the call and wait for it, even when the waiting task is cancelled: a transaction is never left half observed."""
+        loop = asyncio.get_running_loop()
+        future = loop.run_in_executor(self._pool, functools.partial(function, *args, **kwargs))
+        try:
+            return await asyncio.shield(future)
+        except asyncio.CancelledError:
+            await asyncio.wait([future])
+            raise
+
+    def close(self) -> None:
+        """Wait for the running call and end the thread."""
+        self._pool.shutdown(wait=True)
