@@ -1,0 +1,13 @@
+"""The metadata store on etcd.
+
+Keys are the paths themselves (Pulsar's own layout), one key per path, no parents. A revision is the key's
+``mod_revision``. All writes of a batch are one transaction that compares every key's ``mod_revision``. etcd keeps no
+modification times, so entries have none; a key with a lease is ephemeral.
+"""
+
+from __future__ import annotations
+
+from syncer.stores.etcd.config import EtcdConfig, EtcdTls
+from syncer.stores.etcd.store import EtcdStore
+
+__all__ = ["EtcdConfig", "EtcdStore", "EtcdTls"]

@@ -1,0 +1,322 @@
+"""The store itself: reads, transactions, scans; the watch that arms again."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+import grpc
+from pydantic import BaseModel
+
+from syncer.errors import (
+    AccessDenied,
+    ConfigError,
+    InvariantBroken,
+    RevisionMismatch,
+    StoreError,
+    StoreUnavailable,
+    ValueRefused,
+)
+from syncer.model import MetaPath, Revision
+from syncer.stores.contract import BatchRefused, Capabilities, Entry, Gap, Put, WatchSignal, Write, Written
+from syncer.stores.etcd.config import EtcdConfig
+from syncer.stores.etcd.connection import AnswerTooLarge, Connection
+from syncer.stores.etcd.keys import KeySpace, covers
+from syncer.stores.etcd.watch import Watch
+from syncer.stores.etcd.wire import EQUAL, MOD_REVISION, Dynamic, load
+
+MAX_TXN_OPERATIONS: Final = 128
+"""etcd's default ``--max-txn-ops``."""
+
+READS_IN_FLIGHT: Final = 8
+PAGE_BYTES: Final = 1024 * 1024
+MAX_PAGE_ENTRIES: Final = 1000
+FIRST_PAGE_ENTRIES: Final = 16
+PAGE_GROWTH: Final = 4
+
+REARM_PAUSE_S: Final = 0.1
+MAX_REARM_PAUSE_S: Final = 2.0
+
+
+class EtcdStore:
+    """A region's metadata in etcd."""
+
+    config_model: ClassVar[type[BaseModel]] = EtcdConfig
+
+    def __init__(self, config: EtcdConfig) -> None:
+        self._config = config
+        self._keys = KeySpace(config.namespace)
+        self._connection: Connection | None = None
+        self._opening = False
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """No modification times, no parents; a batch leaves room for a fence beside 120 writes."""
+        return Capabilities(
+            modified_times=False,
+            real_parents=False,
+            transactions=True,
+            max_batch_writes=120,
+            max_batch_bytes=self._config.max_value_bytes + 64 * 1024,
+            max_value_bytes=self._config.max_value_bytes,
+        )
+
+    async def open(self) -> None:
+        """Connect and log in; see the contract. May be called again after it failed."""
+        if self._opening or self._connection is not None:
+            raise InvariantBroken("the etcd store was opened twice")
+        self._opening = True
+        config = self._config
+        connection = Connection(
+            endpoints=config.endpoints,
+            credentials=None if config.tls is None else self._credentials,
+            login=None if config.username is None else self._login,
+            timeout_s=config.request_timeout.total_seconds(),
+        )
+        try:
+            await connection.open()
+            await self._check_access(connection)
+        except BaseException:
+            await connection.close()
+            raise
+        finally:
+            self._opening = False
+        self._connection = connection
+
+    async def close(self) -> None:
+        """Disconnect; see the contract."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await connection.close()
+
+    async def read(self, paths: Sequence[MetaPath]) -> Mapping[MetaPath, Entry | None]:
+        """Read in transactions of up to 128 paths, several in flight; one that answered out of order is asked again."""
+        legal = [path for path in paths if self._keys.holds(path)]  # any other cannot exist
+        chunks = [legal[at : at + MAX_TXN_OPERATIONS] for at in range(0, len(legal), MAX_TXN_OPERATIONS)]
+        found: dict[MetaPath, Entry | None] = dict.fromkeys(paths)
+        newest = 0
+        for at in range(0, len(chunks), READS_IN_FLIGHT):
+            window = chunks[at : at + READS_IN_FLIGHT]
+            for chunk, first_try in zip(window, await self._read_together(window), strict=True):
+                answer = first_try if first_try.first_revision >= newest else await self._read_chunk(chunk)
+                newest = answer.last_revision
+                found.update(zip(chunk, answer.entries, strict=True))
+        return found
+
+    async def apply(self, writes: Sequence[Write]) -> tuple[Written, ...]:
+        """Apply all or nothing; see the contract."""
+        if not writes:
+            return ()
+        self._check_batch(writes)
+        request = load().messages["TxnRequest"]()
+        for index, write in enumerate(writes):
+            self._add_write(request, index, write)
+        try:
+            answer = await self._connected().call("KV.Txn", request, repeatable=False)
+        except (ValueRefused, AccessDenied) as exc:
+            raise BatchRefused(_largest(writes), exc) from exc
+        if not answer.succeeded:
+            raise self._refusal(writes, answer)
+        revision = Revision(str(answer.header.revision))
+        return tuple(
+            Written(path=write.path, revision=revision if isinstance(write, Put) else None) for write in writes
+        )
+
+    async def scan(self, prefix: MetaPath) -> AsyncIterator[tuple[Entry, ...]]:
+        """Stream pages in the order of the keys, each read at the newest revision when it is asked for.
+
+        So a page is never older than the call that fetched it, and a compaction cannot break a long scan. Pages aim at
+        ``PAGE_BYTES``; none is larger than ``connection.MAX_MESSAGE_BYTES``.
+        """
+        messages = load().messages
+        start, end = self._keys.range(prefix)
+        limit = FIRST_PAGE_ENTRIES
+        more = True
+        while more:
+            try:
+                answer = await self._connected().call(
+                    "KV.Range", messages["RangeRequest"](key=start, range_end=end, limit=limit), repeatable=True
+                )
+            except AnswerTooLarge:
+                if limit == 1:
+                    raise
+                limit = max(1, limit // PAGE_GROWTH)
+                continue
+            more = answer.more
+            if answer.kvs:
+                start = answer.kvs[-1].key + b"\0"
+                size = max(1, answer.ByteSize() // len(answer.kvs))
+                limit = max(1, min(PAGE_BYTES // size, limit * PAGE_GROWTH, MAX_PAGE_ENTRIES))
+            entries = (self._entry(kv) for kv in answer.kvs)
+            page = tuple(entry for entry in entries if entry is not None and covers(prefix, entry.path))
+            if page:
+                yield page
+
+    async def watch(self, prefixes: Sequence[MetaPath]) -> AsyncIterator[WatchSignal]:
+        """Report changes; a cut stream, a silent server and a compaction are gaps. See the contract.
+
+        While the server is away, each attempt to arm again yields a ``Gap`` with its reason. A ``Beat`` is etcd's
+        answer to a progress request; servers before 3.5.8 may give it some milliseconds before the last events.
+        """
+        pause_s = REARM_PAUSE_S
+        while True:
+            connection = self._connected()
+            try:
+                async with contextlib.aclosing(Watch(self._keys, connection, prefixes).signals()) as signals:
+                    async for signal in signals:
+                        pause_s = REARM_PAUSE_S
+                        yield signal
+            except AccessDenied:
+                raise
+            except StoreError as exc:
+                reason = exc.message
+            if self._connection is None:
+                return
+            connection.advance()
+            yield Gap(reason)
+            await asyncio.sleep(pause_s)
+            pause_s = min(pause_s * 2, MAX_REARM_PAUSE_S)
+
+    async def _check_access(self, connection: Connection) -> None:
+        request = load().messages["RangeRequest"](key=self._keys.key(MetaPath("/")), keys_only=True)
+        try:
+            await connection.call("KV.Range", request, repeatable=True)
+        except AccessDenied:
+            if self._config.username is None:
+                raise
+            # Logged in; a role may allow some prefixes only, which the calls on them will tell.
+
+    def _credentials(self) -> grpc.ChannelCredentials:
+        tls = self._config.tls
+        assert tls is not None  # noqa: S101 - narrows the type
+        try:
+            ca, key, cert = (
+                None if file is None else file.read_bytes() for file in (tls.ca_file, tls.key_file, tls.cert_file)
+            )
+        except OSError as exc:
+            raise ConfigError(f"cannot read a TLS file of the etcd store: {exc}") from exc
+        return grpc.ssl_channel_credentials(root_certificates=ca, private_key=key, certificate_chain=cert)
+
+    def _login(self) -> tuple[str, str]:
+        config = self._config
+        assert config.username is not None  # noqa: S101 - narrows the type
+        assert config.password_file is not None  # noqa: S101 - narrows the type
+        try:
+            return config.username, config.password_file.read_text(encoding="utf-8").rstrip("\r\n")
+        except OSError as exc:
+            raise ConfigError(f"cannot read the password file of the etcd store: {exc}") from exc
+
+    def _connected(self) -> Connection:
+        if self._connection is None:
+            raise StoreUnavailable("the etcd store is not open")
+        return self._connection
+
+    def _entry(self, kv: Dynamic) -> Entry | None:
+        path = self._keys.path(kv.key)
+        if path is None:
+            return None
+        return Entry(
+            path=path,
+            value=kv.value,
+            revision=Revision(str(kv.mod_revision)),
+            modified_at_ms=None,
+            ephemeral=kv.lease != 0,
+        )
+
+    async def _read_together(self, chunks: Sequence[Sequence[MetaPath]]) -> list[_Answer]:
+        if len(chunks) == 1:
+            return [await self._read_chunk(chunks[0])]
+        tasks = [asyncio.create_task(self._read_chunk(chunk)) for chunk in chunks]
+        try:
+            return await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _read_chunk(self, paths: Sequence[MetaPath]) -> _Answer:
+        request = load().messages["TxnRequest"]()
+        for path in paths:
+            request.success.add().request_range.key = self._keys.key(path)
+        try:
+            answer = await self._connected().call("KV.Txn", request, repeatable=True)
+        except AnswerTooLarge:
+            if len(paths) == 1:
+                raise
+            middle = len(paths) // 2
+            left, right = await self._read_chunk(paths[:middle]), await self._read_chunk(paths[middle:])
+            return _Answer(left.first_revision, right.last_revision, left.entries + right.entries)
+        entries = []
+        for response in answer.responses:
+            kvs = response.response_range.kvs
+            entries.append(self._entry(kvs[0]) if kvs else None)
+        return _Answer(answer.header.revision, answer.header.revision, entries)
+
+    def _check_batch(self, writes: Sequence[Write]) -> None:
+        if len(writes) > MAX_TXN_OPERATIONS:
+            raise InvariantBroken(f"a batch of {len(writes)} writes; etcd takes {MAX_TXN_OPERATIONS}")
+        if len({write.path for write in writes}) != len(writes):
+            raise InvariantBroken("a batch names one path twice; etcd cannot apply that")
+
+    def _add_write(self, request: Dynamic, index: int, write: Write) -> None:
+        try:
+            key = self._keys.key(write.path)
+            if isinstance(write, Put) and len(write.value) > self._config.max_value_bytes:
+                limit = self._config.max_value_bytes
+                raise ValueRefused(
+                    f"the value of {write.path} has {len(write.value)} bytes; at most {limit} are allowed"
+                )
+            expected = _mod_revision(write)
+        except (ValueRefused, RevisionMismatch) as exc:
+            raise BatchRefused(index, exc) from exc
+        request.compare.add(result=EQUAL, target=MOD_REVISION, key=key, mod_revision=expected)
+        lookup = request.failure.add().request_range
+        lookup.key, lookup.keys_only = key, True
+        if isinstance(write, Put):
+            put = request.success.add().request_put
+            put.key, put.value = key, write.value
+        else:
+            request.success.add().request_delete_range.key = key
+
+    def _refusal(self, writes: Sequence[Write], answer: Dynamic) -> BatchRefused:
+        """Name the first write whose key is not at its expected revision, from the transaction's own look."""
+        for index, (write, response) in enumerate(zip(writes, answer.responses, strict=True)):
+            kvs = response.response_range.kvs
+            actual = kvs[0].mod_revision if kvs else 0
+            if actual != _mod_revision(write):
+                is_at = f"is at revision {actual}" if actual else "does not exist"
+                expected = write.expected if write.expected is not None else "absent"
+                return BatchRefused(index, RevisionMismatch(f"{write.path} {is_at}, expected {expected}"))
+        raise InvariantBroken("etcd refused a batch although every key was at its expected revision")
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """One answered read: the store's revision at its first and its last path, and the entries in order."""
+
+    first_revision: int
+    last_revision: int
+    entries: list[Entry | None]
+
+
+def _mod_revision(write: Write) -> int:
+    """The expected ``mod_revision``; 0 stands for an absent key.
+
+    Raises:
+        RevisionMismatch: The token is none of etcd's, so no key can be at it.
+    """
+    if write.expected is None and isinstance(write, Put):
+        return 0
+    expected = write.expected or ""
+    if expected.isascii() and expected.isdigit() and 0 < int(expected) < 2**63:
+        return int(expected)
+    raise RevisionMismatch(f"{write.path} cannot be at revision {write.expected!r}")
+
+
+def _largest(writes: Sequence[Write]) -> int:
+    """Index of the write that most likely made a request too large."""
+    sizes = [len(write.value) if isinstance(write, Put) else 0 for write in writes]
+    return sizes.index(max(sizes))

@@ -1,0 +1,187 @@
+"""Every store of the product under the one contract suite, real servers included."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from datetime import timedelta
+from pathlib import Path
+from typing import Final
+
+import pytest
+from kazoo.client import KazooClient
+
+from deploy.lab.etcd import EtcdNode
+from deploy.lab.zookeeper import ZooKeeperServer
+from syncer.model import MetaPath
+from syncer.stores.etcd import EtcdConfig, EtcdStore
+from syncer.stores.sqlite import OutsideWriter as SqliteWriter
+from syncer.stores.sqlite import SqliteConfig, SqliteStore
+from syncer.stores.zookeeper import ZooKeeperConfig, ZooKeeperStore
+from tests.contract.store_suite import OutsideWriter, StoreHarness, StoreSuite
+from tests.support.etcd import EtcdGateway
+
+TIMEOUT: Final = timedelta(seconds=3)
+
+
+class TestSqlite(StoreSuite):
+    @pytest.fixture
+    def harness(self, tmp_path: Path) -> StoreHarness:
+        return SqliteHarness(tmp_path / "store.db")
+
+
+class TestEtcd(StoreSuite):
+    @pytest.fixture
+    def harness(self, etcd_server: EtcdNode, fresh_prefix: MetaPath) -> StoreHarness:
+        return EtcdHarness(etcd_server, fresh_prefix)
+
+
+class TestZooKeeper(StoreSuite):
+    @pytest.fixture
+    def harness(self, zookeeper_server: ZooKeeperServer, fresh_prefix: MetaPath) -> StoreHarness:
+        return ZooKeeperHarness(zookeeper_server, fresh_prefix)
+
+
+class SqliteHarness:
+    """A file; an outage is the file taken away, lost continuity is a pruned log."""
+
+    ephemerals = False
+    prefix = MetaPath("/test")
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._away = path.with_name("away")
+        with contextlib.closing(SqliteWriter(path)) as writer:
+            writer.put(self.prefix, b"")
+
+    def make(self) -> SqliteStore:
+        return SqliteStore(SqliteConfig(path=self._path, timeout=TIMEOUT))
+
+    def outside(self) -> OutsideWriter:
+        return _SqliteOutside(self._path)
+
+    def break_continuity(self) -> None:
+        with contextlib.closing(sqlite3.connect(self._path, isolation_level=None)) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("INSERT INTO entries (path, value) VALUES (?, ?)", (f"{self.prefix}/lost", b"x"))
+            connection.execute("DELETE FROM changes")
+            connection.execute("COMMIT")
+
+    def stop(self) -> None:
+        self._path.rename(self._away)
+
+    def start(self) -> None:
+        self._away.rename(self._path)
+
+
+class EtcdHarness:
+    """A server; an outage is a killed process, and its restart cuts every watch."""
+
+    ephemerals = True
+
+    def __init__(self, server: EtcdNode, prefix: MetaPath) -> None:
+        self._server = server
+        self.prefix = prefix
+        with EtcdGateway(server.endpoint) as gateway:
+            gateway.put(prefix, b"")
+
+    def make(self) -> EtcdStore:
+        return EtcdStore(EtcdConfig(endpoints=(self._server.endpoint,), request_timeout=TIMEOUT))
+
+    def outside(self) -> OutsideWriter:
+        return _EtcdOutside(self._server.endpoint)
+
+    def break_continuity(self) -> None:
+        self.stop()
+        self.start()
+
+    def stop(self) -> None:
+        self._server.kill()
+
+    def start(self) -> None:
+        self._server.start()
+
+
+class ZooKeeperHarness:
+    """A server; an outage is a killed process, and its restart cuts every connection."""
+
+    ephemerals = True
+
+    def __init__(self, server: ZooKeeperServer, prefix: MetaPath) -> None:
+        self._server = server
+        self.prefix = prefix
+        with contextlib.closing(_ZooKeeperOutside(server.hosts)) as writer:
+            writer.put(prefix, b"")
+
+    def make(self) -> ZooKeeperStore:
+        return ZooKeeperStore(
+            ZooKeeperConfig(hosts=self._server.hosts, request_timeout=TIMEOUT, connect_timeout=TIMEOUT)
+        )
+
+    def outside(self) -> OutsideWriter:
+        return _ZooKeeperOutside(self._server.hosts)
+
+    def break_continuity(self) -> None:
+        self.stop()
+        self.start()
+
+    def stop(self) -> None:
+        self._server.kill()
+
+    def start(self) -> None:
+        self._server.start()
+
+
+class _SqliteOutside:
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def put(self, path: str, value: bytes, *, ephemeral: bool = False) -> None:
+        assert not ephemeral
+        with contextlib.closing(sqlite3.connect(self._path, timeout=10)) as connection, connection:
+            connection.execute("INSERT OR REPLACE INTO entries (path, value) VALUES (?, ?)", (path, value))
+
+    def delete(self, path: str) -> None:
+        with contextlib.closing(sqlite3.connect(self._path, timeout=10)) as connection, connection:
+            assert connection.execute("DELETE FROM entries WHERE path = ?", (path,)).rowcount == 1
+
+    def close(self) -> None:
+        pass
+
+
+class _EtcdOutside:
+    def __init__(self, endpoint: str) -> None:
+        self._gateway = EtcdGateway(endpoint)
+        self._lease = 0
+
+    def put(self, path: str, value: bytes, *, ephemeral: bool = False) -> None:
+        if ephemeral and not self._lease:
+            self._lease = self._gateway.grant_lease(60)
+        self._gateway.put(path, value, lease=self._lease if ephemeral else 0)
+
+    def delete(self, path: str) -> None:
+        self._gateway.delete(path)
+
+    def close(self) -> None:
+        if self._lease:
+            self._gateway.revoke_lease(self._lease)
+        self._gateway.close()
+
+
+class _ZooKeeperOutside:
+    def __init__(self, hosts: str) -> None:
+        self._client = KazooClient(hosts=hosts, timeout=10)
+        self._client.start(timeout=20)
+
+    def put(self, path: str, value: bytes, *, ephemeral: bool = False) -> None:
+        if self._client.exists(path) is None:
+            self._client.create(path, value, ephemeral=ephemeral)
+        else:
+            self._client.set(path, value)
+
+    def delete(self, path: str) -> None:
+        self._client.delete(path)
+
+    def close(self) -> None:
+        self._client.stop()
+        self._client.close()
