@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import asyncio
 import re
+import ssl
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
 
@@ -399,7 +400,7 @@ class ZooKeeperStore:
             hosts=config.hosts,
             session_timeout_s=config.session_timeout.total_seconds(),
             auth=auth,
-            tls=_tls_arguments(config.tls),
+            tls=_tls_context(config.tls),
             changed=changed,
         )
 
@@ -441,18 +442,20 @@ def _permission(entry: str) -> Permission:
     return Permission(sum(_PERMISSION_BITS[letter] for letter in set(letters)), scheme, identity)
 
 
-def _tls_arguments(tls: ZooKeeperTls | None) -> dict[str, Any]:
+def _tls_context(tls: ZooKeeperTls | None) -> ssl.SSLContext | None:
     if tls is None:
-        return {}
-    return {
-        "use_ssl": True,
-        "ca": str(tls.ca) if tls.ca else None,
-        "certfile": str(tls.cert) if tls.cert else None,
-        "keyfile": str(tls.key) if tls.key else None,
-        "keyfile_password": _secret(tls.key_password_file) if tls.key_password_file else None,
-        "verify_certs": tls.verify,
-        "check_hostname": tls.verify and tls.verify_hostname,
-    }
+        return None
+    try:
+        context = ssl.create_default_context(cafile=tls.ca)
+        if tls.cert is not None:
+            context.load_cert_chain(
+                tls.cert, tls.key, _secret(tls.key_password_file) if tls.key_password_file else None
+            )
+    except OSError as exc:  # ssl.SSLError too
+        raise ConfigError(f"cannot use the TLS files of the ZooKeeper store ({tls.ca}, {tls.cert}): {exc}") from exc
+    context.check_hostname = tls.verify and tls.verify_hostname
+    context.verify_mode = ssl.CERT_REQUIRED if tls.verify else ssl.CERT_NONE
+    return context
 
 
 def _secret(file: Path) -> str:

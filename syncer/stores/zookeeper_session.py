@@ -133,7 +133,7 @@ class Session:
             async with asyncio.timeout(max(0.0, deadline - time.monotonic())):
                 await self._connected.wait()
         except TimeoutError as exc:
-            if client.client_state == KeeperState.CONNECTED_RO:
+            if client.client_state == KeeperState.CONNECTED_RO or client.read_only_refusal:
                 raise AccessDenied(f"ZooKeeper {self._where} is read-only: it has lost its quorum") from exc
             cause = f": {client.last_failure}" if client.last_failure else ""
             raise StoreUnavailable(f"no connection to ZooKeeper {self._where}{cause}") from exc

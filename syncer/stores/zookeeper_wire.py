@@ -10,15 +10,17 @@ Source: ZooKeeper 3.9, zookeeper.jute, MultiOperationRecord, MultiResponse.
 from __future__ import annotations
 
 import logging
+import socket
 import ssl
 import struct
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Final, NamedTuple, Protocol
+from typing import ClassVar, Final, NamedTuple, Protocol
 
+import structlog
 from kazoo.client import KazooClient
 from kazoo.exceptions import AuthFailedError, ConnectionDropped, KazooException, WriterNotClosedException
-from kazoo.handlers.threading import KazooTimeoutError
+from kazoo.handlers.threading import KazooTimeoutError, SequentialThreadingHandler
 from kazoo.protocol.connection import AUTH_XID, PING_XID, WATCH_XID, ConnectionHandler
 from kazoo.protocol.serialization import ReplyHeader
 from kazoo.protocol.states import KeeperState
@@ -27,6 +29,7 @@ from kazoo.retry import KazooRetry
 READ_BYTES: Final = 256 * 1024
 MAX_PACKET_BYTES: Final = 256 * 1024 * 1024
 CLOSE_GRACE_S: Final = 2.0
+CONNECT_TIMEOUT_S: Final = 10.0
 
 NO_NODE: Final = -101
 NO_AUTH: Final = -102
@@ -57,9 +60,10 @@ _GET_CHILDREN: Final = 8
 _FAILED: Final = -1
 _END: Final = _PART_HEADER.pack(-1, 1, -1)
 
-# kazoo tells every failed attempt as a warning; the store tells the changes of state in its own words instead.
+# kazoo tells every failed attempt, some with a stack; the store tells changes of state in its own words instead.
+log: Final = structlog.get_logger(__name__)
 _KAZOO_LOG: Final = logging.getLogger("syncer.stores.zookeeper.kazoo")
-_KAZOO_LOG.setLevel(logging.ERROR)
+_KAZOO_LOG.setLevel(logging.CRITICAL)
 
 
 class Stat(NamedTuple):
@@ -305,6 +309,11 @@ def first_failure(results: Sequence[Stat | Failed | None]) -> tuple[int, int] | 
     return None
 
 
+def _refuses_as_read_only(answer: bytes) -> bool:
+    """Whether a session was refused by a server without quorum, which sends the header of an error in place of one."""
+    return len(answer) == _REPLY_HEADER.size and bool(_REPLY_HEADER.unpack(answer)[2] == NOT_READ_ONLY)
+
+
 class Connection(ConnectionHandler):
     """kazoo's connection with recursive watches and buffered reads.
 
@@ -319,22 +328,30 @@ class Connection(ConnectionHandler):
     def __init__(self, client: KazooClient, retry: KazooRetry, changed: Callable[[list[str]], None]) -> None:
         super().__init__(client, retry, logger=_KAZOO_LOG)
         self.last_failure = ""
+        self.read_only_refusal = False
         self._changed = changed
+        self._handshake = b""
         self._inbox = bytearray()
         self._chunk = memoryview(bytearray(READ_BYTES))
 
     def _connect(self, host: str, hostip: str, port: int) -> tuple[float, float]:
         self._inbox.clear()
+        self.read_only_refusal = False
         try:
             timeouts = super()._connect(host, hostip, port)
         except (KazooException, KazooTimeoutError) as exc:
             self.last_failure = f"{host}:{port}: {str(exc) or type(exc).__name__}"
+            self.read_only_refusal = _refuses_as_read_only(self._handshake)
             raise
         except Exception as exc:
             self.last_failure = f"{host}:{port}: {exc!r}"
             raise ConnectionDropped(self.last_failure) from exc  # anything else would end kazoo's thread for good
         self.last_failure = ""
         return timeouts
+
+    def _read(self, length: int, timeout: float) -> bytes:
+        self._handshake = super()._read(length, timeout)
+        return self._handshake
 
     def _submit(self, request: Sendable, timeout: float, xid: int | None = None) -> None:
         # As kazoo's, without its debug line: that one would show the password of an Auth request.
@@ -411,6 +428,28 @@ class Connection(ConnectionHandler):
         return self._read_response(header, packet, _REPLY_HEADER.size)
 
 
+class Handler(SequentialThreadingHandler):
+    """kazoo's threads, with sockets that trust what the context trusts and are closed when a handshake fails."""
+
+    def __init__(self, tls: ssl.SSLContext | None) -> None:
+        super().__init__()
+        self._tls = tls
+
+    def create_connection(
+        self, address: tuple[str, int], hostname: str | None = None, timeout: float = CONNECT_TIMEOUT_S, **_: object
+    ) -> socket.socket:
+        """Connect; with TLS, shake hands too."""
+        link = socket.create_connection(address, timeout)
+        link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if self._tls is None:
+            return link
+        try:
+            return self._tls.wrap_socket(link, server_hostname=hostname or address[0])
+        except BaseException:
+            link.close()
+            raise
+
+
 class Client(KazooClient):
     """A kazoo client on a :class:`Connection` that tries for ever to connect.
 
@@ -418,7 +457,7 @@ class Client(KazooClient):
         hosts: ``host:port`` list, no chroot.
         session_timeout_s: Asked of the server, which may give another.
         auth: ``(scheme, credential)`` pairs.
-        tls: kazoo's own settings for TLS.
+        tls: How to speak TLS; ``None`` for plain connections.
         changed: See :class:`Connection`.
     """
 
@@ -428,7 +467,7 @@ class Client(KazooClient):
         hosts: str,
         session_timeout_s: float,
         auth: Sequence[tuple[str, str]],
-        tls: dict[str, Any],
+        tls: ssl.SSLContext | None,
         changed: Callable[[list[str]], None],
     ) -> None:
         retry = KazooRetry(max_tries=-1, delay=0.05, backoff=2, max_delay=2.0)
@@ -439,7 +478,7 @@ class Client(KazooClient):
             read_only=True,  # so that a read-only server is told from one that is down
             connection_retry=retry,
             logger=_KAZOO_LOG,
-            **tls,
+            handler=Handler(tls),
         )
         self._wire = Connection(self, self._conn_retry.copy(), changed)
         self._connection = self._wire
@@ -448,6 +487,11 @@ class Client(KazooClient):
     def last_failure(self) -> str:
         """Why the last attempt to connect failed; empty when it did not."""
         return self._wire.last_failure
+
+    @property
+    def read_only_refusal(self) -> bool:
+        """Whether the last attempt met a server that is read-only and takes no session of any kind."""
+        return self._wire.read_only_refusal
 
     def submit(self, request: Request, answer: Answer) -> None:
         """Queue a request; the answer may come in this thread when there is no connection."""
@@ -462,7 +506,7 @@ class Client(KazooClient):
             self.stop()
             self.close()
         except WriterNotClosedException as exc:
-            _KAZOO_LOG.error("connection thread still busy: %s", exc)
+            log.warning("store_close_timed_out", store="zookeeper", cause=str(exc))
         finally:
             cut.cancel()
 

@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from kazoo.handlers.threading import SequentialThreadingHandler
 from kazoo.protocol.connection import ConnectionHandler
 from kazoo.retry import KazooRetry
 from kazoo.security import ACL
@@ -25,13 +26,7 @@ class KazooClient:
         read_only: bool | None = None,
         connection_retry: KazooRetry | dict[str, Any] | None = None,
         logger: logging.Logger | None = None,
-        keyfile: str | None = None,
-        keyfile_password: str | None = None,
-        certfile: str | None = None,
-        ca: str | None = None,
-        use_ssl: bool = False,
-        verify_certs: bool = True,
-        check_hostname: bool = False,
+        handler: SequentialThreadingHandler | None = None,
     ) -> None: ...
     @property
     def client_state(self) -> str: ...
