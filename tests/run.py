@@ -219,7 +219,9 @@ def run_suite(suite: Suite, rules: Rules) -> Report:
     outcome = Outcome()
     for step in suite.steps:
         print(f"\n=== {suite.name}: {step.name}", flush=True)
-        outcome += run_step(step, deadline_s=deadline - time.monotonic(), rules=rules)
+        begun = time.monotonic()
+        outcome += run_step(step, deadline_s=deadline - begun, rules=rules)
+        print(f"=== {time.monotonic() - begun:.1f} s", flush=True)
         if outcome.essential:
             break
     return Report(suite=suite, outcome=outcome, minutes=(time.monotonic() - started) / 60)
