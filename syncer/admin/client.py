@@ -1,0 +1,323 @@
+"""A small client of Pulsar's admin REST API: what the product asks and sets, and nothing else.
+
+Reads are repeated with back-off when the broker cannot be reached or is not ready; writes never are, the caller knows
+whether a repeat is safe. Every error is an ``AdminError`` with the status and the broker's own words.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import timedelta
+from types import TracebackType
+from typing import Any, Final, Self
+from urllib.parse import quote
+
+import httpx2
+import stamina
+from pydantic import BaseModel, ConfigDict, Field
+
+from syncer.admin.auth import Auth, OAuth2Auth, TokenAuth, Trust
+from syncer.admin.oauth2 import OAuth2Tokens
+from syncer.errors import AdminError
+
+NOT_READY: Final = frozenset({502, 503, 504})
+_REASON_CHARS: Final = 500
+
+
+class AdminConfig(BaseModel):
+    """Where a cluster's admin REST API is, and how to speak to it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    url: str = Field(pattern=r"^https?://")
+    auth: Auth | None = None
+    trust: Trust = Trust()
+    timeout: timedelta = Field(default=timedelta(seconds=10), gt=timedelta(0))
+    retry_for: timedelta = Field(default=timedelta(seconds=20), ge=timedelta(0))
+
+
+class AdminRefused(AdminError):
+    """The broker answered, with an error.
+
+    ``status`` is the HTTP status, ``reason`` the broker's own words.
+    """
+
+    def __init__(self, message: str, *, status: int, reason: str, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.status = status
+        self.reason = reason
+
+
+class AdminUnreachable(AdminError):
+    """No connection, or no answer in time. The outcome of a write is unknown."""
+
+    code = "admin-unreachable"
+    retryable = True
+    default_hint = "Check that the broker is up and that the admin URL is its web address."
+
+
+class AdminClient:
+    """One cluster's admin REST API. Used as an async context manager, or closed by ``close``.
+
+    Topics are named in full (``persistent://tenant/namespace/topic``), namespaces as ``tenant/namespace``.
+    """
+
+    def __init__(self, config: AdminConfig) -> None:
+        self._config = config
+        secure = config.url.startswith("https://")
+        self._http = httpx2.AsyncClient(
+            base_url=config.url.rstrip("/"),
+            timeout=config.timeout.total_seconds(),
+            verify=config.trust.context(config.auth) if secure else True,
+            follow_redirects=True,
+            trust_env=False,
+        )
+        auth = config.auth
+        self._tokens = (
+            OAuth2Tokens(auth, timeout_s=config.timeout.total_seconds()) if isinstance(auth, OAuth2Auth) else None
+        )
+
+    @property
+    def url(self) -> str:
+        """Address of the API."""
+        return self._config.url
+
+    async def __aenter__(self) -> Self:
+        """Nothing is connected before the first call."""
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close all connections."""
+        await self.close()
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._http.aclose()
+        if self._tokens is not None:
+            await self._tokens.close()
+
+    # Brokers and clusters
+
+    async def check_health(self) -> None:
+        """Ask the broker to produce and consume a message of its own; returns when it could."""
+        await self.get("/admin/v2/brokers/health")
+
+    async def brokers(self, cluster: str) -> list[str]:
+        """List the addresses of the active brokers."""
+        return list(await self.get(f"/admin/v2/brokers/{_part(cluster)}"))
+
+    async def clusters(self) -> list[str]:
+        """List the names of the clusters that this one knows, its own included."""
+        return list(await self.get("/admin/v2/clusters"))
+
+    async def cluster(self, name: str) -> dict[str, Any] | None:
+        """Read the addresses of a cluster; ``None`` when it is unknown."""
+        return await self._find(f"/admin/v2/clusters/{_part(name)}")
+
+    async def configuration(self) -> dict[str, str]:
+        """Read the broker's run-time configuration."""
+        return dict(await self.get("/admin/v2/brokers/configuration/runtime"))
+
+    # Tenants and namespaces
+
+    async def tenants(self) -> list[str]:
+        """List tenants."""
+        return list(await self.get("/admin/v2/tenants"))
+
+    async def tenant(self, name: str) -> dict[str, Any] | None:
+        """Read a tenant; ``None`` when there is none."""
+        return await self._find(f"/admin/v2/tenants/{_part(name)}")
+
+    async def create_tenant(self, name: str, info: Mapping[str, Any]) -> None:
+        """Create a tenant."""
+        await self.send("PUT", f"/admin/v2/tenants/{_part(name)}", info)
+
+    async def update_tenant(self, name: str, info: Mapping[str, Any]) -> None:
+        """Replace a tenant's roles and clusters."""
+        await self.send("POST", f"/admin/v2/tenants/{_part(name)}", info)
+
+    async def namespaces(self, tenant: str) -> list[str]:
+        """List a tenant's namespaces."""
+        return list(await self.get(f"/admin/v2/namespaces/{_part(tenant)}"))
+
+    async def namespace(self, name: str) -> dict[str, Any] | None:
+        """Read a namespace's policies as the broker sees them; ``None`` when there is none."""
+        return await self._find(f"/admin/v2/namespaces/{_names(name)}")
+
+    async def create_namespace(self, name: str, policies: Mapping[str, Any]) -> None:
+        """Create a namespace with first policies."""
+        await self.send("PUT", f"/admin/v2/namespaces/{_names(name)}", policies)
+
+    async def set_namespace(self, name: str, policy: str, value: object, *, method: str = "POST") -> None:
+        """Set one policy (``retention``, ``replication``, …) by its REST name."""
+        await self.send(method, f"/admin/v2/namespaces/{_names(name)}/{policy}", value)
+
+    async def remove_namespace_policy(self, name: str, policy: str) -> None:
+        """Take one policy back to the broker's default."""
+        await self.send("DELETE", f"/admin/v2/namespaces/{_names(name)}/{policy}")
+
+    # Topics
+
+    async def topics(self, namespace: str, *, domain: str = "persistent") -> list[str]:
+        """List a namespace's topics, partitions each for itself."""
+        return list(await self.get(f"/admin/v2/{domain}/{_names(namespace)}"))
+
+    async def partitioned_topics(self, namespace: str, *, domain: str = "persistent") -> list[str]:
+        """List a namespace's partitioned topics."""
+        return list(await self.get(f"/admin/v2/{domain}/{_names(namespace)}/partitioned"))
+
+    async def partitions(self, topic: str) -> int:
+        """Number of partitions; 0 for a topic without partitions and for one that does not exist."""
+        found = await self._find(f"/admin/v2/{_topic(topic)}/partitions?checkAllowAutoCreation=false")
+        return int(found["partitions"]) if found else 0
+
+    async def create_topic(self, topic: str) -> None:
+        """Create a topic without partitions."""
+        await self.send("PUT", f"/admin/v2/{_topic(topic)}")
+
+    async def create_subscription_at_earliest(self, topic: str, subscription: str) -> bool:
+        """Create a durable subscription from the earliest message; answers False when it exists."""
+        try:
+            await self.send(
+                "PUT",
+                f"/admin/v2/{_topic(topic)}/subscription/{_part(subscription)}",
+                {"ledgerId": -1, "entryId": -1, "partitionIndex": -1},
+            )
+        except AdminRefused as exc:
+            if exc.status == 409:
+                return False
+            raise
+        return True
+
+    async def delete_topic(self, topic: str, *, force: bool = False) -> None:
+        """Delete a topic without partitions."""
+        await self.send("DELETE", f"/admin/v2/{_topic(topic)}?force={str(force).lower()}")
+
+    async def stats(self, topic: str) -> dict[str, Any] | None:
+        """Read a topic's statistics; ``None`` when it does not exist."""
+        return await self._find(f"/admin/v2/{_topic(topic)}/stats")
+
+    async def schema(self, topic: str) -> dict[str, Any] | None:
+        """Read the latest schema of a topic; ``None`` when it has none."""
+        _, _, rest = topic.partition("://")
+        return await self._find(f"/admin/v2/schemas/{_names(rest)}/schema")
+
+    # The two calls under all of them
+
+    async def get(self, path: str) -> Any:  # noqa: ANN401 - JSON of the broker
+        """Read; repeated with back-off while the broker cannot be reached or is not ready.
+
+        Raises:
+            AdminRefused: The broker answered with an error.
+            AdminUnreachable: It did not answer.
+        """
+        budget_s = self._config.retry_for.total_seconds()
+        async for attempt in stamina.retry_context(on=_may_pass, attempts=6, timeout=budget_s, wait_max=3.0):
+            with attempt:
+                return await self._request("GET", path, None)
+        raise AssertionError("unreachable: the last attempt raises")  # pragma: no cover
+
+    async def send(self, method: str, path: str, body: object = None) -> None:
+        """Write, once.
+
+        Raises:
+            AdminRefused: The broker answered with an error.
+            AdminUnreachable: It did not answer; the outcome is unknown.
+        """
+        await self._request(method, path, body)
+
+    async def _find(self, path: str) -> dict[str, Any] | None:
+        try:
+            return dict(await self.get(path))
+        except AdminRefused as exc:
+            if exc.status == 404:
+                return None
+            raise
+
+    async def _request(self, method: str, path: str, body: object) -> Any:  # noqa: ANN401 - JSON of the broker
+        headers = {"Accept": "application/json"}
+        content = None
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+            content = json.dumps(body)
+        try:
+            if isinstance(self._config.auth, TokenAuth):
+                headers["Authorization"] = f"Bearer {self._config.auth.read()}"
+            elif self._tokens is not None:
+                headers["Authorization"] = f"Bearer {await self._tokens.current()}"
+            answer = await self._http.request(method, path, content=content, headers=headers)
+        except httpx2.HTTPError as exc:
+            raise AdminUnreachable(f"{method} {self.url}{path}: no answer: {str(exc) or type(exc).__name__}") from exc
+        if answer.is_success:
+            return _json(answer) if answer.content else None
+        reason = _reason(answer)
+        raise AdminRefused(
+            f"{method} {self.url}{path} answered {answer.status_code}: {reason}",
+            status=answer.status_code,
+            reason=reason,
+            hint=_hint(answer.status_code),
+        )
+
+
+def _may_pass(error: Exception) -> bool:
+    return isinstance(error, AdminUnreachable) or (isinstance(error, AdminRefused) and error.status in NOT_READY)
+
+
+def _part(name: str) -> str:
+    return quote(name, safe="")
+
+
+def _names(name: str) -> str:
+    return "/".join(_part(part) for part in name.split("/", 2))
+
+
+def _topic(topic: str) -> str:
+    domain, _, rest = topic.partition("://")
+    return f"{domain}/{_names(rest)}"
+
+
+def tenant_url(name: str) -> str:
+    """Path of a tenant in the API."""
+    return f"/admin/v2/tenants/{_part(name)}"
+
+
+def namespace_url(name: str) -> str:
+    """Path of a namespace in the API; its policies are below."""
+    return f"/admin/v2/namespaces/{_names(name)}"
+
+
+def topic_url(topic: str) -> str:
+    """Path of a topic in the API."""
+    return f"/admin/v2/{_topic(topic)}"
+
+
+def _json(answer: httpx2.Response) -> Any:  # noqa: ANN401 - JSON of the broker
+    try:
+        return answer.json()
+    except ValueError:
+        return answer.text
+
+
+def _reason(answer: httpx2.Response) -> str:
+    """Take the broker's own words: JSON with a reason, or a page."""
+    try:
+        said = answer.json()
+    except ValueError:
+        said = answer.text
+    text = said.get("reason", said) if isinstance(said, dict) else said
+    return str(text).strip()[:_REASON_CHARS] or answer.reason_phrase
+
+
+def _hint(status: int) -> str | None:
+    if status == 401:
+        return "The broker does not accept the credentials: check the token or certificate and its expiry."
+    if status == 403:
+        return (
+            "The role may not do this: give it superuser or tenant-admin rights, or have an operator run the command."
+        )
+    if status in NOT_READY:
+        return "The broker is not ready; the same call works when it is up."
+    return None
