@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Final, Literal, TypeVar
+from typing import ClassVar, Final, Literal, TypeVar
 
 import orjson
 import structlog
@@ -88,6 +88,8 @@ class EmbeddedBus:
     The lease names the active daemon of the region: taken when it is free or over, renewed three times in its length. A
     daemon that was paused past its lease finds another owner in the file and gets nothing more.
     """
+
+    config_model: ClassVar[type[BaseModel]] = EmbeddedConfig
 
     def __init__(self, config: EmbeddedConfig) -> None:
         self._config = config
