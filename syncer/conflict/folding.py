@@ -35,6 +35,9 @@ def fold_version(
 ) -> tuple[Register, tuple[Act, ...]]:
     """Known becomes the greater of the two; the relation decides what is recorded.
 
+    A vector that contradicts the order of stamps (a broken clock, a broken author) never decides: the greater stamp
+    wins all the same, and the other version is recorded.
+
     Args:
         settings: The region's settings.
         register: The path's register; for an own version it already holds it as seated.
@@ -50,9 +53,9 @@ def fold_version(
             return register, ()
         detail = "one stamp names two values; the known one is kept"
         return register, (journal(register.path, version, Decision.ALARM, detail=detail),)
-    if relation is Relation.ANCESTOR:
-        return register, _note(register.path, version, Decision.IGNORED, own=own, against=known.stamp)
     wins = later(version.stamp, known.stamp, settings.ties)
+    if relation is Relation.ANCESTOR and not wins:
+        return register, _note(register.path, version, Decision.IGNORED, own=own, against=known.stamp)
     if relation is Relation.SUCCESSOR and wins:
         return knowing(register, version), _note(register.path, version, Decision.ADOPTED, own=own, against=known.stamp)
     if known.digest == version.digest:

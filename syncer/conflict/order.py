@@ -34,7 +34,7 @@ def later(left: Stamp, right: Stamp, ties: TieOrder) -> bool:
         return left.updated_at_ms > right.updated_at_ms
     if left.region == right.region:
         return False
-    smaller = left.region.encode("utf-16-be") < right.region.encode("utf-16-be")
+    smaller = left.region.encode("utf-16-be", "surrogatepass") < right.region.encode("utf-16-be", "surrogatepass")
     return smaller if ties is TieOrder.SMALLER_REGION else not smaller
 
 

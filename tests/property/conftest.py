@@ -1,0 +1,20 @@
+"""Profiles of the property tests: short by default, ``HYPOTHESIS_PROFILE=long`` for the long form of the suite."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+_SUPPRESSED = (HealthCheck.too_slow,)
+
+settings.register_profile("default", max_examples=60, stateful_step_count=25, deadline=None, derandomize=False)
+settings.register_profile(
+    "long",
+    max_examples=1_000,
+    stateful_step_count=80,
+    deadline=None,
+    derandomize=False,
+    suppress_health_check=_SUPPRESSED,
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
