@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from syncer.admin.client import AdminClient
+from syncer.admin.client import AdminClient, AdminRefused
 from syncer.conflict.guards import Topics
 from syncer.errors import SyncerError
 from syncer.model import MetaPath, ResourceKind
-from syncer.paths import DOMAINS, classify
+from syncer.paths import DOMAINS, Resource, classify
 
 
 class AdminProbe:
@@ -21,19 +21,22 @@ class AdminProbe:
         if resource is None or resource.kind not in {ResourceKind.NAMESPACE, ResourceKind.PARTITIONED_TOPIC}:
             return Topics.NONE
         try:
-            if resource.kind is ResourceKind.NAMESPACE:
-                found = [
-                    topic for domain in DOMAINS for topic in await self._client.topics(resource.name, domain=domain)
-                ]
-                return Topics.SOME if found else Topics.NONE
-            domain, _, rest = resource.name.partition("://")
-            namespace = rest.rsplit("/", 1)[0]
-            topics = await self._client.topics(namespace, domain=domain)
+            return await self._look(resource)
+        except AdminRefused as exc:
+            return (
+                Topics.NONE if exc.status == 404 else Topics.CANNOT_ASK
+            )  # a namespace unknown to its brokers has none
         except SyncerError:
             return Topics.CANNOT_ASK
+
+    async def _look(self, resource: Resource) -> Topics:
+        if resource.kind is ResourceKind.NAMESPACE:
+            for domain in sorted(DOMAINS):
+                if await self._client.topics(resource.name, domain=domain):
+                    return Topics.SOME
+            return Topics.NONE
+        domain, _, rest = resource.name.partition("://")
+        topics = await self._client.topics(rest.rsplit("/", 1)[0], domain=domain)
         partition = f"{resource.name}-partition-"
-        return (
-            Topics.SOME
-            if any(topic.startswith(partition) or topic == resource.name for topic in topics)
-            else Topics.NONE
-        )
+        found = any(topic == resource.name or topic.startswith(partition) for topic in topics)
+        return Topics.SOME if found else Topics.NONE

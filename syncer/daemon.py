@@ -1,0 +1,206 @@
+"""The daemon: one region's store, bus, sidecar database, pumps and HTTP surface, wired by the configuration."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import signal
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final, cast
+
+import anyio
+import structlog
+
+from syncer import notify
+from syncer.admin.auth import CertificateAuth, TokenAuth, Trust
+from syncer.admin.client import AdminClient
+from syncer.admin.client import AdminConfig as AdminSettings
+from syncer.admin.topics import AdminProbe
+from syncer.bus.contract import Bus
+from syncer.config.model import AdminConfig, Config
+from syncer.conflict.replica import Replica
+from syncer.errors import SyncerError
+from syncer.model import Millis, Region
+from syncer.replication.driver import Driver
+from syncer.replication.leadership import Leadership
+from syncer.replication.pace import Backoff
+from syncer.replication.pumps import Pumps, Timing, wall_clock_ms
+from syncer.replication.topics import StoreProbe, TopicProbe
+from syncer.replication.worker import DriverThread
+from syncer.state.sql import SqlState
+from syncer.stores.contract import MetadataStore
+
+log = structlog.get_logger()
+
+STALLED_S: Final = 30.0
+"""A loop that did not turn for so long is taken as hanging."""
+
+
+def version() -> str:
+    """Version of the installed program."""
+    return importlib.metadata.version("pulsar-syncer")
+
+
+@dataclass(slots=True)
+class Daemon:
+    """One region's daemon.
+
+    Args:
+        config: Its checked configuration.
+        clock: The clock, in milliseconds; the demo skews it.
+    """
+
+    config: Config
+    clock: Callable[[], Millis] = wall_clock_ms
+    pumps: Pumps | None = None
+    leadership: Leadership | None = None
+    started: anyio.Event = field(default_factory=anyio.Event)
+    turned_at: float = field(default_factory=time.monotonic)
+
+    async def run(self) -> None:
+        """Run until cancelled.
+
+        Raises:
+            SyncerError: Something that no repeat can mend: the configuration, another store than before, a foreign database.
+        """
+        store = cast("MetadataStore", self.config.make_store())
+        bus = cast("Bus", observing_bus(self.config) if self.observing else self.config.make_bus())
+        state = SqlState.open(database_url(self.config), Region(self.config.region))
+        thread = DriverThread()
+        try:
+            async with _opened("store", store.open, store.close), _opened("bus", bus.open, bus.close):
+                self.leadership = Leadership(bus.role, lambda: self._active(store, bus, state, thread))
+                notify.ready()
+                self.started.set()
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(self._turn)
+                    tasks.start_soon(self.leadership.run)
+        finally:
+            notify.stopping()
+            thread.close()
+            state.close()
+
+    @property
+    def observing(self) -> bool:
+        """Whether this daemon only reads, folds and reports."""
+        return self.config.mode == "observe"
+
+    async def _active(self, store: MetadataStore, bus: Bus, state: SqlState, thread: DriverThread) -> None:
+        driver = await thread.call(self._make_driver, store, state)
+        async with self._probe(store) as probe:
+            self.pumps = Pumps(
+                driver,
+                thread,
+                store,
+                bus,
+                probe,
+                region=Region(self.config.region),
+                timing=Timing(
+                    heartbeat_s=self.config.heartbeat_interval.total_seconds(),
+                    journal_retention_s=self.config.limits.journal_retention.total_seconds(),
+                    max_writes_per_s=self.config.limits.max_writes_per_s,
+                ),
+                version=version(),
+                clock=self.clock,
+            )
+            try:
+                await self.pumps.run()
+            finally:
+                self.pumps = None
+
+    def _make_driver(self, store: MetadataStore, state: SqlState) -> Driver:
+        with_generation = self.config.settings(state.activate().generation)
+        return Driver(
+            Replica(with_generation),
+            self.config.compiled_scope(),
+            state,
+            store.capabilities,
+            expected=[Region(name) for name in self.config.peers.expected or ()],
+            observing=self.observing,
+        )
+
+    @asynccontextmanager
+    async def _probe(self, store: MetadataStore) -> AsyncIterator[TopicProbe]:
+        admin = self.config.admin
+        if admin is None:
+            yield StoreProbe(store, has_brokers=self.config.store.kind != "sqlite")
+            return
+        async with AdminClient(admin_settings(admin)) as client:
+            yield AdminProbe(client)
+
+    async def _turn(self) -> None:
+        """Proof of life for the supervisor: the loop turns, and the active pumps tick."""
+        while True:
+            self.turned_at = time.monotonic()
+            if self.pumps is None or time.monotonic() - self.pumps.alive_at < STALLED_S:
+                notify.alive()
+            await anyio.sleep(1.0)
+
+
+@asynccontextmanager
+async def _opened(
+    name: str, open_: Callable[[], Awaitable[None]], close: Callable[[], Awaitable[None]]
+) -> AsyncIterator[None]:
+    """Open a dependency, however long it takes to come up, and close it at the end."""
+    backoff = Backoff()
+    try:
+        while True:
+            try:
+                await open_()
+                break
+            except SyncerError as exc:
+                if not exc.retryable:
+                    raise
+                log.warning("not_open_yet", what=name, code=exc.code, cause=exc.message)
+                await close()
+            await backoff.pause()
+        yield
+    finally:
+        with anyio.CancelScope(shield=True):
+            await close()
+
+
+def admin_settings(config: AdminConfig) -> AdminSettings:
+    """The admin client's settings."""
+    auth: TokenAuth | CertificateAuth | None = None
+    if config.token_file is not None:
+        auth = TokenAuth(file=config.token_file)
+    elif config.cert_file is not None and config.key_file is not None:
+        auth = CertificateAuth(certificate=config.cert_file, key=config.key_file)
+    return AdminSettings(
+        url=config.url.rstrip("/"), auth=auth, trust=Trust(certificates=config.ca_file), timeout=config.timeout
+    )
+
+
+def database_url(config: Config) -> str:
+    """Where the daemon keeps its state; an observer keeps its own beside it, so that it disturbs nobody."""
+    url = config.state.database_url()
+    return f"{url}.observe" if config.mode == "observe" and url.startswith("sqlite") else url
+
+
+def observing_bus(config: Config) -> object:
+    """The bus with a subscription of its own: an observer never takes a message away from the active daemon."""
+    settings = config.bus_settings
+    name = "subscription" if "subscription" in type(settings).model_fields else "region"
+    renamed = settings.model_copy(update={name: f"{getattr(settings, name)}-observe"})
+    return type(config.make_bus())(renamed)  # type: ignore[call-arg]  # an adapter is made from its settings
+
+
+async def supervise(daemon: Daemon, *beside: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Run a daemon, and what stands beside it, until SIGTERM or SIGINT; then stop in order."""
+    async with anyio.create_task_group() as tasks:
+
+        async def until_signal() -> None:
+            with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+                async for received in signals:
+                    log.info("stopping", signal=signal.Signals(received).name)
+                    tasks.cancel_scope.cancel()
+                    return
+
+        tasks.start_soon(until_signal)
+        for task in beside:
+            tasks.start_soon(task)
+        await daemon.run()
+        tasks.cancel_scope.cancel()

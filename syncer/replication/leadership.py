@@ -1,0 +1,80 @@
+"""Being active or standby: the bus says who should try, the fence in the store decides.
+
+    bus: ACTIVE ──▶ pumps run ──▶ Fenced: another daemon is the writer ──▶ wait, then try again while the bus still says so
+    bus: STANDBY ─▶ pumps are cancelled at once; the fence keeps what was under way from landing twice
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Final
+
+import anyio
+import structlog
+
+from syncer.bus.contract import Role
+from syncer.errors import Fenced, SyncerError
+from syncer.replication.pace import Backoff
+
+log = structlog.get_logger()
+
+FENCED_PAUSE_S: Final = 1.0
+
+
+class Leadership:
+    """Runs ``active`` exactly while the bus says so.
+
+    Args:
+        roles: Makes a new stream of roles; the present one comes first.
+        active: What an active daemon does; it ends only by an error or by being cancelled.
+    """
+
+    def __init__(self, roles: Callable[[], AsyncIterator[Role]], active: Callable[[], Awaitable[None]]) -> None:
+        self._roles = roles
+        self._active = active
+        self._scope: anyio.CancelScope | None = None
+        self._wanted = anyio.Event()
+        self.role = Role.STANDBY
+
+    async def run(self) -> None:
+        """Follow the role until cancelled, or until ``active`` ends by an error that no repeat can mend."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._follow)
+            tasks.start_soon(self._act)
+
+    async def _follow(self) -> None:
+        backoff = Backoff()
+        while True:
+            try:
+                async for role in self._roles():
+                    backoff.reset()
+                    self._take(role)
+                return
+            except SyncerError as exc:
+                if not exc.retryable:
+                    raise
+                log.warning("role_unknown", code=exc.code, cause=exc.message)
+            await backoff.pause()
+
+    def _take(self, role: Role) -> None:
+        if role is self.role:
+            return
+        self.role = role
+        log.info("role_changed", role=role.value)
+        if role is Role.ACTIVE:
+            self._wanted.set()
+            return
+        self._wanted = anyio.Event()
+        if self._scope is not None:
+            self._scope.cancel()
+
+    async def _act(self) -> None:
+        while True:
+            await self._wanted.wait()
+            with anyio.CancelScope() as self._scope:
+                try:
+                    await self._active()
+                except* Fenced as fenced:
+                    log.warning("fenced", cause=str(fenced.exceptions[0]))
+                    await anyio.sleep(FENCED_PAUSE_S)
+            self._scope = None
