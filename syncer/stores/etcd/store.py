@@ -26,7 +26,7 @@ from syncer.stores.etcd.config import EtcdConfig
 from syncer.stores.etcd.connection import AnswerTooLarge, Connection
 from syncer.stores.etcd.keys import KeySpace, covers
 from syncer.stores.etcd.watch import Watch
-from syncer.stores.etcd.wire import EQUAL, MOD_REVISION, Dynamic, load
+from syncer.stores.etcd.wire import MOD_REVISION, Dynamic, load
 
 MAX_TXN_OPERATIONS: Final = 128
 """etcd's default ``--max-txn-ops``."""
@@ -272,7 +272,8 @@ class EtcdStore:
             expected = _mod_revision(write)
         except (ValueRefused, RevisionMismatch) as exc:
             raise BatchRefused(index, exc) from exc
-        request.compare.add(result=EQUAL, target=MOD_REVISION, key=key, mod_revision=expected)
+        compare = request.compare.add()  # its result's default is EQUAL
+        compare.target, compare.key, compare.mod_revision = MOD_REVISION, key, expected
         lookup = request.failure.add().request_range
         lookup.key, lookup.keys_only = key, True
         if isinstance(write, Put):

@@ -32,10 +32,7 @@ _FILES: Final = ("kv", "auth", "rpc")
 _SERIALIZED: Final = re.compile(r"""serialized_pb=_b\(('(?:[^'\\]|\\.)*')\)""")
 
 MOD_REVISION: Final = 2
-"""``Compare.CompareTarget.MOD``."""
-
-EQUAL: Final = 0
-"""``Compare.CompareResult.EQUAL``."""
+"""``Compare.CompareTarget.MOD``; the default ``Compare.CompareResult`` is ``EQUAL``."""
 
 
 @dataclass(frozen=True, slots=True)

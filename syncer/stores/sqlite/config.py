@@ -21,13 +21,13 @@ class SqliteConfig(BaseModel):
     )
     timeout: timedelta = Field(
         default=timedelta(seconds=5),
-        gt=timedelta(0),
+        ge=timedelta(seconds=1),
         description="Deadline of one call, waiting for other writers included.",
     )
     poll_interval: timedelta = Field(
         default=timedelta(milliseconds=25),
         gt=timedelta(0),
-        le=timedelta(seconds=1),
+        le=timedelta(milliseconds=200),
         description="How often a watch looks.",
     )
     retained_changes: int = Field(

@@ -116,7 +116,7 @@ class File:
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
         connection.execute("PRAGMA trusted_schema = ON")
-        if self._application_id(connection) == 0:
+        if self._application_id(connection) == 0 and _is_empty(connection):
             self._create(connection)
         if self._application_id(connection) != APPLICATION_ID:
             raise StoreError(
@@ -128,7 +128,7 @@ class File:
         connection.execute(f"PRAGMA synchronous = {self._config.synchronous}")
 
     def _create(self, connection: sqlite3.Connection) -> None:
-        """Make the tables, unless the file holds something else or another process is faster."""
+        """Make the tables, unless another process is faster."""
         connection.execute("PRAGMA journal_mode = WAL")
         schema = _SCHEMA.format(
             max_value_bytes=MAX_VALUE_BYTES,
@@ -138,8 +138,7 @@ class File:
             schema_version=SCHEMA_VERSION,
         )
         with transaction(connection):
-            (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-            if self._application_id(connection) == 0 and tables == 0:
+            if _is_empty(connection):
                 for statement in _statements(schema):
                     connection.execute(statement)
 
@@ -170,6 +169,11 @@ def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
         yield
     finally:
         connection.execute("ROLLBACK")
+
+
+def _is_empty(connection: sqlite3.Connection) -> bool:
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    return int(tables) == 0
 
 
 def _statements(script: str) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -26,6 +27,8 @@ class Lane:
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix=name)
         self._turn = asyncio.Lock()
         self._closed = False
+        self.stopping = threading.Event()
+        """Set when the lane closes; calls that wait end then."""
 
     async def run(self, call: Callable[Concatenate[File, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Run one call on the thread, one at a time.
@@ -47,7 +50,7 @@ class Lane:
                 self._file.interrupt()
             raise StoreUnavailable(f"the SQLite store {self._config.path} did not answer in {timeout_s:g} s") from exc
         except sqlite3.Error as exc:
-            raise _translated(exc, self._config.path) from exc
+            raise translated(exc, self._config.path) from exc
         except OSError as exc:
             raise StoreUnavailable(f"the SQLite store {self._config.path} cannot be used: {exc}") from exc
 
@@ -56,12 +59,14 @@ class Lane:
         if self._closed:
             return
         self._closed = True
+        self.stopping.set()
         self._file.interrupt()
         self._executor.submit(self._file.close)
         await asyncio.get_running_loop().run_in_executor(None, self._executor.shutdown)
 
 
-def _translated(exc: sqlite3.Error, path: Path) -> StoreError:
+def translated(exc: sqlite3.Error, path: Path) -> StoreError:
+    """The product's error for one of SQLite's."""
     name = getattr(exc, "sqlite_errorname", "") or type(exc).__name__
     message = f"the SQLite store {path}: {exc} ({name})"
     if name.startswith(("SQLITE_READONLY", "SQLITE_PERM", "SQLITE_AUTH")):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
+import time
 from typing import Final
 
 from syncer.errors import StoreUnavailable
@@ -24,6 +26,16 @@ class Log:
         """Take the log's end as the beginning."""
         self._connection = file.connection()
         self._last = _last_change(self._connection)
+
+    def changes_within(
+        self, file: File, wait_s: float, poll_s: float, stopping: threading.Event
+    ) -> tuple[bool, tuple[MetaPath, ...]]:
+        """Look every ``poll_s`` until there is a change, at most ``wait_s`` long; in the thread, which is cheap."""
+        end = time.monotonic() + wait_s
+        while True:
+            whole, paths = self.changes(file)
+            if paths or not whole or time.monotonic() >= end or stopping.wait(poll_s):
+                return whole, paths
 
     def changes(self, file: File) -> tuple[bool, tuple[MetaPath, ...]]:
         """What was changed since the last call: whether that is all for now, and the paths.

@@ -21,6 +21,9 @@ from syncer.stores.sqlite.log import Log
 MAX_BATCH_WRITES: Final = 500
 MAX_BATCH_BYTES: Final = 8 * 1024 * 1024
 BEAT_S: Final = 2.0
+MAX_WAIT_S: Final = 0.5
+"""A watch's thread waits so long at a time; below every deadline that a configuration may set."""
+
 REARM_PAUSE_S: Final = 0.5
 
 
@@ -131,15 +134,14 @@ class SqliteStore:
         yield Armed()
         beat_at = loop.time()
         while True:
-            whole, changed = await lane.run(log.changes)
+            wait_s = max(0.0, min(beat_at - loop.time(), MAX_WAIT_S))
+            whole, changed = await lane.run(log.changes_within, wait_s, poll_s, lane.stopping)
             paths = tuple(path for path in changed if any(_covers(prefix, path) for prefix in prefixes))
             if paths:
                 yield Changed(paths)
-            if whole:
-                if loop.time() >= beat_at:
-                    beat_at = loop.time() + BEAT_S
-                    yield Beat()
-                await asyncio.sleep(poll_s)
+            if whole and loop.time() >= beat_at:
+                beat_at = loop.time() + BEAT_S
+                yield Beat()
 
     def _open_lane(self) -> Lane:
         if self._lane is None:
