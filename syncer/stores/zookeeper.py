@@ -65,6 +65,8 @@ SCAFFOLD_ROUNDS: Final = 3
 
 _PERMISSION_BITS: Final = {"r": 1, "w": 2, "c": 4, "d": 8, "a": 16}
 _ILLEGAL: Final = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\uffff]|//|/\\.{1,2}(?:/|$)")
+_REVISION: Final = re.compile(r"(\d+)\.(\d+)\.(\d+)")
+_NO_VERSION: Final = -2
 _CONTAINER_OWNER: Final = -(1 << 63)
 """Owner of a container node, which is no session."""
 _ZOOKEEPERS_OWN: Final = "/zookeeper"
@@ -251,6 +253,8 @@ class ZooKeeperStore:
     async def watch(self, prefixes: Sequence[MetaPath]) -> AsyncIterator[WatchSignal]:
         """Report changes by persistent recursive watches; every break of the connection is a ``Gap``.
 
+        Ends when the store is closed.
+
         Raises:
             AccessDenied: The credentials are refused, or the server has become read-only.
         """
@@ -260,7 +264,7 @@ class ZooKeeperStore:
         notices = Notices(asyncio.get_running_loop(), full, capacity=self._config.max_pending_paths)
         self._session.attach(notices)
         try:
-            while True:
+            while not self._session.closed:
                 try:
                     await self._session.arm(notices)
                 except StoreUnavailable:
@@ -284,6 +288,8 @@ class ZooKeeperStore:
             if time.monotonic() >= beat_due:
                 whole = await self._verify(notices)
                 beat_due = time.monotonic() + BEAT_S
+            if self._session.closed:
+                return
             changed, gap = notices.take(self._config.max_pending_paths if whole else CHANGED_PATHS)
             taken_at = time.monotonic() if changed else taken_at
             for start in range(0, len(changed), CHANGED_PATHS):
@@ -417,11 +423,13 @@ def _revision(stat: Stat) -> Revision:
 
 
 def _version_of(revision: Revision) -> int:
-    return int(revision.split(".")[1])
+    """The version to check for; one that no node has when the token is none of ours."""
+    token = _REVISION.fullmatch(revision)
+    return int(token.group(2)) if token else _NO_VERSION
 
 
 def _creation_of(revision: Revision) -> int:
-    return int(revision.split(".")[2])
+    return int(revision.rpartition(".")[2])
 
 
 def _illegal(path: MetaPath) -> str | None:

@@ -53,6 +53,7 @@ class Session:
         self._where = where
         self._timeout_s = request_timeout_s
         self._client: Client | None = None
+        self.closed = False
         self._connected = asyncio.Event()
         self._watched: Counter[str] = Counter()
         self._notices: tuple[Notices, ...] = ()
@@ -77,6 +78,9 @@ class Session:
     async def close(self) -> None:
         """End the session and its threads. Safe to call twice."""
         client, self._client = self._client, None
+        self.closed = True
+        for notices in self._notices:
+            notices.break_off("the store was closed")
         if client is not None:
             await asyncio.shield(asyncio.to_thread(client.shut_down))
 

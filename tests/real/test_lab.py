@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import time
+import urllib.request
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from deploy.lab.etcd import EtcdNode
 from deploy.lab.process import start_time
+from deploy.lab.pulsar import Part, PulsarCluster, bring_up
 from deploy.lab.zookeeper import ZooKeeperServer
+from tests.conftest import PulsarPair
 
 pytestmark = pytest.mark.real
 
@@ -55,3 +60,30 @@ def test_a_leashed_server_ends_with_a_killed_starter(tmp_path: Path, etcd_server
     while start_time(server) is not None:
         assert time.monotonic() < deadline, "the server outlived the program that started it"
         time.sleep(0.02)
+
+
+def ask(cluster: PulsarCluster, path: str) -> Any:
+    with urllib.request.urlopen(f"{cluster.admin_url}/admin/v2/{path}", timeout=30) as answer:
+        return json.load(answer)
+
+
+def test_two_clusters_know_each_other_and_share_no_store(pulsar_pair: PulsarPair) -> None:
+    east, west = pulsar_pair.clusters["us-east"], pulsar_pair.clusters["us-west"]
+    for cluster, peer in ((east, west), (west, east)):
+        assert set(ask(cluster, "clusters")) >= {"us-east", "us-west"}
+        assert ask(cluster, f"clusters/{peer.name}")["brokerServiceUrl"] == peer.service_url
+    assert (east.store_config["kind"], west.store_config["kind"]) == ("zookeeper", "etcd")
+
+
+def test_bringing_up_what_is_up_changes_no_process(pulsar_pair: PulsarPair) -> None:
+    clusters = list(pulsar_pair.clusters.values())
+    before = [cluster.broker.pid() for cluster in clusters]
+    bring_up(clusters)
+    assert [cluster.broker.pid() for cluster in clusters] == before
+
+
+def test_a_killed_broker_serves_again_with_its_bookie(pulsar_pair: PulsarPair) -> None:
+    cluster = pulsar_pair.clusters["us-east"]
+    cluster.kill(Part.BROKER)
+    cluster.start(Part.BROKER)
+    assert cluster.healthy(), "the broker cannot produce and consume"
