@@ -215,7 +215,10 @@ class AdminClient:
             AdminUnreachable: It did not answer.
         """
         budget_s = self._config.retry_for.total_seconds()
-        async for attempt in stamina.retry_context(on=_may_pass, attempts=6, timeout=budget_s, wait_max=3.0):
+        attempts = 6 if budget_s else 1
+        async for attempt in stamina.retry_context(
+            on=_may_pass, attempts=attempts, timeout=budget_s or None, wait_max=3.0
+        ):
             with attempt:
                 return await self._request("GET", path, None)
         raise AssertionError("unreachable: the last attempt raises")  # pragma: no cover

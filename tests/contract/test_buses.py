@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
@@ -10,8 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from syncer.admin.client import AdminClient, AdminConfig
 from syncer.bus.contract import Bus
 from syncer.bus.embedded import EmbeddedBus, EmbeddedConfig
+from syncer.bus.pulsar import PulsarBus, PulsarBusConfig
+from syncer.bus.topic import Wanted, apply_topic, plan_topic
+from tests.conftest import PulsarPair
 from tests.contract.bus_suite import MAX_UNACKNOWLEDGED, BusContract, Rig
 
 
@@ -50,3 +56,61 @@ class TestEmbedded(BusContract):
     @pytest.fixture
     def rig(self, tmp_path: Path) -> Rig:
         return EmbeddedRig(tmp_path / "bus.sqlite")
+
+
+_topics = itertools.count(1)
+
+
+class PulsarRig:
+    """A replicated topic of its own on two real clusters, made as an operator makes it."""
+
+    def __init__(self, pair: PulsarPair) -> None:
+        self._pair = pair
+        self.topic = f"persistent://bus-{os.getpid()}-{next(_topics)}/sync/events"
+
+    async def prepare(self) -> None:
+        admins = {
+            name: AdminClient(AdminConfig(url=cluster.admin_url)) for name, cluster in self._pair.clusters.items()
+        }
+        try:
+            wanted = Wanted(topic=self.topic, regions={name: (name,) for name in admins})
+            await apply_topic(await plan_topic(wanted, admins), admins)
+        finally:
+            for admin in admins.values():
+                await admin.close()
+
+    def bus(self, region: str = "us-east") -> Bus:
+        cluster = self._pair.clusters[region]
+        return PulsarBus(
+            PulsarBusConfig(
+                region=region,
+                service_url=cluster.service_url,
+                admin_url=cluster.admin_url,
+                topic=self.topic,
+                max_unacknowledged=MAX_UNACKNOWLEDGED,
+                max_batch=25,
+                publish_timeout=timedelta(seconds=2),
+                operation_timeout=timedelta(seconds=10),
+            )
+        )
+
+    @asynccontextmanager
+    async def outage(self) -> AsyncIterator[None]:
+        broker = self._pair.clusters["us-east"].broker
+        broker.pause()
+        try:
+            yield
+        finally:
+            broker.resume()
+
+    async def vanish(self, bus: Bus) -> None:
+        assert isinstance(bus, PulsarBus)
+        await bus.abandon()
+
+
+class TestPulsar(BusContract):
+    @pytest.fixture
+    async def rig(self, pulsar_pair: PulsarPair) -> Rig:
+        rig = PulsarRig(pulsar_pair)
+        await rig.prepare()
+        return rig

@@ -1,0 +1,150 @@
+"""Planning of ``topic init``: what is missing, in which order, and what is refused. No cluster is needed for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from syncer.bus.topic import HOLD, Picture, Step, StepState, Wanted, plan
+from syncer.errors import PreconditionFailed
+
+TOPIC = "persistent://ops/meta/changes"
+WANTED = Wanted(topic=TOPIC, regions={"east": ("r1",), "west": ("r2", "r3")}, retention_mb=512)
+
+
+def empty(cluster: str) -> Picture:
+    return Picture(
+        cluster=cluster,
+        known_clusters=frozenset({"east", "west"}),
+        tenant=None,
+        namespace=None,
+        local_namespace=None,
+        topics=frozenset(),
+        subscriptions=frozenset(),
+        partitions=0,
+    )
+
+
+KEEP = {
+    "inactiveTopicDeleteMode": "delete_when_no_subscriptions",
+    "maxInactiveDurationSeconds": 60,
+    "deleteWhileInactive": False,
+}
+POLICIES: Mapping[str, Any] = {
+    "replication_clusters": ["west", "east"],
+    "retention_policies": {"retentionTimeInMinutes": 10080, "retentionSizeInMB": 512},
+    "message_ttl_in_seconds": 0,
+    "backlog_quota_map": {"destination_storage": {"limit": -1, "limitSize": -1, "limitTime": -1, "policy": HOLD}},
+    "compaction_threshold": 0,
+    "inactive_topic_policies": KEEP,
+}
+
+
+def complete(cluster: str) -> Picture:
+    return replace(
+        empty(cluster),
+        tenant={"adminRoles": ["ops"], "allowedClusters": ["west", "east", "old"]},
+        namespace=POLICIES,
+        local_namespace={"replication_clusters": [cluster], "inactive_topic_policies": KEEP},
+        topics=frozenset({TOPIC, *(f"persistent://ops/meta-local/{region}-lock" for region in ("r1", "r2", "r3"))}),
+        subscriptions=frozenset({"pulsar-syncer", "other"}),
+    )
+
+
+def needed(*pictures: Picture) -> list[Step]:
+    return [step for step in plan(WANTED, pictures) if step.state is StepState.NEEDED]
+
+
+def test_complete_clusters_need_nothing() -> None:
+    steps = plan(WANTED, [complete("east"), complete("west")])
+    assert {step.state for step in steps} == {StepState.PRESENT}
+    assert all(step.method == "" for step in steps)
+
+
+def test_empty_clusters_need_all_tenants_first_and_topics_last() -> None:
+    steps = needed(empty("east"), empty("west"))
+    assert [(step.cluster, step.method, step.path) for step in steps[:2]] == [
+        ("east", "PUT", "/admin/v2/tenants/ops"),
+        ("west", "PUT", "/admin/v2/tenants/ops"),
+    ]
+    assert [step.path for step in steps[-2:]] == [
+        "/admin/v2/persistent/ops/meta/changes",
+        "/admin/v2/persistent/ops/meta/changes/subscription/pulsar-syncer",
+    ]
+    locks = [(step.cluster, step.path) for step in steps if step.path.endswith("-lock")]
+    assert locks == [
+        ("east", "/admin/v2/persistent/ops/meta-local/r1-lock"),
+        ("west", "/admin/v2/persistent/ops/meta-local/r2-lock"),
+        ("west", "/admin/v2/persistent/ops/meta-local/r3-lock"),
+    ]
+
+
+def test_nothing_is_ever_dropped_expired_or_compacted() -> None:
+    bodies = {step.path.partition("/meta/")[2]: step.body for step in needed(empty("east")) if "/meta/" in step.path}
+    assert bodies["backlogQuota?backlogQuotaType=destination_storage"] == {
+        "limitSize": -1,
+        "limitTime": -1,
+        "policy": "producer_request_hold",
+    }
+    assert bodies["messageTTL"] == 0
+    assert bodies["compactionThreshold"] == 0
+    assert bodies["retention"] == {"retentionTimeInMinutes": 7 * 24 * 60, "retentionSizeInMB": 512}
+
+
+def test_a_tenant_keeps_its_roles_and_its_other_clusters() -> None:
+    picture = replace(complete("east"), tenant={"adminRoles": ["ops"], "allowedClusters": ["east", "old"]})
+    (step,) = needed(picture)
+    assert (step.method, step.body) == ("POST", {"adminRoles": ["ops"], "allowedClusters": ["east", "old", "west"]})
+
+
+def test_a_namespace_keeps_clusters_that_it_has_beyond_the_wanted() -> None:
+    picture = replace(complete("east"), namespace={**POLICIES, "replication_clusters": ["east", "old"]})
+    (step,) = needed(picture)
+    assert (step.path, step.body) == ("/admin/v2/namespaces/ops/meta/replication", ["east", "old", "west"])
+
+
+@pytest.mark.parametrize(
+    ("policy", "value", "path"),
+    [
+        ("retention_policies", {"retentionTimeInMinutes": 1, "retentionSizeInMB": 512}, "retention"),
+        ("message_ttl_in_seconds", 3600, "messageTTL"),
+        ("message_ttl_in_seconds", None, "messageTTL"),
+        ("compaction_threshold", 1, "compactionThreshold"),
+        (
+            "backlog_quota_map",
+            {"destination_storage": {"limitSize": -1, "limitTime": -1, "policy": "consumer_backlog_eviction"}},
+            "backlogQuota?backlogQuotaType=destination_storage",
+        ),
+        ("backlog_quota_map", {}, "backlogQuota?backlogQuotaType=destination_storage"),
+        ("inactive_topic_policies", None, "inactiveTopicPolicies"),
+    ],
+)
+def test_a_policy_that_could_lose_messages_is_set_right(policy: str, value: object, path: str) -> None:
+    (step,) = needed(replace(complete("east"), namespace={**POLICIES, policy: value}))
+    assert step.path == f"/admin/v2/namespaces/ops/meta/{path}"
+
+
+def test_the_lock_namespace_is_never_replicated() -> None:
+    local = {"replication_clusters": ["east", "west"], "inactive_topic_policies": KEEP}
+    (step,) = needed(replace(complete("west"), local_namespace=local))
+    assert (step.path, step.body) == ("/admin/v2/namespaces/ops/meta-local/replication", ["west"])
+
+
+def test_a_cluster_that_does_not_know_the_other_is_refused_by_name() -> None:
+    with pytest.raises(PreconditionFailed, match="cluster west does not know east"):
+        plan(WANTED, [empty("east"), replace(empty("west"), known_clusters=frozenset({"west"}))])
+
+
+def test_a_partitioned_topic_is_refused() -> None:
+    with pytest.raises(PreconditionFailed, match="exists in west with 4 partitions"):
+        plan(WANTED, [complete("east"), replace(complete("west"), partitions=4)])
+
+
+def test_retention_is_said_in_minutes() -> None:
+    wanted = replace(WANTED, retention=timedelta(hours=2))
+    step = next(step for step in plan(wanted, [complete("east")]) if step.state is StepState.NEEDED)
+    assert step.body == {"retentionTimeInMinutes": 120, "retentionSizeInMB": 512}
