@@ -1,0 +1,105 @@
+"""Adapters of stores and buses, found by entry point: their classes and their checked settings."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Mapping
+from datetime import timedelta
+from importlib.metadata import EntryPoint, entry_points
+from types import UnionType
+from typing import Any, Final, Protocol, Union, get_args, get_origin
+
+from pydantic import BaseModel
+
+from syncer.config.durations import parse_duration
+from syncer.errors import ConfigError
+
+STORES: Final = "syncer.stores"
+BUSES: Final = "syncer.buses"
+
+
+class AdapterClass(Protocol):
+    """What an entry point names: a class that is made from its settings."""
+
+    config_model: type[BaseModel]
+
+    def __call__(self, config: BaseModel, /) -> object:
+        """Make the adapter; nothing is connected."""
+        ...
+
+
+@functools.cache
+def installed(group: str) -> Mapping[str, EntryPoint]:
+    """The adapters of a group by kind, in order of their names."""
+    return {point.name: point for point in sorted(entry_points(group=group), key=lambda point: point.name)}
+
+
+def load(group: str, kind: str) -> AdapterClass:
+    """Import an adapter.
+
+    Raises:
+        ConfigError: There is none of this kind, or it cannot be imported here.
+    """
+    known = installed(group)
+    if kind not in known:
+        raise ConfigError(f"no adapter {kind!r} in {group}", hint=f"Installed here: {', '.join(known)}.")
+    try:
+        adapter: AdapterClass = known[kind].load()
+        adapter.config_model.model_fields  # noqa: B018 - that it has one is the point
+    except (ImportError, AttributeError) as exc:
+        raise ConfigError(
+            f"the adapter {kind!r} in {group} cannot be loaded: {exc}", hint="Install the package that it needs."
+        ) from exc
+    return adapter
+
+
+def checked(group: str, raw: Mapping[str, Any], defaults: Mapping[str, Any]) -> BaseModel:
+    """Check the settings of an adapter against its own model.
+
+    Durations are read as everywhere in the file (``30s``), lists from the environment as JSON.
+
+    Args:
+        group: Entry point group.
+        raw: The table as read, ``kind`` included.
+        defaults: Values for fields of these names that the model has and the table does not give.
+
+    Raises:
+        ConfigError: No such adapter.
+        pydantic.ValidationError: The settings are wrong.
+    """
+    model = load(group, str(raw["kind"])).config_model
+    given = {name: value for name, value in raw.items() if name != "kind" or "kind" in model.model_fields}
+    for name, value in defaults.items():
+        if name in model.model_fields:
+            given.setdefault(name, value)
+    return model.model_validate(_readable(model, given))
+
+
+def _readable(model: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:
+    read = dict(values)
+    for name, value in values.items():
+        field = model.model_fields.get(name)
+        if field is not None:
+            read[name] = _read(_types(field.annotation), value)
+    return read
+
+
+def _read(types: tuple[object, ...], value: object) -> object:
+    if isinstance(value, Mapping):
+        inner = next((kind for kind in types if isinstance(kind, type) and issubclass(kind, BaseModel)), None)
+        return _readable(inner, value) if inner is not None else value
+    if isinstance(value, str):
+        if timedelta in types:
+            duration = parse_duration(value)
+            return value if duration is None else duration
+        if value.startswith("[") and any(get_origin(kind) in {tuple, list, set, frozenset} for kind in types):
+            try:
+                return json.loads(value)
+            except ValueError:
+                return value
+    return value
+
+
+def _types(annotation: object) -> tuple[object, ...]:
+    return get_args(annotation) if get_origin(annotation) in {Union, UnionType} else (annotation,)
