@@ -44,6 +44,11 @@ class OutsideWriter:
         row = self._connection.execute("SELECT CAST(value AS BLOB) FROM entries WHERE path = ?", (path,)).fetchone()
         return None if row is None else bytes(row[0])
 
+    def items(self) -> dict[str, bytes]:
+        """Every path with its value."""
+        rows = self._connection.execute("SELECT path, CAST(value AS BLOB) FROM entries").fetchall()
+        return {path: bytes(value) for path, value in rows}
+
     def close(self) -> None:
         """Close the file."""
         self._file.close()
