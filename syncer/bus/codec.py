@@ -31,6 +31,7 @@ import orjson
 from pydantic import TypeAdapter, ValidationError
 
 from syncer.bus.contract import Outgoing
+from syncer.bus.limits import MAX_MESSAGE_BYTES
 from syncer.bus.messages import Control, Heartbeat, Ignored, Message
 from syncer.bus.native import NativeEvent, NativeType, decode_native, encode_native
 from syncer.errors import InvariantBroken, PayloadInvalid, ValueRefused
@@ -48,8 +49,6 @@ from syncer.model import (
 from syncer.paths import OWN_PREFIX, checked, classify, is_under
 
 CODEC_VERSION: Final = "1"
-MAX_PAYLOAD_BYTES: Final = 5 * 1024 * 1024
-"""Pulsar's default ``maxMessageSize``."""
 LATEST_TIME_MS: Final = 253_402_300_799_999
 """End of the year 9999; a later stamp can only be garbage."""
 
@@ -105,7 +104,7 @@ def encode(
     return Outgoing(encode_native(record), properties)
 
 
-def decode(payload: bytes, properties: Mapping[str, str], *, max_bytes: int = MAX_PAYLOAD_BYTES) -> Message:
+def decode(payload: bytes, properties: Mapping[str, str], *, max_bytes: int = MAX_MESSAGE_BYTES) -> Message:
     """Understand a message of the topic, whoever sent it.
 
     Raises:

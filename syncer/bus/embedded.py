@@ -17,6 +17,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import ClassVar, Final, Literal, TypeVar
 
@@ -147,8 +148,12 @@ class EmbeddedBus:
             if room == 0:
                 await self._window.wait_room(pause_s)
                 continue
-            after = self._window.last
-            fetched = await self._call(lambda after=after, room=room: self._fetch(after, room))  # type: ignore[misc]  # bound now
+            try:
+                fetched = await self._call(partial(self._fetch, self._window.last, room))
+            except BusUnavailable:
+                if self._feed.closed:
+                    return
+                raise
             if fetched.messages is None:
                 self._feed.set(Role.STANDBY)
             elif fetched.messages and turn == self._feed.turn:

@@ -117,15 +117,15 @@ class PulsarBus:
             if self._feed.current is not Role.ACTIVE:
                 await self._feed.wait_changed()
                 continue
-            if turn != self._feed.turn:
-                turn = self._feed.turn
-                self._window.restart()
-                await self._receiver.call(self._subscribe, timeout_s=timeout_s)
-            room = min(self._config.max_batch, self._window.room)
-            if room == 0:
-                await self._window.wait_room(_IDLE_MS / 1000)
-                continue
             try:
+                if turn != self._feed.turn:
+                    turn = self._feed.turn
+                    self._window.restart()
+                    await self._receiver.call(self._subscribe, timeout_s=timeout_s)
+                room = min(self._config.max_batch, self._window.room)
+                if room == 0:
+                    await self._window.wait_room(_IDLE_MS / 1000)
+                    continue
                 messages, last = await self._receiver.call(partial(self._fetch, room), timeout_s=timeout_s)
             except BusUnavailable:
                 if self._feed.closed:

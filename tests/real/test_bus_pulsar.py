@@ -1,0 +1,173 @@
+"""What the Pulsar bus does beyond the contract: other regions, Pulsar's own schema, broker restarts, the lock."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+
+import anyio
+import anyio.to_thread
+import pytest
+
+from syncer.admin.client import AdminClient, AdminConfig
+from syncer.bus.codec import decode
+from syncer.bus.contract import Role
+from syncer.bus.native import SCHEMA_TEXT
+from syncer.bus.pulsar import PulsarBus, PulsarBusConfig
+from syncer.errors import BusUnavailable, TransportError
+from syncer.model import MetadataChangeEvent
+from tests.conftest import PulsarPair
+from tests.contract.bus_suite import eventually, message, numbers, opened, take, until_role
+from tests.contract.test_buses import PulsarRig
+
+pytestmark = [pytest.mark.anyio, pytest.mark.real("pulsar")]
+
+
+@pytest.fixture
+async def rig(pulsar_pair: PulsarPair) -> PulsarRig:
+    rig = PulsarRig(pulsar_pair)
+    await rig.prepare()
+    return rig
+
+
+@pytest.fixture
+async def east(pulsar_pair: PulsarPair) -> AsyncIterator[AdminClient]:
+    async with AdminClient(AdminConfig(url=pulsar_pair.clusters["us-east"].admin_url)) as admin:
+        yield admin
+
+
+async def test_the_schema_is_registered_by_the_text_of_pulsars_own(rig: PulsarRig, east: AdminClient) -> None:
+    bus = rig.bus()
+    async with opened(bus):
+        await bus.publish([message(1)])
+        (got,) = await take(bus, 1)
+    assert isinstance(decode(got.payload, got.properties), MetadataChangeEvent)
+    schema = await east.schema(rig.topic)
+    assert schema is not None
+    assert (schema["type"], schema["data"]) == ("AVRO", SCHEMA_TEXT)
+
+
+async def test_a_topic_with_another_schema_is_refused_with_a_hint(rig: PulsarRig, east: AdminClient) -> None:
+    other = {"type": "record", "name": "Other", "fields": [{"name": "x", "type": "long"}]}
+    _, _, name = rig.topic.partition("://")
+    await east.send(
+        "POST", f"/admin/v2/schemas/{name}/schema", {"type": "AVRO", "schema": json.dumps(other), "properties": {}}
+    )
+    with pytest.raises(TransportError, match="another schema") as caught:
+        await rig.bus().open()
+    assert not caught.value.retryable
+    assert "topic init" in caught.value.hint
+
+
+async def test_events_cross_between_regions_within_moments(rig: PulsarRig) -> None:
+    east, west = rig.bus(), rig.bus("us-west")
+    async with opened(east, west):
+        await east.publish([message(1)])
+        deliveries = west.receive()
+        with anyio.fail_after(60):
+            await west.acknowledge(await anext(deliveries))
+            for number in range(2, 12):
+                await east.publish([message(number)])
+                delivery = await anext(deliveries)
+                assert numbers(delivery.messages) == [number]
+                await west.acknowledge(delivery)
+
+
+async def test_a_killed_broker_costs_nothing_but_time(rig: PulsarRig, pulsar_pair: PulsarPair) -> None:
+    """Published before, during and after: all arrive, in order, and the role comes back."""
+    cluster = pulsar_pair.clusters["us-east"]
+    bus = rig.bus()
+    async with opened(bus):
+        await until_role(bus, Role.ACTIVE)
+        await bus.publish([message(1), message(2)])
+        await anyio.to_thread.run_sync(cluster.broker.kill)
+        try:
+            with pytest.raises(BusUnavailable):
+                await bus.publish([message(3)])
+            await until_role(bus, Role.STANDBY)
+        finally:
+            await anyio.to_thread.run_sync(cluster.start)
+
+        async def published() -> bool:
+            try:
+                await bus.publish([message(3), message(4)])
+            except BusUnavailable:
+                return False
+            return True
+
+        await eventually(published)
+        await until_role(bus, Role.ACTIVE)
+        got: list[int] = []
+
+        async def received() -> bool:
+            try:
+                got.extend(numbers(await take(bus, 1)))
+            except BusUnavailable:
+                return False
+            return 4 in got
+
+        await eventually(received)
+    assert list(dict.fromkeys(got)) == [1, 2, 3, 4]
+
+
+async def test_a_holder_that_stops_answering_loses_the_lock_and_gets_it_back_later(
+    rig: PulsarRig, east: AdminClient
+) -> None:
+    """The lock is what gives the role: without its topic nobody is active, whatever the subscription says."""
+    bus = rig.bus()
+    assert isinstance(bus, PulsarBus)
+    lock = f"{rig.topic.removesuffix('/events')}-local/us-east-lock"
+    async with opened(bus):
+        await until_role(bus, Role.ACTIVE)
+        roles: list[Role] = []
+
+        async def follow() -> None:
+            async for role in bus.role():
+                roles.append(role)  # noqa: PERF401 - read while it grows
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(follow)
+            await east.send("POST", f"/admin/v2/persistent/{lock.partition('://')[2]}/terminate")
+
+            async def standby() -> bool:
+                return roles[-1:] == [Role.STANDBY]
+
+            await eventually(standby)
+            await east.delete_topic(lock, force=True)
+
+            async def active() -> bool:
+                return roles[-1:] == [Role.ACTIVE]
+
+            await eventually(active)
+            tasks.cancel_scope.cancel()
+
+
+async def test_a_cluster_that_is_away_is_named() -> None:
+    config = PulsarBusConfig.model_validate(
+        {
+            "region": "r",
+            "service_url": "pulsar://127.0.0.1:9",
+            "topic": "persistent://a/b/c",
+            "operation_timeout": 1,
+        }
+    )
+    with pytest.raises(BusUnavailable, match="cannot publish to persistent://a/b/c"):
+        await PulsarBus(config).open()
+
+
+async def test_a_missing_topic_or_namespace_says_what_to_do(pulsar_pair: PulsarPair) -> None:
+    cluster = pulsar_pair.clusters["us-east"]
+    bus = PulsarBus(
+        PulsarBusConfig.model_validate(
+            {
+                "region": "us-east",
+                "service_url": cluster.service_url,
+                "admin_url": cluster.admin_url,
+                "topic": "persistent://nobody/nowhere/nothing",
+                "operation_timeout": 3,
+            }
+        )
+    )
+    with pytest.raises(BusUnavailable) as caught:
+        await bus.open()
+    assert "topic init" in caught.value.hint
