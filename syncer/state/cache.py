@@ -1,0 +1,132 @@
+"""What the one writer remembers of its database between transactions. Valid because nobody else writes."""
+
+from __future__ import annotations
+
+from collections import Counter as Tally
+from collections import OrderedDict
+from collections.abc import Collection, Iterable
+from typing import Final
+
+from syncer.conflict.consumed import Consumed
+from syncer.conflict.register import Register
+from syncer.model import MetaPath
+from syncer.state.contract import Identity
+
+MAX_REGISTERS: Final = 20_000
+MAX_VALUE_BYTES: Final = 4096
+"""A register that carries more value than this is read again each time; so the cache is bounded in bytes too."""
+
+MAX_OPEN: Final = 10_000
+"""Paths of a longer outbox are asked of the database."""
+
+
+class Unknown:
+    """The type of :data:`UNKNOWN`."""
+
+
+UNKNOWN: Final = Unknown()
+"""The cache cannot tell; ``None`` means that the database has no such register."""
+
+
+class RegisterCache:
+    """The registers used last, and paths known to have none."""
+
+    def __init__(self, size: int = MAX_REGISTERS) -> None:
+        self._size = size
+        self._kept: OrderedDict[MetaPath, Register | None] = OrderedDict()
+
+    def get(self, path: MetaPath) -> Register | Unknown | None:
+        """The register of a path, ``None`` when it has none, ``UNKNOWN`` when the database must be asked."""
+        kept = self._kept.get(path, UNKNOWN)
+        if kept is not UNKNOWN:
+            self._kept.move_to_end(path)
+        return kept
+
+    def put(self, path: MetaPath, register: Register | None) -> None:
+        """Remember what the database now holds."""
+        kept = self._kept
+        if register is not None and _value_bytes(register) > MAX_VALUE_BYTES:
+            kept.pop(path, None)
+            return
+        kept[path] = register
+        kept.move_to_end(path)
+        if len(kept) > self._size:
+            kept.popitem(last=False)
+
+    def forget(self, paths: Iterable[MetaPath]) -> None:
+        """Ask the database again for these paths."""
+        for path in paths:
+            self._kept.pop(path, None)
+
+    def clear(self) -> None:
+        """Ask the database again for every path."""
+        self._kept.clear()
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+
+class OpenPaths:
+    """Which paths have an event in the outbox, while these are few, and whether any event is held back."""
+
+    def __init__(self, waiting: int, outbox: Iterable[tuple[int, MetaPath]], *, holding: bool) -> None:
+        self.waiting = waiting
+        self.holding = holding
+        self._whole = waiting <= MAX_OPEN
+        self._paths: dict[int, MetaPath] = dict(outbox) if self._whole else {}
+        self._tally: Tally[MetaPath] = Tally(self._paths.values())
+
+    def among(self, paths: Collection[MetaPath]) -> set[MetaPath] | None:
+        """Those of the paths that are open; ``None``: ask the database."""
+        if self.holding or not self._whole:
+            return None
+        return {path for path in paths if path in self._tally} if self._tally else set()
+
+    def enqueued(self, rows: Collection[tuple[int, MetaPath]]) -> None:
+        """These were added to the outbox."""
+        self.waiting += len(rows)
+        if self._whole and self.waiting <= MAX_OPEN:
+            self._paths.update(rows)
+            self._tally.update(path for _, path in rows)
+        elif self._whole:
+            self._whole = False
+            self._paths.clear()
+            self._tally.clear()
+
+    def acknowledged(self, sequences: Iterable[int], removed: int) -> None:
+        """These left the outbox; ``removed`` of them had still been there."""
+        self.waiting -= removed
+        for sequence in sequences:
+            path = self._paths.pop(sequence, None)
+            if path is not None:
+                self._tally[path] -= 1
+                if not self._tally[path]:
+                    del self._tally[path]
+        if not self.waiting:
+            self._whole = True
+
+
+class Cache:
+    """All that is remembered. ``None`` for a part means: not read yet."""
+
+    def __init__(self) -> None:
+        self.registers: Final = RegisterCache()
+        self.consumed: dict[str, Consumed] = {}
+        self.identity: Identity | None = None
+        self.alive = 0
+        self.open: OpenPaths | None = None
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self.registers.clear()
+        self.consumed.clear()
+        self.identity = None
+        self.alive = 0
+        self.open = None
+
+
+def _value_bytes(register: Register) -> int:
+    known, intent = register.known, register.intent
+    return (len(known.value) if known is not None and known.value is not None else 0) + (
+        len(intent.version.value) if intent is not None and intent.version.value is not None else 0
+    )

@@ -1,0 +1,1 @@
+"""Schema revisions of the sidecar database, run by :func:`syncer.state.opening.migrate`."""

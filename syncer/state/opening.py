@@ -1,0 +1,211 @@
+"""How a sidecar database is reached: engines, the file, its schema, and its errors in the words of this program.
+
+SQLite needs two things from us: transactions that begin when we say so (``BEGIN IMMEDIATE`` for a writer, so that what
+it has read cannot be overtaken), and a file that is never made again by accident once it was there.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, Literal
+from urllib.parse import quote
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
+from sqlalchemy.exc import (
+    ArgumentError,
+    DataError,
+    IntegrityError,
+    NoSuchModuleError,
+    ProgrammingError,
+    SQLAlchemyError,
+)
+from sqlalchemy.pool import NullPool, StaticPool
+
+from syncer.errors import ConfigError, InvariantBroken, StateForeign, StateUnavailable
+
+Synchronous = Literal["FULL", "NORMAL"]
+Access = Literal["writer", "reader", "asker"]
+
+BUSY_TIMEOUT_S: Final = 10.0
+_CACHE_KIB: Final = 32_768
+_STATEMENTS: Final = 256
+_MIGRATION_LOCK: Final = 0x73796E636572  # "syncer"
+
+
+def parse_url(url: str) -> URL:
+    """Read the URL of a sidecar database.
+
+    Raises:
+        ConfigError: It is no URL, or names a database that is neither SQLite nor PostgreSQL.
+    """
+    try:
+        parsed = make_url(url)
+        name = parsed.get_backend_name()
+    except (ArgumentError, NoSuchModuleError) as exc:
+        raise ConfigError(
+            "'state.url' is not the URL of a database", hint="For example sqlite:////var/lib/x.db"
+        ) from exc
+    if name == "postgresql":
+        return parsed.set(drivername="postgresql+psycopg")
+    if name != "sqlite":
+        raise ConfigError(f"'state.url' names a {name} database; SQLite and PostgreSQL are known")
+    return parsed
+
+
+def file_of(url: URL) -> Path | None:
+    """The file of a SQLite database; ``None`` when it is in memory or PostgreSQL."""
+    if url.get_backend_name() != "sqlite" or url.database in {None, "", ":memory:"}:
+        return None
+    return Path(str(url.database)).absolute()
+
+
+def create_file(path: Path) -> None:
+    """Make the empty file, readable by its owner only; SQLite's side files take over its mode. One that exists stays.
+
+    Raises:
+        StateUnavailable: The directory does not exist or may not be written.
+    """
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
+    except FileExistsError:
+        return
+    except FileNotFoundError as exc:
+        raise StateUnavailable(
+            f"the directory of the sidecar database does not exist: {path.parent}",
+            hint="Create it, owned by the user of the daemon; it holds the only copy of the daemon's state.",
+        ) from exc
+    except OSError as exc:
+        raise StateUnavailable(f"the sidecar database {path} cannot be created: {exc.strerror}") from exc
+
+
+def connect(
+    url: URL, access: Access, *, synchronous: Synchronous = "FULL", busy_timeout_s: float = BUSY_TIMEOUT_S
+) -> Engine:
+    """Make an engine; nothing is dialled yet.
+
+    Args:
+        url: From :func:`parse_url`.
+        access: ``writer``: the daemon's. ``reader``: cannot write. ``asker``: writes, but waits in line like anyone.
+        synchronous: SQLite's own setting. ``NORMAL`` may forget acknowledged commits when the power fails.
+        busy_timeout_s: How long to wait for another writer, and for a connection.
+    """
+    if url.get_backend_name() == "postgresql":
+        return create_engine(
+            url,
+            poolclass=NullPool,
+            paramstyle="format",
+            connect_args={
+                "connect_timeout": max(1, round(busy_timeout_s)),
+                "options": f"-c lock_timeout={round(busy_timeout_s * 1000)}"
+                + (" -c default_transaction_read_only=on" if access == "reader" else ""),
+            },
+        )
+    path = file_of(url)
+    begin = "BEGIN" if access == "reader" else "BEGIN IMMEDIATE"
+
+    def dial() -> sqlite3.Connection:
+        target = ":memory:" if path is None else f"file:{quote(str(path))}?mode={'ro' if access == 'reader' else 'rw'}"
+        connection = sqlite3.connect(
+            target,
+            timeout=busy_timeout_s,
+            isolation_level=None,
+            check_same_thread=False,
+            cached_statements=_STATEMENTS,
+            uri=path is not None,
+        )
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+        if access == "reader":
+            connection.execute("PRAGMA query_only = ON")
+        else:
+            connection.execute(f"PRAGMA synchronous = {synchronous}")
+        return connection
+
+    engine = create_engine("sqlite://", creator=dial, poolclass=StaticPool if path is None else NullPool)
+
+    def on_begin(connection: Connection) -> None:
+        connection.exec_driver_sql(begin)
+
+    event.listen(engine, "begin", on_begin)
+    return engine
+
+
+@contextmanager
+def translated(url: URL) -> Iterator[None]:
+    """Raise what SQLAlchemy and the drivers raise as errors of this program.
+
+    Raises:
+        StateUnavailable: Locked, full, read-only, gone, cut off, damaged.
+        InvariantBroken: A statement that the database cannot accept: a bug.
+    """
+    try:
+        yield
+    except (IntegrityError, ProgrammingError, DataError) as exc:
+        raise InvariantBroken(f"the sidecar database refused a statement: {_cause(exc)}") from exc
+    except SQLAlchemyError as exc:
+        place = url.render_as_string(hide_password=True)
+        raise StateUnavailable(f"the sidecar database {place} cannot be used: {_cause(exc)}") from exc
+
+
+def _cause(exc: SQLAlchemyError) -> str:
+    return str(getattr(exc, "orig", None) or exc).strip().splitlines()[0]
+
+
+def migrate(engine: Engine, url: URL) -> None:
+    """Bring the schema to this version's; two processes may do it at once.
+
+    Raises:
+        StateForeign: The schema is of a newer version of this program.
+        StateUnavailable: The database cannot be used.
+    """
+    path = file_of(url)
+    with translated(url):
+        if path is not None:
+            with engine.connect() as connection:
+                raw: Any = connection.connection.driver_connection
+                raw.execute("PRAGMA journal_mode = WAL")
+        with engine.begin() as connection:
+            if engine.dialect.name == "postgresql":
+                connection.execute(text(f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})"))
+            if revision(connection) != head():
+                command.upgrade(_alembic(connection), "head")
+
+
+def head() -> str:
+    """The newest schema revision that this version knows."""
+    newest = ScriptDirectory.from_config(_alembic()).get_current_head()
+    if newest is None:
+        raise InvariantBroken("this installation has no schema revision: it is not whole")
+    return newest
+
+
+def revision(connection: Connection) -> str | None:
+    """The schema revision of a database; ``None`` when it has none yet.
+
+    Raises:
+        StateForeign: This version does not know it.
+    """
+    current = MigrationContext.configure(connection).get_current_revision()
+    known = {script.revision for script in ScriptDirectory.from_config(_alembic()).walk_revisions()}
+    if current is not None and current not in known:
+        raise StateForeign(
+            f"the sidecar database has schema revision {current}, which this version does not know",
+            hint="Start the version that wrote it, or a newer one.",
+        )
+    return current
+
+
+def _alembic(connection: Connection | None = None) -> Config:
+    config = Config()
+    config.set_main_option("script_location", "syncer.state:migrations")
+    config.set_main_option("path_separator", "os")
+    config.attributes["connection"] = connection
+    return config

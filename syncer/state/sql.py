@@ -1,0 +1,257 @@
+"""The sidecar database on SQLite or PostgreSQL, as its one writer uses it."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, Final
+
+from sqlalchemy import URL, Connection, Engine, select, update
+from sqlalchemy.exc import SQLAlchemyError
+
+from syncer.errors import Fenced, InvariantBroken, StateForeign, StateUnavailable
+from syncer.model import Millis, Region
+from syncer.state import opening, tables
+from syncer.state.cache import Cache
+from syncer.state.contract import Identity
+from syncer.state.opening import BUSY_TIMEOUT_S, Synchronous, translated
+from syncer.state.statements import Statements, inserting
+from syncer.state.transaction import SqlTransaction
+
+
+def wall_clock() -> Millis:
+    """Milliseconds since the epoch, UTC."""
+    return Millis(time.time_ns() // 1_000_000)
+
+
+class SqlState:
+    """Implements :class:`syncer.state.contract.State`. Threads may share it; their transactions take turns.
+
+    Invariant: the cache holds only what is committed, or written by the open transaction.
+    """
+
+    def __init__(
+        self, engine: Engine, url: URL, region: Region, *, busy_timeout_s: float, clock: Callable[[], Millis]
+    ) -> None:
+        self.engine: Final = engine
+        self._url = url
+        self._region = region
+        self._busy_timeout_s = busy_timeout_s
+        self._clock = clock
+        self._statements = Statements(engine.dialect)
+        self._cache = Cache()
+        self._turns = threading.Lock()
+        self._owner: int | None = None
+        self._connection: Connection | None = None
+        self._file = opening.file_of(url)
+        self._inode = self._found()
+        self._epoch: int | None = None
+        with translated(url), engine.begin() as connection:
+            self.database_id: Final = self._introduce(connection)
+
+    @classmethod
+    def open(
+        cls,
+        url: str,
+        region: Region,
+        *,
+        synchronous: Synchronous = "FULL",
+        busy_timeout_s: float = BUSY_TIMEOUT_S,
+        clock: Callable[[], Millis] = wall_clock,
+    ) -> SqlState:
+        """Open a region's sidecar database; make it, or bring its schema up to date, where needed.
+
+        Args:
+            url: ``sqlite:////absolute/path``, ``sqlite://`` (in memory) or ``postgresql://…``.
+            region: Id of the region that it must belong to.
+            synchronous: SQLite's setting; ``FULL`` loses no acknowledged commit when the power fails.
+            busy_timeout_s: How long a transaction waits for other writers and threads.
+            clock: For the ages of outbox rows.
+
+        Raises:
+            ConfigError: The URL cannot be used.
+            StateForeign: It belongs to another region or to a newer version.
+            StateUnavailable: It cannot be opened now.
+        """
+        parsed = opening.parse_url(url)
+        path = opening.file_of(parsed)
+        if path is not None:
+            opening.create_file(path)
+        engine = opening.connect(parsed, "writer", synchronous=synchronous, busy_timeout_s=busy_timeout_s)
+        try:
+            opening.migrate(engine, parsed)
+            return cls(engine, parsed, region, busy_timeout_s=busy_timeout_s, clock=clock)
+        except BaseException:
+            engine.dispose()
+            raise
+
+    def close(self) -> None:
+        """Let go of the database. A transaction that is still open is undone."""
+        with self._turn():
+            self._hang_up()
+            self._epoch = None
+            self.engine.dispose()
+
+    def activate(self) -> Identity:
+        """Become the writer: raise the epoch, read the facts anew. Transactions of a former writer fail from then on.
+
+        Raises:
+            StateForeign: The database was replaced by another one.
+            StateUnavailable: The database cannot be used now.
+        """
+        with self._turn(), translated(self._url):
+            self._epoch = None
+            self._cache.clear()
+            connection = self._connected()
+            try:
+                with connection.begin():
+                    table = tables.identity
+                    connection.execute(update(table).values(epoch=table.c.epoch + 1))
+                    identity = self._read(connection)
+            except BaseException:
+                self._hang_up()
+                raise
+            self._epoch = identity.epoch
+            return identity
+
+    @contextmanager
+    def transaction(self) -> Iterator[SqlTransaction]:
+        """Begin a transaction of the active writer; commits when the block ends, undoes everything when it raises.
+
+        Raises:
+            Fenced: Not active, or another daemon has become active since; nothing was written.
+            StateUnavailable: The database cannot be used now; nothing was written.
+        """
+        with self._turn(), translated(self._url):
+            if self._epoch is None:
+                raise Fenced(f"this daemon is not the active one on the sidecar database of {self._region}")
+            connection = self._connected()
+            work: SqlTransaction | None = None
+            before = (self._cache.identity, self._cache.alive)
+            try:
+                begun = connection.begin()
+                self._check(connection)
+                before = (self._cache.identity, self._cache.alive)
+                work = SqlTransaction(connection, self._statements, self._cache, self._clock)
+                yield work
+                if not work.finish():
+                    raise self._fenced()
+                begun.commit()
+            except BaseException as exc:
+                self._undo(connection, work, before, exc)
+                raise
+
+    def _undo(
+        self,
+        connection: Connection,
+        work: SqlTransaction | None,
+        before: tuple[Identity | None, int],
+        cause: BaseException,
+    ) -> None:
+        """Forget what was rolled back. After an error of the database itself nothing that is remembered counts."""
+        cache = self._cache
+        if isinstance(cause, SQLAlchemyError | Fenced):
+            cache.clear()
+            self._hang_up()
+            return
+        try:
+            connection.rollback()
+        except SQLAlchemyError:
+            cache.clear()
+            self._hang_up()
+            return
+        cache.identity, cache.alive = before
+        cache.consumed.clear()
+        cache.open = None
+        cache.registers.forget(work.touched if work is not None else ())
+
+    def _check(self, connection: Connection) -> None:
+        row = connection.exec_driver_sql(self._statements.epoch).first()
+        if row is None or row[0] != self._epoch:
+            raise self._fenced()
+        if self._cache.identity is None:
+            self._read(connection)
+
+    def _fenced(self) -> Fenced:
+        self._epoch = None
+        return Fenced(f"another daemon has become active on the sidecar database of {self._region}")
+
+    def _read(self, connection: Connection) -> Identity:
+        row: Any = connection.execute(select(tables.identity)).mappings().one()
+        if row["database_id"] != self.database_id:
+            raise StateForeign(
+                f"the sidecar database of {self._region} was replaced by another one ({row['database_id']})",
+                hint="Restart the daemon; it takes the new database for what it is.",
+            )
+        facts = {name: value for name, value in row.items() if name not in {"one", "alive_count"}}
+        identity = Identity(**{**facts, "genesis": bool(row["genesis"])})
+        self._cache.identity, self._cache.alive = identity, row["alive_count"]
+        return identity
+
+    def _introduce(self, connection: Connection) -> str:
+        """Make the row of facts if there is none, and tell the database's id."""
+        table = tables.identity
+        new = inserting(connection.dialect, table).on_conflict_do_nothing()
+        facts = {
+            "one": 1,
+            "region": self._region,
+            "database_id": secrets.token_hex(16),
+            "generation": 1,
+            "genesis": False,
+            "epoch": 0,
+            "last_sequence": 0,
+            "alive_until": 0,
+            "alive_count": 0,
+        }
+        connection.execute(new, facts)
+        region, database_id = connection.execute(select(table.c.region, table.c.database_id)).one()
+        if region != self._region:
+            raise StateForeign(f"the sidecar database belongs to region {region}, not to {self._region}")
+        return str(database_id)
+
+    # -- the one connection
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        me = threading.get_ident()
+        if self._owner == me:
+            raise InvariantBroken("a transaction was begun inside another one")
+        if not self._turns.acquire(timeout=self._busy_timeout_s):
+            raise StateUnavailable("the sidecar database is busy: another thread's transaction does not end")
+        self._owner = me
+        try:
+            yield
+        finally:
+            self._owner = None
+            self._turns.release()
+
+    def _connected(self) -> Connection:
+        if self._inode != self._found():
+            self._hang_up()
+            raise StateUnavailable(
+                f"the file of the sidecar database was removed or replaced: {self._file}",
+                hint="Put the file back, or restart the daemon; nothing is acknowledged until then.",
+            )
+        if self._connection is None:
+            self._connection = self.engine.connect()
+        return self._connection
+
+    def _hang_up(self) -> None:
+        connection, self._connection = self._connection, None
+        self._cache.clear()
+        if connection is not None:
+            with suppress(SQLAlchemyError):
+                connection.close()
+
+    def _found(self) -> tuple[int, int] | None:
+        """Which file stands at the path: device and inode."""
+        if self._file is None:
+            return None
+        try:
+            status = self._file.stat()
+        except OSError:
+            return None
+        return status.st_dev, status.st_ino

@@ -1,0 +1,237 @@
+"""Tables of the sidecar database. Short columns stand before values, so that scans never read a value's pages."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    SmallInteger,
+    Table,
+    Text,
+    text,
+)
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.types import TypeEngine
+
+Number: Final[TypeEngine[int]] = BigInteger().with_variant(Integer(), "sqlite")
+"""A running number; SQLite numbers rows by themselves only in a column that says INTEGER."""
+
+Key: Final[TypeEngine[str]] = Text().with_variant(postgresql.TEXT(collation="C"), "postgresql")
+"""A path: ordered by code points everywhere, as Python orders strings."""
+
+metadata: Final = MetaData()
+
+
+def _at(name: str, *, nullable: bool = False) -> Column[Any]:
+    return Column(name, BigInteger, nullable=nullable)
+
+
+def _text(name: str, *, nullable: bool = True) -> Column[Any]:
+    return Column(name, Text, nullable=nullable)
+
+
+identity: Final = Table(
+    "identity",
+    metadata,
+    Column(
+        "one", Integer, CheckConstraint("one = 1", name="identity_is_one_row"), primary_key=True, autoincrement=False
+    ),
+    _text("region", nullable=False),
+    _text("database_id", nullable=False),
+    Column("generation", Integer, nullable=False),
+    Column("genesis", Boolean, nullable=False),
+    _text("store_id"),
+    Column("epoch", BigInteger, nullable=False),
+    Column("last_sequence", BigInteger, nullable=False),
+    _at("alive_until"),
+    _text("paused"),
+    Column("alive_count", BigInteger, nullable=False),
+)
+
+registers: Final = Table(
+    "registers",
+    metadata,
+    Column("path", Key, primary_key=True),
+    Column("alive", SmallInteger, nullable=False),
+    Column("due", SmallInteger, nullable=False),
+    Column("unsettled", SmallInteger, nullable=False),
+    _text("tenant", nullable=False),
+    _at("own"),
+    _at("k_time", nullable=True),
+    _text("k_region"),
+    _text("k_by"),
+    _text("k_seen"),
+    Column("k_digest", LargeBinary),
+    _at("s_time", nullable=True),
+    _text("s_region"),
+    _text("s_by"),
+    _text("s_seen"),
+    Column("s_digest", LargeBinary),
+    _text("s_revision"),
+    _text("hold_reason"),
+    _at("hold_time", nullable=True),
+    _text("hold_region"),
+    _at("hold_since", nullable=True),
+    _text("hold_detail"),
+    Column("hold_local", SmallInteger),
+    _at("allowed_time", nullable=True),
+    _text("allowed_region"),
+    _text("parked_reason"),
+    _at("parked_since", nullable=True),
+    _text("parked_detail"),
+    _text("intent_batch"),
+    _text("intent_expected"),
+    _at("intent_time", nullable=True),
+    _text("intent_region"),
+    _text("intent_by"),
+    _text("intent_seen"),
+    Column("intent_digest", LargeBinary),
+    _text("wish"),
+    Column("left_digest", LargeBinary),
+    _text("flips"),
+    Column("k_value", LargeBinary),
+    Column("intent_value", LargeBinary),
+    sqlite_with_rowid=False,
+)
+UNSETTLED: Final = text("unsettled = 1")
+HELD: Final = text("hold_reason IS NOT NULL")
+PARKED: Final = text("parked_reason IS NOT NULL")
+"""Conditions of the partial indexes; a query must use the same words, or SQLite does not use the index."""
+
+for _name, _where in (("registers_unsettled", UNSETTLED), ("registers_held", HELD), ("registers_parked", PARKED)):
+    Index(_name, registers.c.path, sqlite_where=_where, postgresql_where=_where)
+
+outbox: Final = Table(
+    "outbox",
+    metadata,
+    Column("sequence", Number, primary_key=True, autoincrement=False),
+    Column("path", Key, nullable=False),
+    _at("enqueued_at"),
+    _text("head", nullable=False),
+    Column("value", LargeBinary),
+    Index("outbox_path", "path"),
+)
+
+held_publications: Final = Table(
+    "held_publications",
+    metadata,
+    Column("path", Key, primary_key=True),
+    _text("head", nullable=False),
+    Column("value", LargeBinary),
+)
+
+future_events: Final = Table(
+    "future_events",
+    metadata,
+    Column("path", Key, primary_key=True),
+    Column("time", BigInteger, primary_key=True, autoincrement=False),
+    Column("region", Key, primary_key=True),
+    _at("held_at"),
+    _text("head", nullable=False),
+    Column("value", LargeBinary),
+    Index("future_events_time", "time", "region", "path"),
+)
+
+consumed: Final = Table(
+    "consumed",
+    metadata,
+    Column("sender", Text, primary_key=True),
+    Column("through", BigInteger, nullable=False),
+    _text("ahead", nullable=False),
+)
+
+journal: Final = Table(
+    "journal",
+    metadata,
+    Column("id", Number, primary_key=True, autoincrement=True),
+    _at("at"),
+    Column("path", Key, nullable=False),
+    _text("decision", nullable=False),
+    _text("stamp", nullable=False),
+    Column("digest", LargeBinary),
+    _text("seen", nullable=False),
+    _text("against", nullable=False),
+    _text("detail", nullable=False),
+    Index("journal_path", "path", "id"),
+    sqlite_autoincrement=True,
+)
+
+conflicts: Final = Table(
+    "conflicts",
+    metadata,
+    Column("id", Number, primary_key=True, autoincrement=True),
+    Column("path", Key, nullable=False),
+    _at("loser_time"),
+    _text("loser_region", nullable=False),
+    _text("loser_seen", nullable=False),
+    Column("loser_digest", LargeBinary),
+    _at("winner_time"),
+    _text("winner_region", nullable=False),
+    _text("reason", nullable=False),
+    _at("recorded_at"),
+    _at("restored_at", nullable=True),
+    Column("value", LargeBinary),
+    Index("conflicts_loser", "path", "loser_time", "loser_region", unique=True),
+    sqlite_autoincrement=True,
+)
+
+quarantine: Final = Table(
+    "quarantine",
+    metadata,
+    Column("id", Number, primary_key=True, autoincrement=True),
+    _text("origin", nullable=False),
+    _text("position", nullable=False),
+    _text("code", nullable=False),
+    _text("detail", nullable=False),
+    Column("path", Key),
+    _text("properties", nullable=False),
+    _at("recorded_at"),
+    Column("payload", LargeBinary, nullable=False),
+    Index("quarantine_position", "origin", "position", unique=True),
+    sqlite_autoincrement=True,
+)
+
+met: Final = Table("met", metadata, Column("path", Key, primary_key=True), sqlite_with_rowid=False)
+
+peers: Final = Table(
+    "peers",
+    metadata,
+    Column("region", Key, primary_key=True),
+    _text("sender", nullable=False),
+    _at("heard_at"),
+    _at("sent_at"),
+    _text("document", nullable=False),
+)
+
+status: Final = Table(
+    "status",
+    metadata,
+    Column("one", Integer, CheckConstraint("one = 1", name="status_is_one_row"), primary_key=True, autoincrement=False),
+    _at("reported_at"),
+    _text("document", nullable=False),
+)
+
+operations: Final = Table(
+    "operations",
+    metadata,
+    Column("id", Number, primary_key=True, autoincrement=True),
+    _text("kind", nullable=False),
+    _text("arguments", nullable=False),
+    _text("asked_by", nullable=False),
+    _text("reason", nullable=False),
+    _at("asked_at"),
+    _text("state", nullable=False),
+    _text("answer", nullable=False),
+    _text("code", nullable=False),
+    _at("finished_at", nullable=True),
+    Index("operations_state", "state", "id"),
+    sqlite_autoincrement=True,
+)

@@ -1,0 +1,433 @@
+"""One transaction of the daemon on a SQL database: the contract's methods as statements."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import astuple, fields, replace
+from typing import Any, Final
+
+from sqlalchemy import Connection, CursorResult, delete, exists, func, select, update
+
+from syncer.conflict.acts import FillConflict, Journal, RecordConflict
+from syncer.conflict.consumed import Consumed
+from syncer.conflict.register import Register
+from syncer.errors import InvariantBroken
+from syncer.model import MetadataChangeEvent, MetaPath, Millis, Stamp
+from syncer.paths import child_prefixes
+from syncer.state import rows, tables
+from syncer.state.cache import MAX_OPEN, Cache, OpenPaths, Unknown
+from syncer.state.contract import (
+    ConflictRow,
+    Identity,
+    Operation,
+    OperationState,
+    OutboxRow,
+    PeerRow,
+    Poison,
+    PoisonRow,
+)
+from syncer.state.statements import Statements, inserting, upserting
+
+FIXED_FACTS: Final = frozenset({"region", "database_id", "last_sequence", "epoch"})
+_FACTS: Final = frozenset(field.name for field in fields(Identity)) - FIXED_FACTS
+
+
+def beyond(prefix: str) -> str:
+    """The smallest string greater than every one that starts with the prefix."""
+    return prefix[:-1] + chr(ord(prefix[-1]) + 1)
+
+
+def check_changes(changes: Collection[str]) -> None:
+    """Refuse changes of facts that are not the caller's to change.
+
+    Raises:
+        InvariantBroken: A bug of the caller.
+    """
+    wrong = sorted(set(changes) - _FACTS)
+    if wrong:
+        raise InvariantBroken(f"these facts of the database cannot be set: {', '.join(wrong)}")
+
+
+class SqlTransaction:
+    """Implements :class:`syncer.state.contract.Transaction`.
+
+    ``touched`` holds the paths whose register it has changed, in the cache too.
+    """
+
+    def __init__(
+        self, connection: Connection, statements: Statements, cache: Cache, clock: Callable[[], Millis]
+    ) -> None:
+        if cache.identity is None:
+            raise InvariantBroken("a transaction needs the facts of its database")
+        self._connection = connection
+        self._statements = statements
+        self._cache = cache
+        self._clock = clock
+        self._identity = cache.identity
+        self._before = (cache.identity, cache.alive)
+        self.touched: set[MetaPath] = set()
+
+    # -- registers
+
+    def registers(self, paths: Collection[MetaPath]) -> dict[MetaPath, Register]:
+        """The registers that exist, of these paths."""
+        cached = self._cache.registers
+        found: dict[MetaPath, Register] = {}
+        missing: list[MetaPath] = []
+        for path in paths:
+            register = cached.get(path)
+            if isinstance(register, Unknown):
+                missing.append(path)
+            elif register is not None:
+                found[path] = register
+        if missing:
+            read = {row[0]: rows.register_of(row) for row in self._rows(self._statements.registers(missing))}
+            for path in missing:
+                cached.put(path, read.get(path))
+            found.update(read)
+        return found
+
+    def save(self, registers: Iterable[Register]) -> None:
+        """Insert or replace registers."""
+        latest = {register.path: register for register in registers}
+        before = self.registers(latest)
+        changed = [register for path, register in latest.items() if before.get(path) is not register]
+        if not changed:
+            return
+        self.touched.update(register.path for register in changed)
+        shapes: defaultdict[int, list[rows.Row]] = defaultdict(list)
+        for register in changed:
+            shape, row = rows.register_row(register)
+            shapes[shape].append(row)
+        for shape, alike in shapes.items():
+            self._many(self._statements.save_register(shape), alike)
+        cached = self._cache.registers
+        for register in changed:
+            former = before.get(register.path)
+            self._cache.alive += register.seated_alive - (former is not None and former.seated_alive)
+            cached.put(register.path, register)
+
+    def parents_of_living(self, paths: Collection[MetaPath]) -> set[MetaPath]:
+        """Of these paths, those with a child whose seated value is alive."""
+        ranges = [(path, prefix, beyond(prefix)) for path in paths for prefix in child_prefixes(path)]
+        return {row[0] for row in self._rows(self._statements.living_in(ranges))}
+
+    def due(self, limit: int, after: MetaPath | None = None) -> list[Register]:
+        """Registers that are due or have a wish, in path order, beyond ``after``."""
+        table = tables.registers
+        query = (
+            select(table).where(tables.UNSETTLED, table.c.due == 1, table.c.path > (after or "")).order_by(table.c.path)
+        )
+        return [rows.register_of(row) for row in self._connection.execute(query.limit(limit))]
+
+    def intents(self) -> list[Register]:
+        """Registers with an open intent."""
+        table = tables.registers
+        query = select(table).where(tables.UNSETTLED, table.c.intent_batch.is_not(None)).order_by(table.c.path)
+        return [rows.register_of(row) for row in self._connection.execute(query)]
+
+    def count_alive(self) -> int:
+        """How many paths the store was last known to hold."""
+        return self._cache.alive
+
+    # -- outbox
+
+    def enqueue(self, events: Sequence[MetadataChangeEvent]) -> None:
+        """Put events into the outbox, giving each the next sequence number."""
+        if not events:
+            return
+        now, first = self._clock(), self._identity.last_sequence + 1
+        queue = self._open()
+        numbered = list(enumerate(events, first))
+        self._many(
+            self._statements.enqueue,
+            [
+                (number, event.path, now, rows.event_head(event), rows.as_bytes(event.value))
+                for number, event in numbered
+            ],
+        )
+        self._know(replace(self._identity, last_sequence=first + len(events) - 1))
+        queue.enqueued([(number, event.path) for number, event in numbered])
+
+    def hold_publication(self, event: MetadataChangeEvent) -> None:
+        """Keep an event back; it replaces one held before for the same path."""
+        self._many(self._statements.hold_publication, [(event.path, rows.event_head(event), event.value)])
+        self._open().holding = True
+
+    def held_publication(self, path: MetaPath) -> MetadataChangeEvent | None:
+        """The event that is held back for a path."""
+        table = tables.held_publications
+        row = self._connection.execute(select(table).where(table.c.path == path)).first()
+        return rows.event_of(*row) if row is not None else None
+
+    def drop_held(self, path: MetaPath) -> None:
+        """Forget the held event of a path, if there is one."""
+        queue = self._open()
+        if not queue.holding:
+            return
+        table = tables.held_publications
+        self._connection.execute(delete(table).where(table.c.path == path))
+        queue.holding = self._holding()
+
+    def open_paths(self, paths: Collection[MetaPath]) -> set[MetaPath]:
+        """Of these paths, those with an event in the outbox or held back."""
+        among = self._open().among(paths)
+        if among is not None:
+            return among
+        return {row[0] for row in self._rows(self._statements.open_paths(list(paths)))}
+
+    def outbox(self, limit: int, after: int = 0) -> list[OutboxRow]:
+        """The oldest events that are not yet acknowledged, with a number above ``after``, in order."""
+        table, sender = tables.outbox, self._identity.database_id
+        query = select(table.c.sequence, table.c.path, table.c.head, table.c.value).where(table.c.sequence > after)
+        return [
+            OutboxRow(sequence=sequence, event=rows.event_of(path, head, value, sender, sequence))
+            for sequence, path, head, value in self._connection.execute(query.order_by(table.c.sequence).limit(limit))
+        ]
+
+    def acknowledged(self, sequences: Collection[int]) -> None:
+        """The bus has acknowledged these: they leave the outbox."""
+        if not sequences:
+            return
+        queue = self._open()
+        result = self._many(self._statements.acknowledge, [(sequence,) for sequence in sequences])
+        queue.acknowledged(sequences, result.rowcount)
+
+    # -- consumption
+
+    def consumed(self, senders: Collection[str]) -> dict[str, Consumed]:
+        """What was consumed of each sender that is known."""
+        known = self._cache.consumed
+        missing = [sender for sender in senders if sender not in known]
+        if missing:
+            table = tables.consumed
+            for sender, through, ahead in self._connection.execute(select(table).where(table.c.sender.in_(missing))):
+                known[sender] = rows.consumed_of(through, ahead)
+        return {sender: known[sender] for sender in senders if sender in known}
+
+    def save_consumed(self, consumed: dict[str, Consumed]) -> None:
+        """Replace what was consumed of these senders."""
+        if not consumed:
+            return
+        changes = [(sender, value.through, rows.ahead_text(value)) for sender, value in consumed.items()]
+        self._many(self._statements.save_consumed, changes)
+        self._cache.consumed.update(consumed)
+
+    # -- records
+
+    def journal(self, rows_: Sequence[Journal], now: Millis) -> None:
+        """Append decisions."""
+        if rows_:
+            self._many(self._statements.journal, [rows.journal_row(entry, now) for entry in rows_])
+
+    def conflict(self, record: RecordConflict, now: Millis) -> None:
+        """Keep a conflict; the same path and loser stamp is kept once, its value filled if it was lacking."""
+        table = tables.conflicts
+        new = inserting(self._connection.dialect, table).values(
+            path=record.path,
+            loser_time=record.loser.updated_at_ms,
+            loser_region=record.loser.region,
+            loser_seen=rows.dumps(record.loser_seen),
+            loser_digest=record.loser_digest,
+            winner_time=record.winner.updated_at_ms,
+            winner_region=record.winner.region,
+            reason=record.reason,
+            recorded_at=now,
+            value=record.value,
+        )
+        keys = ["path", "loser_time", "loser_region"]
+        filled = {"value": func.coalesce(table.c.value, new.excluded.value)}
+        self._connection.execute(new.on_conflict_do_update(index_elements=keys, set_=filled))
+
+    def fill_conflict(self, fill: FillConflict) -> None:
+        """Give the value to conflicts of this path and digest that lack it."""
+        table = tables.conflicts
+        lacking = (table.c.path == fill.path, table.c.loser_digest == fill.digest, table.c.value.is_(None))
+        self._connection.execute(update(table).where(*lacking).values(value=fill.value))
+
+    def conflict_row(self, number: int) -> ConflictRow | None:
+        """A conflict by its number."""
+        table = tables.conflicts
+        row = self._connection.execute(select(table).where(table.c.id == number)).mappings().first()
+        return rows.conflict_of(row) if row is not None else None
+
+    def mark_restored(self, number: int, now: Millis) -> None:
+        """Note that the loser of a conflict was restored."""
+        table = tables.conflicts
+        self._connection.execute(update(table).where(table.c.id == number).values(restored_at=now))
+
+    def quarantine(self, poison: Poison, now: Millis) -> None:
+        """Keep something that cannot be handled; the same origin and position is kept once."""
+        new = inserting(self._connection.dialect, tables.quarantine).values(
+            origin=poison.origin,
+            position=poison.position,
+            code=poison.code,
+            detail=poison.detail,
+            path=poison.path,
+            properties=rows.dumps(poison.properties),
+            recorded_at=now,
+            payload=poison.payload,
+        )
+        self._connection.execute(new.on_conflict_do_nothing(index_elements=["origin", "position"]))
+
+    def poison_row(self, number: int) -> PoisonRow | None:
+        """A quarantined thing by its number."""
+        table = tables.quarantine
+        row = self._connection.execute(select(table).where(table.c.id == number)).mappings().first()
+        return rows.poison_of(row) if row is not None else None
+
+    def drop_poison(self, number: int) -> None:
+        """Remove a quarantined thing."""
+        self._connection.execute(delete(tables.quarantine).where(tables.quarantine.c.id == number))
+
+    def hold_event(self, event: MetadataChangeEvent, now: Millis) -> None:
+        """Keep an event from the future aside; the same path and stamp is kept once."""
+        new = inserting(self._connection.dialect, tables.future_events).values(
+            path=event.path,
+            time=event.stamp.updated_at_ms,
+            region=event.stamp.region,
+            held_at=now,
+            head=rows.event_head(event),
+            value=event.value,
+        )
+        self._connection.execute(new.on_conflict_do_nothing(index_elements=["path", "time", "region"]))
+
+    def future_events(self, until: Millis, limit: int) -> list[MetadataChangeEvent]:
+        """Held events stamped at most ``until``, oldest first."""
+        table = tables.future_events
+        query = select(table.c.path, table.c.head, table.c.value).where(table.c.time <= until)
+        query = query.order_by(table.c.time, table.c.region, table.c.path).limit(limit)
+        return [rows.event_of(*row) for row in self._connection.execute(query)]
+
+    def future_event(self, path: MetaPath, stamp: Stamp | None) -> MetadataChangeEvent | None:
+        """The held event of a path (the oldest when no stamp is given)."""
+        table = tables.future_events
+        query = select(table.c.path, table.c.head, table.c.value).where(table.c.path == path)
+        if stamp is not None:
+            query = query.where(table.c.time == stamp.updated_at_ms, table.c.region == stamp.region)
+        row = self._connection.execute(query.order_by(table.c.time, table.c.region).limit(1)).first()
+        return rows.event_of(*row) if row is not None else None
+
+    def drop_future(self, path: MetaPath, stamp: Stamp) -> None:
+        """Forget a held event."""
+        table = tables.future_events
+        same = (table.c.path == path, table.c.time == stamp.updated_at_ms, table.c.region == stamp.region)
+        self._connection.execute(delete(table).where(*same))
+
+    # -- scans
+
+    def begin_scan(self) -> None:
+        """Forget which paths a former scan met."""
+        self._connection.execute(delete(tables.met))
+
+    def met(self, paths: Collection[MetaPath]) -> None:
+        """The running scan met these paths."""
+        if paths:
+            self._many(self._statements.met, [(path,) for path in paths])
+
+    def unmet_alive(self, limit: int, after: MetaPath | None = None) -> list[MetaPath]:
+        """Paths with a living seated value that the scan did not meet, in path order, beyond ``after``."""
+        table, met = tables.registers, tables.met
+        query = select(table.c.path).where(
+            table.c.alive == 1,
+            table.c.path > (after or ""),
+            ~exists(select(met.c.path).where(met.c.path == table.c.path)),
+        )
+        return list(self._connection.execute(query.order_by(table.c.path).limit(limit)).scalars())
+
+    # -- facts
+
+    def identity(self) -> Identity:
+        """Facts about the database."""
+        return self._identity
+
+    def set_identity(self, **changes: object) -> Identity:
+        """Change some fields of the identity (not region, database id, epoch or last sequence)."""
+        check_changes(changes)
+        changed: Any = replace(self._identity, **changes)  # type: ignore[arg-type]  # checked by name above
+        self._know(changed)
+        return self._identity
+
+    def save_peer(self, peer: PeerRow) -> None:
+        """Keep what a peer told last; one row per region."""
+        row = {
+            "region": peer.region,
+            "sender": peer.sender,
+            "heard_at": peer.heard_at_ms,
+            "sent_at": peer.sent_at_ms,
+            "document": rows.dumps(peer.document),
+        }
+        self._connection.execute(upserting(self._connection.dialect, tables.peers), row)
+
+    def peers(self) -> list[PeerRow]:
+        """All peers that were ever heard, by region."""
+        return [rows.peer_of(row) for row in self._connection.execute(select(tables.peers).order_by("region"))]
+
+    def save_status(self, document: dict[str, object], now: Millis) -> None:
+        """Keep the daemon's own report."""
+        row = {"one": 1, "reported_at": now, "document": rows.dumps(document)}
+        self._connection.execute(upserting(self._connection.dialect, tables.status), row)
+
+    # -- operations
+
+    def pending_operations(self, limit: int) -> list[Operation]:
+        """Operations that wait for the daemon, oldest first."""
+        table = tables.operations
+        query = select(table).where(table.c.state == OperationState.PENDING.value).order_by(table.c.id).limit(limit)
+        return [rows.operation_of(row) for row in self._connection.execute(query).mappings()]
+
+    def finish_operation(self, number: int, state: OperationState, answer: str, code: str, now: Millis) -> None:
+        """Answer an operation."""
+        table = tables.operations
+        values = {"state": state.value, "answer": answer, "code": code, "finished_at": now}
+        self._connection.execute(update(table).where(table.c.id == number).values(values))
+
+    # -- upkeep
+
+    def prune(self, journal_before: Millis, limit: int) -> int:
+        """Drop journal rows and finished operations older than that, at most ``limit`` of each; how many went.
+
+        Only the oldest ``limit`` journal rows are looked at, so it costs the same however long the journal is.
+        """
+        journal, operations = tables.journal, tables.operations
+        oldest = select(journal.c.id, journal.c.at).order_by(journal.c.id).limit(limit).subquery()
+        old = select(oldest.c.id).where(oldest.c.at < journal_before)
+        gone = self._connection.execute(delete(journal).where(journal.c.id.in_(old))).rowcount
+        finished = select(operations.c.id).where(
+            operations.c.state.in_([OperationState.DONE.value, OperationState.FAILED.value]),
+            operations.c.finished_at < journal_before,
+        )
+        done = finished.order_by(operations.c.id).limit(limit)
+        return gone + self._connection.execute(delete(operations).where(operations.c.id.in_(done))).rowcount
+
+    # -- the shell of the transaction
+
+    def finish(self) -> bool:
+        """Write the facts that changed, right before the commit; ``False``: the database is no longer ours."""
+        identity, alive = self._identity, self._cache.alive
+        if (identity, alive) == self._before:
+            return True
+        facts = (*astuple(identity)[2:], alive, identity.epoch)
+        return self._many(self._statements.set_facts, [facts]).rowcount == 1
+
+    def _know(self, identity: Identity) -> None:
+        self._identity = self._cache.identity = identity
+
+    def _open(self) -> OpenPaths:
+        queue = self._cache.open
+        if queue is None:
+            table = tables.outbox
+            waiting = self._connection.execute(select(func.count()).select_from(table)).scalar_one()
+            few = self._connection.execute(select(table.c.sequence, table.c.path).limit(MAX_OPEN)).tuples().all()
+            queue = self._cache.open = OpenPaths(waiting, few, holding=self._holding())
+        return queue
+
+    def _holding(self) -> bool:
+        return self._connection.execute(select(tables.held_publications.c.path).limit(1)).first() is not None
+
+    def _rows(self, queries: Iterable[tuple[str, tuple[str, ...]]]) -> list[Any]:
+        return [row for sql, values in queries for row in self._connection.exec_driver_sql(sql, values).fetchall()]
+
+    def _many(self, sql: str, values: list[rows.Row]) -> CursorResult[Any]:
+        return self._connection.exec_driver_sql(sql, values if len(values) > 1 else values[0])
