@@ -12,12 +12,13 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import _pulsar
 import pulsar
 import structlog
 from pulsar.exceptions import IncompatibleSchema, MessageTooBig, PulsarException, Timeout
+from pydantic import BaseModel
 
 from syncer.admin.client import AdminClient, AdminConfig, AdminUnreachable
 from syncer.bus.contract import BusPosition, Delivery, Incoming, Outgoing, Role
@@ -49,6 +50,8 @@ class PulsarBus:
     The client reconnects for ever by itself. A publish whose acknowledgement does not come in time fails as a whole
     with ``BusUnavailable`` and is published again by the caller, in order; nothing is dropped.
     """
+
+    config_model: ClassVar[type[BaseModel]] = PulsarBusConfig
 
     def __init__(self, config: PulsarBusConfig) -> None:
         self._config = config
@@ -130,6 +133,8 @@ class PulsarBus:
             except BusUnavailable:
                 if self._feed.closed:
                     return
+                if turn != self._feed.turn:
+                    continue  # the lock was lost, and the consumer closed with it
                 raise
             if last is not None and turn == self._feed.turn:
                 token = self._window.deliver(len(messages), last)
@@ -296,6 +301,7 @@ class PulsarBus:
         except PulsarException as exc:
             _log.warning("bus_lock_lost", topic=self._config.lock, error=str(exc))
             self._feed.set_from_thread(Role.STANDBY)
+            self._receiver.post(self._close_consumer)  # a consumer that stays would starve the next holder's
             self._close_lock()
             return 0.0
         self._feed.set_from_thread(Role.ACTIVE)
