@@ -28,7 +28,7 @@ setup: ## Make .venv: every dependency at its locked version and hash, the proje
 .PHONY: servers
 servers: setup ## Fetch the real servers (Pulsar, ZooKeeper, etcd) that tests and demo-pulsar start
 	@requirements/java.sh
-	@$(BIN)/python -m deploy.lab fetch
+	@$(BIN)/python -c 'from deploy.lab.software import etcd_binary, java, pulsar_home; print(java(), pulsar_home(), etcd_binary(), sep="\n")'
 
 .PHONY: demo
 demo: setup ## Three regions on this machine converge, quarrel, crash and agree again (under a minute)
