@@ -86,7 +86,7 @@ def bus_resource(proposal: Proposal) -> Refusal | None:
 def first_contact(proposal: Proposal) -> Refusal | None:
     """(e) A value found at first contact is not replaced by a differing one before a person has seen both."""
     seated = proposal.register.seated
-    if seated is None or not seated.alive or not seated.stamp.is_baseline:
+    if seated is None or not seated.alive or not seated.stamp.is_baseline or not seated.stamp.updated_at_ms:
         return None
     if proposal.known.seen.get(seated.by, -1) >= seated.stamp.updated_at_ms:
         return None
@@ -101,10 +101,10 @@ def leaves_cluster_out(proposal: Proposal) -> Refusal | None:
     left_out = proposal.settings.clusters - named_clusters(proposal.proposed)
     if not left_out:
         return None
-    served = left_out & named_clusters(proposal.present) if proposal.present is not None else frozenset()
-    if served:
+    present = named_clusters(proposal.present)
+    if served := left_out & present:
         return Refusal(HoldReason.LEAVES_CLUSTER_OUT, f"brokers of {_names(served)} would delete its topics")
-    if proposal.present is None:
+    if not present:  # born here, or stored without any name: brokers keep the topics of such a namespace
         return _unless_empty(
             proposal,
             f"topics exist here, and brokers of {_names(left_out)} would delete them",
@@ -117,8 +117,8 @@ def unknown_cluster(proposal: Proposal) -> Refusal | None:
     """(d) A policy must not newly name a cluster that the target does not know."""
     if proposal.proposed is None or proposal.kind not in {ResourceKind.NAMESPACE, ResourceKind.TENANT}:
         return None
-    present = named_clusters(proposal.present) if proposal.present is not None else frozenset()
-    unknown = named_clusters(proposal.proposed) - present - proposal.facts.clusters - {"global"}
+    known = named_clusters(proposal.present) | proposal.facts.clusters | {"global"}
+    unknown = named_clusters(proposal.proposed) - known
     return Refusal(HoldReason.UNKNOWN_CLUSTER, f"not known here: {_names(unknown)}") if unknown else None
 
 

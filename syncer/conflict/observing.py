@@ -21,7 +21,7 @@ _MAX_FLIPS_KEPT = 16
 def observe(settings: Settings, register: Register, entry: Entry | None, moment: Moment, *, publishes: bool) -> Outcome:
     """Take a valid read of the path; see :meth:`syncer.conflict.replica.Replica.observe`."""
     if entry is not None and register.seated is not None and register.seated.revision == entry.revision:
-        return Outcome(register)
+        return Outcome(_readable(register))
     try:
         digest = _digest_of(register, entry)
     except ValueInvalid as exc:
@@ -123,7 +123,11 @@ def take_own(
 def _drift(
     settings: Settings, register: Register, entry: Entry | None, digest: Digest | None, moment: Moment
 ) -> Outcome:
-    """A path that may not leave this region was edited here: the group's value is due again, the edit is kept."""
+    """A path that may not leave this region was edited here: the group's value is due again, the edit is kept.
+
+    What the store held before this region knew of the path is no edit of the group's value but a first contact. Where
+    the group's value is no longer kept here, nothing is known of the path until a peer tells it again.
+    """
     if register.known is None:
         return Outcome(register)
     edited = Stamp(_modified_at(settings, entry, moment), settings.region)
@@ -136,8 +140,9 @@ def _drift(
         winner=register.known.stamp,
         reason="drift",
     )
+    before = register.seated.stamp if register.seated else Stamp(Millis(settings.generation), settings.region)
     seated = Seated(
-        stamp=Stamp(Millis(0), settings.region),
+        stamp=before if before.is_baseline else Stamp(Millis(0), settings.region),
         by=settings.by,
         seen=register.seated_seen,
         digest=digest,
@@ -146,7 +151,9 @@ def _drift(
     note = Journal(
         path=register.path, decision=Decision.DRIFT, stamp=edited, digest=digest, against=register.known.stamp
     )
-    return Outcome(replace(register, seated=seated), (record, note))
+    known = None if register.known.alive and register.known.value is None else register.known
+    noted = noting_flip(settings, register, digest, moment.now)
+    return Outcome(replace(noted, seated=seated, known=known), (record, note))
 
 
 def _modified_at(settings: Settings, entry: Entry | None, moment: Moment) -> Millis:
