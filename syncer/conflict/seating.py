@@ -12,6 +12,7 @@ from syncer.conflict.acts import Act, Decision, FillConflict, Need, Outcome, Rec
 from syncer.conflict.folding import journal
 from syncer.conflict.guards import Facts, Proposal, examine
 from syncer.conflict.observing import kind_of, noting_flip, settled
+from syncer.conflict.order import join
 from syncer.conflict.projection import PROJECTIONS, parse
 from syncer.conflict.register import Hold, Intent, Parked, ParkReason, Register, Wish
 from syncer.conflict.settings import Settings
@@ -62,7 +63,8 @@ def seat(settings: Settings, register: Register, entry: Entry | None, facts: Fac
     if known is None:
         raise InvariantBroken(f"{register.path}: nothing is known, and a write is due")
     if known.digest == register.seated_digest:
-        return Outcome(settled(register.sit(known, entry.revision if entry else None)))
+        met = replace(known, seen=join(known.seen, register.seated_seen))  # the store's value is both authors'
+        return Outcome(settled(register.sit(met, entry.revision if entry else None)))
     if known.alive and known.value is None:
         raise InvariantBroken(f"{register.path}: {known.stamp} is due, but its value was not kept")
     path, kind = register.path, kind_of(register.path)
