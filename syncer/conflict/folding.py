@@ -9,7 +9,7 @@ from syncer.conflict.order import Relation, join, later, relate
 from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.register import HoldReason, Register
 from syncer.conflict.settings import Settings
-from syncer.errors import InvariantBroken
+from syncer.errors import InvariantBroken, ValueInvalid
 from syncer.model import Digest, EventType, MetadataChangeEvent, MetaPath, Millis, Stamp, Version
 
 
@@ -26,6 +26,9 @@ def fold_event(
         ahead_s = (event.stamp.updated_at_ms - now) // 1000
         note = journal(event.path, version, Decision.HELD_FUTURE, detail=f"stamped {ahead_s} s ahead of this clock")
         return Outcome(register, (HoldEvent(event=event), note))
+    if event.stamp.region == settings.region:
+        own = max(register.own, event.stamp.updated_at_ms)  # a former database of this region has given this time
+        register = replace(register, own=own)
     folded, acts = fold_version(settings, register, replace(version, value=event.value), own=False)
     return Outcome(folded, acts, Need.READ if folded.due else Need.NOTHING)
 
@@ -111,7 +114,9 @@ def version_of(event: MetadataChangeEvent) -> Version:
         ValueInvalid: The event's value is not what its path calls for.
     """
     digest: Digest | None = None
-    if event.type is not EventType.DELETED and event.value is not None:
+    if event.type is not EventType.DELETED:
+        if event.value is None:
+            raise ValueInvalid(f"a {event.type} event of {event.path} without a value")
         digest = PROJECTIONS[event.resource].digest(event.value)
     return Version(stamp=event.stamp, by=event.by, seen=event.seen, digest=digest)
 
