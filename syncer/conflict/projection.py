@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -119,9 +120,7 @@ def parse(value: bytes) -> Document:
         ValueInvalid: No JSON, not an object, or a number that JSON does not have (NaN, Infinity).
     """
     try:
-        document = (
-            json.loads(value, parse_constant=_refuse_constant) if _BIG_INTEGER.search(value) else orjson.loads(value)
-        )
+        document = _parse_exactly(value) if _BIG_INTEGER.search(value) else orjson.loads(value)
     except (ValueError, RecursionError) as exc:
         raise ValueInvalid(f"no JSON: {exc}") from exc
     if not isinstance(document, dict):
@@ -147,6 +146,18 @@ def _dump(document: Document, *, sort: bool) -> bytes:
         return json.dumps(document, sort_keys=sort, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError) as exc:
         raise ValueInvalid(f"cannot be written as JSON: {exc}") from exc
+
+
+def _parse_exactly(value: bytes) -> object:
+    """Parse with integers of any size, and refuse what the other parser refuses."""
+    return json.loads(value.decode(), parse_constant=_refuse_constant, parse_float=_finite)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(f"{text} is too large for a number")
+    return number
 
 
 def _refuse_constant(name: str) -> float:
