@@ -36,7 +36,9 @@ class Consumed:
             ahead.discard(through)
         ahead = {sequence for sequence in ahead if sequence > through}
         if len(ahead) > MAX_AHEAD:
-            through = min(ahead)
-            ahead.discard(through)
-            return Consumed(through, frozenset(ahead)).adding([])
+            ordered = sorted(ahead)
+            through = ordered[len(ahead) - MAX_AHEAD - 1]
+            while through + 1 in ahead:
+                through += 1
+            ahead = {sequence for sequence in ahead if sequence > through}
         return Consumed(through, frozenset(ahead))

@@ -4,11 +4,12 @@ A notice, a scan and a refusal decide nothing; they only cause a read. The answe
 did not change since the read was issued, (b) no read of the path that was issued later was handled before, (c) it was
 issued after the watch was last armed, and the watch is whole still, (d) no write of ours to the path is in flight.
 
-Memory: bounded by what changed since the oldest outstanding read was issued.
+Memory: bounded by what changed, and what was handled, since the oldest outstanding read was issued.
 """
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
@@ -34,8 +35,8 @@ class ReadLedger:
         self._armings = 0
         self._arming = _UNARMED
         self._outstanding: dict[int, None] = {}
-        self._changed: dict[MetaPath, int] = {}
-        self._handled: dict[MetaPath, int] = {}
+        self._changed: OrderedDict[MetaPath, int] = OrderedDict()
+        self._handled: OrderedDict[MetaPath, int] = OrderedDict()
 
     @property
     def armed(self) -> bool:
@@ -67,6 +68,7 @@ class ReadLedger:
         if self._outstanding:
             for path in paths:
                 self._changed[path] = self._number
+                self._changed.move_to_end(path)
 
     def valid(self, ticket: Ticket, path: MetaPath) -> bool:
         """Whether the ticket's answer for this path may decide (conditions a, b and c)."""
@@ -79,11 +81,13 @@ class ReadLedger:
     def handled(self, ticket: Ticket, path: MetaPath) -> None:
         """The ticket's answer for this path was used."""
         if len(self._outstanding) > 1:
-            self._handled[path] = ticket.number
+            self._handled[path] = max(ticket.number, self._handled.get(path, 0))
+            self._handled.move_to_end(path)
 
     def close(self, ticket: Ticket) -> None:
         """All answers of the ticket were handled, or will never come."""
         self._outstanding.pop(ticket.number, None)
-        if not self._outstanding:
-            self._changed.clear()
-            self._handled.clear()
+        oldest = next(iter(self._outstanding), self._number + 1)
+        for marks in (self._changed, self._handled):
+            while marks and next(iter(marks.values())) < oldest:
+                marks.popitem(last=False)  # no read that is still under way was issued before it
