@@ -42,10 +42,12 @@ class Resource:
 @functools.lru_cache(maxsize=_CACHE_SIZE)
 def classify(path: MetaPath) -> Resource | None:
     """Tell what a path means, or ``None`` when it is no resource (inner node, unknown prefix, cluster-local state)."""
+    if "//" in path:
+        return None
     match path.split("/")[1:]:
         case ["admin", "policies", tenant] if tenant:
             return Resource(ResourceKind.TENANT, tenant)
-        case ["admin", "policies", tenant, namespace] if tenant and namespace:
+        case ["admin", "policies", tenant, namespace] if namespace:
             return Resource(ResourceKind.NAMESPACE, f"{tenant}/{namespace}", tenant_path(tenant))
         case ["admin", "partitioned-topics", tenant, namespace, domain, topic] if topic and domain in DOMAINS:
             name = f"{domain}://{tenant}/{namespace}/{unquote(topic)}"

@@ -11,7 +11,7 @@ from typing import Final
 
 from syncer.conflict.settings import Direction
 from syncer.errors import ConfigError
-from syncer.model import MetaPath, ResourceKind
+from syncer.model import MetaPath
 from syncer.paths import classify, is_under
 
 ALLOWED_PREFIXES: Final = (
@@ -22,16 +22,6 @@ ALLOWED_PREFIXES: Final = (
     "/admin/topic-policies/global",
 )
 """Nothing outside is ever replicated, whatever the rules say."""
-
-_KIND_PREFIX: Final = {
-    ResourceKind.TENANT: "/admin/policies",
-    ResourceKind.NAMESPACE: "/admin/policies",
-    ResourceKind.PARTITIONED_TOPIC: "/admin/partitioned-topics",
-    ResourceKind.RESOURCE_GROUP: "/admin/resourcegroups",
-    ResourceKind.CLUSTER: "/admin/clusters",
-    ResourceKind.ISOLATION_POLICY: "/admin/clusters",
-    ResourceKind.TOPIC_POLICY: "/admin/topic-policies/global",
-}
 
 
 @dataclass(frozen=True, slots=True)
