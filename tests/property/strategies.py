@@ -131,12 +131,15 @@ def tenant_event(
     )
 
 
+_NOTHING: Final = Stamp(Millis(0), Region(""))
+
+
 @dataclass
 class Author:
     """A region as its outside writers see it: what its store holds, and whose changes led there."""
 
     region: Region
-    stamp: Stamp = Stamp(Millis(0), Region(""))
+    stamp: Stamp = _NOTHING
     seen: Seen = field(default_factory=lambda: NOTHING_SEEN)
     behind: frozenset[Stamp] = frozenset()
 
@@ -183,7 +186,7 @@ def histories(draw: st.DrawFn, *, distinct: bool = True, regions: tuple[str, ...
     behind: dict[Stamp, frozenset[Stamp]] = {}
     for number in range(draw(st.integers(1, 8))):
         author = draw(st.sampled_from(authors))
-        if events and draw(st.booleans()):
+        if events and draw(st.sampled_from([True, False])):
             taken = draw(st.sampled_from(events))
             if taken.stamp.updated_at_ms > author.stamp.updated_at_ms:
                 author.stamp, author.seen, author.behind = taken.stamp, taken.seen, behind[taken.stamp]
@@ -207,4 +210,4 @@ def _own(events: list[MetadataChangeEvent], author: Author) -> int:
 def deliveries(draw: st.DrawFn, events: tuple[MetadataChangeEvent, ...]) -> list[MetadataChangeEvent]:
     """The events in any order, some of them several times."""
     again = draw(st.lists(st.sampled_from(events), max_size=4))
-    return draw(st.permutations([*events, *again]))
+    return list(draw(st.permutations([*events, *again])))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cmp_to_key
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -41,10 +40,10 @@ def fold_all(events: Iterable[MetadataChangeEvent], order: TieOrder) -> tuple[Ve
 
 
 def greatest(events: Iterable[MetadataChangeEvent], order: TieOrder) -> MetadataChangeEvent:
-    by_stamp = cmp_to_key(
-        lambda x, y: int(later(x.stamp, y.stamp, order)) - int(later(y.stamp, x.stamp, order))  # type: ignore[attr-defined]  # cmp_to_key erases the type
-    )
-    return max(events, key=by_stamp)
+    winner, *others = events
+    for event in others:
+        winner = event if later(event.stamp, winner.stamp, order) else winner
+    return winner
 
 
 @st.composite

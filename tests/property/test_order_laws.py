@@ -29,7 +29,10 @@ def test_the_order_is_transitive(first: Stamp, second: Stamp, third: Stamp, orde
 
 @given(candidates=st.lists(stamps, min_size=1, max_size=8), order=ties)
 def test_sorting_puts_every_stamp_after_those_that_it_wins_over(candidates: list[Stamp], order: TieOrder) -> None:
-    ordered = sorted(candidates, key=cmp_to_key(lambda x, y: int(later(x, y, order)) - int(later(y, x, order))))
+    def compare(left: Stamp, right: Stamp) -> int:
+        return int(later(left, right, order)) - int(later(right, left, order))
+
+    ordered = sorted(candidates, key=cmp_to_key(compare))
     for position, stamp in enumerate(ordered):
         assert not any(later(earlier, stamp, order) for earlier in ordered[:position])
 

@@ -1,0 +1,224 @@
+"""Each row of the classification, and what a newer known version ends."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from syncer.conflict.acts import Decision, HoldEvent, Journal, Need, RecordConflict
+from syncer.conflict.order import Relation, relate
+from syncer.conflict.register import Hold, HoldReason, Wish
+from syncer.errors import InvariantBroken, ValueInvalid
+from syncer.model import Counter, EventType, MetaPath, Millis
+from tests.property.strategies import NOW, tenant_event
+from tests.unit.registers import (
+    HERE,
+    SKEW,
+    THERE,
+    THIRD,
+    X,
+    Y,
+    Z,
+    at,
+    decisions,
+    event,
+    none_of,
+    only,
+    register,
+    replica,
+    seated,
+    seen,
+    settled_on,
+    version,
+)
+
+
+def test_the_first_version_of_a_path_is_known_and_due() -> None:
+    outcome = replica().fold(register(), event(X, at(1, THERE)), NOW)
+    assert outcome.register.known == version(X, at(1, THERE))
+    assert outcome.register.due
+    assert outcome.need is Need.READ
+    assert decisions(outcome) == [Decision.ADOPTED]
+
+
+def test_the_same_stamp_is_the_same_change() -> None:
+    before = register(known=version(X, at(1, THERE)))
+    outcome = replica().fold(before, event(X, at(1, THERE)), NOW)
+    assert (outcome.register, outcome.acts) == (before, ())
+    assert outcome.need is Need.READ
+
+
+def test_one_stamp_with_two_values_is_an_alarm_and_the_known_one_is_kept() -> None:
+    before = register(known=version(X, at(1, THERE)))
+    outcome = replica().fold(before, event(Y, at(1, THERE)), NOW)
+    assert outcome.register == before
+    assert decisions(outcome) == [Decision.ALARM]
+    assert none_of(outcome, RecordConflict)
+
+
+def test_an_ancestor_that_comes_late_is_ignored() -> None:
+    before = register(known=version(Y, at(2, THIRD), at(1, THERE)))
+    outcome = replica().fold(before, event(X, at(1, THERE)), NOW)
+    assert outcome.register == before
+    assert decisions(outcome) == [Decision.IGNORED]
+
+
+def test_a_successor_is_adopted_without_a_conflict() -> None:
+    outcome = replica().fold(register(known=version(X, at(1, THERE))), event(Y, at(2, THIRD), at(1, THERE)), NOW)
+    assert outcome.register.known == version(Y, at(2, THIRD), at(1, THERE))
+    assert decisions(outcome) == [Decision.ADOPTED]
+    assert none_of(outcome, RecordConflict)
+
+
+@pytest.mark.parametrize("value", [X, None], ids=["value", "two-deletes"])
+@pytest.mark.parametrize(("first", "second"), [(1, 2), (2, 1)])
+def test_equal_values_merge_to_the_greater_stamp_and_join_what_was_seen(
+    value: bytes | None, first: int, second: int
+) -> None:
+    before = register(known=version(value, at(first, THERE)))
+    outcome = replica().fold(before, event(value, at(second, THIRD)), NOW)
+    known = outcome.register.known
+    assert known is not None
+    assert known.stamp == max(at(first, THERE), at(second, THIRD), key=lambda stamp: stamp.updated_at_ms)
+    assert known.seen == seen(at(first, THERE), at(second, THIRD))
+    assert known.value == value
+    assert decisions(outcome) == [Decision.MERGED]
+    assert none_of(outcome, RecordConflict)
+
+
+def test_of_two_concurrent_versions_the_known_loser_is_kept_whole() -> None:
+    outcome = replica().fold(register(known=version(X, at(1, THERE))), event(Y, at(2, THIRD)), NOW)
+    assert outcome.register.known == version(Y, at(2, THIRD))
+    record = only(outcome, RecordConflict)
+    assert (record.loser, record.value, record.winner) == (at(1, THERE), X, at(2, THIRD))
+    assert record.loser_seen == seen(at(1, THERE))
+    assert decisions(outcome) == [Decision.CONFLICT_WON]
+
+
+def test_of_two_concurrent_versions_the_incoming_loser_is_kept_whole() -> None:
+    before = register(known=version(X, at(2, THERE)))
+    outcome = replica().fold(before, event(None, at(1, THIRD)), NOW)
+    assert outcome.register == before
+    record = only(outcome, RecordConflict)
+    assert (record.loser, record.loser_digest, record.value) == (at(1, THIRD), None, None)
+    assert decisions(outcome) == [Decision.CONFLICT_LOST]
+
+
+def test_a_seated_loser_is_recorded_and_its_value_comes_with_the_read() -> None:
+    outcome = replica().fold(settled_on(X, at(1, THERE)), event(Y, at(2, THIRD)), NOW)
+    record = only(outcome, RecordConflict)
+    assert record.loser_digest is not None
+    assert record.value is None
+
+
+def test_a_successor_with_a_smaller_stamp_does_not_win() -> None:
+    """A broken clock: the greater stamp wins all the same, and the conflict is shown."""
+    before = register(known=version(X, at(5, THERE)))
+    outcome = replica().fold(before, event(Y, at(1, THIRD), at(5, THERE)), NOW)
+    assert outcome.register == before
+    assert only(outcome, RecordConflict).loser == at(1, THIRD)
+
+
+def test_an_ancestor_with_a_greater_stamp_wins() -> None:
+    lying = replace(version(X, at(1, THERE)), seen=seen(at(1, THERE), at(5, THIRD)))
+    outcome = replica().fold(register(known=lying), event(Y, at(5, THIRD)), NOW)
+    assert outcome.register.known == version(Y, at(5, THIRD))
+    assert only(outcome, RecordConflict).loser == at(1, THERE)
+
+
+def test_a_counter_of_an_earlier_database_says_nothing_about_the_next_one() -> None:
+    """Schedule 21: a rebuilt region stamps low; peers that saw its former counter must not call that an ancestor."""
+    known = version(X, at(0, THERE), at(1_000_000, HERE))
+    reborn = replace(version(Y, at(-5, HERE)), by=Counter("here~2"), seen={Counter("here~2"): at(-5).updated_at_ms})
+    assert relate(known, reborn) is Relation.CONCURRENT
+
+
+def test_a_counter_never_heard_of_covers_nothing() -> None:
+    zero = replace(version(Y, at(-NOW, THIRD)), stamp=replace(at(0, THIRD), updated_at_ms=Millis(0)))
+    assert relate(version(X, at(1, THERE)), zero) is Relation.CONCURRENT
+
+
+@pytest.mark.parametrize(("ahead", "held"), [(SKEW, False), (SKEW + 1, True)])
+def test_an_event_from_the_future_is_set_aside(ahead: int, held: bool) -> None:
+    incoming = event(X, at(ahead, THERE))
+    outcome = replica().fold(register(), incoming, NOW)
+    assert (outcome.register.known is None) is held
+    if held:
+        assert only(outcome, HoldEvent).event == incoming
+        assert decisions(outcome) == [Decision.HELD_FUTURE]
+        assert only(outcome, Journal).detail == "stamped 30 s ahead of this clock"
+        assert outcome.need is Need.NOTHING
+
+
+def test_a_released_event_from_the_future_is_folded_as_it_is() -> None:
+    outcome = replica().fold(register(), event(X, at(10**9, THERE)), NOW, released=True)
+    assert outcome.register.known == version(X, at(10**9, THERE))
+
+
+def test_what_follows_a_released_event_is_not_held_again() -> None:
+    """Schedule 24: the limit is relative to what is known."""
+    before = register(known=version(X, at(10**9, THERE)))
+    outcome = replica().fold(before, event(Y, at(10**9 + 1, THIRD), at(10**9, THERE)), NOW)
+    assert outcome.register.known == version(Y, at(10**9 + 1, THIRD), at(10**9, THERE))
+
+
+def test_an_event_of_this_region_raises_the_time_that_it_may_never_give_again() -> None:
+    """A rebuilt database hears of changes that a former one has stamped: a stamp names one value for ever."""
+    outcome = replica(generation=2).fold(register(), event(X, at(5)), NOW)
+    assert outcome.register.own == NOW + 5
+    assert replica().fold(register(), event(X, at(5, THERE)), NOW).register.own == 0
+    assert replica().fold(register(own=Millis(NOW + 9)), event(X, at(5)), NOW).register.own == NOW + 9
+
+
+@pytest.mark.parametrize("reason", [HoldReason.FIRST_CONTACT, HoldReason.FLIPPING])
+def test_a_newer_version_ends_the_hold_the_permission_and_the_wish_of_the_former(reason: HoldReason) -> None:
+    hold = Hold(reason=reason, stamp=at(1, THERE), since_ms=NOW, detail="")
+    before = register(known=version(X, at(1, THERE)), hold=hold, allowed=at(1, THERE), wish=Wish.REASSERT)
+    after = replica().fold(before, event(Y, at(2, THIRD)), NOW).register
+    assert (after.hold, after.allowed, after.wish) == (None, None, None)
+
+
+def test_a_loser_ends_nothing() -> None:
+    hold = Hold(reason=HoldReason.FLIPPING, stamp=at(2, THERE), since_ms=NOW, detail="")
+    before = register(known=version(X, at(2, THERE)), hold=hold, wish=Wish.REASSERT)
+    assert replica().fold(before, event(Y, at(1, THIRD)), NOW).register == before
+
+
+@pytest.mark.parametrize(
+    ("reason", "local"), [(HoldReason.MASS_DELETE, True), (HoldReason.UNREADABLE, False)], ids=["local", "unreadable"]
+)
+def test_a_frozen_or_unreadable_path_stays_so(reason: HoldReason, local: bool) -> None:
+    hold = Hold(reason=reason, stamp=at(1), since_ms=NOW, detail="", local=local)
+    before = register(known=version(X, at(1)), seated=seated(X, at(1)), hold=hold)
+    after = replica().fold(before, event(Y, at(2, THIRD)), NOW).register
+    assert after.hold == hold
+    assert after.due
+
+
+def test_the_value_of_a_tombstone_is_nothing() -> None:
+    known = replica().fold(register(), event(None, at(1, THERE)), NOW).register.known
+    assert known is not None
+    assert (known.alive, known.value) == (False, None)
+
+
+def test_an_event_of_another_path_is_a_bug() -> None:
+    with pytest.raises(InvariantBroken, match="folded into"):
+        replica().fold(register(), replace(event(X, at(1)), path=MetaPath("/admin/policies/other")), NOW)
+
+
+def test_an_unreadable_event_is_refused() -> None:
+    with pytest.raises(ValueInvalid, match="no JSON"):
+        replica().fold(register(), replace(event(X, at(1)), value=b"{"), NOW)
+
+
+def test_a_change_without_a_value_is_not_taken_for_a_delete() -> None:
+    with pytest.raises(ValueInvalid, match="without a value"):
+        replica().fold(register(), replace(event(Z, at(1, THERE)), value=None), NOW)
+
+
+def test_a_delete_never_parses_a_value() -> None:
+    odd = replace(tenant_event(None, at(1, THERE), seen(at(1, THERE))), value=b"{", type=EventType.DELETED)
+    known = replica().fold(register(), odd, NOW).register.known
+    assert known is not None
+    assert known.value is None
