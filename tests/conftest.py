@@ -1,7 +1,7 @@
 """Fixtures of the whole suite: real servers started once per run, when the first test asks; async tests run on asyncio.
 
-Tests that use a server run on one worker (xdist group ``servers``, with ``--dist loadgroup``), so each server starts
-once. A server that cannot be had here skips its tests with the reason; where ``CI=true`` that is a failure.
+With ``-n N --dist loadgroup`` the tests of the servers run on one worker, so that each server starts once. A server that
+cannot be had here skips its tests with the reason; where ``CI=true`` that is a failure.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, NoReturn
+from typing import NoReturn
 
 import pytest
+from xdist.remote import Producer
+from xdist.scheduler import Scheduling
 
 from deploy.lab.etcd import EtcdNode
 from deploy.lab.pulsar import ClusterSettings, PulsarCluster, StoreKind, bring_up
 from deploy.lab.software import SoftwareMissing, etcd_binary, java, pulsar_home
 from deploy.lab.zookeeper import ZooKeeperServer
 from syncer.model import MetaPath
-
-SERVER_GROUP: Final = "servers"
-SERVER_FIXTURES: Final = frozenset({"zookeeper_server", "etcd_server", "pulsar_pair"})
+from tests.support.scheduling import ServersTogether
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +40,16 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduling | None:
     """Keep all tests that use real servers on one worker."""
+    return ServersTogether(config, log) if config.getvalue("dist") == "loadgroup" else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give the tests of the clusters time to start them."""
     for item in items:
-        fixtures = set(getattr(item, "fixturenames", ()))
-        if fixtures & SERVER_FIXTURES or item.get_closest_marker("real") is not None:
-            item.add_marker(pytest.mark.xdist_group(SERVER_GROUP))
-        if "pulsar_pair" in fixtures and item.get_closest_marker("timeout") is None:
+        if "pulsar_pair" in getattr(item, "fixturenames", ()) and item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(300))  # the first test waits for two clusters to come up
 
 
