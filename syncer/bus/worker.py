@@ -73,6 +73,11 @@ class ClientThread:
         except TimeoutError:
             raise BusUnavailable(f"{self._thread.name} did not answer within {timeout_s:g} s") from None
 
+    def post(self, job: Callable[[], None]) -> None:
+        """Run a job on the thread without waiting for it, from any thread; dropped when the thread ends or is full."""
+        with contextlib.suppress(queue.Full):
+            self._jobs.put_nowait((Future(), job))
+
     async def stop(self, last: Callable[[], None] | None = None) -> None:
         """End the thread after the job it is at; ``last`` runs on it before it ends. Waiting jobs are refused."""
         if self._stopping.is_set() or not self._thread.is_alive():

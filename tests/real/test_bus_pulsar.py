@@ -119,6 +119,10 @@ async def test_a_holder_that_stops_answering_loses_the_lock_and_gets_it_back_lat
     lock = f"{rig.topic.removesuffix('/events')}-local/us-east-lock"
     async with opened(bus):
         await until_role(bus, Role.ACTIVE)
+        await bus.publish([message(1)])
+        deliveries = bus.receive()
+        with anyio.fail_after(60):
+            await anext(deliveries)  # and its reader is busy with it when the lock goes
         roles: list[Role] = []
 
         async def follow() -> None:
@@ -133,12 +137,20 @@ async def test_a_holder_that_stops_answering_loses_the_lock_and_gets_it_back_lat
                 return roles[-1:] == [Role.STANDBY]
 
             await eventually(standby)
+
+            async def consumer_gone() -> bool:
+                stats = await east.stats(rig.topic) or {}
+                return not stats["subscriptions"]["pulsar-syncer"]["consumers"]
+
+            await eventually(consumer_gone)  # or it would starve the next holder's consumer
             await east.delete_topic(lock, force=True)
 
             async def active() -> bool:
                 return roles[-1:] == [Role.ACTIVE]
 
             await eventually(active)
+            with anyio.fail_after(60):
+                assert numbers((await anext(deliveries)).messages) == [1]  # unacknowledged: it comes again
             tasks.cancel_scope.cancel()
 
 
