@@ -19,6 +19,7 @@ from syncer.stores.etcd.wire import Dynamic, load
 
 BEAT_S: Final = 2.0
 WATCH_ANSWER_S: Final = 3.0
+END_S: Final = 1.0
 
 
 class Watch:
@@ -73,12 +74,18 @@ class Watch:
                 if asked_at is not None:
                     asked_at = loop.time()  # the server lives; the time that our reader took is not its fault
         finally:
-            stream.cancel()
-            if self._reading is not None:
-                self._reading.cancel()
-                await asyncio.wait({self._reading})
-                if not self._reading.cancelled():
-                    self._reading.exception()
+            await self._end(stream)
+
+    async def _end(self, stream: grpc.aio.StreamStreamCall[Message, Dynamic]) -> None:
+        """Cancel the stream and wait until grpc is done with it, so that nothing of it outlives the event loop."""
+        stream.cancel()
+        reading, self._reading = self._reading, None
+        if reading is not None:
+            reading.cancel()
+            await asyncio.wait({reading})
+            if not reading.cancelled():
+                reading.exception()
+        await asyncio.wait({asyncio.ensure_future(stream.code())}, timeout=END_S)
 
     async def _newest_revision(self) -> int:
         """The store's revision now, read linearizably; this also renews a login that ran out."""
