@@ -1,0 +1,90 @@
+"""A simulated replicated topic: at least once, to every region, in no order, as late as it likes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from random import Random
+
+from syncer.bus.messages import Message
+from syncer.model import MetadataChangeEvent, Region
+
+
+@dataclass(eq=False, slots=True)
+class Delivery:
+    """Messages handed to a reader and not acknowledged yet."""
+
+    region: Region
+    messages: tuple[tuple[int, Message], ...]
+
+
+@dataclass(eq=False, slots=True)
+class Publishing:
+    """Messages on their way to the bus, in order; ``landed`` of them have arrived."""
+
+    messages: tuple[Message, ...]
+    landed: int = 0
+
+    @property
+    def done(self) -> bool:
+        """Whether the bus has all of them."""
+        return self.landed == len(self.messages)
+
+
+@dataclass(slots=True)
+class SimBus:
+    """The topic and one subscription per region.
+
+    Args:
+        reorder: How far a message may overtake others; 1: never.
+    """
+
+    regions: tuple[Region, ...]
+    reorder: int
+    log: list[Message] = field(default_factory=list)
+    waiting: dict[Region, list[int]] = field(default_factory=dict)
+    under_way: list[Publishing] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.waiting = {region: [] for region in self.regions}
+
+    def send(self, messages: tuple[Message, ...]) -> Publishing:
+        """A publisher sends; nothing has arrived yet."""
+        publishing = Publishing(messages)
+        self.under_way.append(publishing)
+        return publishing
+
+    def land(self, publishing: Publishing) -> None:
+        """The next message of a publisher arrives."""
+        self.log.append(publishing.messages[publishing.landed])
+        publishing.landed += 1
+        for waiting in self.waiting.values():
+            waiting.append(len(self.log) - 1)
+        if publishing.done:
+            self.under_way.remove(publishing)
+
+    def drop(self, publishing: Publishing) -> None:
+        """The rest of a publisher's messages never arrives."""
+        if publishing in self.under_way:
+            self.under_way.remove(publishing)
+
+    def deliver(self, region: Region, count: int, rng: Random | None) -> Delivery | None:
+        """Hand some messages to the region's reader; which ones, chance decides within ``reorder``."""
+        waiting = self.waiting[region]
+        taken: list[int] = []
+        while waiting and len(taken) < count:
+            at = rng.randrange(min(self.reorder, len(waiting))) if rng is not None and self.reorder > 1 else 0
+            taken.append(waiting.pop(at))
+        return Delivery(region, tuple((number, self.log[number]) for number in taken)) if taken else None
+
+    def again(self, delivery: Delivery) -> None:
+        """The reader went away before it acknowledged."""
+        self.waiting[delivery.region][:0] = [number for number, _ in delivery.messages]
+
+    def duplicate(self, region: Region, number: int) -> None:
+        """A message comes once more."""
+        self.waiting[region].append(number)
+
+    @property
+    def events(self) -> list[MetadataChangeEvent]:
+        """All change events that ever arrived, duplicates included."""
+        return [message for message in self.log if isinstance(message, MetadataChangeEvent)]

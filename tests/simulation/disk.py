@@ -1,0 +1,381 @@
+"""A simulated sidecar database: what survives a crash, with transactions that can fail or be cut short.
+
+One :class:`Disk` per region; every daemon on it has a :class:`DiskState` of its own, so that two daemons may share one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from types import TracebackType
+from typing import Any
+
+from syncer.conflict.acts import FillConflict, Journal, RecordConflict
+from syncer.conflict.consumed import Consumed
+from syncer.conflict.register import Register
+from syncer.errors import Fenced, StateUnavailable
+from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region, Stamp
+from syncer.paths import child_prefixes
+from syncer.state.contract import (
+    ConflictRow,
+    Identity,
+    Operation,
+    OperationState,
+    OutboxRow,
+    PeerRow,
+    Poison,
+    PoisonRow,
+)
+
+
+class Crash(BaseException):
+    """The process is gone at this instant. Not an error of the program: nothing may catch it."""
+
+
+class Trouble(StrEnum):
+    """What becomes of the next commit."""
+
+    NONE = "none"
+    UNAVAILABLE = "unavailable"
+    CRASH_BEFORE = "crash-before"
+    CRASH_AFTER = "crash-after"
+
+
+@dataclass(slots=True)
+class Tables:
+    """Everything in the database. A transaction works on a copy."""
+
+    identity: Identity
+    registers: dict[MetaPath, Register] = field(default_factory=dict)
+    outbox: dict[int, MetadataChangeEvent] = field(default_factory=dict)
+    held: dict[MetaPath, MetadataChangeEvent] = field(default_factory=dict)
+    consumed: dict[str, Consumed] = field(default_factory=dict)
+    conflicts: dict[tuple[MetaPath, Stamp], ConflictRow] = field(default_factory=dict)
+    poison: dict[tuple[str, str], PoisonRow] = field(default_factory=dict)
+    future: dict[tuple[MetaPath, Stamp], MetadataChangeEvent] = field(default_factory=dict)
+    met: dict[MetaPath, None] = field(default_factory=dict)
+    peers: dict[Region, PeerRow] = field(default_factory=dict)
+    operations: dict[int, Operation] = field(default_factory=dict)
+    journal: list[Journal] = field(default_factory=list)
+    stamped: list[MetadataChangeEvent] = field(default_factory=list)
+    """Every event that was ever put into the outbox or held back; for the referee, never pruned."""
+
+    def copy(self) -> Tables:
+        """A copy whose rows can be changed apart; the rows themselves are values."""
+        return Tables(
+            self.identity,
+            self.registers.copy(),
+            self.outbox.copy(),
+            self.held.copy(),
+            self.consumed.copy(),
+            self.conflicts.copy(),
+            self.poison.copy(),
+            self.future.copy(),
+            self.met.copy(),
+            self.peers.copy(),
+            self.operations.copy(),
+            self.journal.copy(),
+            self.stamped.copy(),
+        )
+
+
+class Disk:
+    """One region's database."""
+
+    def __init__(self, region: Region) -> None:
+        self.tables = Tables(Identity(region=region, database_id=f"db-{region}"))
+        self.trouble = Trouble.NONE
+        self.commits = 0
+
+    def ask(self, kind: str, **arguments: str) -> int:
+        """A person asks for an operation."""
+        number = len(self.tables.operations) + 1
+        self.tables.operations[number] = Operation(
+            id=number, kind=kind, arguments=arguments, asked_by="operator", reason="simulated"
+        )
+        return number
+
+    def conflicts(self, path: MetaPath | None = None) -> list[ConflictRow]:
+        """Conflicts that were kept."""
+        return [row for (at, _), row in self.tables.conflicts.items() if path is None or at == path]
+
+
+class DiskState:
+    """Implements :class:`syncer.state.contract.State` for one daemon."""
+
+    def __init__(self, disk: Disk) -> None:
+        self._disk = disk
+        self._epoch = 0
+
+    def activate(self) -> Identity:
+        """Raise the epoch."""
+        tables = self._disk.tables
+        self._epoch = tables.identity.epoch + 1
+        tables.identity = replace(tables.identity, epoch=self._epoch)
+        return tables.identity
+
+    def transaction(self) -> AbstractContextManager[DiskTransaction]:
+        """Begin a transaction."""
+        if self._disk.tables.identity.epoch != self._epoch:
+            raise Fenced("another daemon has raised the epoch")
+        return _Block(self._disk)
+
+
+class _Block(AbstractContextManager["DiskTransaction"]):
+    def __init__(self, disk: Disk) -> None:
+        self._disk = disk
+        self._transaction = DiskTransaction(disk.tables)
+
+    def __enter__(self) -> DiskTransaction:
+        return self._transaction
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        disk, changed = self._disk, self._transaction.changed
+        if error is not None:
+            return
+        trouble = disk.trouble if changed is not None else Trouble.NONE
+        if trouble is not Trouble.NONE:
+            disk.trouble = Trouble.NONE
+        if trouble is Trouble.UNAVAILABLE:
+            raise StateUnavailable("the disk is full (simulated)")
+        if trouble is Trouble.CRASH_BEFORE:
+            raise Crash("before the commit")
+        if changed is not None:
+            disk.tables = changed
+            disk.commits += 1
+        if trouble is Trouble.CRASH_AFTER:
+            raise Crash("after the commit")
+
+
+class DiskTransaction:
+    """Implements :class:`syncer.state.contract.Transaction`. Copies the tables at its first change."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._read = tables
+        self.changed: Tables | None = None
+
+    @property
+    def _write(self) -> Tables:
+        if self.changed is None:
+            self.changed = self._read = self._read.copy()
+        return self.changed
+
+    # -- registers
+
+    def registers(self, paths: Collection[MetaPath]) -> dict[MetaPath, Register]:
+        """The registers that exist, of these paths."""
+        rows = self._read.registers
+        return {path: rows[path] for path in paths if path in rows}
+
+    def save(self, registers: Iterable[Register]) -> None:
+        """Insert or replace registers."""
+        rows = self._write.registers
+        for register in registers:
+            rows[register.path] = register
+
+    def parents_of_living(self, paths: Collection[MetaPath]) -> set[MetaPath]:
+        """Of these paths, those with a child whose seated value is alive."""
+        living = [path for path, register in self._read.registers.items() if register.seated_alive]
+        return {path for path in paths if any(child.startswith(child_prefixes(path)) for child in living)}
+
+    def due(self, limit: int, after: MetaPath | None = None) -> list[Register]:
+        """Registers that are due or have a wish, in path order."""
+        rows = (self._read.registers[path] for path in sorted(self._read.registers) if path > (after or ""))
+        return [register for register in rows if register.due or register.wish is not None][:limit]
+
+    def intents(self) -> list[Register]:
+        """Registers with an open intent."""
+        return [register for register in self._read.registers.values() if register.intent is not None]
+
+    def count_alive(self) -> int:
+        """How many paths the store was last known to hold."""
+        return sum(register.seated_alive for register in self._read.registers.values())
+
+    # -- outbox
+
+    def enqueue(self, events: Sequence[MetadataChangeEvent]) -> None:
+        """Put events into the outbox, numbered."""
+        tables = self._write
+        for event in events:
+            number = tables.identity.last_sequence + 1
+            tables.identity = replace(tables.identity, last_sequence=number)
+            numbered = replace(event, sender=tables.identity.database_id, sequence=number)
+            tables.outbox[number] = numbered
+            tables.stamped.append(numbered)
+
+    def hold_publication(self, event: MetadataChangeEvent) -> None:
+        """Keep an event back."""
+        self._write.held[event.path] = event
+        self._write.stamped.append(event)
+
+    def held_publication(self, path: MetaPath) -> MetadataChangeEvent | None:
+        """The event that is held back for a path."""
+        return self._read.held.get(path)
+
+    def drop_held(self, path: MetaPath) -> None:
+        """Forget the held event of a path."""
+        if path in self._read.held:
+            del self._write.held[path]
+
+    def open_paths(self, paths: Collection[MetaPath]) -> set[MetaPath]:
+        """Of these paths, those with an event in the outbox or held back."""
+        opened = {event.path for event in self._read.outbox.values()} | self._read.held.keys()
+        return {path for path in paths if path in opened}
+
+    def outbox(self, limit: int, after: int = 0) -> list[OutboxRow]:
+        """The oldest events that are not yet acknowledged."""
+        rows = self._read.outbox
+        return [OutboxRow(sequence=number, event=rows[number]) for number in sorted(rows) if number > after][:limit]
+
+    def acknowledged(self, sequences: Collection[int]) -> None:
+        """The bus has acknowledged these."""
+        for number in sequences:
+            self._write.outbox.pop(number, None)
+
+    # -- consumption
+
+    def consumed(self, senders: Collection[str]) -> dict[str, Consumed]:
+        """What was consumed of each sender that is known."""
+        return {sender: self._read.consumed[sender] for sender in senders if sender in self._read.consumed}
+
+    def save_consumed(self, consumed: dict[str, Consumed]) -> None:
+        """Replace what was consumed of these senders."""
+        self._write.consumed.update(consumed)
+
+    # -- records
+
+    def journal(self, rows: Sequence[Journal], now: Millis) -> None:
+        """Append decisions."""
+        self._write.journal.extend(rows)
+
+    def conflict(self, record: RecordConflict, now: Millis) -> None:
+        """Keep a conflict, once per path and loser."""
+        rows = self._write.conflicts
+        key = (record.path, record.loser)
+        present = rows.get(key)
+        if present is not None:
+            rows[key] = replace(present, value=record.value if present.value is None else present.value)
+            return
+        rows[key] = ConflictRow(
+            id=len(rows) + 1,
+            path=record.path,
+            loser=record.loser,
+            loser_seen=record.loser_seen,
+            loser_digest=record.loser_digest,
+            value=record.value,
+            winner=record.winner,
+            reason=record.reason,
+            recorded_at_ms=now,
+        )
+
+    def fill_conflict(self, fill: FillConflict) -> None:
+        """Give the value to conflicts of this path and digest that lack it."""
+        for key, row in self._read.conflicts.items():
+            if row.path == fill.path and row.loser_digest == fill.digest and row.value is None:
+                self._write.conflicts[key] = replace(row, value=fill.value)
+
+    def conflict_row(self, number: int) -> ConflictRow | None:
+        """A conflict by its number."""
+        return next((row for row in self._read.conflicts.values() if row.id == number), None)
+
+    def mark_restored(self, number: int, now: Millis) -> None:
+        """Note that the loser of a conflict was restored."""
+        row = self.conflict_row(number)
+        if row is not None:
+            self._write.conflicts[row.path, row.loser] = replace(row, restored_at_ms=now)
+
+    def quarantine(self, poison: Poison, now: Millis) -> None:
+        """Keep something that cannot be handled."""
+        rows = self._write.poison
+        key = (poison.origin, poison.position)
+        rows.setdefault(key, PoisonRow(id=len(rows) + 1, poison=poison, recorded_at_ms=now))
+
+    def poison_row(self, number: int) -> PoisonRow | None:
+        """A quarantined thing by its number."""
+        return next((row for row in self._read.poison.values() if row.id == number), None)
+
+    def drop_poison(self, number: int) -> None:
+        """Remove a quarantined thing."""
+        row = self.poison_row(number)
+        if row is not None:
+            del self._write.poison[row.poison.origin, row.poison.position]
+
+    def hold_event(self, event: MetadataChangeEvent, now: Millis) -> None:
+        """Keep an event from the future aside."""
+        self._write.future.setdefault((event.path, event.stamp), event)
+
+    def future_events(self, until: Millis, limit: int) -> list[MetadataChangeEvent]:
+        """Held events stamped at most ``until``, oldest first."""
+        events = [event for event in self._read.future.values() if event.stamp.updated_at_ms <= until]
+        return sorted(events, key=lambda event: (event.stamp.updated_at_ms, event.stamp.region, event.path))[:limit]
+
+    def future_event(self, path: MetaPath, stamp: Stamp | None) -> MetadataChangeEvent | None:
+        """The held event of a path."""
+        events = self.future_events(Millis(1 << 62), len(self._read.future))
+        return next((event for event in events if event.path == path and stamp in {None, event.stamp}), None)
+
+    def drop_future(self, path: MetaPath, stamp: Stamp) -> None:
+        """Forget a held event."""
+        self._write.future.pop((path, stamp), None)
+
+    # -- scans
+
+    def begin_scan(self) -> None:
+        """Forget which paths a former scan met."""
+        self._write.met = {}
+
+    def met(self, paths: Collection[MetaPath]) -> None:
+        """The running scan met these paths."""
+        self._write.met.update(dict.fromkeys(paths))
+
+    def unmet_alive(self, limit: int, after: MetaPath | None = None) -> list[MetaPath]:
+        """Paths with a living seated value that the scan did not meet, in path order."""
+        rows, met = self._read.registers, self._read.met
+        paths = (path for path in sorted(rows) if path > (after or "") and path not in met)
+        return [path for path in paths if rows[path].seated_alive][:limit]
+
+    # -- facts
+
+    def identity(self) -> Identity:
+        """Facts about the database."""
+        return self._read.identity
+
+    def set_identity(self, **changes: object) -> Identity:
+        """Change some fields of the identity."""
+        tables = self._write
+        fields: dict[str, Any] = changes
+        tables.identity = replace(tables.identity, **fields)
+        return tables.identity
+
+    def save_peer(self, peer: PeerRow) -> None:
+        """Keep what a peer told last."""
+        self._write.peers[peer.region] = peer
+
+    def peers(self) -> list[PeerRow]:
+        """All peers that were ever heard."""
+        return list(self._read.peers.values())
+
+    def save_status(self, document: dict[str, object], now: Millis) -> None:
+        """Nobody reads it here."""
+
+    # -- operations
+
+    def pending_operations(self, limit: int) -> list[Operation]:
+        """Operations that wait for the daemon."""
+        rows = self._read.operations.values()
+        return [row for row in rows if row.state is OperationState.PENDING][:limit]
+
+    def finish_operation(self, number: int, state: OperationState, answer: str, code: str, now: Millis) -> None:
+        """Answer an operation."""
+        tables = self._write
+        tables.operations[number] = replace(tables.operations[number], state=state, answer=answer, code=code)
+
+    # -- upkeep
+
+    def prune(self, journal_before: Millis, limit: int) -> int:
+        """Nothing is old here."""
+        return 0

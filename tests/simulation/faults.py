@@ -1,0 +1,94 @@
+"""Modes: what may go wrong in a schedule, and how often."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from syncer.conflict.settings import Limits
+from syncer.model import Millis
+from tests.simulation.store import StoreKind
+
+PARK_GRACE_MS: Final = Millis(20_000)
+WIDE: Final = Limits(
+    park_grace_ms=PARK_GRACE_MS, max_deletes=10**9, min_deletes=10**9, max_flips=10**6, delete_window_ms=Millis(60_000)
+)
+NARROW: Final = replace(WIDE, max_deletes=2, min_deletes=1, max_flips=3)
+
+_TRUE_KINDS: Final = (StoreKind.ZOOKEEPER, StoreKind.ETCD)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mode:
+    """Chances are per action of the schedule, 0 to 1.
+
+    Args:
+        actions: Fewest and most actions before the faults end.
+        skew_ms: Greatest error of a region's clock.
+        reorder: How far a message may overtake others.
+        outside: Chance of an outside write.
+        crash: Chance that a daemon dies between two steps.
+        cut: Chance that the next commit fails, or is followed or preceded by death.
+        gap: Chance that a watch misses something.
+        lose: Chance that the answer of a transaction or of a publication is lost.
+        duplicate: Chance that a message of the bus comes again.
+        second: Chance that a second daemon starts on a database that has one.
+        jump: Chance that a clock jumps.
+        pause: Chance that a region is paused or resumed.
+        found: Chance that a path exists before the first daemon starts.
+        late: Chance that a region's daemon starts later than the others.
+        paths: How many of the paths take part.
+    """
+
+    name: str
+    actions: tuple[int, int] = (60, 150)
+    kinds: tuple[StoreKind, ...] = _TRUE_KINDS
+    skew_ms: int = 10_000
+    limits: Limits = WIDE
+    reorder: int = 8
+    outside: float = 0.12
+    crash: float = 0.0
+    cut: float = 0.0
+    gap: float = 0.0
+    lose: float = 0.0
+    duplicate: float = 0.02
+    second: float = 0.0
+    jump: float = 0.0
+    pause: float = 0.0
+    found: float = 0.1
+    late: float = 0.1
+    paths: int = 2
+
+
+_CALM: Final = Mode(name="calm")
+
+MODES: Final[dict[str, Mode]] = {
+    mode.name: mode
+    for mode in (
+        _CALM,
+        replace(_CALM, name="crashes", crash=0.03, cut=0.02),
+        replace(_CALM, name="gaps", gap=0.04, crash=0.005),
+        replace(_CALM, name="lost", lose=0.15, crash=0.02),
+        replace(_CALM, name="actives", second=0.03, crash=0.01, lose=0.05),
+        replace(_CALM, name="clocks", skew_ms=25_000, jump=0.03, gap=0.01, crash=0.01),
+        replace(_CALM, name="trees", paths=7, actions=(100, 220), outside=0.15),
+        replace(_CALM, name="trees-storm", paths=7, actions=(100, 220), outside=0.15, crash=0.02, gap=0.02, lose=0.08),
+        replace(_CALM, name="found", found=0.8, late=0.8, crash=0.02, gap=0.01),
+        replace(_CALM, name="guards", limits=NARROW, paths=7, actions=(100, 220), outside=0.15, gap=0.02, crash=0.01),
+        replace(_CALM, name="aba", kinds=(StoreKind.ZOOKEEPER_ABA, StoreKind.ETCD), gap=0.02, crash=0.01),
+        replace(
+            _CALM,
+            name="storm",
+            paths=3,
+            crash=0.015,
+            cut=0.015,
+            gap=0.02,
+            lose=0.08,
+            duplicate=0.03,
+            second=0.015,
+            jump=0.01,
+            pause=0.02,
+            late=0.3,
+        ),
+    )
+}

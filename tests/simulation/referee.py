@@ -1,0 +1,220 @@
+"""The referee: knows the history of outside writes and the final state, and judges by the rules alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from syncer.conflict.acts import Decision
+from syncer.conflict.order import later
+from syncer.conflict.projection import PROJECTIONS
+from syncer.conflict.register import ParkReason, Register
+from syncer.conflict.scope import Scope
+from syncer.model import Digest, MetadataChangeEvent, MetaPath, Stamp, TieOrder
+from syncer.paths import classify
+from tests.simulation.disk import Tables
+from tests.simulation.history import Content, History, Violation
+from tests.simulation.store import digest_of
+from tests.simulation.story import Story
+
+if TYPE_CHECKING:
+    from tests.simulation.region import Contents
+    from tests.simulation.world import Site, World
+
+_ASSERTIONS = frozenset({Decision.REASSERTED, Decision.RESTORED})
+
+
+class Referee:
+    """Judges each stamp and each overwrite at once, and the whole at the end."""
+
+    def __init__(self, history: History, story: Story) -> None:
+        self.history = history
+        self._story = story
+        self._judged: dict[str, int] = {}
+        self._blind: set[Content] = set()
+
+    # -- while it runs
+
+    def stamped(self, site: Site, before: Tables, contents: Contents) -> None:
+        """A call of a driver is over: every event that it stamped must name an outside change that it has read."""
+        tables = site.disk.tables
+        done = self._judged.get(site.region, 0)
+        if len(tables.stamped) == done:
+            return
+        self._judged[site.region] = len(tables.stamped)
+        asserted = {
+            (row.path, row.stamp) for row in tables.journal[len(before.journal) :] if row.decision in _ASSERTIONS
+        }
+        for event in tables.stamped[done:]:
+            self._event(site, before, event, contents, asserted=(event.path, event.stamp) in asserted)
+
+    def _event(
+        self, site: Site, before: Tables, event: MetadataChangeEvent, contents: Contents, *, asserted: bool
+    ) -> None:
+        path, digest = event.path, digest_of_event(event)
+        known = self.history.named.get((path, event.stamp))
+        if known is not None:
+            if known.digest != digest:
+                raise Violation("two values", path, f"{event.stamp} names two values")
+            return
+        if asserted:
+            content = self._asserted(site, before.registers.get(path), path, digest, contents)
+        else:
+            found = contents.get(path) or site.store.absent.get(path)
+            if path not in contents or found is None:
+                raise Violation("unread", path, f"{site.region} stamped {event.stamp} without having read the path")
+            content = found
+        self._story.tell(site.region, "stamps", path, content, "as", event.stamp)
+        if content.digest != digest:
+            raise Violation("wrong value", path, f"{event.stamp} was given to {content}, with another value")
+        self.history.name(content, event.stamp)
+
+    def _asserted(
+        self, site: Site, register: Register | None, path: MetaPath, digest: Digest | None, contents: Contents
+    ) -> Content:
+        seen = [content for content in (contents.get(path),) if content is not None]
+        if register is not None and register.known is not None:
+            known = self.history.named.get((path, register.known.stamp))
+            seen += [known] if known is not None else []
+        return self.history.asserted(path, digest, seen, site.region)
+
+    def overwritten(self, site: Site, path: MetaPath, old: Content, new: Content) -> None:
+        """A daemon's write has landed over another value: its author knew that value, or it is kept whole."""
+        self._story.tell(site.region, "overwrites", path, old, "with", new, new.stamp)
+        if self.history.knew(new, old) or old in self._blind:
+            return
+        for row in site.disk.conflicts(path):
+            if row.loser_digest != old.digest:
+                continue
+            if old.digest is None or (row.value is not None and digest_of(path, row.value) == old.digest):
+                return
+        raise Violation("silent loss", path, f"{old} of {site.region} was overwritten by {new.stamp} and kept nowhere")
+
+    def unprotected(self, content: Content) -> None:
+        """The store's compare-and-set let this content be replaced unread: nobody can keep it."""
+        self._blind.add(content)
+
+    def withdrawn(self, path: MetaPath, stamp: Stamp) -> None:
+        """A person took a held change back."""
+        self.history.withdrawn.add((path, stamp))
+
+    # -- at the end
+
+    def judge(self, world: World) -> None:
+        """After everything was delivered and drained.
+
+        Raises:
+            Violation: The first rule that does not hold.
+        """
+        for site in world.sites.values():
+            self._at_rest(world, site)
+            self._conflicts(site)
+        self._published(world)
+        for path in sorted({path for path, _ in self.history.named}):
+            self._converged(world, path)
+
+    def _at_rest(self, world: World, site: Site) -> None:
+        tables = site.disk.tables
+        if tables.outbox:
+            event = next(iter(tables.outbox.values()))
+            raise Violation("not at rest", event.path, f"{site.region} has {len(tables.outbox)} rows in its outbox")
+        for register in tables.registers.values():
+            if register.intent is not None:
+                raise Violation("not at rest", register.path, f"{site.region} has an open intent")
+            if register.wish is not None:
+                raise Violation("not at rest", register.path, f"{site.region} has an open wish")
+            if register.due and not waits_rightly(world, site, register):
+                raise Violation("not at rest", register.path, f"{site.region} has a write due: {register}")
+
+    def _conflicts(self, site: Site) -> None:
+        for row in site.disk.conflicts():
+            if row.loser_digest is not None and row.value is None and not self._seated_loser(site, row.path, row.loser):
+                raise Violation("conflict without value", row.path, f"{site.region}: {row.loser} against {row.winner}")
+            loser = self.history.named.get((row.path, row.loser))
+            winner = self.history.named.get((row.path, row.winner))
+            if loser is None or winner is None or row.reason != "concurrent":
+                continue
+            if loser.number in winner.past or winner.number in loser.past:
+                detail = f"{site.region}: {row.loser} against {row.winner}, one of whose authors saw the other"
+                raise Violation("false conflict", row.path, detail)
+
+    def _seated_loser(self, site: Site, path: MetaPath, loser: Stamp) -> bool:
+        """Whether the loser still stands in the store (its write waits), or somebody there wrote over it himself."""
+        register = site.disk.tables.registers.get(path)
+        if register is not None and register.seated is not None and register.seated.stamp == loser:
+            return True
+        content = self.history.named.get((path, loser))
+        return content is None or any(
+            content.number in other.past and other is not content and other.region == site.region
+            for other in self.history.contents.values()
+        )
+
+    def _published(self, world: World) -> None:
+        """Each change is on the bus as one event, whatever came twice."""
+        numbers: dict[tuple[str, int], MetadataChangeEvent] = {}
+        stamps: dict[tuple[MetaPath, Stamp], tuple[str, int]] = {}
+        for event in world.bus.events:
+            key = (event.sender, event.sequence)
+            if numbers.setdefault(key, event) != event:
+                raise Violation("number reused", event.path, f"{key} names two events")
+            if (event.path, event.stamp) not in world.told_again and stamps.setdefault(
+                (event.path, event.stamp), key
+            ) != key:
+                raise Violation("published twice", event.path, f"{event.stamp} under two numbers")
+        for (path, stamp), content in self.history.named.items():
+            if (path, stamp) in self.history.withdrawn or (path, stamp) in stamps:
+                continue
+            if not any((path in site.disk.tables.held) for site in world.sites.values()):
+                raise Violation("never published", path, f"{content} was stamped {stamp} and is not on the bus")
+
+    def _converged(self, world: World, path: MetaPath) -> None:
+        stamps = [
+            stamp
+            for at, stamp in self.history.named
+            if at == path and (at, stamp) not in self.history.withdrawn
+        ]
+        frozen = [site for site in world.sites.values() if path in site.disk.tables.held]
+        if not stamps or frozen:
+            return
+        winner = stamps[0]
+        for stamp in stamps[1:]:
+            winner = stamp if later(stamp, winner, TieOrder.SMALLER_REGION) else winner
+        expected = self.history.named[path, winner].digest
+        for site in world.sites.values():
+            register = site.disk.tables.registers.get(path)
+            known = register.known if register is not None else None
+            if known is None or known.stamp != winner:
+                detail = f"{site.region} knows {known.stamp if known else None}, the greatest stamp is {winner}"
+                raise Violation("wrong winner", path, detail)
+            if register is not None and register.due and waits_rightly(world, site, register):
+                continue
+            node = site.store.nodes.get(path)
+            digest = digest_of(path, node.value) if node is not None and node.value else None
+            if digest != expected:
+                raise Violation("diverged", path, f"the store of {site.region} does not hold {winner}")
+
+
+def waits_rightly(world: World, site: Site, register: Register) -> bool:
+    """Whether a due write is held for a person, or parked below a parent that the group has deleted."""
+    if register.hold is not None:
+        return True
+    parked = register.parked
+    if parked is None:
+        return False
+    if parked.reason is ParkReason.CHILDREN_ALIVE:
+        return any(
+            other.due and other.hold is not None and other.path.startswith(f"{register.path}/")
+            for other in site.disk.tables.registers.values()
+        )
+    resource = classify(register.path)
+    parent = site.disk.tables.registers.get(resource.parent) if resource is not None and resource.parent else None
+    return parent is None or not parent.seated_alive and (parent.known is None or not parent.known.alive or parent.due)
+
+
+def digest_of_event(event: MetadataChangeEvent) -> Digest | None:
+    """Digest of an event's value."""
+    return None if event.value is None else PROJECTIONS[event.resource].digest(event.value)
+
+
+def in_scope(paths: list[MetaPath], scope: Scope) -> list[MetaPath]:
+    """Those that take part."""
+    return [path for path in paths if scope.contains(path)]

@@ -1,0 +1,525 @@
+"""A region's daemon as its pumps would run it: each pending piece of work is one move, which chance or a test picks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Final
+
+from syncer.bus.messages import Control, Message
+from syncer.conflict.guards import Topics
+from syncer.conflict.reads import Ticket
+from syncer.errors import Fenced, PreconditionFailed, StateUnavailable
+from syncer.model import MetadataChangeEvent, MetaPath, Millis, Stamp
+from syncer.replication.consuming import Arrived
+from syncer.replication.driver import Driver
+from syncer.replication.operations import Wanted
+from syncer.replication.reading import ReadPlan
+from syncer.replication.scanning import Scan
+from syncer.replication.writing import Batch
+from syncer.state.contract import OutboxRow
+from syncer.stores.contract import Armed, BatchRefused, Changed, Entry, Gap, Put, Write, Written
+from tests.simulation.bus import Delivery, Publishing
+from tests.simulation.disk import Crash, DiskState
+from tests.simulation.history import Content
+from tests.simulation.store import Watch
+
+if TYPE_CHECKING:
+    from tests.simulation.world import Site, World
+
+Contents = Mapping[MetaPath, "Content | None"]
+Move = Callable[[], None]
+
+_PLANS: Final = 3
+_DELIVERIES: Final = 3
+
+
+class Purpose(Enum):
+    """Why a transaction was sent."""
+
+    RAISE = auto()
+    BATCH = auto()
+    PROBE = auto()
+
+
+@dataclass(eq=False, slots=True)
+class Request:
+    """A transaction on its way to a store. Exactly one of ``answers`` and ``refusal`` is set once it was applied."""
+
+    purpose: Purpose
+    writes: tuple[Write, ...]
+    meaning: dict[MetaPath, Stamp]
+    answers: tuple[Written, ...] | None = None
+    refusal: BatchRefused | None = None
+    forsaken: bool = False
+
+    @property
+    def done(self) -> bool:
+        """Whether the store has decided it."""
+        return self.answers is not None or self.refusal is not None
+
+
+@dataclass(eq=False, slots=True)
+class Reading:
+    """A plan of reads on its way: the paths are read one after the other, the fence last."""
+
+    plan: ReadPlan
+    answers: dict[MetaPath, Entry | None] = field(default_factory=dict)
+    contents: dict[MetaPath, Content | None] = field(default_factory=dict)
+
+    @property
+    def done(self) -> bool:
+        """Whether everything was read."""
+        return len(self.answers) == len(self.plan.paths)
+
+
+@dataclass(eq=False, slots=True)
+class Page:
+    """A page of a scan on its way."""
+
+    ticket: Ticket
+    entries: list[Entry]
+    contents: dict[MetaPath, Content | None]
+    fence: Entry | None = None
+    fenced: bool = False
+
+
+class Daemon:
+    """One process. After a crash, or once it is fenced, it is gone; another is made."""
+
+    def __init__(self, world: World, site: Site) -> None:
+        self.world = world
+        self.site = site
+        self.alive = True
+        self.frozen = False
+        self.driver = Driver(site.replica, world.scope, DiskState(site.disk), site.store.capabilities)
+        self.driver.know_clusters({"east", "west"})
+        self.raised = False
+        self.raising: Put | None = None
+        self.request: Request | None = None
+        self.batch: Batch | None = None
+        self.probing = False
+        self.watch: Watch | None = None
+        self.scan: Scan | None = None
+        self.scanned: list[MetaPath] = []
+        self.page: Page | None = None
+        self.readings: list[Reading] = []
+        self.publishing: Publishing | None = None
+        self.rows: list[OutboxRow] = []
+        self.deliveries: list[Delivery] = []
+        self.questions: list[MetaPath] = []
+        self.last_tick = 0
+
+    # -- what can be done now
+
+    def moves(self) -> list[Move]:  # noqa: C901, PLR0912 - one line per kind of work
+        """Every piece of work that is due; each is one call of the driver, or one exchange with the outside."""
+        request = self.request
+        if not self.raised:
+            if request is None:
+                return [self.read_fence]
+            return [self.take_written] if request.done else []
+        moves: list[Move] = [self.take_signals if self.watch and self.watch.signals else self.beat]
+        if self.watch is None:
+            moves = [self.arm]
+        if self.scan is not None:
+            moves.append(self.scan_on)
+        if len(self.readings) < _PLANS and self.driver.context.dirty.ready and self.driver.context.ledger.armed:
+            moves.append(self.plan)
+        moves.extend([self.read_on] * (len(self.readings) > 0))
+        if self.probing:
+            moves.append(self.probe)
+        elif request is None:
+            if self.driver.context.writes.head is not None and self.driver.context.paused is None:
+                moves.append(self.send)
+        elif request.done:
+            moves.append(self.take_written)
+        tables = self.site.disk.tables
+        if self.publishing is None:
+            if tables.outbox and self.driver.context.paused is None:
+                moves.append(self.publish)
+        elif self.publishing.done:
+            moves.append(self.take_published)
+        if self.world.bus.waiting[self.site.region] and len(self.deliveries) < _DELIVERIES:
+            moves.append(self.receive)
+        if self.deliveries:
+            moves.append(self.acknowledge)
+        if self.world.story.now - self.last_tick > 1000:
+            moves.append(self.tick)
+        if any(operation.state == "pending" for operation in tables.operations.values()):
+            moves.append(self.operate)
+        if self.driver.context.asking:
+            moves.append(self.answer_questions)
+        return moves
+
+    # -- calls of the driver
+
+    def _call(self, call: Callable[[], None], contents: Contents | None = None) -> bool:
+        """One step of the driver; the referee sees what it stamped. ``False``: the process has not got through it."""
+        site = self.site
+        before = site.disk.tables
+        try:
+            call()
+        except Fenced:
+            self.tell("steps back: fenced")
+            self.end()
+            return False
+        except StateUnavailable:
+            self.tell("its database failed")
+            return False
+        except Crash as crash:
+            self.tell(f"crashes {crash}")
+            self.end()
+            return False
+        finally:
+            self.world.referee.stamped(site, before, contents or {})
+        return True
+
+    def tell(self, what: str, path: MetaPath | None = None, *details: object) -> None:
+        """Keep a row of the story."""
+        self.world.story.tell(self.site.region, what, path, *details)
+
+    def end(self) -> None:
+        """The process is gone; what it has sent is still under way."""
+        if not self.alive:
+            return
+        self.alive = False
+        self.site.daemons.remove(self)
+        if self.watch is not None:
+            self.site.store.watches.remove(self.watch)
+        for delivery in self.deliveries:
+            self.world.bus.again(delivery)
+        if self.request is not None and not self.request.done:
+            self.request.forsaken = True
+        if self.publishing is not None and not self.publishing.done:
+            self.world.forsaken.append(self.publishing)
+
+    def crash(self) -> None:
+        """Kill the process between two steps."""
+        self.tell("crashes")
+        self.end()
+
+    @property
+    def now(self) -> Millis:
+        """The region's clock."""
+        return self.site.clock()
+
+    # -- becoming the writer
+
+    def read_fence(self) -> None:
+        """Read the fence and ask for it to be raised."""
+        store = self.site.store
+        entry = store.entry(self.driver.context.fence_path)
+        self.raising = self.driver.raise_fence(entry, f"store-{self.site.region}")
+        self._send(Purpose.RAISE, (self.raising,), {})
+
+    def _send(self, purpose: Purpose, writes: tuple[Write, ...], meaning: dict[MetaPath, Stamp]) -> None:
+        self.request = Request(purpose, writes, meaning)
+        self.site.network.append(self.request)
+
+    def take_written(self) -> None:
+        """The store's answer to a transaction has come."""
+        request = self.request
+        assert request is not None and request.done
+        match request.purpose:
+            case Purpose.RAISE:
+                self._take_raised(request)
+            case Purpose.BATCH:
+                self._take_batch(request)
+            case Purpose.PROBE:
+                self._take_probed(request)
+
+    def _take_raised(self, request: Request) -> None:
+        if request.answers is None:
+            self.request = None
+            return
+        written, put = request.answers[0], request.writes[0]
+        assert isinstance(put, Put)
+        if self._call(lambda: self._activated(put, written)):
+            self.raised = True
+            self.request = None
+            self.tell("is active")
+
+    def _activated(self, put: Put, written: Written) -> None:
+        self.driver.activated(put, written, self.now)
+
+    def _take_batch(self, request: Request) -> None:
+        driver, batch, now = self.driver, self.batch, self.now
+        assert batch is not None
+        if request.answers is not None:
+            answers = request.answers
+            done = self._call(lambda: driver.landed(batch, answers, now))
+        else:
+            refusal = request.refusal
+            assert refusal is not None
+            self.tell("is refused", None if refusal.index == 0 else batch.paths[refusal.index - 1], refusal.cause)
+            done = self._call(lambda: driver.refused(batch, refusal, now))
+        if done:
+            self.request = self.batch = None
+
+    def lose_answer(self) -> None:
+        """The connection breaks while a transaction is under way: whether it landed, or will, is not known."""
+        request = self.request
+        assert request is not None
+        self.tell("loses the answer of its transaction")
+        if not request.done:
+            request.forsaken = True
+        self.request = None
+        self.probing = request.purpose is not Purpose.RAISE
+
+    def probe(self) -> None:
+        """Find out what became of a transaction whose answer was lost."""
+        entry = self.site.store.entry(self.driver.context.fence_path)
+        batch = self.batch
+        assert batch is not None
+        found: list[Put | None] = []
+        if not self._call(lambda: found.append(self.driver.probe_lost(entry))):
+            return
+        put = found[0]
+        if put is not None:
+            self.probing = False
+            self._send(Purpose.PROBE, (put,), {})
+        elif self._call(lambda: self.driver.lost(batch, None, self.now)):
+            self.probing = False
+            self.batch = None
+
+    def _take_probed(self, request: Request) -> None:
+        batch = self.batch
+        assert batch is not None
+        if request.answers is None:
+            self.request = None
+            self.probing = True
+            return
+        written = request.answers[0]
+        if self._call(lambda: self.driver.lost(batch, written, self.now)):
+            self.request = self.batch = None
+
+    # -- watch and scan
+
+    def arm(self) -> None:
+        """Arm the watch."""
+        self.watch = self.site.store.watch()
+
+    def take_signals(self) -> None:
+        """Take what the watch has to say, up to its next change of state."""
+        watch = self.watch
+        assert watch is not None
+        signal = watch.signals.popleft()
+        match signal:
+            case Armed():
+                self.tell("watches; scans")
+                self._call(self._begin_scan)
+            case Changed(paths=paths):
+                gathered = list(paths)
+                while watch.signals and isinstance(watch.signals[0], Changed) and self.world.rng.random() < 0.7:
+                    more = watch.signals.popleft()
+                    assert isinstance(more, Changed)
+                    gathered.extend(more.paths)
+                self._call(lambda: self._noticed(gathered))
+            case Gap():
+                self.tell("its watch has a gap")
+                self._give_up_scan()
+                self._call(self.driver.gap)
+                self.site.store.watches.remove(watch)
+                self.watch = None
+            case _:
+                raise TypeError(signal)
+
+    def _begin_scan(self) -> None:
+        self._give_up_scan()
+        self.scan = self.driver.armed()
+        self.scanned = self.site.store.listing()
+
+    def _give_up_scan(self) -> None:
+        if self.page is not None:
+            self.driver.give_up_page(self.page.ticket)
+        self.page = self.scan = None
+
+    def _noticed(self, paths: list[MetaPath]) -> None:
+        assert self.driver.noticed(paths, self.now)
+
+    def beat(self) -> None:
+        """The watch is whole and has nothing to say."""
+        self.driver.beat(self.now)
+
+    def scan_on(self) -> None:
+        """The next stretch of the scan: ask for a page, read the fence, take the page; at the end wait for the reads."""
+        scan, page = self.scan, self.page
+        assert scan is not None
+        now = self.now
+        if page is not None and not page.fenced:
+            page.fence = self.site.store.entry(self.driver.context.fence_path)
+            page.fenced = True
+        elif page is not None:
+            self.page = None
+            entries, ticket, fence = page.entries, page.ticket, page.fence
+            if not self._call(lambda: self.driver.take_page(scan, ticket, entries, fence, now), page.contents):
+                self._scan_again()
+        elif self.scanned:
+            count = self.world.rng.randint(1, 4)
+            asked, self.scanned = self.scanned[:count], self.scanned[count:]
+            ticket = self.driver.issue_page()
+            store = self.site.store
+            entries = [entry for path in asked if (entry := store.entry(path)) is not None]
+            self.page = Page(ticket, entries, {entry.path: store.content(entry.path) for entry in entries})
+        elif not scan.finished:
+            if not self._call(lambda: self.driver.end_scan(scan)):
+                self._scan_again()
+        else:
+            self._call(lambda: self._complete(scan))
+
+    def _scan_again(self) -> None:
+        if self.alive and self.watch is not None:
+            self.watch.tear()
+
+    def _complete(self, scan: Scan) -> None:
+        if self.driver.scan_complete(scan, self.now):
+            self.tell("has scanned")
+            self.scan = None
+
+    # -- reads
+
+    def plan(self) -> None:
+        """Issue reads."""
+        plan = self.driver.plan_reads(self.world.rng.randint(1, 4))
+        if plan is not None:
+            self.readings.append(Reading(plan))
+
+    def read_on(self) -> None:
+        """Let one of the readings go on: the store answers for the next path, or the whole answer arrives."""
+        readings = self.readings
+        at = self.world.rng.randrange(len(readings)) if len(readings) > 1 else 0
+        if readings[at].done:
+            self.take_answers(readings.pop(at))
+        else:
+            self.fetch(readings[at])
+
+    def fetch(self, reading: Reading, *, all_of_it: bool = False) -> None:
+        """The store answers for the next path, often for several."""
+        store = self.site.store
+        for path in reading.plan.paths[len(reading.answers) :]:
+            reading.answers[path] = store.entry(path)
+            if path != reading.plan.fence:
+                reading.contents[path] = content = store.content(path)
+                self.tell("reads", path, content if content is not None else "⊥")
+            if not all_of_it and self.world.rng.random() < 0.3:
+                return
+
+    def take_answers(self, reading: Reading) -> None:
+        """The answers arrive."""
+        self._call(lambda: self.driver.take_answers(reading.plan, reading.answers, self.now), reading.contents)
+
+    def give_up(self) -> None:
+        """The store does not answer a reading."""
+        reading = self.readings.pop(0)
+        self._call(lambda: self.driver.give_up(reading.plan))
+
+    def answer_questions(self) -> None:
+        """The broker says whether topics exist."""
+        now = self.now
+        for path in self.driver.questions():
+            self.driver.answer_topics(path, Topics.NONE, now)
+
+    # -- writes
+
+    def send(self) -> None:
+        """Send the next transaction."""
+        found = self.driver.next_transaction()
+        if found is None:
+            return
+        self.batch, writes = found
+        registers = self.site.disk.tables.registers
+        meaning: dict[MetaPath, Stamp] = {}
+        for path in self.batch.paths:
+            intent = registers[path].intent
+            assert intent is not None, f"{path}: a write without an intent"
+            meaning[path] = intent.version.stamp
+            self.tell("sends", path, meaning[path])
+        self._send(Purpose.BATCH, writes, meaning)
+
+    # -- the bus
+
+    def publish(self) -> None:
+        """Send the outbox."""
+        rows: list[OutboxRow] = []
+        if self._call(lambda: rows.extend(self.driver.outbox(self.world.rng.randint(1, 4)))) and rows:
+            self.rows = rows
+            self.publishing = self.world.bus.send(tuple(row.event for row in rows))
+
+    def take_published(self) -> None:
+        """The bus has acknowledged."""
+        if self._call(lambda: self.driver.published(self.rows, self.now)):
+            self.publishing = None
+
+    def lose_acknowledgement(self) -> None:
+        """The bus's acknowledgement is lost; the rows are published again."""
+        if self.publishing is not None:
+            self.tell("loses the acknowledgement of the bus")
+            if not self.publishing.done:
+                self.world.forsaken.append(self.publishing)
+            self.publishing = None
+
+    def receive(self) -> None:
+        """Take a delivery and fold it; it is acknowledged later."""
+        rng = self.world.rng
+        delivery = self.world.bus.deliver(self.site.region, rng.randint(1, 4), rng)
+        if delivery is not None:
+            self.fold(delivery)
+
+    def fold(self, delivery: Delivery) -> None:
+        """Fold a delivery."""
+        arrived = [Arrived(message=message, position=str(number)) for number, message in delivery.messages]
+        for _, message in delivery.messages:
+            if isinstance(message, MetadataChangeEvent):
+                self.tell("folds", message.path, message.stamp, "delete" if message.value is None else "")
+        self.deliveries.append(delivery)
+        if not self._call(lambda: self.driver.consume(arrived, self.now)) and self.alive:
+            self.deliveries.remove(delivery)
+            self.world.bus.again(delivery)
+
+    def acknowledge(self) -> None:
+        """Acknowledge the oldest delivery."""
+        self.deliveries.pop(0)
+
+    # -- upkeep
+
+    def tick(self) -> None:
+        """Look at what waits; tell the peers."""
+        self.last_tick = self.world.story.now
+        now = self.now
+        if self._call(lambda: self.driver.tick(now)):
+            self._call(self._beat_heart)
+
+    def _beat_heart(self) -> None:
+        self.world.bus.log.append(self.driver.heartbeat(self.now, "simulated"))
+        for waiting in self.world.bus.waiting.values():
+            waiting.append(len(self.world.bus.log) - 1)
+
+    def operate(self) -> None:
+        """Perform what a person asked for."""
+        messages: list[Message] = []
+        contents = {path: self.site.store.content(path) for path in self.site.store.nodes}
+
+        def perform() -> None:
+            for effect in self.driver.operate(self.now):
+                if isinstance(effect, Wanted):
+                    messages.append(
+                        Control(
+                            region=self.site.region,
+                            sender=self.site.disk.tables.identity.database_id,
+                            action=effect.action,
+                            paths=effect.paths,
+                            reason=effect.reason,
+                            sent_at_ms=self.now,
+                        )
+                    )
+
+        self._call(perform, contents)
+        if messages:
+            publishing = self.world.bus.send(tuple(messages))
+            while not publishing.done:
+                self.world.bus.land(publishing)
+
+
+__all__ = ["Daemon", "PreconditionFailed", "Purpose", "Request"]

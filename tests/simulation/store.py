@@ -1,0 +1,288 @@
+"""Simulated metadata stores: true transactions, watches, parents and times as ZooKeeper or etcd have them."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from syncer.conflict.projection import PROJECTIONS
+from syncer.errors import NotEmpty, ParentMissing, RevisionMismatch
+from syncer.model import Digest, MetaPath, Millis, Region, Revision, Stamp
+from syncer.paths import OWN_PREFIX, classify, is_under
+from syncer.stores.contract import (
+    Armed,
+    BatchRefused,
+    Capabilities,
+    Changed,
+    Delete,
+    Entry,
+    Gap,
+    Put,
+    WatchSignal,
+    Write,
+    Written,
+)
+from tests.simulation.history import Content, History, Violation
+
+
+class StoreKind(StrEnum):
+    """What the store is like."""
+
+    ZOOKEEPER = "zookeeper"
+    """Modification times, real parents, compare-and-set on the node's last write."""
+
+    ZOOKEEPER_ABA = "zookeeper-aba"
+    """As the real one: the compare-and-set is on a version that begins anew when a node is made again."""
+
+    ETCD = "etcd"
+    """No modification times, no parents."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One stored value."""
+
+    value: bytes
+    modified: int
+    created: int
+    version: int
+    modified_at_ms: Millis
+    content: Content | None
+
+
+@dataclass(slots=True)
+class Watch:
+    """One watcher's signals, not yet taken. ``whole`` ends with a gap."""
+
+    signals: deque[WatchSignal] = field(default_factory=lambda: deque([Armed()]))
+    whole: bool = True
+
+    def notice(self, path: MetaPath) -> None:
+        """A path changed."""
+        if self.whole:
+            self.signals.append(Changed((path,)))
+
+    def tear(self) -> None:
+        """What was not taken yet is lost, and whatever comes until the watcher arms again."""
+        self.whole = False
+        self.signals.clear()
+        self.signals.append(Gap("simulated"))
+
+
+Overwritten = Callable[[MetaPath, Content, Content], None]
+
+_ROOT: Final = MetaPath("")
+
+
+class SimStore:
+    """One region's store.
+
+    Args:
+        region: Whose it is.
+        kind: What it is like.
+        history: Where contents are kept.
+        clock: The store's own clock.
+        overwritten: Told of each content that a daemon's write replaced, and by what.
+        unprotected: Told of a content that is replaced unread, because the compare-and-set cannot tell it.
+    """
+
+    def __init__(
+        self,
+        region: Region,
+        kind: StoreKind,
+        history: History,
+        clock: Callable[[], Millis],
+        overwritten: Overwritten,
+        unprotected: Callable[[Content], None],
+    ) -> None:
+        self.region = region
+        self.kind = kind
+        self.capabilities = Capabilities(
+            modified_times=kind is not StoreKind.ETCD,
+            real_parents=kind is not StoreKind.ETCD,
+            transactions=True,
+            max_batch_writes=4,
+            max_batch_bytes=32_768,
+            max_value_bytes=1_000_000,
+        )
+        self.nodes: dict[MetaPath, Node] = {}
+        self.absent: dict[MetaPath, Content] = {}
+        self.watches: list[Watch] = []
+        self._history = history
+        self._clock = clock
+        self._overwritten = overwritten
+        self._unprotected = unprotected
+        self._transactions = 0
+
+    # -- for daemons
+
+    def entry(self, path: MetaPath) -> Entry | None:
+        """A linearizable read."""
+        node = self.nodes.get(path)
+        if node is None:
+            return None
+        timed = self.capabilities.modified_times
+        return Entry(
+            path=path,
+            value=node.value,
+            revision=self._revision(node),
+            modified_at_ms=node.modified_at_ms if timed else None,
+        )
+
+    def content(self, path: MetaPath) -> Content | None:
+        """What stands at a path; ``None``: nothing ever did."""
+        node = self.nodes.get(path)
+        return node.content if node is not None else self.absent.get(path)
+
+    def listing(self) -> list[MetaPath]:
+        """All paths, for a scan; daemons' own prefix left out."""
+        return sorted(path for path in self.nodes if not is_under(path, OWN_PREFIX))
+
+    def watch(self) -> Watch:
+        """Arm a watch."""
+        watch = Watch()
+        self.watches.append(watch)
+        return watch
+
+    def apply(self, writes: Sequence[Write], meaning: Mapping[MetaPath, Stamp]) -> tuple[Written, ...]:
+        """Apply all writes or none. ``meaning``: the stamp of the version that each write carries, for the history.
+
+        Raises:
+            BatchRefused: As the contract says.
+        """
+        self._transactions += 1
+        before = self.nodes
+        self.nodes = dict(before)
+        answers: list[Written] = []
+        changed: list[MetaPath] = []
+        contents: list[tuple[MetaPath, Content | None, Content]] = []
+        for index, write in enumerate(writes):
+            stamp = meaning.get(write.path)
+            new = self._history.carried(write.path, stamp, self.region) if stamp is not None else None
+            if new is not None:
+                contents.append((write.path, self.content(write.path), new))
+            try:
+                answers.append(self._put(write, new) if isinstance(write, Put) else self._delete(write))
+            except (RevisionMismatch, ParentMissing, NotEmpty) as exc:
+                self.nodes = before
+                raise BatchRefused(index, exc) from exc
+            changed.append(write.path)
+        for path, old, new in contents:
+            if path not in self.nodes:
+                self.absent[path] = new
+            self._check_carried(path, new)
+            if old is not None and old.digest != new.digest:
+                self._overwritten(path, old, new)
+        self._tell(changed)
+        return tuple(answers)
+
+    def _check_carried(self, path: MetaPath, new: Content) -> None:
+        node = self.nodes.get(path)
+        digest = digest_of(path, node.value) if node is not None else None
+        if digest != new.digest:
+            raise Violation("garbled", path, f"what was written at {self.region} is not what {new.stamp} stands for")
+
+    def _put(self, write: Put, content: Content | None) -> Written:
+        present = self.nodes.get(write.path)
+        replaced = self._check(write.path, present, write.expected)
+        if present is None:
+            self._make_way(write)
+        made = self._transactions if present is None else present.created
+        version = 0 if present is None else present.version + 1
+        node = Node(write.value, self._transactions, made, version, self._clock(), content)
+        self.nodes[write.path] = node
+        return Written(path=write.path, revision=self._revision(node), replaced_unread=replaced)
+
+    def _delete(self, write: Delete) -> Written:
+        replaced = self._check(write.path, self.nodes.get(write.path), write.expected)
+        if self.capabilities.real_parents and self.has_children(write.path):
+            raise NotEmpty(f"{write.path} has children")
+        del self.nodes[write.path]
+        return Written(path=write.path, revision=None, replaced_unread=replaced)
+
+    def _check(self, path: MetaPath, present: Node | None, expected: Revision | None) -> bool:
+        """Compare; whether what passed was not what was read."""
+        actual = self._revision(present) if present is not None else None
+        if actual == expected:
+            return False
+        if self.kind is StoreKind.ZOOKEEPER_ABA and actual is not None and expected is not None:
+            present_version, read_version = actual.split(".")[1], expected.split(".")[1]
+            if present_version == read_version:
+                if present is not None and present.content is not None:
+                    self._unprotected(present.content)
+                return True
+        raise RevisionMismatch(f"{path} is at {actual}, not {expected}")
+
+    def _make_way(self, write: Put) -> None:
+        if not self.capabilities.real_parents:
+            return
+        segments = write.path.split("/")[1:-1]
+        for depth in range(len(segments)):
+            ancestor = MetaPath("/" + "/".join(segments[: depth + 1]))
+            if ancestor in self.nodes:
+                continue
+            if ancestor not in write.scaffold:
+                raise ParentMissing(f"{ancestor} does not exist")
+            self.nodes[ancestor] = Node(b"", self._transactions, self._transactions, 0, self._clock(), None)
+
+    def _revision(self, node: Node) -> Revision:
+        if self.kind is StoreKind.ETCD:
+            return Revision(str(node.modified))
+        return Revision(f"{node.modified}.{node.version}.{node.created}")
+
+    def _tell(self, paths: Sequence[MetaPath]) -> None:
+        for path in paths:
+            if not is_under(path, OWN_PREFIX):
+                for watch in self.watches:
+                    watch.notice(path)
+
+    # -- for everybody else
+
+    def has_children(self, path: MetaPath) -> bool:
+        """Whether anything lives below the path."""
+        return any(other.startswith(f"{path}/") for other in self.nodes)
+
+    def put_outside(self, path: MetaPath, value: bytes) -> Content | None:
+        """Somebody creates or changes a path; ``None`` where the store would refuse that."""
+        present = self.nodes.get(path)
+        resource = classify(path)
+        if present is None and self.capabilities.real_parents and resource is not None and resource.parent is not None:
+            below = is_under(path, resource.parent)
+            if below and resource.parent not in self.nodes:
+                return None
+        self._transactions += 1
+        content = self._history.written_outside(path, digest_of(path, value), self.content(path), self.region)
+        if present is None:
+            self._make_way(Put(path=path, value=value, expected=None, scaffold=_ancestors(path)))
+        made = self._transactions if present is None else present.created
+        version = 0 if present is None else present.version + 1
+        self.nodes[path] = Node(value, self._transactions, made, version, self._clock(), content)
+        self._tell([path])
+        return content
+
+    def delete_outside(self, path: MetaPath) -> Content | None:
+        """Somebody deletes a path; ``None`` where the store would refuse that."""
+        if path not in self.nodes or (self.capabilities.real_parents and self.has_children(path)):
+            return None
+        self._transactions += 1
+        content = self._history.written_outside(path, None, self.content(path), self.region)
+        del self.nodes[path]
+        self.absent[path] = content
+        self._tell([path])
+        return content
+
+
+def digest_of(path: MetaPath, value: bytes) -> Digest:
+    """Digest of a value, by the path's kind."""
+    resource = classify(path)
+    if resource is None:
+        raise Violation("out of scope", path, "a daemon wrote where no resource is")
+    return PROJECTIONS[resource.kind].digest(value)
+
+
+def _ancestors(path: MetaPath) -> tuple[MetaPath, ...]:
+    segments = path.split("/")[1:-1]
+    return tuple(MetaPath("/" + "/".join(segments[: depth + 1])) for depth in range(len(segments)))

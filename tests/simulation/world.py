@@ -1,0 +1,454 @@
+"""The world: regions with their stores, clocks, disks and daemons, one bus, outside writers, and chance.
+
+Everything follows from one seed. A schedule is a number of actions with faults; then the faults end, everything is
+delivered and drained, and the referee judges.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from random import Random
+from typing import Final
+
+import orjson
+
+from syncer.conflict.register import ParkReason
+from syncer.conflict.replica import Replica
+from syncer.conflict.scope import Scope
+from syncer.conflict.settings import Settings
+from syncer.model import MetaPath, Millis, Region, ResourceKind, Stamp
+from syncer.paths import classify
+from syncer.stores.contract import BatchRefused
+from tests.simulation.bus import Publishing, SimBus
+from tests.simulation.disk import Disk, Trouble
+from tests.simulation.faults import MODES, PARK_GRACE_MS, Mode
+from tests.simulation.history import Content, History, Violation
+from tests.simulation.referee import Referee
+from tests.simulation.region import Daemon, Purpose, Request
+from tests.simulation.store import SimStore, StoreKind
+from tests.simulation.story import Story
+
+BEGINNING_MS: Final = 1_700_000_000_000
+SCOPE: Final = Scope()
+
+TENANT: Final = MetaPath("/admin/policies/t")
+NAMESPACE: Final = MetaPath("/admin/policies/t/n")
+TOPIC: Final = MetaPath("/admin/partitioned-topics/t/n/persistent/p")
+KEEPER: Final = MetaPath("/admin/resourcegroups/keeper")
+LONE: Final = MetaPath("/admin/resourcegroups/r")
+PATHS: Final = (
+    LONE,
+    MetaPath("/admin/resourcegroups/s"),
+    TENANT,
+    NAMESPACE,
+    TOPIC,
+    MetaPath("/admin/policies/t/m"),
+    MetaPath("/admin/policies/u"),
+)
+
+_ROUNDS: Final = 60
+_MOVES_PER_ROUND: Final = 4000
+
+
+@dataclass(eq=False)
+class Site:
+    """One region: its store, its database, its clock, and the daemons that run there."""
+
+    region: Region
+    replica: Replica
+    disk: Disk
+    story: Story
+    skew_ms: int = 0
+    store: SimStore = field(init=False)
+    daemons: list[Daemon] = field(default_factory=list)
+    network: list[Request] = field(default_factory=list)
+
+    def clock(self) -> Millis:
+        """The region's clock, wrong by its skew."""
+        return Millis(self.story.now + self.skew_ms)
+
+    @property
+    def daemon(self) -> Daemon:
+        """The daemon that was started last."""
+        return self.daemons[-1]
+
+    def land(self, request: Request) -> None:
+        """A transaction reaches the store."""
+        self.network.remove(request)
+        try:
+            request.answers = self.store.apply(request.writes, request.meaning)
+        except BatchRefused as refusal:
+            request.refusal = refusal
+        if request.forsaken:
+            what = "refuses" if request.refusal is not None else "takes"
+            self.story.tell(self.region, f"the store {what} a late transaction")
+
+
+class World:
+    """A whole simulated group.
+
+    Args:
+        mode: What may go wrong.
+        seed: Of everything that chance decides.
+        kinds: Stores of the regions, in order; by default chance decides how many and of what kind.
+    """
+
+    def __init__(self, mode: Mode, seed: int = 0, kinds: tuple[StoreKind, ...] | None = None) -> None:
+        self.mode = mode
+        self.rng = Random(seed)
+        self.story = Story(started_at_ms=BEGINNING_MS, now=BEGINNING_MS)
+        self.history = History()
+        self.referee = Referee(self.history, self.story)
+        self.scope = SCOPE
+        self.forsaken: list[Publishing] = []
+        self.told_again: set[tuple[MetaPath, Stamp]] = set()
+        self.faults: Counter[str] = Counter()
+        if kinds is None:
+            kinds = tuple(self.rng.choice(mode.kinds) for _ in range(self.rng.choice((2, 2, 3))))
+        self.sites = {}
+        for name, kind in zip("abc", kinds, strict=False):
+            site = self._site(Region(name), kind)
+            self.sites[site.region] = site
+        self.bus = SimBus(tuple(self.sites), mode.reorder)
+        self._tag = 0
+
+    def _site(self, region: Region, kind: StoreKind) -> Site:
+        replica = Replica(Settings(region=region, limits=self.mode.limits))
+        site = Site(region, replica, Disk(region), self.story)
+        skew = self.mode.skew_ms
+        site.skew_ms = self.rng.randint(-skew, skew) if skew else 0
+
+        def overwritten(path: MetaPath, old: Content, new: Content) -> None:
+            self.referee.overwritten(site, path, old, new)
+
+        site.store = SimStore(region, kind, self.history, site.clock, overwritten, self.referee.unprotected)
+        site.store.put_outside(KEEPER, b'{"keep":1}')
+        return site
+
+    # -- what a test or chance can do
+
+    def start(self, region: str) -> Daemon:
+        """Start a daemon."""
+        site = self.sites[Region(region)]
+        daemon = Daemon(self, site)
+        site.daemons.append(daemon)
+        self.story.tell(region, "a daemon starts")
+        return daemon
+
+    def value(self, path: MetaPath, tag: int | None = None, local: int = 4) -> bytes:
+        """A value of the path's kind; equal tags are equal projections, ``local`` is what each cluster keeps."""
+        if tag is None:
+            self._tag += 1
+            tag = self._tag
+        resource = classify(path)
+        match resource.kind if resource else None:
+            case ResourceKind.TENANT:
+                document: dict[str, object] = {"adminRoles": [f"role-{tag}"], "allowedClusters": ["east"]}
+            case ResourceKind.NAMESPACE:
+                document = {"replication_clusters": ["east"], "tag": tag, "bundles": {"numBundles": local}}
+            case ResourceKind.PARTITIONED_TOPIC:
+                document = {"partitions": 4, "properties": {"tag": str(tag)}}
+            case _:
+                document = {"tag": tag}
+        return orjson.dumps(document)
+
+    def put(self, region: str, path: MetaPath, value: bytes) -> Content | None:
+        """Somebody writes into a region's store."""
+        content = self.sites[Region(region)].store.put_outside(path, value)
+        self.story.tell(region, "outside: puts" if content is not None else "outside: cannot put", path, content or "")
+        return content
+
+    def delete(self, region: str, path: MetaPath) -> Content | None:
+        """Somebody deletes from a region's store."""
+        content = self.sites[Region(region)].store.delete_outside(path)
+        what = "outside: deletes" if content is not None else "outside: cannot delete"
+        self.story.tell(region, what, path, content or "")
+        return content
+
+    def advance(self, milliseconds: int) -> None:
+        """Let time pass."""
+        self.story.now += milliseconds
+
+    # -- a schedule made by chance
+
+    def run(self) -> None:
+        """One whole schedule.
+
+        Raises:
+            Violation: A rule was broken.
+        """
+        self._begin()
+        for _ in range(self.rng.randint(*self.mode.actions)):
+            self.story.step += 1
+            self.advance(self.rng.choice((1, 5, 50, 400, 2500)))
+            self._act()
+        self.finish()
+
+    def _begin(self) -> None:
+        rng = self.rng
+        for region, site in self.sites.items():
+            for path in self.paths:
+                if rng.random() < self.mode.found:
+                    self.put(region, path, self.value(path, tag=rng.choice((None, 900, 901))))
+            if rng.random() >= self.mode.late:
+                self.start(region)
+                self.drain(site)
+
+    @property
+    def paths(self) -> tuple[MetaPath, ...]:
+        """The paths that outside writers use."""
+        return PATHS[: self.mode.paths]
+
+    def _act(self) -> None:
+        rng, mode = self.rng, self.mode
+        if rng.random() < mode.outside:
+            self._outside()
+        site = rng.choice(list(self.sites.values()))
+        self._fault(site)
+        if not site.daemons:
+            if rng.random() < 0.3:
+                self.start(site.region)
+            return
+        for _ in range(rng.randint(1, 6)):
+            if not self._move(site):
+                return
+
+    def _move(self, site: Site) -> bool:
+        """One move of chance at one region; ``False`` when there is none."""
+        rng = self.rng
+        if site.network and rng.random() < 0.5:
+            request = rng.choice(site.network)
+            if request.forsaken and rng.random() < 0.3:
+                site.network.remove(request)
+            elif not request.forsaken or rng.random() < 0.5:
+                site.land(request)
+            return True
+        if self.bus.under_way and rng.random() < 0.5:
+            self._land_message(rng.choice(self.bus.under_way))
+            return True
+        if not site.daemons:
+            return False
+        daemon = rng.choice(site.daemons)
+        moves = daemon.moves()
+        if not moves:
+            return False
+        rng.choice(moves)()
+        return True
+
+    def _land_message(self, publishing: Publishing) -> None:
+        if publishing in self.forsaken and self.rng.random() < 0.3:
+            self.bus.drop(publishing)
+            return
+        self.bus.land(publishing)
+
+    def _outside(self) -> None:
+        rng = self.rng
+        region = rng.choice(list(self.sites))
+        store = self.sites[region].store
+        path = rng.choice(self.paths)
+        node = store.nodes.get(path)
+        choice = rng.random()
+        if node is None:
+            self.put(region, path, self.value(path, tag=900 if choice < 0.1 else None))
+        elif choice < 0.45:
+            self.put(region, path, self.value(path))
+        elif choice < 0.55:
+            self.put(region, path, self.value(path, tag=rng.choice((900, 901))))
+        elif choice < 0.62:
+            self._touch(region, path, node.value)
+        elif choice < 0.72:
+            self.delete(region, path)
+            self.put(region, path, self.value(path))
+        elif choice < 0.78:
+            self.put(region, path, self.value(path))
+            self.put(region, path, node.value)
+        else:
+            self.delete(region, path)
+
+    def _touch(self, region: Region, path: MetaPath, value: bytes) -> None:
+        """Only local fields, or only bytes, change."""
+        document = orjson.loads(value)
+        if "bundles" in document:
+            document["bundles"] = {"numBundles": self.rng.randint(1, 64)}
+        self.put(region, path, orjson.dumps(document, option=orjson.OPT_INDENT_2))
+
+    def _fault(self, site: Site) -> None:
+        rng, mode = self.rng, self.mode
+        daemon = rng.choice(site.daemons) if site.daemons else None
+        chances = (
+            (mode.crash, "crash"),
+            (mode.cut, "cut"),
+            (mode.gap, "gap"),
+            (mode.lose, "lose"),
+            (mode.duplicate, "duplicate"),
+            (mode.second, "second"),
+            (mode.jump, "jump"),
+            (mode.pause, "pause"),
+        )
+        for chance, name in chances:
+            if chance and rng.random() < chance and self._strike(name, site, daemon):
+                self.faults[name] += 1
+
+    def _strike(self, name: str, site: Site, daemon: Daemon | None) -> bool:  # noqa: C901 - one case per fault
+        rng = self.rng
+        match name:
+            case "crash" if daemon is not None:
+                daemon.crash()
+            case "cut":
+                site.disk.trouble = rng.choice((Trouble.UNAVAILABLE, Trouble.CRASH_BEFORE, Trouble.CRASH_AFTER))
+            case "gap" if daemon is not None and daemon.watch is not None and daemon.watch.whole:
+                daemon.watch.tear()
+            case "lose" if daemon is not None and daemon.alive:
+                if daemon.request is not None:
+                    daemon.lose_answer()
+                elif daemon.publishing is not None:
+                    daemon.lose_acknowledgement()
+                elif daemon.readings:
+                    daemon.give_up()
+                else:
+                    return False
+            case "duplicate" if self.bus.log:
+                self.bus.duplicate(site.region, rng.randrange(len(self.bus.log)))
+            case "second" if len(site.daemons) == 1:
+                self.start(site.region)
+            case "jump":
+                site.skew_ms = rng.randint(-self.mode.skew_ms, self.mode.skew_ms)
+                self.story.tell(site.region, "its clock jumps to", None, site.skew_ms)
+            case "pause":
+                site.disk.ask(rng.choice(("pause", "resume", "resume")), everywhere=rng.choice(("true", "false")))
+            case _:
+                return False
+        return True
+
+    # -- the end
+
+    def finish(self) -> None:
+        """End the faults, deliver and drain everything, and judge.
+
+        Raises:
+            Violation: A rule was broken.
+        """
+        self.story.tell("-", "no more faults")
+        for site in self.sites.values():
+            site.disk.trouble = Trouble.NONE
+            site.disk.ask("resume")
+        self.settle()
+        self.referee.judge(self)
+        if self.rng.random() < 0.3:
+            self._look_again()
+
+    def _look_again(self) -> None:
+        """Start everything anew: nothing may be stamped, nothing may be due."""
+        self.story.tell("-", "everything starts anew")
+        before = len(self.history.named)
+        for site in self.sites.values():
+            for daemon in list(site.daemons):
+                daemon.crash()
+        self.settle()
+        if len(self.history.named) != before:
+            raise Violation("restless", "", "a restart at rest stamped something")
+        self.referee.judge(self)
+
+    def settle(self) -> None:
+        """Until nothing moves any more, and time has passed what waits for it.
+
+        Raises:
+            Violation: It never comes to rest.
+        """
+        quiet = 0
+        for _ in range(_ROUNDS):
+            self.story.step += 1
+            before = self._progress()
+            for site in self.sites.values():
+                if not any(daemon.alive for daemon in site.daemons):
+                    self.start(site.region)
+                self.drain(site)
+            while self.bus.under_way:
+                self.bus.land(self.bus.under_way[0])
+            self.advance(PARK_GRACE_MS // 2)
+            acted = self._operator()
+            quiet = 0 if acted or self._progress() != before else quiet + 1
+            if quiet > 6:
+                return
+        waiting = [
+            register.path for site in self.sites.values() for register in site.disk.tables.registers.values() if register.due
+        ]
+        raise Violation("restless", waiting[0] if waiting else "", "the group does not come to rest")
+
+    def _progress(self) -> tuple[int, ...]:
+        """What changes as long as something real happens."""
+        return tuple(
+            number
+            for site in self.sites.values()
+            for number in (
+                len(site.disk.tables.stamped),
+                len(site.disk.tables.outbox),
+                sum(register.due for register in site.disk.tables.registers.values()),
+                sum(register.intent is not None for register in site.disk.tables.registers.values()),
+                len(site.disk.tables.journal),
+                len(site.disk.tables.future),
+                site.disk.tables.identity.genesis,
+            )
+        ) + (len(self.bus.events), sum(len(waiting) for waiting in self.bus.waiting.values()) > len(self.sites) * 4)
+
+    def drain(self, site: Site) -> None:
+        """Let one region do all that it can do now."""
+        for _ in range(_MOVES_PER_ROUND):
+            busy = False
+            while site.network:
+                site.land(site.network[0])
+                busy = True
+            for publishing in list(self.bus.under_way):
+                while not publishing.done:
+                    self.bus.land(publishing)
+                busy = True
+            for daemon in list(site.daemons):
+                for move in daemon.moves():
+                    if daemon.alive and move != daemon.beat:
+                        waits = move == daemon.scan_on and daemon.scan is not None and daemon.scan.finished
+                        if move in daemon.moves():
+                            move()
+                            busy = busy or not waits or daemon.scan is None
+            if not busy:
+                return
+        raise Violation("restless", "", f"{site.region} does not come to rest")
+
+    def _operator(self) -> bool:
+        """A person lets held changes pass, or takes them back."""
+        acted = False
+        for site in self.sites.values():
+            for register in site.disk.tables.registers.values():
+                hold = register.hold
+                if hold is None:
+                    continue
+                acted = True
+                choice = self.rng.random()
+                if choice < 0.6:
+                    site.disk.ask("confirm", path=register.path)
+                elif hold.local:
+                    self.referee.withdrawn(register.path, hold.stamp)
+                    site.disk.ask("undo", path=register.path)
+                else:
+                    site.disk.ask("reject", path=register.path)
+                self.story.tell(site.region, "operator acts on", register.path, hold.reason, hold.stamp)
+        return acted
+
+
+def play(mode: str, seed: int) -> World:
+    """Play one seed of a mode.
+
+    Raises:
+        Violation: A rule was broken; its notes tell the story.
+    """
+    world = World(MODES[mode], seed)
+    try:
+        world.run()
+    except Exception as error:
+        path = getattr(error, "path", "")
+        error.add_note(f"mode {mode}, seed {seed}; the last that happened about it:\n{world.story.about(path)}")
+        raise
+    return world
+
+
+__all__ = ["BEGINNING_MS", "LONE", "NAMESPACE", "TENANT", "TOPIC", "ParkReason", "Purpose", "Site", "World", "play", "replace"]
