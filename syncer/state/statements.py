@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, Final
 
 from sqlalchemy import (
@@ -32,7 +33,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.sql.dml import Insert
 
 from syncer.errors import InvariantBroken
-from syncer.state.rows import columns_of
+from syncer.state.rows import Row, columns_of
 from syncer.state.tables import consumed, held_publications, identity, journal, met, outbox, registers
 
 CHUNKS: Final = (1, 16, 128, 500)
@@ -76,13 +77,21 @@ def upserting(dialect: Dialect, table: Table, given: Collection[str] | None = No
     return new.on_conflict_do_update(index_elements=keys, set_=changes)
 
 
+@dataclass(frozen=True, slots=True)
+class Saving:
+    """How rows of one shape are saved: the statement, and the rows' values in the order of its parameters."""
+
+    sql: str
+    arranged: Callable[[Row], Row]
+
+
 class Statements:
     """The hot statements of one database."""
 
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
         self._chunked: dict[tuple[str, int], str] = {}
-        self._saving: dict[int, str] = {}
+        self._saving: dict[int, Saving] = {}
         columns = [column.name for column in journal.columns if column.name != "id"]
         facts = [column.name for column in identity.columns if column.name not in {"one", "region", "database_id"}]
         self.epoch: Final = self._sql(select(identity.c.epoch).with_for_update(), ())
@@ -109,13 +118,15 @@ class Statements:
         }
         self.living: Final = self._living()
 
-    def save_register(self, shape: int) -> str:
+    def save_register(self, shape: int) -> Saving:
         """Insert or replace registers whose rows have a shape of :func:`syncer.state.rows.register_row`."""
-        sql = self._saving.get(shape)
-        if sql is None:
-            names = columns_of(shape)
-            sql = self._saving[shape] = self._sql(upserting(self._dialect, registers, names), names)
-        return sql
+        saving = self._saving.get(shape)
+        if saving is None:
+            given = columns_of(shape)
+            statement = compiled(upserting(self._dialect, registers, given), self._dialect, list(given))
+            saving = Saving(statement.sql, itemgetter(*(given.index(name) for name in statement.names)))
+            self._saving[shape] = saving
+        return saving
 
     def registers(self, paths: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Selects of whole registers by path."""

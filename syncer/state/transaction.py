@@ -101,7 +101,8 @@ class SqlTransaction:
             shape, row = rows.register_row(register)
             shapes[shape].append(row)
         for shape, alike in shapes.items():
-            self._many(self._statements.save_register(shape), alike)
+            saving = self._statements.save_register(shape)
+            self._many(saving.sql, list(map(saving.arranged, alike)))
         cached = self._cache.registers
         for register in changed:
             former = before.get(register.path)
@@ -419,8 +420,8 @@ class SqlTransaction:
         if queue is None:
             table = tables.outbox
             waiting = self._connection.execute(select(func.count()).select_from(table)).scalar_one()
-            few = self._connection.execute(select(table.c.sequence, table.c.path).limit(MAX_OPEN)).tuples().all()
-            queue = self._cache.open = OpenPaths(waiting, few, holding=self._holding())
+            few = self._connection.execute(select(table.c.sequence, table.c.path).limit(MAX_OPEN)).all()
+            queue = self._cache.open = OpenPaths(waiting, [(number, path) for number, path in few], holding=self._holding())
         return queue
 
     def _holding(self) -> bool:
