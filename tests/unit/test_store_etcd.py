@@ -237,7 +237,7 @@ async def test_a_watch_overtaken_by_compaction_is_a_gap(server: EtcdServer) -> N
 
 def write_and_compact(server: EtcdServer, root: str) -> None:
     with server.gateway() as gateway:
-        for number in range(600):
+        for number in range(300):
             gateway.put(f"{root}/{number % 10}", bytes(64 * 1024))
         gateway.compact()
 

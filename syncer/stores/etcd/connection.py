@@ -14,6 +14,7 @@ from syncer.errors import AccessDenied, StoreError, StoreUnavailable, ValueRefus
 from syncer.stores.etcd.wire import Dynamic, load
 
 RETRY_PAUSE_S: Final = 0.05
+END_S: Final = 1.0
 MAX_MESSAGE_BYTES: Final = 16 * 1024 * 1024
 """Largest answer that is taken; a larger one is asked for in smaller parts, so it bounds the memory of one call."""
 
@@ -66,6 +67,7 @@ class Connection:
         self._metadata: tuple[tuple[str, str], ...] = ()
         self._login_lock = asyncio.Lock()
         self._closed = False
+        self._under_way: set[grpc.aio.Call] = set()
 
     @property
     def endpoint(self) -> str:
@@ -87,6 +89,11 @@ class Connection:
         """Close the channels; calls and streams under way end."""
         self._closed = True
         channels, self._channels = self._channels, []
+        under_way = list(self._under_way)
+        for call in under_way:
+            call.cancel()
+        if under_way:  # grpc must be done with them before the event loop ends
+            await asyncio.wait([asyncio.ensure_future(call.code()) for call in under_way], timeout=END_S)
         for channel in channels:
             await channel.close()
 
@@ -135,7 +142,9 @@ class Connection:
             request_serializer=definition.request.SerializeToString,
             response_deserializer=definition.response.FromString,
         )
-        return open_stream(metadata=self._metadata, wait_for_ready=False)
+        stream = open_stream(metadata=self._metadata, wait_for_ready=False)
+        self._note(stream)
+        return stream
 
     def advance(self) -> None:
         """Take the next server from now on."""
@@ -155,7 +164,9 @@ class Connection:
             )
         timeout_s = max(deadline - asyncio.get_running_loop().time(), 0.001)
         try:
-            return await call(request, timeout=timeout_s, metadata=self._metadata)
+            answer = call(request, timeout=timeout_s, metadata=self._metadata)
+            self._note(answer)
+            return await answer
         except grpc.aio.AioRpcError as exc:
             raise translated(exc, self._endpoints[used]) from exc
         except grpc.aio.UsageError as exc:
@@ -165,6 +176,10 @@ class Connection:
             if self._closed and (task is None or not task.cancelling()):
                 raise StoreUnavailable("the etcd store was closed during the call") from exc
             raise
+
+    def _note(self, call: grpc.aio.Call) -> None:
+        self._under_way.add(call)
+        call.add_done_callback(self._under_way.discard)
 
     async def _authenticate(self, *, stale: tuple[tuple[str, str], ...]) -> None:
         """Log in, unless somebody else has replaced the stale login meanwhile."""
