@@ -1,6 +1,6 @@
 """Fixtures of the whole suite: real servers started once per run, when the first test asks; async tests run on asyncio.
 
-With ``-n N --dist loadgroup`` the tests of the servers run on one worker, so that each server starts once. A server that
+With ``-n N --dist loadgroup`` the tests of the servers run on one worker, so each server starts once. A server that
 cannot be had here skips its tests with the reason; where ``CI=true`` that is a failure.
 """
 

@@ -31,7 +31,7 @@ from syncer.errors import (
     ValueRefused,
 )
 from syncer.model import MetaPath, Millis, Revision
-from syncer.stores import zookeeper_wire as wire
+from syncer.stores import zookeeper_requests as wire
 from syncer.stores.contract import (
     Armed,
     BatchRefused,
@@ -46,8 +46,9 @@ from syncer.stores.contract import (
     Write,
     Written,
 )
+from syncer.stores.zookeeper_requests import Failed, Multi, MultiRead, Node, Permission, Stat, Sync
 from syncer.stores.zookeeper_session import Notices, Session
-from syncer.stores.zookeeper_wire import Client, Failed, Multi, MultiRead, Node, Permission, Stat, Sync
+from syncer.stores.zookeeper_wire import Client
 
 READ_PATHS: Final = 200
 """Paths of one multiRead."""

@@ -29,7 +29,8 @@ from kazoo.exceptions import (
 from kazoo.protocol.states import KazooState, KeeperState
 
 from syncer.errors import AccessDenied, StoreError, StoreUnavailable
-from syncer.stores.zookeeper_wire import AddRecursiveWatch, Client, RemoveWatches, Request, Sync
+from syncer.stores.zookeeper_requests import AddRecursiveWatch, RemoveWatches, Request, Sync
+from syncer.stores.zookeeper_wire import Client
 
 _LOST: Final = (ConnectionLoss, ConnectionClosedError, ConnectionDropped, SessionExpiredError, OperationTimeoutError)
 _DENIED: Final = (AuthFailedError, InvalidACLError, NoAuthError, NotReadOnlyCallError)

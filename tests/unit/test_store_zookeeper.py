@@ -17,8 +17,9 @@ from syncer.errors import ConfigError, StoreUnavailable
 from syncer.model import MetaPath
 from syncer.stores.contract import MetadataStore
 from syncer.stores.zookeeper import ZooKeeperAuth, ZooKeeperConfig, ZooKeeperStore, ZooKeeperTls
+from syncer.stores.zookeeper_requests import Failed, Multi, MultiRead, Node, Stat, first_failure
 from syncer.stores.zookeeper_session import Notices
-from syncer.stores.zookeeper_wire import Client, Connection, Failed, Multi, MultiRead, Node, Stat, first_failure
+from syncer.stores.zookeeper_wire import Client, Connection
 
 STAT = Stat(11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21)
 END = struct.pack("!iBi", -1, 1, -1)
