@@ -49,8 +49,10 @@ PARTS: Final[tuple[tuple[str, ...], ...]] = (
     ("hold_reason", "hold_time", "hold_region", "hold_since", "hold_detail", "hold_local"),
     ("allowed_time", "allowed_region", "parked_reason", "parked_since", "parked_detail", "wish", "flips"),
 )
-"""Columns of a register that are all NULL together. sqlite3 binds ``None``, ``bool`` and ``bytes`` four to ten times
-slower than ``int``, ``str`` and ``bytearray``: a row is written by what it carries, the statement says NULL for the rest.
+"""Columns of a register that are all NULL together.
+
+sqlite3 binds ``None``, ``bool`` and ``bytes`` four to ten times slower than ``int``, ``str`` and ``bytearray``. A row
+is written by what it carries, with NULL for the rest in the statement.
 """
 
 ALWAYS: Final = ("path", "alive", "due", "unsettled", "tenant", "own")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
-from sqlalchemy import URL, Connection, Engine, select, update
+from sqlalchemy import URL, Connection, Engine, RowMapping, select, update
 from sqlalchemy.exc import SQLAlchemyError
 
 from syncer.errors import Fenced, InvariantBroken, StateForeign, StateUnavailable
@@ -25,6 +25,12 @@ from syncer.state.transaction import SqlTransaction
 def wall_clock() -> Millis:
     """Milliseconds since the epoch, UTC."""
     return Millis(time.time_ns() // 1_000_000)
+
+
+def identity_of(row: RowMapping) -> tuple[Identity, int]:
+    """The facts of a database and its number of living paths, from the columns by name."""
+    facts: Any = {name: value for name, value in row.items() if name not in {"one", "alive_count"}}
+    return Identity(**{**facts, "genesis": bool(row["genesis"])}), row["alive_count"]
 
 
 class SqlState:
@@ -180,15 +186,14 @@ class SqlState:
         return Fenced(f"another daemon has become active on the sidecar database of {self._region}")
 
     def _read(self, connection: Connection) -> Identity:
-        row: Any = connection.execute(select(tables.identity)).mappings().one()
+        row = connection.execute(select(tables.identity)).mappings().one()
         if row["database_id"] != self.database_id:
             raise StateForeign(
                 f"the sidecar database of {self._region} was replaced by another one ({row['database_id']})",
                 hint="Restart the daemon; it takes the new database for what it is.",
             )
-        facts = {name: value for name, value in row.items() if name not in {"one", "alive_count"}}
-        identity = Identity(**{**facts, "genesis": bool(row["genesis"])})
-        self._cache.identity, self._cache.alive = identity, row["alive_count"]
+        identity, alive = identity_of(row)
+        self._cache.identity, self._cache.alive = identity, alive
         return identity
 
     def _introduce(self, connection: Connection) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import astuple, fields, replace
 from typing import Any, Final
 
-from sqlalchemy import Connection, CursorResult, delete, exists, func, select, update
+from sqlalchemy import Connection, CursorResult, delete, exists, func, insert, select, update
 
 from syncer.conflict.acts import FillConflict, Journal, RecordConflict
 from syncer.conflict.consumed import Consumed
@@ -225,7 +225,15 @@ class SqlTransaction:
     def conflict(self, record: RecordConflict, now: Millis) -> None:
         """Keep a conflict; the same path and loser stamp is kept once, its value filled if it was lacking."""
         table = tables.conflicts
-        new = inserting(self._connection.dialect, table).values(
+        same = (
+            table.c.path == record.path,
+            table.c.loser_time == record.loser.updated_at_ms,
+            table.c.loser_region == record.loser.region,
+        )
+        filled = func.coalesce(table.c.value, record.value)
+        if self._connection.execute(update(table).where(*same).values(value=filled)).rowcount:
+            return
+        new = insert(table).values(
             path=record.path,
             loser_time=record.loser.updated_at_ms,
             loser_region=record.loser.region,
@@ -237,9 +245,7 @@ class SqlTransaction:
             recorded_at=now,
             value=record.value,
         )
-        keys = ["path", "loser_time", "loser_region"]
-        filled = {"value": func.coalesce(table.c.value, new.excluded.value)}
-        self._connection.execute(new.on_conflict_do_update(index_elements=keys, set_=filled))
+        self._connection.execute(new)
 
     def fill_conflict(self, fill: FillConflict) -> None:
         """Give the value to conflicts of this path and digest that lack it."""
@@ -260,7 +266,11 @@ class SqlTransaction:
 
     def quarantine(self, poison: Poison, now: Millis) -> None:
         """Keep something that cannot be handled; the same origin and position is kept once."""
-        new = inserting(self._connection.dialect, tables.quarantine).values(
+        table = tables.quarantine
+        same = select(table.c.id).where(table.c.origin == poison.origin, table.c.position == poison.position)
+        if self._connection.execute(same).first() is not None:
+            return
+        new = insert(table).values(
             origin=poison.origin,
             position=poison.position,
             code=poison.code,
@@ -270,7 +280,7 @@ class SqlTransaction:
             recorded_at=now,
             payload=poison.payload,
         )
-        self._connection.execute(new.on_conflict_do_nothing(index_elements=["origin", "position"]))
+        self._connection.execute(new)
 
     def poison_row(self, number: int) -> PoisonRow | None:
         """A quarantined thing by its number."""
@@ -421,7 +431,8 @@ class SqlTransaction:
             table = tables.outbox
             waiting = self._connection.execute(select(func.count()).select_from(table)).scalar_one()
             few = self._connection.execute(select(table.c.sequence, table.c.path).limit(MAX_OPEN)).all()
-            queue = self._cache.open = OpenPaths(waiting, [(number, path) for number, path in few], holding=self._holding())
+            pairs = [(number, path) for number, path in few]
+            queue = self._cache.open = OpenPaths(waiting, pairs, holding=self._holding())
         return queue
 
     def _holding(self) -> bool:

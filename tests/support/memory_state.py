@@ -1,0 +1,348 @@
+"""The state contract on plain dictionaries, for the simulated world: fast, deterministic, crashes at any point.
+
+Several :class:`MemoryState` may share one :class:`MemoryDatabase`, as two daemons share a PostgreSQL. Each change notes
+how it is undone; an exception, or :meth:`MemoryState.crash`, undoes what was not committed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, Final, TypeVar
+
+from syncer.conflict.acts import FillConflict, Journal, RecordConflict
+from syncer.conflict.consumed import Consumed
+from syncer.conflict.register import Register
+from syncer.errors import Fenced, InvariantBroken
+from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region, Stamp
+from syncer.paths import child_prefixes
+from syncer.state.contract import (
+    ConflictRow,
+    Identity,
+    Operation,
+    OperationState,
+    OutboxRow,
+    PeerRow,
+    Poison,
+    PoisonRow,
+)
+from syncer.state.transaction import check_changes
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+_ABSENT: Final[Any] = object()
+
+
+class MemoryDatabase:
+    """What would be on the disk."""
+
+    def __init__(self, region: Region, database_id: str) -> None:
+        self.facts: dict[str, Identity] = {"": Identity(region=region, database_id=database_id)}
+        self.numbers: dict[str, int] = {}
+        self.alive: dict[str, int] = {"": 0}
+        self.registers: dict[MetaPath, Register] = {}
+        self.unsettled: dict[MetaPath, None] = {}
+        self.outbox: dict[int, MetadataChangeEvent] = {}
+        self.held: dict[MetaPath, MetadataChangeEvent] = {}
+        self.consumed: dict[str, Consumed] = {}
+        self.journal: dict[int, tuple[Millis, Journal]] = {}
+        self.conflicts: dict[int, ConflictRow] = {}
+        self.quarantine: dict[int, PoisonRow] = {}
+        self.future: dict[tuple[MetaPath, Stamp], MetadataChangeEvent] = {}
+        self.met: dict[MetaPath, None] = {}
+        self.peers: dict[Region, PeerRow] = {}
+        self.status: dict[str, tuple[Millis, dict[str, object]]] = {}
+        self.operations: dict[int, tuple[Operation, Millis]] = {}
+
+
+class MemoryState:
+    """Implements :class:`syncer.state.contract.State`."""
+
+    def __init__(self, database: MemoryDatabase) -> None:
+        self.database: Final = database
+        self._epoch: int | None = None
+        self._open: MemoryTransaction | None = None
+
+    def activate(self) -> Identity:
+        """Become the writer."""
+        identity = self.database.facts[""]
+        raised = self.database.facts[""] = replace(identity, epoch=identity.epoch + 1)
+        self._epoch = raised.epoch
+        return raised
+
+    def crash(self) -> None:
+        """Lose everything that was not committed, and the role."""
+        if self._open is not None:
+            self._open.undo()
+            self._open = None
+        self._epoch = None
+
+    def ask(self, kind: str, arguments: Mapping[str, str], asked_by: str, reason: str) -> int:
+        """What a person's command does: add an operation."""
+        number = self.database.numbers["operations"] = self.database.numbers.get("operations", 0) + 1
+        operation = Operation(id=number, kind=kind, arguments=dict(arguments), asked_by=asked_by, reason=reason)
+        self.database.operations[number] = (operation, Millis(0))
+        return number
+
+    @contextmanager
+    def transaction(self) -> Iterator[MemoryTransaction]:
+        """Begin a transaction of the active writer."""
+        if self._open is not None:
+            raise InvariantBroken("a transaction was begun inside another one")
+        if self._epoch is None or self._epoch != self.database.facts[""].epoch:
+            self._epoch = None
+            raise Fenced(f"another daemon has become active on the database of {self.database.facts[''].region}")
+        work = self._open = MemoryTransaction(self.database)
+        try:
+            yield work
+        except BaseException:
+            work.undo()
+            raise
+        finally:
+            self._open = None
+
+
+class MemoryTransaction:
+    """Implements :class:`syncer.state.contract.Transaction`."""
+
+    def __init__(self, database: MemoryDatabase) -> None:
+        self._db = database
+        self._undo: list[Callable[[], None]] = []
+
+    def undo(self) -> None:
+        """Take every change back, the last one first."""
+        while self._undo:
+            self._undo.pop()()
+
+    # -- registers
+
+    def registers(self, paths: Collection[MetaPath]) -> dict[MetaPath, Register]:
+        known = self._db.registers
+        return {path: known[path] for path in paths if path in known}
+
+    def save(self, registers: Iterable[Register]) -> None:
+        for register in registers:
+            path, former = register.path, self._db.registers.get(register.path)
+            self._put(self._db.registers, path, register)
+            if register.due or register.wish is not None or register.intent is not None:
+                self._put(self._db.unsettled, path, None)
+            else:
+                self._drop(self._db.unsettled, path)
+            change = register.seated_alive - (former is not None and former.seated_alive)
+            if change:
+                self._put(self._db.alive, "", self._db.alive[""] + change)
+
+    def parents_of_living(self, paths: Collection[MetaPath]) -> set[MetaPath]:
+        prefixes = {path: child_prefixes(path) for path in paths}
+        return {
+            path
+            for path, under in prefixes.items()
+            if under and any(r.path.startswith(under) and r.seated_alive for r in self._db.registers.values())
+        }
+
+    def due(self, limit: int, after: MetaPath | None = None) -> list[Register]:
+        found = (self._db.registers[path] for path in sorted(self._db.unsettled) if path > (after or ""))
+        return [register for register in found if register.due or register.wish is not None][:limit]
+
+    def intents(self) -> list[Register]:
+        found = (self._db.registers[path] for path in sorted(self._db.unsettled))
+        return [register for register in found if register.intent is not None]
+
+    def count_alive(self) -> int:
+        return self._db.alive[""]
+
+    # -- outbox
+
+    def enqueue(self, events: Sequence[MetadataChangeEvent]) -> None:
+        identity = self._db.facts[""]
+        for number, event in enumerate(events, identity.last_sequence + 1):
+            self._put(self._db.outbox, number, replace(event, sender=identity.database_id, sequence=number))
+        self._put(self._db.facts, "", replace(identity, last_sequence=identity.last_sequence + len(events)))
+
+    def hold_publication(self, event: MetadataChangeEvent) -> None:
+        self._put(self._db.held, event.path, event)
+
+    def held_publication(self, path: MetaPath) -> MetadataChangeEvent | None:
+        return self._db.held.get(path)
+
+    def drop_held(self, path: MetaPath) -> None:
+        self._drop(self._db.held, path)
+
+    def open_paths(self, paths: Collection[MetaPath]) -> set[MetaPath]:
+        if not self._db.outbox and not self._db.held:
+            return set()
+        waiting = {event.path for event in self._db.outbox.values()}
+        return {path for path in paths if path in waiting or path in self._db.held}
+
+    def outbox(self, limit: int, after: int = 0) -> list[OutboxRow]:
+        numbers = sorted(number for number in self._db.outbox if number > after)[:limit]
+        return [OutboxRow(sequence=number, event=self._db.outbox[number]) for number in numbers]
+
+    def acknowledged(self, sequences: Collection[int]) -> None:
+        for sequence in sequences:
+            self._drop(self._db.outbox, sequence)
+
+    # -- consumption
+
+    def consumed(self, senders: Collection[str]) -> dict[str, Consumed]:
+        return {sender: self._db.consumed[sender] for sender in senders if sender in self._db.consumed}
+
+    def save_consumed(self, consumed: dict[str, Consumed]) -> None:
+        for sender, value in consumed.items():
+            self._put(self._db.consumed, sender, value)
+
+    # -- records
+
+    def journal(self, rows: Sequence[Journal], now: Millis) -> None:
+        for entry in rows:
+            self._put(self._db.journal, self._number("journal"), (now, entry))
+
+    def conflict(self, record: RecordConflict, now: Millis) -> None:
+        for number, row in self._db.conflicts.items():
+            if row.path == record.path and row.loser == record.loser:
+                if row.value is None and record.value is not None:
+                    self._put(self._db.conflicts, number, replace(row, value=record.value))
+                return
+        number = self._number("conflicts")
+        row = ConflictRow(
+            id=number,
+            path=record.path,
+            loser=record.loser,
+            loser_seen=record.loser_seen,
+            loser_digest=record.loser_digest,
+            value=record.value,
+            winner=record.winner,
+            reason=record.reason,
+            recorded_at_ms=now,
+        )
+        self._put(self._db.conflicts, number, row)
+
+    def fill_conflict(self, fill: FillConflict) -> None:
+        for number, row in list(self._db.conflicts.items()):
+            if row.path == fill.path and row.loser_digest == fill.digest and row.value is None:
+                self._put(self._db.conflicts, number, replace(row, value=fill.value))
+
+    def conflict_row(self, number: int) -> ConflictRow | None:
+        return self._db.conflicts.get(number)
+
+    def mark_restored(self, number: int, now: Millis) -> None:
+        row = self._db.conflicts.get(number)
+        if row is not None:
+            self._put(self._db.conflicts, number, replace(row, restored_at_ms=now))
+
+    def quarantine(self, poison: Poison, now: Millis) -> None:
+        place = (poison.origin, poison.position)
+        if all((row.poison.origin, row.poison.position) != place for row in self._db.quarantine.values()):
+            number = self._number("quarantine")
+            self._put(self._db.quarantine, number, PoisonRow(id=number, poison=poison, recorded_at_ms=now))
+
+    def poison_row(self, number: int) -> PoisonRow | None:
+        return self._db.quarantine.get(number)
+
+    def drop_poison(self, number: int) -> None:
+        self._drop(self._db.quarantine, number)
+
+    def hold_event(self, event: MetadataChangeEvent, now: Millis) -> None:
+        if (event.path, event.stamp) not in self._db.future:
+            self._put(self._db.future, (event.path, event.stamp), event)
+
+    def future_events(self, until: Millis, limit: int) -> list[MetadataChangeEvent]:
+        found = [event for event in self._db.future.values() if event.stamp.updated_at_ms <= until]
+        return sorted(found, key=_age)[:limit]
+
+    def future_event(self, path: MetaPath, stamp: Stamp | None) -> MetadataChangeEvent | None:
+        found = (event for event in self._db.future.values() if event.path == path and stamp in {None, event.stamp})
+        return min(found, key=_age, default=None)
+
+    def drop_future(self, path: MetaPath, stamp: Stamp) -> None:
+        self._drop(self._db.future, (path, stamp))
+
+    # -- scans
+
+    def begin_scan(self) -> None:
+        for path in list(self._db.met):
+            self._drop(self._db.met, path)
+
+    def met(self, paths: Collection[MetaPath]) -> None:
+        for path in paths:
+            self._put(self._db.met, path, None)
+
+    def unmet_alive(self, limit: int, after: MetaPath | None = None) -> list[MetaPath]:
+        alive = (path for path, register in self._db.registers.items() if register.seated_alive)
+        return sorted(path for path in alive if path not in self._db.met and path > (after or ""))[:limit]
+
+    # -- facts
+
+    def identity(self) -> Identity:
+        return self._db.facts[""]
+
+    def set_identity(self, **changes: object) -> Identity:
+        check_changes(changes)
+        changed: Any = changes
+        self._put(self._db.facts, "", replace(self._db.facts[""], **changed))
+        return self._db.facts[""]
+
+    def save_peer(self, peer: PeerRow) -> None:
+        self._put(self._db.peers, peer.region, peer)
+
+    def peers(self) -> list[PeerRow]:
+        return [self._db.peers[region] for region in sorted(self._db.peers)]
+
+    def save_status(self, document: dict[str, object], now: Millis) -> None:
+        self._put(self._db.status, "", (now, document))
+
+    # -- operations
+
+    def pending_operations(self, limit: int) -> list[Operation]:
+        found = (self._db.operations[number][0] for number in sorted(self._db.operations))
+        return [operation for operation in found if operation.state is OperationState.PENDING][:limit]
+
+    def finish_operation(self, number: int, state: OperationState, answer: str, code: str, now: Millis) -> None:
+        if number in self._db.operations:
+            operation = replace(self._db.operations[number][0], state=state, answer=answer, code=code)
+            self._put(self._db.operations, number, (operation, now))
+
+    # -- upkeep
+
+    def prune(self, journal_before: Millis, limit: int) -> int:
+        old = [number for number in sorted(self._db.journal)[:limit] if self._db.journal[number][0] < journal_before]
+        done = [
+            number
+            for number, (operation, at) in sorted(self._db.operations.items())
+            if operation.state is not OperationState.PENDING and at < journal_before
+        ][:limit]
+        for number in old:
+            self._drop(self._db.journal, number)
+        for number in done:
+            self._drop(self._db.operations, number)
+        return len(old) + len(done)
+
+    # -- inside
+
+    def _number(self, kind: str) -> int:
+        number = self._db.numbers.get(kind, 0) + 1
+        self._put(self._db.numbers, kind, number)
+        return number
+
+    def _put(self, table: dict[K, V], key: K, value: V) -> None:
+        former: V = table.get(key, _ABSENT)
+        table[key] = value
+        self._undo.append(lambda: _back(table, key, former))
+
+    def _drop(self, table: dict[K, V], key: K) -> None:
+        if key in table:
+            former = table.pop(key)
+            self._undo.append(lambda: _back(table, key, former))
+
+
+def _back(table: dict[K, V], key: K, former: V) -> None:
+    if former is _ABSENT:
+        table.pop(key, None)
+    else:
+        table[key] = former
+
+
+def _age(event: MetadataChangeEvent) -> tuple[int, str, str]:
+    return event.stamp.updated_at_ms, event.stamp.region, event.path

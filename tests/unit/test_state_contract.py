@@ -1,0 +1,403 @@
+"""One suite for every state: SQLite in a file, SQLite in memory, and the simulator's dictionaries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from syncer.conflict.acts import Decision, FillConflict, Journal, RecordConflict
+from syncer.conflict.consumed import Consumed
+from syncer.conflict.register import Hold, HoldReason, Intent, Parked, ParkReason, Register, Seated, Wish
+from syncer.errors import Fenced, InvariantBroken
+from syncer.model import (
+    Counter,
+    Digest,
+    EventType,
+    MetadataChangeEvent,
+    MetaPath,
+    Millis,
+    Region,
+    ResourceKind,
+    Revision,
+    Stamp,
+    Version,
+)
+from syncer.state.contract import OperationState, PeerRow, Poison, State, Transaction
+from syncer.state.sql import SqlState
+from syncer.state.views import Views
+from tests.support.memory_state import MemoryDatabase, MemoryState
+
+EAST = Region("us-east")
+WEST = Region("us@west")
+BY = Counter("us-east~1")
+T0 = 1_700_000_000_000
+
+
+@dataclass(frozen=True)
+class Subject:
+    state: State
+    ask: Callable[[str, Mapping[str, str], str, str], int]
+
+
+@pytest.fixture(params=["sqlite-file", "sqlite-memory", "memory"])
+def subject(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Subject]:
+    if request.param == "memory":
+        memory = MemoryState(MemoryDatabase(EAST, "f" * 32))
+        memory.activate()
+        yield Subject(memory, memory.ask)
+        return
+    url = f"sqlite:///{tmp_path / 'state.db'}" if request.param == "sqlite-file" else "sqlite://"
+    with closing(SqlState.open(url, EAST)) as state:
+        state.activate()
+        if request.param == "sqlite-memory":
+            yield Subject(state, Views(state.engine, state.engine, state.engine.url).ask)
+        else:
+            with closing(Views.open(url, EAST)) as views:
+                yield Subject(state, views.ask)
+
+
+def stamp(time: int = T0, region: Region = WEST) -> Stamp:
+    return Stamp(Millis(time), region)
+
+
+def version(time: int = T0, *, digest: bytes | None = b"\x00\xff" * 8, value: bytes | None = None) -> Version:
+    wrapped = Digest(digest) if digest is not None else None
+    return Version(stamp=stamp(time), by=BY, seen={BY: Millis(time)}, digest=wrapped, value=value)
+
+
+def living(path: str, time: int = T0) -> Register:
+    plain = Register(path=MetaPath(path), known=version(time), own=Millis(time))
+    return plain.sit(version(time), Revision("7"))
+
+
+def event(path: str, time: int = T0, **changes: object) -> MetadataChangeEvent:
+    plain = MetadataChangeEvent(
+        type=EventType.MODIFIED,
+        resource=ResourceKind.NAMESPACE,
+        resource_name="t/ü",
+        path=MetaPath(path),
+        value=b"\x00{\xff",
+        stamp=stamp(time),
+        by=BY,
+        seen={BY: Millis(time), Counter("ü~2"): Millis(2**62)},
+        base=stamp(time - 1, EAST),
+    )
+    return replace(plain, **changes)  # type: ignore[arg-type]  # names of the event's own fields
+
+
+FULL = Register(
+    path=MetaPath("/admin/policies/t/full"),
+    known=version(T0 + 1, value=b""),
+    seated=Seated(stamp=stamp(), by=BY, seen={}, digest=None, revision=None),
+    own=Millis(T0),
+    hold=Hold(reason=HoldReason.FIRST_CONTACT, stamp=stamp(), since_ms=Millis(5), detail="why", local=True),
+    allowed=stamp(T0 + 9, EAST),
+    parked=Parked(reason=ParkReason.PARENT_MISSING, since_ms=Millis(6), detail="parent"),
+    intent=Intent(batch="b1", version=version(T0 + 1, value=b"\x00"), expected=Revision("3")),
+    wish=Wish.REASSERT,
+    left=Digest(b"left"),
+    flips=(Millis(1), Millis(2)),
+)
+
+
+@pytest.mark.parametrize(
+    "register",
+    [
+        Register(path=MetaPath("/admin/policies/t")),
+        living("/admin/policies/t/n"),
+        replace(living("/admin/policies/t/n"), left=Digest(b"l")),
+        Register(path=MetaPath("/p"), known=version(digest=None)),
+        Register(path=MetaPath("/p"), known=version(value=b"x" * 10_000)),
+        FULL,
+        replace(FULL, intent=replace(FULL.intent, expected=None) if FULL.intent else None, wish=None),
+        replace(FULL, hold=None, parked=None, seated=None),
+        replace(FULL, known=None, allowed=None, flips=()),
+    ],
+)
+def test_register_round_trips_through_a_new_writer(subject: Subject, register: Register) -> None:
+    with subject.state.transaction() as work:
+        work.save([FULL, replace(FULL, path=register.path), register])
+    subject.state.activate()  # nothing is remembered
+    with subject.state.transaction() as work:
+        assert work.registers([register.path, MetaPath("/none")]) == {register.path: register}
+
+
+def test_many_paths_at_once(subject: Subject) -> None:
+    registers = {MetaPath(f"/admin/policies/t/{n:04}"): living(f"/admin/policies/t/{n:04}", T0 + n) for n in range(777)}
+    with subject.state.transaction() as work:
+        work.save(registers.values())
+    subject.state.activate()
+    with subject.state.transaction() as work:
+        assert work.registers([*registers, MetaPath("/none")]) == registers
+
+
+def test_rollback_undoes_everything_and_leaves_no_gap(subject: Subject) -> None:
+    kept, lost = living("/admin/policies/a"), living("/admin/policies/b")
+    with subject.state.transaction() as work:
+        work.save([kept])
+        work.enqueue([event("/admin/policies/a")])
+        before = work.identity()
+
+    def change_all(work: Transaction) -> NoReturn:
+        work.save([lost, replace(kept, wish=Wish.REASSERT)])
+        work.enqueue([event("/admin/policies/b")] * 3)
+        work.acknowledged([1])
+        work.save_consumed({"s": Consumed(5)})
+        work.hold_publication(event("/admin/policies/b"))
+        work.set_identity(genesis=True)
+        work.met([kept.path])
+        raise ArithmeticError
+
+    with pytest.raises(ArithmeticError), subject.state.transaction() as work:
+        change_all(work)
+    with subject.state.transaction() as work:
+        assert work.registers([kept.path, lost.path]) == {kept.path: kept}
+        assert work.count_alive() == 1
+        assert work.identity() == before
+        assert work.consumed(["s"]) == {}
+        assert work.open_paths([kept.path, lost.path]) == {kept.path}
+        assert work.unmet_alive(10) == [kept.path]
+        work.enqueue([event("/admin/policies/c")])
+        assert [row.sequence for row in work.outbox(10)] == [1, 2]
+
+
+def test_alive_is_counted_as_it_is(subject: Subject) -> None:
+    names = [f"/admin/policies/t{n}" for n in range(5)]
+    with subject.state.transaction() as work:
+        work.save([living(name) for name in names])
+        work.save([living(names[0], T0 + 1), replace(living(names[1]), seated=None), FULL])
+        work.save([replace(living(names[2]), seated=None), living(names[2]), living(names[2], T0 + 3)])
+        assert work.count_alive() == len(work.unmet_alive(100)) == 4
+    subject.state.activate()
+    with subject.state.transaction() as work:
+        assert work.count_alive() == 4
+        work.save([replace(living(names[0]), seated=None)])
+        assert work.count_alive() == 3
+
+
+def test_due_and_intents_in_path_order(subject: Subject) -> None:
+    due = [Register(path=MetaPath(f"/d/{n}"), known=version()) for n in (3, 1, 2)]
+    wish = replace(living("/d/0"), wish=Wish.REASSERT)
+    intent = replace(living("/d/9"), intent=FULL.intent)
+    with subject.state.transaction() as work:
+        work.save([*due, wish, intent, living("/d/4")])
+        assert [register.path for register in work.due(10)] == ["/d/0", "/d/1", "/d/2", "/d/3"]
+        assert [register.path for register in work.due(2, MetaPath("/d/0"))] == ["/d/1", "/d/2"]
+        assert work.intents() == [intent]
+        work.save([living("/d/1"), living("/d/9")])
+        assert [register.path for register in work.due(10)] == ["/d/0", "/d/2", "/d/3"]
+        assert work.intents() == []
+
+
+def test_parents_of_living_children(subject: Subject) -> None:
+    dead = Register(path=MetaPath("/admin/policies/b/n"), known=version(digest=None)).sit(version(digest=None), None)
+    with subject.state.transaction() as work:
+        work.save(
+            [
+                living("/admin/policies/a/n"),
+                living("/admin/policies/ab"),
+                dead,
+                living("/admin/partitioned-topics/b/n/persistent/x"),
+                living("/admin/clusters/c/namespaceIsolationPolicies"),
+            ]
+        )
+        asked = [f"/admin/policies/{name}" for name in ("a", "a/n", "ab", "b", "b/n")] + ["/admin/clusters/c"]
+        parents = work.parents_of_living([MetaPath(path) for path in asked])
+    assert parents == {"/admin/policies/a", "/admin/policies/b/n", "/admin/clusters/c"}
+
+
+def test_outbox_round_trips_events_in_order(subject: Subject) -> None:
+    sent = [event("/a"), event("/b", value=None, type=EventType.DELETED, base=None, seen={}), event("/a", T0 + 1)]
+    with subject.state.transaction() as work:
+        work.enqueue(sent[:2])
+        work.enqueue([])
+        work.enqueue(sent[2:])
+        sender = work.identity().database_id
+    with subject.state.transaction() as work:
+        rows = work.outbox(10)
+        assert [row.event for row in rows] == [
+            replace(one, sender=sender, sequence=number) for number, one in enumerate(sent, 1)
+        ]
+        assert [row.sequence for row in work.outbox(1, after=1)] == [2]
+        work.acknowledged([1, 99])
+        assert work.open_paths([MetaPath("/a"), MetaPath("/b"), MetaPath("/c")]) == {"/a", "/b"}
+        work.acknowledged([3])
+        assert work.open_paths([MetaPath("/a"), MetaPath("/b")]) == {"/b"}
+        assert work.identity().last_sequence == 3
+
+
+def test_held_publications(subject: Subject) -> None:
+    path = MetaPath("/a")
+    with subject.state.transaction() as work:
+        work.drop_held(path)
+        work.hold_publication(event("/a"))
+        work.hold_publication(event("/a", T0 + 1))
+        assert work.held_publication(path) == event("/a", T0 + 1)
+        assert work.open_paths([path]) == {path}
+        work.drop_held(path)
+        assert work.held_publication(path) is None
+        assert work.open_paths([path]) == set()
+
+
+def test_consumed_with_gaps(subject: Subject) -> None:
+    wanted = {"a": Consumed(3, frozenset({5, 6, 7, 9})), "b": Consumed(2**40)}
+    with subject.state.transaction() as work:
+        work.save_consumed({"a": Consumed(1), "b": wanted["b"]})
+        work.save_consumed({"a": wanted["a"]})
+    subject.state.activate()
+    with subject.state.transaction() as work:
+        assert work.consumed(["a", "b", "c"]) == wanted
+
+
+def test_conflicts_are_kept_once_and_filled(subject: Subject) -> None:
+    record = RecordConflict(
+        path=MetaPath("/a"),
+        loser=stamp(),
+        loser_seen={BY: Millis(1)},
+        loser_digest=Digest(b"d"),
+        value=None,
+        winner=stamp(T0 + 1),
+    )
+    with subject.state.transaction() as work:
+        work.conflict(record, Millis(10))
+        work.fill_conflict(FillConflict(path=record.path, digest=Digest(b"other"), value=b"no"))
+        work.fill_conflict(FillConflict(path=record.path, digest=Digest(b"d"), value=b"yes"))
+        work.conflict(replace(record, value=b"late"), Millis(11))
+        work.conflict(replace(record, loser=stamp(T0 + 5)), Millis(12))
+        work.conflict(replace(record, loser=stamp(T0 + 5), value=b"then"), Millis(13))
+        work.mark_restored(1, Millis(20))
+        first, second = work.conflict_row(1), work.conflict_row(2)
+        assert work.conflict_row(3) is None
+    assert first is not None
+    assert second is not None
+    assert (first.value, first.recorded_at_ms, first.restored_at_ms) == (b"yes", 10, 20)
+    assert (first.loser, first.loser_seen, first.winner) == (record.loser, record.loser_seen, record.winner)
+    assert (second.value, second.recorded_at_ms, second.restored_at_ms) == (b"then", 12, None)
+
+
+def test_quarantine_once_per_position_and_numbers_are_not_used_again(subject: Subject) -> None:
+    poison = Poison(origin="bus", code="c", detail="d", position="1:2", payload=b"\x00\xff", properties={"k": "ü"})
+    with subject.state.transaction() as work:
+        work.quarantine(poison, Millis(1))
+        work.quarantine(replace(poison, detail="again"), Millis(2))
+        row = work.poison_row(1)
+        assert row is not None
+        assert (row.poison, row.recorded_at_ms) == (poison, 1)
+        work.drop_poison(1)
+        assert work.poison_row(1) is None
+    with subject.state.transaction() as work:
+        work.quarantine(replace(poison, path=MetaPath("/a")), Millis(3))
+        assert [number for number in range(1, 5) if work.poison_row(number) is not None] == [2]
+
+
+def test_events_from_the_future(subject: Subject) -> None:
+    a, b, later = event("/b", T0 + 1, sender="s", sequence=4), event("/a", T0 + 2), event("/b", T0 + 3)
+    with subject.state.transaction() as work:
+        for one in (later, b, a, replace(a, sequence=5)):
+            work.hold_event(one, Millis(1))
+        assert work.future_events(Millis(T0 + 2), 10) == [a, b]
+        assert work.future_events(Millis(T0 + 9), 1) == [a]
+        assert work.future_event(MetaPath("/b"), None) == a
+        assert work.future_event(MetaPath("/b"), later.stamp) == later
+        work.drop_future(a.path, a.stamp)
+        assert work.future_event(a.path, a.stamp) is None
+
+
+def test_scan_names_what_it_did_not_meet(subject: Subject) -> None:
+    paths = [MetaPath(f"/p/{n}") for n in range(4)]
+    with subject.state.transaction() as work:
+        work.save([living(path) for path in paths])
+        work.begin_scan()
+        work.met([paths[1], paths[1], MetaPath("/unknown")])
+        assert work.unmet_alive(2) == [paths[0], paths[2]]
+        assert work.unmet_alive(9, paths[0]) == paths[2:]
+        work.begin_scan()
+        assert work.unmet_alive(9) == paths
+
+
+def test_facts_and_peers(subject: Subject) -> None:
+    peer = PeerRow(region=WEST, sender="s", heard_at_ms=Millis(1), sent_at_ms=Millis(2), document={"a": [1, "ü"]})
+    with subject.state.transaction() as work:
+        changed = work.set_identity(genesis=True, store_id="s1", alive_until=Millis(9), paused="why", generation=2)
+        work.save_peer(replace(peer, sender="old"))
+        work.save_peer(peer)
+        work.save_status({"state": "active"}, Millis(1))
+        assert work.identity() == changed
+    assert subject.state.activate() == replace(changed, epoch=changed.epoch + 1)
+    with subject.state.transaction() as work:
+        assert work.peers() == [peer]
+        for name in ("region", "database_id", "last_sequence", "epoch", "nonsense"):
+            with pytest.raises(InvariantBroken):
+                work.set_identity(**{name: 1})
+
+
+def test_operations_are_asked_done_and_pruned_with_the_journal(subject: Subject) -> None:
+    first = subject.ask("pause", {"region": "ü"}, "ann", "upgrade")
+    second = subject.ask("resume", {}, "ann", "")
+    entry = Journal(path=MetaPath("/a"), decision=Decision.MET)
+    with subject.state.transaction() as work:
+        asked = work.pending_operations(10)
+        assert [(one.id, one.kind, one.arguments) for one in asked] == [
+            (first, "pause", {"region": "ü"}),
+            (second, "resume", {}),
+        ]
+        work.finish_operation(first, OperationState.DONE, "paused", "", Millis(100))
+        assert [one.id for one in work.pending_operations(10)] == [second]
+        for time in (50, 60, 200):
+            work.journal([entry], Millis(time))
+    with subject.state.transaction() as work:
+        assert work.prune(Millis(100), 1) == 1
+        assert work.prune(Millis(101), 10) == 2
+        assert work.prune(Millis(101), 10) == 0
+        assert [one.id for one in work.pending_operations(10)] == [second]
+
+
+def test_transactions_do_not_nest(subject: Subject) -> None:
+    with pytest.raises(InvariantBroken), subject.state.transaction(), subject.state.transaction():
+        pass
+    with subject.state.transaction() as work:
+        assert work.count_alive() == 0
+
+
+def test_only_the_active_one_writes(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'shared.db'}"
+    database = MemoryDatabase(EAST, "f" * 32)
+    with closing(SqlState.open(url, EAST)) as a, closing(SqlState.open(url, EAST)) as b:
+        pairs: list[tuple[State, State]] = [(a, b), (MemoryState(database), MemoryState(database))]
+        for old, new in pairs:
+            with pytest.raises(Fenced), old.transaction():
+                pass
+            old.activate()
+            with old.transaction() as work:
+                work.save([living("/a")])
+            new.activate()
+            with pytest.raises(Fenced), old.transaction() as work:
+                work.save([living("/b")])
+            with new.transaction() as work:
+                assert work.count_alive() == 1
+                work.save([living("/c")])
+            old.activate()
+            with old.transaction() as work:
+                assert set(work.registers([MetaPath(path) for path in ("/a", "/b", "/c")])) == {"/a", "/c"}
+                assert work.count_alive() == 2
+
+
+def test_a_crash_loses_the_open_transaction_only() -> None:
+    state = MemoryState(MemoryDatabase(EAST, "f" * 32))
+    state.activate()
+    with state.transaction() as work:
+        work.save([living("/a")])
+    open_one = state.transaction()
+    work = open_one.__enter__()
+    work.save([living("/b")])
+    state.crash()
+    with pytest.raises(Fenced), state.transaction():
+        pass
+    state.activate()
+    with state.transaction() as work:
+        assert set(work.registers([MetaPath("/a"), MetaPath("/b")])) == {"/a"}
