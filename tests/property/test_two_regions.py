@@ -1,0 +1,235 @@
+"""Two regions, one path each, a store each: whatever happens in whatever order, they end equal and nothing is lost.
+
+The stores are written to from outside at any moment, also between the daemon's read and its write. Events arrive late,
+in any order, and more than once. Clocks differ.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cmp_to_key
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from syncer.conflict.acts import Decision, FillConflict, Journal, Moment, Need, Outcome, Publish, RecordConflict
+from syncer.conflict.guards import Facts
+from syncer.conflict.order import later
+from syncer.conflict.register import Register
+from syncer.conflict.replica import Replica
+from syncer.conflict.settings import Limits, Settings
+from syncer.model import Digest, MetadataChangeEvent, Millis, Region, Revision, Stamp, TieOrder
+from syncer.stores.contract import Entry, Put, Write, Written
+from tests.property.strategies import NOW, TENANT, tenant_digest, tenant_value
+
+REGIONS = ("a", "b")
+region_names = st.sampled_from(REGIONS)
+ROUNDS = 30
+
+
+@dataclass
+class Store:
+    """One path of one store, with revisions and the store's own clock."""
+
+    value: bytes | None = None
+    revision: int = 0
+    modified_at: Millis = NOW
+
+    def put(self, value: bytes | None, now: Millis) -> None:
+        self.value, self.revision, self.modified_at = value, self.revision + 1, now
+
+    def read(self) -> Entry | None:
+        if self.value is None:
+            return None
+        return Entry(
+            path=TENANT, value=self.value, revision=Revision(str(self.revision)), modified_at_ms=self.modified_at
+        )
+
+    def apply(self, write: Write, now: Millis) -> Written | None:
+        """Write if the revision is the expected one; ``None``: refused."""
+        found = self.read()
+        if (found.revision if found else None) != write.expected:
+            return None
+        self.put(write.value if isinstance(write, Put) else None, now)
+        written = self.read()
+        return Written(path=TENANT, revision=written.revision if written else None)
+
+
+@dataclass
+class Site:
+    """A region: its store, what its replica knows, its outbox, and the conflicts it has kept."""
+
+    replica: Replica
+    skew: int
+    store: Store = field(default_factory=Store)
+    register: Register = field(default_factory=lambda: Register(path=TENANT))
+    outbox: list[MetadataChangeEvent] = field(default_factory=list)
+    conflicts: list[RecordConflict] = field(default_factory=list)
+
+
+class TwoRegions(RuleBasedStateMachine):
+    """Each rule is one step of one region, of its outside writers, or of the bus."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.clock = int(NOW)
+        self.values = 0
+        self.ties = TieOrder.SMALLER_REGION
+        limits = Limits(max_flips=10**6)
+        self.regions = {
+            name: Site(Replica(Settings(region=Region(name), limits=limits, ties=self.ties)), skew)
+            for name, skew in zip(REGIONS, (0, 7), strict=True)
+        }
+        self.bus: list[MetadataChangeEvent] = []
+        self.published: dict[Stamp, MetadataChangeEvent] = {}
+
+    def now(self, region: Site) -> Millis:
+        return Millis(self.clock + region.skew)
+
+    def keep(self, region: Site, outcome: Outcome) -> None:
+        """Store what one transaction of the shell would store."""
+        region.register = outcome.register
+        for act in outcome.acts:
+            if isinstance(act, Publish):
+                assert act.event.stamp not in self.published, "a stamp names one value for ever"
+                self.published[act.event.stamp] = act.event
+                region.outbox.append(act.event)
+            elif isinstance(act, RecordConflict):
+                region.conflicts.append(act)
+            elif isinstance(act, FillConflict):
+                region.conflicts = [
+                    replace(row, value=act.value) if row.value is None and row.loser_digest == act.digest else row
+                    for row in region.conflicts
+                ]
+            elif isinstance(act, Journal):
+                assert act.decision is not Decision.ALARM
+
+    def observe(self, region: Site) -> None:
+        now = self.now(region)
+        seen = Moment(now=now, seen_at=now, genesis=True)
+        self.keep(region, region.replica.observe(region.register, region.store.read(), seen))
+
+    def take(self, region: Site, event: MetadataChangeEvent) -> None:
+        self.keep(region, region.replica.fold(region.register, event, self.now(region)))
+
+    def bring(self, region: Site, race: bytes | int | None = 0) -> None:
+        """Read, decide, write. ``race``: somebody writes this between the read and the write (0: nobody)."""
+        facts = Facts(now=self.now(region), outbox_open=bool(region.outbox))
+        waiting = region.replica.waits(region.register, facts)
+        if waiting is not None:
+            self.keep(region, waiting)
+            return
+        self.observe(region)
+        facts = replace(facts, outbox_open=bool(region.outbox))
+        outcome = region.replica.seat(region.register, region.store.read(), facts, "batch")
+        self.keep(region, outcome)
+        if not isinstance(race, int):
+            region.store.put(race, self.now(region))
+        if outcome.write is None:
+            assert outcome.need is Need.NOTHING
+            return
+        answer = region.store.apply(outcome.write, self.now(region))
+        if answer is None:
+            assert not isinstance(race, int), "nobody else wrote, and the write was refused"
+            self.keep(region, region.replica.refused(region.register, None, self.now(region)))
+        else:
+            self.keep(region, region.replica.written(region.register, answer, self.now(region)))
+
+    def new_value(self, *, fresh: bool) -> bytes:
+        self.values += fresh
+        return tenant_value(self.values if fresh else 0)
+
+    @rule(name=region_names, fresh=st.booleans(), lives=st.booleans(), step=st.integers(0, 3))
+    def somebody_writes(self, name: str, fresh: bool, lives: bool, step: int) -> None:
+        self.clock += step
+        region = self.regions[name]
+        region.store.put(self.new_value(fresh=fresh) if lives else None, self.now(region))
+
+    @rule(name=region_names)
+    def the_store_is_read(self, name: str) -> None:
+        self.observe(self.regions[name])
+
+    @rule(name=region_names)
+    def the_bus_acknowledges(self, name: str) -> None:
+        region = self.regions[name]
+        self.bus += region.outbox
+        region.outbox = []
+
+    @precondition(lambda self: self.bus)
+    @rule(name=region_names, data=st.data())
+    def an_event_arrives(self, name: str, data: st.DataObject) -> None:
+        self.take(self.regions[name], data.draw(st.sampled_from(self.bus)))
+
+    @rule(name=region_names)
+    def the_store_is_brought_to_what_is_known(self, name: str) -> None:
+        self.bring(self.regions[name])
+
+    @rule(name=region_names, lives=st.booleans())
+    def somebody_writes_between_read_and_write(self, name: str, lives: bool) -> None:
+        self.bring(self.regions[name], self.new_value(fresh=True) if lives else None)
+
+    @rule(name=region_names)
+    def the_loser_of_a_conflict_is_restored(self, name: str) -> None:
+        region = self.regions[name]
+        whole = [row for row in region.conflicts if row.value is not None or row.loser_digest is None]
+        if whole and not region.outbox:
+            row = whole[-1]
+            outcome = region.replica.restore(region.register, row.value, row.loser_seen, self.now(region))
+            self.keep(region, outcome)
+
+    @invariant()
+    def known_is_the_greatest_that_was_folded(self) -> None:
+        for region in self.regions.values():
+            known, seated = region.register.known, region.register.seated
+            if known is not None and seated is not None:
+                assert not later(seated.stamp, known.stamp, self.ties)
+
+    def teardown(self) -> None:
+        self.settle()
+        self.check_equal()
+        self.check_nothing_is_lost()
+
+    def settle(self) -> None:
+        """Outside writers stop, the bus delivers everything to everybody, the daemons go on until nothing is due."""
+        for _ in range(ROUNDS):
+            for region in self.regions.values():
+                self.observe(region)
+                self.bus += region.outbox
+                region.outbox = []
+            for region in self.regions.values():
+                for event in reversed(self.bus):
+                    self.take(region, event)
+                self.bring(region)
+            if not any(region.register.due or region.outbox for region in self.regions.values()):
+                return
+        raise AssertionError("the regions do not come to rest")
+
+    def check_equal(self) -> None:
+        held = {tenant_digest(region.store.value) for region in self.regions.values()}
+        assert len(held) == 1
+        if self.published:
+            ordered = sorted(self.published, key=cmp_to_key(lambda x, y: 1 if later(x, y, self.ties) else -1))
+            assert {region.register.known.stamp for region in self.regions.values() if region.register.known} == {
+                ordered[-1]
+            }
+            assert held == {tenant_digest(self.published[ordered[-1]].value)}
+
+    def check_nothing_is_lost(self) -> None:
+        """Every published value won, was seen by a later author, or is kept whole in some region's conflicts."""
+        kept: set[Digest | None] = set()
+        for region in self.regions.values():
+            for row in region.conflicts:
+                if row.loser_digest is None or row.value is not None:
+                    kept.add(row.loser_digest)
+        final = {tenant_digest(region.store.value) for region in self.regions.values()}
+        for event in self.published.values():
+            digest = tenant_digest(event.value)
+            seen_by_another = any(
+                other.seen.get(event.by, -1) >= event.stamp.updated_at_ms
+                for other in self.published.values()
+                if other.stamp != event.stamp
+            )
+            assert seen_by_another or digest in final or digest in kept
+
+
+TestTwoRegions = TwoRegions.TestCase

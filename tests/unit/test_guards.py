@@ -1,0 +1,289 @@
+"""Each guard at its edges: what is held, what passes, and what has to be asked first."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from syncer.conflict.guards import DeleteWindow, Facts, Proposal, Refusal, Topics, examine, named_clusters, recent_flips
+from syncer.conflict.register import HoldReason, Register
+from syncer.conflict.settings import Limits, Settings
+from syncer.model import Millis, ResourceKind, Stamp
+from tests.property.strategies import NOW, PATH_OF_KIND
+from tests.unit.registers import HERE, THERE, X, at, seated, version
+
+NAMESPACE, TENANT = ResourceKind.NAMESPACE, ResourceKind.TENANT
+TOPIC = ResourceKind.PARTITIONED_TOPIC
+BLUE, GREEN = {"replication_clusters": ["blue"]}, {"replication_clusters": ["green"]}
+
+
+def proposal(
+    kind: ResourceKind, present: Any, proposed: Any, *, clusters: tuple[str, ...] = ("blue",), **changes: Any
+) -> Proposal:
+    """A write to a value that its author had seen, in a region that serves ``clusters`` and knows blue and green."""
+    facts = Facts(now=NOW, clusters=frozenset({"blue", "green"}), topics=changes.pop("topics", Topics.NOT_ASKED))
+    register = Register(path=PATH_OF_KIND[kind], seated=seated(X, at(0)))
+    return replace(
+        Proposal(
+            register=register,
+            known=version(X, at(5, THERE), at(0)),
+            kind=kind,
+            present=present,
+            proposed=proposed,
+            facts=facts,
+            settings=Settings(region=HERE, clusters=frozenset(clusters)),
+        ),
+        **changes,
+    )
+
+
+def reason(asked: Proposal) -> HoldReason | str | None:
+    refusal = examine(asked)
+    if refusal is None:
+        return None
+    return refusal.reason or "ask"
+
+
+# -- (a) mass deletes
+
+
+def test_deletes_pass_up_to_the_bound_of_the_window() -> None:
+    window = DeleteWindow(Limits(max_deletes=5, min_deletes=0, max_delete_fraction=1.0))
+    assert window.permits(3, 1_000, NOW)
+    assert window.permits(2, 997, NOW)
+    assert not window.permits(1, 995, NOW)
+    assert window.permits(0, 995, NOW)
+
+
+def test_deletes_pass_up_to_a_share_of_what_was_alive_when_the_window_began() -> None:
+    window = DeleteWindow(Limits(max_deletes=10_000, min_deletes=0, max_delete_fraction=0.1))
+    assert window.permits(6, 100, NOW)
+    assert window.permits(4, 94, NOW)
+    assert not window.permits(1, 90, NOW)
+
+
+def test_a_small_store_may_lose_a_few_paths() -> None:
+    window = DeleteWindow(Limits(min_deletes=10))
+    assert window.permits(10, 12, NOW)
+    assert not window.permits(1, 2, NOW)
+
+
+def test_the_window_moves() -> None:
+    window = DeleteWindow(Limits(max_deletes=2, delete_window_ms=Millis(100)))
+    assert window.permits(2, 1_000, NOW)
+    assert not window.permits(1, 998, Millis(NOW + 99))
+    assert window.permits(1, 998, Millis(NOW + 100))
+
+
+def test_what_is_held_does_not_count() -> None:
+    window = DeleteWindow(Limits(max_deletes=10))
+    assert not window.permits(11, 10_000, NOW)
+    assert window.permits(10, 10_000, NOW)
+
+
+# -- (b) a cluster left out
+
+
+@pytest.mark.parametrize(
+    ("present", "proposed", "clusters", "expected"),
+    [
+        (BLUE, GREEN, ("blue",), HoldReason.LEAVES_CLUSTER_OUT),
+        (BLUE, {}, ("blue",), HoldReason.LEAVES_CLUSTER_OUT),
+        ({"allowed_clusters": ["blue"]}, GREEN, ("blue",), HoldReason.LEAVES_CLUSTER_OUT),
+        (BLUE, {**GREEN, "allowed_clusters": ["blue"]}, ("blue",), None),
+        (BLUE, {"replication_clusters": ["green", "blue"]}, ("blue",), None),
+        (GREEN, GREEN, ("blue",), None),
+        (BLUE, GREEN, (), None),
+        ({"replication_clusters": ["blue", "green"]}, GREEN, ("blue", "green"), HoldReason.LEAVES_CLUSTER_OUT),
+        (GREEN, GREEN, ("blue", "green"), None),
+        (None, GREEN, ("blue",), "ask"),
+        ({}, GREEN, ("blue",), "ask"),
+        ({"replication_clusters": []}, GREEN, ("blue",), "ask"),
+        (None, BLUE, ("blue",), None),
+        (None, {}, ("blue",), "ask"),
+    ],
+)
+def test_no_namespace_leaves_a_cluster_out_that_serves_it(
+    present: Any, proposed: Any, clusters: tuple[str, ...], expected: HoldReason | str | None
+) -> None:
+    assert reason(proposal(NAMESPACE, present, proposed, clusters=clusters)) == expected
+
+
+@pytest.mark.parametrize(
+    ("topics", "expected"),
+    [
+        (Topics.NONE, None),
+        (Topics.SOME, HoldReason.LEAVES_CLUSTER_OUT),
+        (Topics.CANNOT_ASK, HoldReason.LEAVES_CLUSTER_OUT),
+    ],
+)
+@pytest.mark.parametrize("present", [None, {}])
+def test_a_namespace_without_a_name_may_leave_clusters_out_where_no_topics_are(
+    present: Any, topics: Topics, expected: HoldReason | None
+) -> None:
+    assert reason(proposal(NAMESPACE, present, GREEN, topics=topics)) == expected
+
+
+def test_tenants_leave_no_topics_behind() -> None:
+    assert reason(proposal(TENANT, {"allowedClusters": ["blue"]}, {"allowedClusters": ["green"]})) is None
+
+
+def test_the_refusal_names_the_clusters() -> None:
+    refusal = examine(proposal(NAMESPACE, {"replication_clusters": ["b", "a"]}, GREEN, clusters=("b", "a")))
+    assert refusal == Refusal(HoldReason.LEAVES_CLUSTER_OUT, "brokers of a, b would delete its topics")
+
+
+# -- (c) fewer partitions
+
+
+@pytest.mark.parametrize(
+    ("present", "proposed", "expected"),
+    [
+        (4, 3, HoldReason.FEWER_PARTITIONS),
+        (4, 4, None),
+        (4, 5, None),
+        (4, "8", HoldReason.FEWER_PARTITIONS),
+        (4, None, HoldReason.FEWER_PARTITIONS),
+        (None, 0, None),
+    ],
+)
+def test_partitions_only_grow(present: Any, proposed: Any, expected: HoldReason | None) -> None:
+    def document(count: Any) -> dict[str, Any]:
+        return {} if count is None else {"partitions": count}
+
+    assert reason(proposal(TOPIC, document(present), document(proposed))) == expected
+
+
+def test_a_new_topic_has_no_fewer_partitions() -> None:
+    assert reason(proposal(TOPIC, None, {"partitions": 1})) is None
+    assert reason(proposal(TENANT, {"partitions": 4}, {"partitions": 1})) is None
+
+
+# -- (d) unknown clusters
+
+
+@pytest.mark.parametrize(
+    ("kind", "present", "proposed", "expected"),
+    [
+        (TENANT, None, {"allowedClusters": ["nowhere"]}, HoldReason.UNKNOWN_CLUSTER),
+        (TENANT, {"allowedClusters": ["nowhere"]}, {"allowedClusters": ["nowhere", "blue"]}, None),
+        (TENANT, None, {"allowedClusters": ["blue", "green"]}, None),
+        (TENANT, None, {"allowedClusters": ["global"]}, None),
+        (TENANT, None, {"allowedClusters": "nowhere"}, None),
+        (TENANT, None, {"allowedClusters": [7, None]}, None),
+        (NAMESPACE, BLUE, {"replication_clusters": ["blue", "nowhere"]}, HoldReason.UNKNOWN_CLUSTER),
+        (NAMESPACE, BLUE, {**BLUE, "allowed_clusters": ["nowhere"]}, HoldReason.UNKNOWN_CLUSTER),
+        (ResourceKind.RESOURCE_GROUP, None, {"allowedClusters": ["nowhere"]}, None),
+        (TENANT, {"allowedClusters": ["blue"]}, None, None),
+    ],
+)
+def test_no_policy_newly_names_a_cluster_that_is_not_known_here(
+    kind: ResourceKind, present: Any, proposed: Any, expected: HoldReason | None
+) -> None:
+    assert reason(proposal(kind, present, proposed)) == expected
+
+
+def test_nothing_names_no_cluster() -> None:
+    assert named_clusters(None) == frozenset()
+
+
+# -- (e) first contact
+
+
+@pytest.mark.parametrize(
+    ("found", "also", "expected"),
+    [
+        (Stamp(Millis(1), HERE), (), HoldReason.FIRST_CONTACT),
+        (Stamp(Millis(1), HERE), (Stamp(Millis(1), HERE),), None),
+        (at(0), (), None),
+        (Stamp(Millis(0), HERE), (), None),
+    ],
+    ids=["baseline", "seen-by-the-author", "a-change", "drift"],
+)
+@pytest.mark.parametrize("value", [X, None])
+def test_a_value_of_first_contact_is_not_replaced_unseen(
+    value: bytes | None, found: Stamp, also: tuple[Stamp, ...], expected: HoldReason | None
+) -> None:
+    asked = proposal(
+        TENANT,
+        {},
+        None if value is None else {},
+        register=Register(path=PATH_OF_KIND[TENANT], seated=seated(X, found)),
+        known=version(value, at(5, THERE), *also),
+    )
+    assert reason(asked) == expected
+    refusal = examine(asked)
+    if refusal is not None:
+        assert ("another value" in refusal.detail) is (value is not None)
+
+
+def test_there_is_no_first_contact_with_nothing() -> None:
+    for before in (None, seated(None, Stamp(Millis(1), HERE))):
+        register = Register(path=PATH_OF_KIND[TENANT], seated=before)
+        asked = proposal(TENANT, None, {}, register=register, known=version(X, at(5, THERE)))
+        assert reason(asked) is None
+
+
+# -- (f) flipping
+
+
+@pytest.mark.parametrize(("flips", "expected"), [(5, None), (6, HoldReason.FLIPPING), (16, HoldReason.FLIPPING)])
+def test_a_path_may_flip_that_often(flips: int, expected: HoldReason | None) -> None:
+    asked = proposal(TENANT, {}, {})
+    flipping = replace(asked.register, flips=tuple(Millis(NOW - step) for step in range(flips, 0, -1)))
+    assert reason(replace(asked, register=flipping)) == expected
+
+
+def test_only_flips_within_the_window_count() -> None:
+    limits = Limits(flip_window_ms=Millis(100), max_flips=2)
+    flips = tuple(Millis(NOW - age) for age in (101, 100, 99, 1))
+    assert recent_flips(flips, NOW, limits) == (NOW - 99, NOW - 1)
+    assert len(recent_flips(tuple([NOW] * 16), NOW, limits)) == 3
+
+
+# -- (g) topics still there
+
+
+@pytest.mark.parametrize("kind", [NAMESPACE, TOPIC])
+@pytest.mark.parametrize(
+    ("topics", "expected"),
+    [
+        (Topics.NOT_ASKED, "ask"),
+        (Topics.NONE, None),
+        (Topics.SOME, HoldReason.HAS_TOPICS),
+        (Topics.CANNOT_ASK, HoldReason.HAS_TOPICS),
+    ],
+)
+def test_topics_are_not_deleted_from_under_their_namespace(
+    kind: ResourceKind, topics: Topics, expected: HoldReason | str | None
+) -> None:
+    assert reason(proposal(kind, {}, None, topics=topics)) == expected
+
+
+def test_other_deletes_ask_for_no_topics() -> None:
+    assert reason(proposal(TENANT, {}, None)) is None
+    assert reason(proposal(NAMESPACE, None, None)) is None
+    assert reason(proposal(TOPIC, {}, {})) is None
+
+
+# -- (h) the bus's own
+
+
+@pytest.mark.parametrize("proposed", [{}, None])
+def test_the_bus_is_never_changed_from_afar(proposed: Any) -> None:
+    asked = proposal(TENANT, {}, proposed)
+    settings = replace(asked.settings, bus_paths=frozenset({asked.register.path}))
+    assert reason(replace(asked, settings=settings)) is HoldReason.BUS_RESOURCE
+
+
+# -- a person's permission
+
+
+def test_what_a_person_let_pass_is_not_asked_again() -> None:
+    asked = proposal(NAMESPACE, BLUE, GREEN)
+    assert reason(asked) is HoldReason.LEAVES_CLUSTER_OUT
+    allowed = replace(asked.register, allowed=asked.known.stamp)
+    assert reason(replace(asked, register=allowed)) is None
+    assert reason(replace(asked, register=replace(allowed, allowed=at(4, THERE)))) is HoldReason.LEAVES_CLUSTER_OUT

@@ -1,0 +1,106 @@
+"""Values as Pulsar's brokers write them, numbers at the edges, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from syncer.conflict.projection import PROJECTIONS, canonical, parse
+from syncer.errors import ValueInvalid
+from syncer.model import ResourceKind
+
+NAMESPACE, TENANT = PROJECTIONS[ResourceKind.NAMESPACE], PROJECTIONS[ResourceKind.TENANT]
+BIG = b'"big":12345678901234567890123'
+
+
+def test_every_kind_has_a_projection_with_an_id_of_its_own() -> None:
+    assert set(PROJECTIONS) == set(ResourceKind)
+    assert len({projection.id for projection in PROJECTIONS.values()}) == len(PROJECTIONS)
+
+
+def test_digests_are_fixed_for_ever() -> None:
+    """All regions compare them: whoever changes one must give the projection a new id."""
+    value = '{"z":[1,2.5,1e22,-0.0],"allowedClusters":["b","a","b"],"é":"\U0001f600","n":18446744073709551616}'.encode()
+    assert canonical(TENANT.project(value)).decode() == (
+        '{"allowedClusters":["a","b"],"n":18446744073709551616,"z":[1,2.5,1e+22,-0.0],"é":"\U0001f600"}'
+    )
+    assert (
+        TENANT.digest(b'{"adminRoles":["admin"],"allowedClusters":["a","b"]}').hex()
+        == "961f76d473f0152932e4b9d2c4082fd7"
+    )
+
+
+def test_a_namespace_is_born_with_the_authors_split_and_nothing_else_local() -> None:
+    author = b'{"bundles":{"numBundles":4},"migrated":true,"deleted":true,"clusterThatCanDeleteNamespace":"a","x":1}'
+    assert NAMESPACE.overlay(author, None) == b'{"x":1,"bundles":{"numBundles":4},"deleted":false,"migrated":false}'
+
+
+def test_a_namespace_keeps_its_own_local_fields() -> None:
+    """A broker's GET writes live bundles and the mark of a migration into the stored policies; neither may cross."""
+    author = b'{"bundles":{"numBundles":4},"migrated":true,"x":2}'
+    target = b'{"x":1,"bundles":{"numBundles":64},"migrated":false,"gone":1}'
+    assert NAMESPACE.overlay(author, target) == b'{"x":2,"bundles":{"numBundles":64},"migrated":false}'
+
+
+def test_a_clusters_migration_never_crosses() -> None:
+    cluster = PROJECTIONS[ResourceKind.CLUSTER]
+    author = b'{"serviceUrl":"http://h:1","migrated":true,"migratedClusterUrl":{"serviceUrl":"http://g:1"}}'
+    assert cluster.overlay(author, None) == b'{"serviceUrl":"http://h:1"}'
+
+
+def test_arrays_that_are_no_sets_keep_their_order() -> None:
+    assert TENANT.digest(b'{"other":["a","b"]}') != TENANT.digest(b'{"other":["b","a"]}')
+    assert TENANT.digest(b'{"adminRoles":["b","a",1]}') != TENANT.digest(b'{"adminRoles":["a","b",1]}')
+    assert NAMESPACE.digest(b'{"auth_policies":["b","a"]}') != NAMESPACE.digest(b'{"auth_policies":["a","b"]}')
+
+
+@pytest.mark.parametrize("number", [2**63 - 1, 2**63, 2**64 - 1, 2**64, -(2**63), -(2**63) - 1, 10**40])
+def test_integers_are_kept_exactly(number: int) -> None:
+    value = b'{"n":%d}' % number
+    assert parse(value) == {"n": number}
+    assert canonical(parse(value)) == value
+    assert TENANT.digest(value) != TENANT.digest(b'{"n":%d}' % (number + 1))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        b"",
+        b"{",
+        b"null",
+        b"[]",
+        b'"text"',
+        b"7",
+        b'{"a":1}x',
+        b'{"a":NaN}',
+        b'{"a":Infinity}',
+        b'{"a":1e400}',
+        b'{"a":"\xff"}',
+        b'\xef\xbb\xbf{"a":1}',
+        '{"a":1}'.encode("utf-16"),
+        b'{"a":"\\ud800"}',
+        b"[" * 100_000,
+    ],
+)
+@pytest.mark.parametrize("exactly", [False, True], ids=["plain", "with-a-big-integer"])
+def test_what_is_no_json_object_is_refused_whichever_parser_reads_it(value: bytes, exactly: bool) -> None:
+    if exactly:
+        value = value.replace(b'{"a"', b"{" + BIG + b',"a"').replace(b"[]", b"[1234567890123456789]")
+    with pytest.raises(ValueInvalid, match="JSON"):
+        TENANT.digest(value)
+
+
+@pytest.mark.parametrize("value", [b'{"a":NaN,%s}' % BIG, b'{"a":-Infinity,%s}' % BIG, b'{"a":-1e999,%s}' % BIG])
+def test_numbers_that_json_does_not_have_are_refused_by_the_exact_parser(value: bytes) -> None:
+    with pytest.raises(ValueInvalid):
+        parse(value)
+
+
+def test_a_document_nested_beyond_the_serialisers_is_refused() -> None:
+    depth = 100_000
+    node: dict[str, object] = {}
+    for _ in range(depth):
+        node = {"a": node}
+    with pytest.raises(ValueInvalid, match="cannot be written"):
+        canonical(node)
+    while node:  # taken apart from the outside, without recursion
+        node = node.pop("a")  # type: ignore[assignment]  # as built above

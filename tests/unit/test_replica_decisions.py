@@ -1,0 +1,220 @@
+"""A person's decisions: hold back, confirm, reject, undo, restore; and the answers that they become."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from syncer.conflict.acts import Decision, DropHeld, Need, Publish
+from syncer.conflict.guards import Facts
+from syncer.conflict.register import Hold, HoldReason, Register, Wish
+from syncer.errors import PreconditionFailed, ValueInvalid
+from syncer.model import EventType, Millis
+from syncer.stores.contract import Put
+from tests.property.strategies import NOW, encoded, tenant_digest
+from tests.unit.registers import (
+    HERE,
+    THERE,
+    THIRD,
+    X,
+    Y,
+    Z,
+    at,
+    decisions,
+    entry,
+    event,
+    moment,
+    only,
+    register,
+    replica,
+    seated,
+    seen,
+    settled_on,
+    version,
+)
+
+
+def held(value: bytes | None = Y, reason: HoldReason = HoldReason.FLIPPING, **changes: Any) -> Register:
+    """A remote change that waits for a person."""
+    hold = Hold(reason=reason, stamp=at(5, THERE), since_ms=NOW, detail="why")
+    return register(known=version(value, at(5, THERE)), seated=seated(X, at(0)), hold=hold, **changes)
+
+
+def facts(offset: int = 10, **changes: Any) -> Facts:
+    return Facts(now=Millis(NOW + offset), **changes)
+
+
+def held_delete() -> Register:
+    core = replica()
+    return core.hold_back(core.observe(settled_on(X, at(-9, THERE)), None, moment()), NOW, "12 of 40").register
+
+
+# -- local deletes
+
+
+def test_a_mass_delete_is_held_back_and_freezes_its_path() -> None:
+    core = replica()
+    deleted = core.observe(settled_on(X, at(-9)), None, moment())
+    outcome = core.hold_back(deleted, Millis(NOW + 1), "12 of 40")
+    publication = only(outcome, Publish)
+    assert publication.held
+    assert publication.event == only(deleted, Publish).event
+    assert outcome.register.hold == Hold(
+        reason=HoldReason.MASS_DELETE, stamp=at(0), since_ms=Millis(NOW + 1), detail="12 of 40", local=True
+    )
+    assert decisions(outcome) == [Decision.PUBLISHED, Decision.HELD]
+    told = core.fold(outcome.register, event(Y, at(5, THERE)), Millis(NOW + 6)).register
+    waiting = core.waits(told, facts())
+    assert waiting is not None
+    assert waiting.register == told
+
+
+def test_a_confirmed_delete_keeps_its_old_stamp() -> None:
+    outcome = replica().confirm(held_delete())
+    assert (outcome.register.hold, outcome.register.allowed, outcome.acts) == (None, None, ())
+    assert outcome.register.known is not None
+    assert outcome.register.known.stamp == at(0)
+
+
+def test_a_local_change_is_not_rejected_but_undone() -> None:
+    with pytest.raises(PreconditionFailed, match="undone"):
+        replica().reject(held_delete())
+
+
+def test_an_undone_delete_was_never_told_and_its_value_comes_back_from_a_peer() -> None:
+    core = replica()
+    outcome = core.undo(held_delete())
+    assert outcome.acts == (DropHeld(path=outcome.register.path),)
+    assert (outcome.register.known, outcome.register.hold, outcome.need) == (None, None, Need.NOTHING)
+    assert core.observe(outcome.register, None, moment(1)).acts == ()
+    told = core.fold(outcome.register, event(X, at(-9, THERE)), Millis(NOW + 6))
+    assert told.need is Need.READ
+    assert isinstance(core.seat(told.register, None, facts(), "b").write, Put)
+
+
+def test_a_change_that_arrived_meanwhile_is_due_after_the_undo() -> None:
+    core = replica()
+    newer = core.fold(held_delete(), event(Y, at(5, THERE), at(-9, THERE)), Millis(NOW + 6)).register
+    outcome = core.undo(newer)
+    assert outcome.register.known == newer.known
+    assert outcome.need is Need.READ
+
+
+@pytest.mark.parametrize("state", [held(), register(hold=replace(held_delete().hold or held().hold, local=True))])  # type: ignore[type-var]  # both have a hold
+def test_only_a_held_local_change_is_undone(state: Register) -> None:
+    with pytest.raises(PreconditionFailed, match="no local change"):
+        replica().undo(state)
+
+
+# -- remote changes
+
+
+@pytest.mark.parametrize("decide", ["confirm", "reject", "undo"])
+def test_nothing_is_held(decide: str) -> None:
+    with pytest.raises(PreconditionFailed, match="nothing is held") as refused:
+        getattr(replica(), decide)(settled_on(X, at(0)))
+    assert refused.value.hint == "See 'syncer holds list'."
+
+
+def test_a_confirmed_change_passes_the_guards_once() -> None:
+    core = replica()
+    stubborn = register(
+        known=version(encoded({"allowedClusters": ["nowhere"]}), at(5, THERE), at(0)), seated=seated(X, at(0))
+    )
+    waiting = core.seat(stubborn, entry(X, "7"), facts(), "b").register
+    confirmed = core.confirm(waiting)
+    assert confirmed.need is Need.READ
+    assert confirmed.register.allowed == at(5, THERE)
+    assert core.seat(confirmed.register, entry(X, "7"), facts(), "b").write is not None
+    newer = core.fold(
+        confirmed.register, event(encoded({"allowedClusters": ["elsewhere"]}), at(6, THERE), at(5, THERE), at(0)), NOW
+    ).register
+    assert core.seat(newer, entry(X, "7"), facts(), "b").write is None
+
+
+def test_what_cannot_be_read_cannot_be_confirmed() -> None:
+    with pytest.raises(PreconditionFailed, match="cannot be read"):
+        replica().confirm(held(reason=HoldReason.UNREADABLE))
+
+
+@pytest.mark.parametrize(
+    ("stored", "kind"), [(X, EventType.MODIFIED), (None, EventType.DELETED)], ids=["value", "absent"]
+)
+def test_a_rejected_change_loses_everywhere(stored: bytes | None, kind: EventType) -> None:
+    core = replica()
+    state = replace(held(), seated=seated(stored, at(0)))
+    asked = core.reject(state)
+    assert (asked.register.wish, asked.register.hold, asked.need) == (Wish.REASSERT, None, Need.READ)
+    outcome = core.seat(asked.register, None if stored is None else entry(stored, "7"), facts(), "b")
+    change = only(outcome, Publish).event
+    assert (change.type, change.value, change.stamp) == (kind, stored, at(10))
+    assert change.seen == seen(at(5, THERE), at(10))
+    assert outcome.write is None
+    assert (outcome.register.due, outcome.register.wish, outcome.register.own) == (False, None, NOW + 10)
+    elsewhere = core.fold(settled_on(Y, at(5, THERE)), change, Millis(NOW + 10))
+    assert decisions(elsewhere) == [Decision.ADOPTED]
+
+
+def test_a_reassertion_wins_over_clocks_that_are_ahead() -> None:
+    core = replica()
+    state = register(
+        known=version(Y, at(500, THERE)), seated=seated(X, at(600)), own=Millis(NOW + 700), wish=Wish.REASSERT
+    )
+    assert only(core.seat(state, entry(X, "7"), facts(), "b"), Publish).event.stamp == at(701)
+    state = replace(state, own=Millis(0))
+    assert only(core.seat(state, entry(X, "7"), facts(), "b"), Publish).event.stamp == at(601)
+
+
+def test_an_empty_inner_node_is_reasserted_as_nothing() -> None:
+    state = register(known=version(Y, at(5, THERE)), wish=Wish.REASSERT)
+    assert only(replica().seat(state, entry(b"", "3"), facts(), "b"), Publish).event.type is EventType.DELETED
+
+
+@pytest.mark.parametrize("told", [{"outbox_open": True}, {}])
+def test_a_reassertion_waits_like_a_write(told: dict[str, Any]) -> None:
+    state = replace(held() if not told else replace(held(), hold=None), wish=Wish.REASSERT)
+    outcome = replica().seat(state, entry(X, "7"), facts(**told), "b")
+    assert (outcome.register, outcome.acts, outcome.write) == (state, (), None)
+
+
+def test_a_newer_change_ends_the_wish_to_reassert() -> None:
+    core = replica()
+    asked = core.reject(held()).register
+    assert core.fold(asked, event(Z, at(9, THIRD), at(5, THERE)), Millis(NOW + 9)).register.wish is None
+
+
+# -- restore
+
+
+@pytest.mark.parametrize("value", [X, None], ids=["value", "delete"])
+def test_a_restored_loser_is_the_newest_version_for_everybody(value: bytes | None) -> None:
+    core = replica()
+    state = settled_on(Y, at(5, THERE), at(0, THERE))
+    outcome = core.restore(state, value, seen(at(3, THIRD)), Millis(NOW + 10))
+    change = only(outcome, Publish).event
+    assert (change.value, change.stamp) == (value, at(10))
+    assert change.seen == seen(at(5, THERE), at(3, THIRD), at(10))
+    assert decisions(outcome) == [Decision.RESTORED]
+    assert (outcome.register.due, outcome.need) == (True, Need.READ)
+    assert outcome.register.own == NOW + 10
+    write = core.seat(outcome.register, entry(Y, "7"), facts(), "b").write
+    assert write is not None
+    assert outcome.register.known is not None
+    assert outcome.register.known.digest == tenant_digest(value)
+
+
+def test_a_restore_of_an_unknown_path() -> None:
+    outcome = replica().restore(register(), X, {}, NOW)
+    assert only(outcome, Publish).event.seen == seen(at(0))
+    assert isinstance(replica().seat(outcome.register, None, facts(), "b").write, Put)
+
+
+def test_what_is_no_value_is_not_restored() -> None:
+    with pytest.raises(ValueInvalid):
+        replica().restore(settled_on(Y, at(5, THERE)), b"{", {}, NOW)
+
+
+def test_this_region_is_who_it_is() -> None:
+    assert replica(generation=4).settings.by == f"{HERE}~4"

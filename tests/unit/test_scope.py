@@ -1,0 +1,117 @@
+"""Which paths take part: the default set, the order of rules, and rules that are refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from syncer.conflict.scope import ALLOWED_PREFIXES, DEFAULT_RULES, Rule, Scope
+from syncer.conflict.settings import Direction
+from syncer.errors import ConfigError
+from syncer.model import MetaPath
+from tests.property.strategies import PATH_OF_KIND
+
+TOPICS = "/admin/partitioned-topics"
+
+
+@pytest.mark.parametrize(
+    ("path", "direction"),
+    [
+        ("/admin/policies/acme", "both"),
+        ("/admin/policies/acme/orders", "both"),
+        (f"{TOPICS}/acme/orders/persistent/paid", "both"),
+        (f"{TOPICS}/acme/orders/non-persistent/paid", "both"),
+        ("/admin/resourcegroups/gold", "both"),
+        ("/admin/policies/pulsar", "ignore"),
+        ("/admin/policies/pulsar/system", "ignore"),
+        ("/admin/policies/pulsar/broker:8080", "ignore"),
+        ("/admin/policies/pulsar-like", "both"),
+        ("/admin/policies/sla-monitor", "ignore"),
+        ("/admin/policies/sla-monitor/x", "ignore"),
+        (f"{TOPICS}/pulsar/system/persistent/transaction_coordinator_assign", "ignore"),
+        (f"{TOPICS}/acme/orders/persistent/__change_events", "ignore"),
+        (f"{TOPICS}/acme/orders/persistent/a__b", "both"),
+        ("/admin/clusters/blue", "ignore"),
+        ("/admin/clusters/blue/policies", "ignore"),
+        ("/admin/topic-policies/global/persistent/acme/orders/paid", "ignore"),
+        ("/admin/local-policies/acme/orders", "ignore"),
+        ("/admin/policies/acme/use/orders", "ignore"),
+        ("/admin/policies", "ignore"),
+        ("/ledgers/LAYOUT", "ignore"),
+    ],
+)
+def test_the_default_set(path: str, direction: str) -> None:
+    scope = Scope()
+    assert scope.direction(MetaPath(path)) == direction
+    assert scope.contains(MetaPath(path)) is (direction != "ignore")
+
+
+def test_the_first_rule_that_matches_decides() -> None:
+    scope = Scope(
+        [
+            Rule("/admin/policies/acme/*-eu", Direction.IGNORE),
+            Rule("/admin/policies/acme/*", Direction.PUBLISH),
+            Rule("/admin/policies/**", Direction.APPLY),
+        ]
+    )
+    directions = {
+        name: scope.direction(MetaPath(f"/admin/policies/{name}")) for name in ("acme/x-eu", "acme/x", "acme", "b/x")
+    }
+    assert directions == {
+        "acme/x-eu": Direction.IGNORE,
+        "acme/x": Direction.PUBLISH,
+        "acme": Direction.APPLY,
+        "b/x": Direction.APPLY,
+    }
+
+
+def test_no_rule_reaches_what_is_local_to_a_cluster() -> None:
+    scope = Scope([Rule("/admin/clusters/**", Direction.BOTH)])
+    assert scope.contains(MetaPath("/admin/clusters/blue"))
+    assert not scope.contains(MetaPath("/admin/clusters/blue/policies"))
+    assert not scope.contains(MetaPath("/admin/clusters/blue/failureDomain/one"))
+
+
+def test_characters_of_a_pattern_stand_for_themselves() -> None:
+    scope = Scope([Rule("/admin/policies/a.c+(x)", Direction.BOTH)])
+    assert scope.contains(MetaPath("/admin/policies/a.c+(x)"))
+    assert not scope.contains(MetaPath("/admin/policies/abc+(x)"))
+
+
+@pytest.mark.parametrize("pattern", ["admin/policies/**", "/admin/policies/", "/admin//policies"])
+def test_what_is_no_pattern_is_refused(pattern: str) -> None:
+    with pytest.raises(ConfigError, match="no path pattern"):
+        Scope([Rule(pattern, Direction.IGNORE)])
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["/**", "/*", "/admin/**", "/admin/pol*", "/admin/policies-2/**", "/ledgers/**", "/admin/local-policies/**"],
+)
+def test_nothing_outside_the_allow_list_can_be_named_except_to_be_ignored(pattern: str) -> None:
+    with pytest.raises(ConfigError, match="outside"):
+        Scope([Rule(pattern, Direction.BOTH)])
+    assert Scope([Rule(pattern, Direction.IGNORE)]).prefixes == ()
+
+
+def test_prefixes_cover_every_path_in_scope() -> None:
+    assert Scope().prefixes == ("/admin/partitioned-topics", "/admin/policies", "/admin/resourcegroups")
+    every = Scope([Rule(f"{prefix}/**", Direction.BOTH) for prefix in ALLOWED_PREFIXES])
+    for path in PATH_OF_KIND.values():
+        assert every.contains(path)
+        assert any(path.startswith(f"{prefix}/") for prefix in every.prefixes)
+
+
+def test_the_fingerprint_names_the_rules_and_their_order() -> None:
+    assert Scope().fingerprint == Scope(list(DEFAULT_RULES)).fingerprint
+    assert Scope().fingerprint != Scope(DEFAULT_RULES[::-1]).fingerprint
+    assert Scope().fingerprint != Scope(DEFAULT_RULES[:-1]).fingerprint
+    changed = [Rule(rule.pattern, Direction.APPLY) for rule in DEFAULT_RULES]
+    assert Scope().fingerprint != Scope(changed).fingerprint
+
+
+@pytest.mark.parametrize(
+    ("direction", "publishes", "applies"),
+    [("both", True, True), ("publish", True, False), ("apply", False, True), ("ignore", False, False)],
+)
+def test_directions(direction: str, publishes: bool, applies: bool) -> None:
+    assert (Direction(direction).publishes, Direction(direction).applies) == (publishes, applies)
