@@ -1,0 +1,289 @@
+"""Every metric that the program exports, declared in one table. Prefix ``syncer_``, base units, bounded labels.
+
+A label never holds a path. Its values come from a closed list, or are region ids, of which at most ``MAX_PEERS`` are
+told apart; anything else is counted as ``other``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from time import perf_counter
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+from syncer.conflict.acts import Decision
+from syncer.conflict.register import HoldReason
+from syncer.errors import DISPOSITIONS
+from syncer.model import Region
+
+MAX_PEERS: Final = 64
+OTHER: Final = "other"
+
+LAG_BUCKETS_S: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 3600.0)
+STAGE_BUCKETS_S: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
+
+
+class Kind(StrEnum):
+    """Type of a metric."""
+
+    COUNTER = "counter"
+    GAUGE = "gauge"
+    HISTOGRAM = "histogram"
+
+
+class Stage(StrEnum):
+    """Steps of a batch on its way through the daemon."""
+
+    CONSUME = "consume"
+    READ = "read"
+    DECIDE = "decide"
+    APPLY = "apply"
+    PUBLISH = "publish"
+    SCAN = "scan"
+    STATE = "state"
+
+
+PEER: Final = None
+"""Values of a label that holds a region id."""
+
+_CODES: Final = tuple(sorted(cls.code for cls in DISPOSITIONS))
+_DECISIONS: Final = tuple(Decision)
+_HOLDS: Final = tuple(HoldReason)
+_IGNORED: Final = (
+    "duplicate", "out-of-scope", "echo-of-own-path", "no-resource", "ephemeral-or-sequential", "children-changed",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Family:
+    """A metric as declared.
+
+    Args:
+        name: Full name as exported, without the ``_total`` of counters.
+        kind: Its type.
+        help: What it counts and in which unit, for people.
+        label: Name of its label; empty for none.
+        values: Values of the label; ``PEER``: region ids.
+        buckets: Upper bounds of a histogram, in its unit.
+    """
+
+    name: str
+    kind: Kind
+    help: str
+    label: str = ""
+    values: tuple[str, ...] | None = ()
+    buckets: tuple[float, ...] = ()
+
+
+def _counter(name: str, text: str, label: str = "", values: tuple[str, ...] | None = ()) -> Family:
+    return Family(name=f"syncer_{name}", kind=Kind.COUNTER, help=text, label=label, values=values)
+
+
+def _gauge(name: str, text: str, label: str = "", values: tuple[str, ...] | None = ()) -> Family:
+    return Family(name=f"syncer_{name}", kind=Kind.GAUGE, help=text, label=label, values=values)
+
+
+EVENTS_PUBLISHED: Final = _counter(
+    "events_published",
+    "Events of local changes: stamped (in the outbox) and acknowledged by the bus.",
+    "result",
+    ("stamped", "acknowledged"),
+)
+EVENTS_IGNORED: Final = _counter(
+    "events_ignored", "Messages of the bus that needed no fold, by reason.", "reason", _IGNORED
+)
+FOLDS: Final = _counter("folds", "Decisions about candidates, local and remote.", "decision", _DECISIONS)
+WRITES: Final = _counter(
+    "writes", "Writes into the store: landed, or refused with this error code.", "result", ("landed", *_CODES)
+)
+CONFLICTS: Final = _counter(
+    "conflicts", "Concurrent changes whose loser was kept.", "reason", ("concurrent", "drift", "value-unknown")
+)
+QUARANTINED: Final = _counter("quarantined", "Messages and values put into the quarantine.", "code", _CODES)
+HELD: Final = _counter("held", "Changes that began to wait for a person.", "reason", _HOLDS)
+REPEATS: Final = _counter("repeats", "Calls that failed and are tried again, by error code.", "code", _CODES)
+WATCH_GAPS: Final = _counter("watch_gaps", "Times that the watch may have missed something, healed by a scan.")
+SCANS: Final = _counter("scans", "Full scans of the store.", "result", ("finished", "abandoned"))
+
+OUTBOX_EVENTS: Final = _gauge("outbox_events", "Events that wait for the bus's acknowledgement.")
+OUTBOX_OLDEST: Final = _gauge("outbox_oldest_age_seconds", "Age of the oldest event in the outbox.")
+HOLDS: Final = _gauge("holds", "Changes that wait for a person now.")
+PARKED: Final = _gauge("parked", "Writes that wait for a parent, for children or for the store now.")
+QUARANTINE: Final = _gauge("quarantine_entries", "Messages and values in the quarantine now.")
+CONFLICTS_OPEN: Final = _gauge("conflicts_open", "Conflicts whose loser was neither restored nor looked after.")
+PATHS: Final = _gauge("paths", "Paths in scope that the store is known to hold.")
+DUE: Final = _gauge("writes_due", "Paths whose store is not known to hold what the group knows.")
+PENDING_READS: Final = _gauge("reads_pending", "Paths that changed and wait to be read.")
+BUS_BACKLOG: Final = _gauge("bus_backlog_messages", "Messages of the bus that this region has not yet acknowledged.")
+ACTIVE: Final = _gauge("active", "Whether this daemon is the region's writer (1) or a standby (0).")
+OBSERVING: Final = _gauge("observing", "Whether this daemon only observes (1).")
+PAUSED: Final = _gauge("paused", "Whether writes and publications are paused (1).")
+WATCH_WHOLE: Final = _gauge("watch_whole", "Whether the watch is known to miss nothing (1).")
+FENCE: Final = _gauge("fence_number", "Number of the fence that this daemon holds; 0 while it holds none.")
+SKEW: Final = _gauge(
+    "clock_skew_seconds", "Peer's clock minus ours, its delivery time included; at best an upper bound.", "peer", PEER
+)
+PEER_HEARD: Final = _gauge("peer_heard_timestamp_seconds", "When a peer's heartbeat came last.", "peer", PEER)
+STARTED: Final = _gauge("started_timestamp_seconds", "When this daemon was started.")
+BUILD: Final = _gauge("build_info", "Always 1; the label is the version of the program.", "version", PEER)
+
+LAG: Final = Family(
+    name="syncer_lag_seconds",
+    kind=Kind.HISTOGRAM,
+    help="From the author's stamp to the value in our store, by the author's region; skew of clocks included.",
+    label="peer",
+    values=PEER,
+    buckets=LAG_BUCKETS_S,
+)
+STAGES: Final = Family(
+    name="syncer_batch_duration_seconds",
+    kind=Kind.HISTOGRAM,
+    help="How long a batch took in each stage.",
+    label="stage",
+    values=tuple(Stage),
+    buckets=STAGE_BUCKETS_S,
+)
+
+FAMILIES: Final = (
+    EVENTS_PUBLISHED, EVENTS_IGNORED, FOLDS, WRITES, CONFLICTS, QUARANTINED, HELD, REPEATS, WATCH_GAPS, SCANS,
+    OUTBOX_EVENTS, OUTBOX_OLDEST, HOLDS, PARKED, QUARANTINE, CONFLICTS_OPEN, PATHS, DUE, PENDING_READS, BUS_BACKLOG,
+    ACTIVE, OBSERVING, PAUSED, WATCH_WHOLE, FENCE, SKEW, PEER_HEARD, STARTED, BUILD, LAG, STAGES,
+)  # fmt: skip
+
+TALLIES: Final[Mapping[str, Family]] = {
+    "published": EVENTS_PUBLISHED,
+    "ignored": EVENTS_IGNORED,
+    "decisions": FOLDS,
+    "writes": WRITES,
+    "conflicts": CONFLICTS,
+    "quarantined": QUARANTINED,
+    "held": HELD,
+    "repeats": REPEATS,
+    "watch": WATCH_GAPS,
+    "scans": SCANS,
+}
+"""Counts that the driver keeps since its start, by their name there."""
+
+
+class Metrics:
+    """The metrics of one daemon, in a registry of its own.
+
+    Args:
+        version: Of the program.
+        started_s: When it was started, seconds since the epoch.
+    """
+
+    def __init__(self, *, version: str, started_s: float) -> None:
+        self.registry: Final = CollectorRegistry(auto_describe=True)
+        self._collectors: Final = {family.name: _make(family, self.registry) for family in FAMILIES}
+        self._peers: set[str] = set()
+        self._absorbed: dict[tuple[str, str], int] = {}
+        for family in FAMILIES:
+            for value in family.values or ():
+                self._child(family, value)
+        self.set(BUILD, 1, version)
+        self.set(STARTED, started_s)
+
+    def add(self, family: Family, amount: float = 1, label: str = "") -> None:
+        """Raise a counter."""
+        child = self._child(family, label)
+        if not isinstance(child, Counter):
+            raise TypeError(f"{family.name} is no counter")
+        child.inc(amount)
+
+    def set(self, family: Family, value: float, label: str = "") -> None:
+        """Set a gauge."""
+        child = self._child(family, label)
+        if not isinstance(child, Gauge):
+            raise TypeError(f"{family.name} is no gauge")
+        child.set(value)
+
+    def lag(self, peer: Region, seconds: float) -> None:
+        """Note how long a change of a peer took until our store held it."""
+        self._observe(LAG, seconds, peer)
+
+    @contextmanager
+    def stage(self, stage: Stage) -> Iterator[None]:
+        """Measure one stage of a batch."""
+        begin = perf_counter()
+        try:
+            yield
+        finally:
+            self._observe(STAGES, perf_counter() - begin, stage)
+
+    def absorb(self, tally: Mapping[tuple[str, str], int]) -> None:
+        """Take over the driver's counts, which run from its start; what was taken before is not taken twice."""
+        for (name, label), count in tally.items():
+            family = TALLIES.get(name)
+            if family is None:
+                continue
+            before = self._absorbed.get((name, label), 0)
+            self.add(family, count - before if count >= before else count, label if family.label else "")
+            self._absorbed[name, label] = count
+
+    def peer_gone(self, peers: Iterable[Region]) -> None:
+        """Forget peers that were taken out of the group, so that their last values do not stand for ever."""
+        for peer in peers:
+            if peer in self._peers:
+                self._peers.discard(peer)
+                for family in (SKEW, PEER_HEARD):
+                    collector = self._collectors[family.name]
+                    collector.remove(peer)
+
+    def _observe(self, family: Family, seconds: float, label: str) -> None:
+        child = self._child(family, label)
+        if not isinstance(child, Histogram):
+            raise TypeError(f"{family.name} is no histogram")
+        child.observe(max(seconds, 0.0))
+
+    def _child(self, family: Family, label: str) -> Counter | Gauge | Histogram:
+        collector = self._collectors[family.name]
+        if not family.label:
+            return collector
+        return collector.labels(self._bounded(family, label))
+
+    def _bounded(self, family: Family, label: str) -> str:
+        if family.values is not None:
+            return label if label in family.values else OTHER
+        if family is BUILD or label in self._peers:
+            return label
+        if len(self._peers) >= MAX_PEERS:
+            return OTHER
+        self._peers.add(label)
+        return label
+
+
+def _make(family: Family, registry: CollectorRegistry) -> Counter | Gauge | Histogram:
+    labels = (family.label,) if family.label else ()
+    match family.kind:
+        case Kind.COUNTER:
+            return Counter(family.name, family.help, labels, registry=registry)
+        case Kind.GAUGE:
+            return Gauge(family.name, family.help, labels, registry=registry)
+        case Kind.HISTOGRAM:
+            return Histogram(family.name, family.help, labels, registry=registry, buckets=family.buckets)
+
+
+def reference() -> str:
+    """The page of the documentation that lists every metric, as Markdown."""
+    lines = [
+        "# Metrics",
+        "",
+        "The daemon serves these at `/metrics`. Every label has a closed set of values: those listed here or `other`,",
+        f"or region ids (the first {MAX_PEERS}; more are counted as `other`).",
+        "",
+        "| Metric | Type | Meaning | Label |",
+        "| --- | --- | --- | --- |",
+    ]
+    for family in sorted(FAMILIES, key=lambda family: family.name):
+        name = f"{family.name}_total" if family.kind is Kind.COUNTER else family.name
+        label = ""
+        if family.label:
+            values = ", ".join(f"`{value}`" for value in family.values) if family.values else ""
+            label = f"`{family.label}`" + (f": {values}" if values else "")
+        lines.append(f"| `{name}` | {family.kind} | {family.help} | {label} |")
+    return "\n".join(lines) + "\n"
