@@ -1,0 +1,119 @@
+"""Asking the daemon to change something: a person agrees, a row goes into the database, the daemon answers it."""
+
+from __future__ import annotations
+
+import getpass
+import socket
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from syncer.cli import output
+from syncer.cli.documents import OperationDocument, OperationList
+from syncer.cli.output import Format, say
+from syncer.errors import DISPOSITIONS, ExitCode, PreconditionFailed
+
+if TYPE_CHECKING:
+    from syncer.state.contract import Operation
+    from syncer.state.views import Views
+
+POLL_S: Final = 0.05
+
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask; for scripts.")]
+Why = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; kept with the operation.")]
+Timeout = Annotated[float, typer.Option("--timeout", min=0, metavar="SECONDS", help="How long to wait for the daemon.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One operation that is asked for."""
+
+    kind: str
+    arguments: Mapping[str, str]
+
+
+def agree(target: str, consequence: str, *, yes: bool) -> None:
+    """Have a person agree by typing what it is about.
+
+    Raises:
+        PreconditionFailed: Nobody agreed, or there is nobody to ask.
+    """
+    say(consequence)
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise PreconditionFailed(f"nobody is there to confirm this for {target}", hint="Give --yes to go ahead.")
+    say(f"Type {target} to go ahead, anything else to leave it as it is:")
+    if sys.stdin.readline().strip() != target:
+        raise PreconditionFailed(
+            "not confirmed; nothing was asked", hint="Type the name exactly as shown, or give --yes."
+        )
+
+
+def ask(views: Views, requests: Sequence[Request], *, reason: str, timeout_s: float, form: Format) -> None:
+    """Ask the daemon, wait for all answers, print them.
+
+    Raises:
+        typer.Exit: With the code of the first failure, or 4 when the daemon did not answer all in time.
+    """
+    asked_by = _who()
+    numbers = [views.ask(request.kind, request.arguments, asked_by, reason) for request in requests]
+    answers = _wait(views, numbers, timeout_s)
+    _show(answers, form)
+    pending = [operation.id for operation in answers if operation.state.value == "pending"]
+    if pending:
+        rows = ", ".join(map(str, pending))
+        say(f"no answer from the daemon within {timeout_s:g} s; operation {rows} stays queued until it runs")
+        raise typer.Exit(ExitCode.UNREACHABLE)
+    failed = [operation for operation in answers if operation.state.value == "failed"]
+    if failed:
+        raise typer.Exit(_exit_code(failed[0].code))
+
+
+def _wait(views: Views, numbers: Sequence[int], timeout_s: float) -> list[Operation]:
+    deadline = time.monotonic() + timeout_s
+    while True:
+        answers = [operation for operation in map(views.operation, numbers) if operation is not None]
+        if all(operation.state.value != "pending" for operation in answers) or time.monotonic() >= deadline:
+            return answers
+        time.sleep(POLL_S)
+
+
+def _show(operations: Sequence[Operation], form: Format) -> None:
+    if form is Format.TABLE:
+        output.table(
+            ("id", "operation", "about", "state", "answer"),
+            [
+                (each.id, each.kind, " ".join(each.arguments.values()), each.state.value, each.answer)
+                for each in operations
+            ],
+        )
+        return
+    items = [
+        OperationDocument(
+            id=each.id,
+            kind=each.kind,
+            arguments=each.arguments,
+            state=each.state.value,
+            answer=each.answer,
+            code=each.code,
+        )
+        for each in operations
+    ]
+    output.document(OperationList(items=items), form)
+
+
+def _exit_code(code: str) -> ExitCode:
+    return next((row.exit_code for cls, row in DISPOSITIONS.items() if cls.code == code), ExitCode.FAILED)
+
+
+def _who() -> str:
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):  # a user without a name, as containers have
+        user = "unknown"
+    return f"{user}@{socket.gethostname()}"

@@ -1,0 +1,148 @@
+"""``syncer conflicts``: what lost against a concurrent change, and getting it back."""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from syncer.cli import output
+from syncer.cli.asking import Request, Timeout, Why, Yes, agree, ask
+from syncer.cli.documents import ConflictDetail, ConflictDocument, ConflictList
+from syncer.cli.output import Format, moment, out, say
+from syncer.cli.session import session_of
+from syncer.errors import NotFound
+
+if TYPE_CHECKING:
+    from syncer.state.contract import ConflictRow
+    from syncer.state.views import ConflictSummary, Views
+
+app = typer.Typer(no_args_is_help=True, help="Losers of concurrent changes; each is kept whole.")
+
+Number = Annotated[int, typer.Argument(metavar="ID", min=1, help="Number of the conflict.")]
+
+
+@app.command("list")
+def list_conflicts(
+    context: typer.Context,
+    everything: Annotated[bool, typer.Option("--all", help="Those that were restored, too.")] = False,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=10_000)] = 100,
+    after: Annotated[int, typer.Option("--after", min=0, metavar="ID", help="Go on behind this one.")] = 0,
+) -> None:
+    """List conflicts, oldest first."""
+    session = session_of(context)
+    with session.views() as views:
+        rows = views.conflicts(limit + 1, after, restored=everything)
+    items = [summary(row) for row in rows[:limit]]
+    following = items[-1].id if len(rows) > limit else None
+    if session.form is not Format.TABLE:
+        output.document(ConflictList(items=items, next=following), session.form)
+        return
+    output.table(
+        ("id", "path", "loser", "winner", "reason", "recorded", "restored"),
+        [
+            (
+                each.id,
+                each.path,
+                each.loser,
+                each.winner,
+                each.reason,
+                moment(each.recorded_at_ms),
+                moment(each.restored_at_ms),
+            )
+            for each in items
+        ],
+        empty="no conflicts",
+    )
+    if following is not None:
+        say(f"more: --after {following}")
+
+
+@app.command("show")
+def show(context: typer.Context, number: Number) -> None:
+    """Show a conflict with the whole value that lost."""
+    session = session_of(context)
+    with session.views() as views:
+        found = detail(_conflict(views, number))
+    if session.form is not Format.TABLE:
+        output.document(found, session.form)
+        return
+    output.facts(
+        [
+            ("conflict", found.id),
+            ("path", found.path),
+            ("lost", found.loser),
+            ("won", found.winner),
+            ("reason", found.reason),
+            ("recorded", moment(found.recorded_at_ms)),
+            ("restored", moment(found.restored_at_ms)),
+        ]
+    )
+    out("")
+    if found.deleted:
+        out("(the loser was a delete)")
+    elif found.value is not None:
+        out(found.value)
+    elif found.value_base64 is not None:
+        out(f"base64:{found.value_base64}")
+    else:
+        out("(the value is not known here yet)")
+
+
+@app.command("restore")
+def restore(
+    context: typer.Context, number: Number, yes: Yes = False, reason: Why = "", timeout: Timeout = 10.0
+) -> None:
+    """Make the loser of a conflict the newest value, everywhere."""
+    session = session_of(context)
+    with session.views() as views:
+        row = _conflict(views, number)
+        what = "the delete" if row.loser_digest is None else "the value"
+        agree(row.path, f"{what} of {row.loser} becomes the newest, and replaces {row.path} in every region.", yes=yes)
+        request = Request("restore", {"conflict": str(number)})
+        ask(views, [request], reason=reason, timeout_s=timeout, form=session.form)
+
+
+def _conflict(views: Views, number: int) -> ConflictRow:
+    row = views.conflict(number)
+    if row is None:
+        raise NotFound(f"no conflict {number}", hint="See 'syncer conflicts list --all'.")
+    return row
+
+
+def summary(row: ConflictSummary) -> ConflictDocument:
+    """A conflict as the contract has it."""
+    return ConflictDocument(
+        id=row.id,
+        path=row.path,
+        loser=str(row.loser),
+        winner=str(row.winner),
+        reason=row.reason,
+        recorded_at_ms=row.recorded_at_ms,
+        restored_at_ms=row.restored_at_ms,
+        value_bytes=row.value_bytes,
+    )
+
+
+def detail(row: ConflictRow) -> ConflictDetail:
+    """A conflict with its value."""
+    value: dict[str, Any] = {"value": None, "value_base64": None}
+    if row.value is not None:
+        try:
+            value["value"] = row.value.decode()
+        except UnicodeDecodeError:
+            value["value_base64"] = base64.b64encode(row.value).decode()
+    return ConflictDetail(
+        id=row.id,
+        path=row.path,
+        loser=str(row.loser),
+        winner=str(row.winner),
+        reason=row.reason,
+        recorded_at_ms=row.recorded_at_ms,
+        restored_at_ms=row.restored_at_ms,
+        value_bytes=len(row.value) if row.value is not None else None,
+        loser_seen={str(counter): int(at) for counter, at in row.loser_seen.items()},
+        deleted=row.loser_digest is None,
+        **value,
+    )

@@ -1,0 +1,108 @@
+"""The command ``syncer``: options before the command, errors after it. Heavy parts load when a command needs them."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+import typer.core
+
+from syncer.cli import config_commands, conflicts, events, holds, overview, quarantine, running, topic
+from syncer.cli.output import Format, out, say
+from syncer.cli.session import Session
+from syncer.errors import SyncerError, disposition
+
+DEFAULT_CONFIG: Final = Path("/etc/pulsar-syncer/config.toml")
+_EVERYWHERE: Final = {"-c": "--config", "--config": "--config", "-o": "--output", "--output": "--output"}
+
+
+class Root(typer.core.TyperGroup):
+    """The root command: its options may stand anywhere, and errors leave with their own exit code."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 - Typer's own copy of click
+        """Move the options of every command to the front."""
+        front, rest = hoisted(args)
+        return super().parse_args(ctx, front + rest)
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - Typer's own copy of click
+        """Run the command; say what is wrong and what to do about it."""
+        try:
+            return super().invoke(ctx)
+        except SyncerError as exc:
+            say(f"error: {exc.message}")
+            say(f"hint: {exc.hint}")
+            raise typer.Exit(disposition(exc).exit_code) from exc
+
+
+def hoisted(args: list[str]) -> tuple[list[str], list[str]]:
+    """Split arguments into the options that hold for every command, and the rest. What follows ``--`` stays."""
+    front: list[str] = []
+    rest: list[str] = []
+    left = list(args)
+    while left:
+        arg = left.pop(0)
+        if arg == "--":
+            rest += [arg, *left]
+            break
+        name, equals, value = arg.partition("=")
+        if name in _EVERYWHERE and (equals or left):
+            front += [_EVERYWHERE[name], value if equals else left.pop(0)]
+        else:
+            rest.append(arg)
+    return front, rest
+
+
+app = typer.Typer(
+    cls=Root,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Keeps the metadata of separate Apache Pulsar clusters equal, and proves that it is equal.",
+    epilog="--config and --output may stand after the command too. Exit codes: 0 done, 1 failed, 2 usage, 3 different,"
+    " 4 unreachable, 5 refused, 6 not allowed, 78 bad configuration.",
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        out(f"pulsar-syncer {importlib.metadata.version('pulsar-syncer')}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    context: typer.Context,
+    config: Annotated[
+        Path,
+        typer.Option("--config", "-c", envvar="SYNCER_CONFIG", metavar="FILE", help="Configuration, TOML or YAML."),
+    ] = DEFAULT_CONFIG,
+    output: Annotated[Format, typer.Option("--output", "-o", help="Form of the data on stdout.")] = Format.TABLE,
+    _version_wanted: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Take the options that hold for every command."""
+    context.obj = Session(config_path=config, form=output)
+
+
+app.command("init")(config_commands.init)
+app.add_typer(config_commands.app, name="config")
+app.add_typer(topic.app, name="topic")
+app.command("run")(running.run)
+app.command("demo")(running.demo)
+app.command("status")(overview.status)
+app.add_typer(overview.regions, name="regions")
+app.add_typer(events.app, name="events")
+app.command("explain")(events.explain)
+app.add_typer(conflicts.app, name="conflicts")
+app.add_typer(holds.app, name="holds")
+app.add_typer(quarantine.app, name="quarantine")
+app.add_typer(quarantine.parked, name="parked")
+app.command("pause")(running.pause)
+app.command("resume")(running.resume)
+
+
+def main() -> None:
+    """Entry point of the ``syncer`` command."""
+    app(prog_name="syncer")

@@ -1,0 +1,70 @@
+"""What every command shares: the options before the command, and the configuration and database that they lead to."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from syncer.cli.output import Format
+
+if TYPE_CHECKING:
+    from syncer.config import Config
+    from syncer.state.views import Views
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """One call of the command line."""
+
+    config_path: Path
+    form: Format
+
+    def config(self, *, whole: bool = True) -> Config:
+        """Read the configuration.
+
+        Args:
+            whole: Check the tables of store and bus too; that loads their client libraries.
+
+        Raises:
+            ConfigError: It is wrong, or not there.
+        """
+        from syncer.config import load
+
+        return load(self.config_path, check_adapters=whole)
+
+    @contextmanager
+    def views(self) -> Iterator[Views]:
+        """Open the sidecar database of the configured region, to look into it.
+
+        Raises:
+            ConfigError: The configuration is wrong.
+            StateError: The database is not there, foreign, or cannot be used.
+        """
+        from syncer.model import Region
+        from syncer.state.views import Views
+
+        config = self.config(whole=False)
+        views = Views.open(config.state.database_url(), Region(config.region))
+        try:
+            yield views
+        finally:
+            views.close()
+
+
+def session_of(context: typer.Context) -> Session:
+    """The session that the root command made."""
+    session = context.find_root().obj
+    if not isinstance(session, Session):
+        raise TypeError("no session: the root command did not run")
+    return session
+
+
+def now_ms() -> int:
+    """The wall clock."""
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,131 @@
+"""``syncer topic init``: what the bus needs in each Pulsar cluster."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from syncer.cli import output
+from syncer.cli.asking import Yes, agree
+from syncer.cli.documents import StepDocument, TopicDocument
+from syncer.cli.output import Format, say
+from syncer.cli.session import Session, session_of
+from syncer.errors import PreconditionFailed
+
+if TYPE_CHECKING:
+    from syncer.bus.topic import Step, Wanted
+    from syncer.config import Config
+
+app = typer.Typer(no_args_is_help=True, help="The topic that connects the regions.")
+
+
+@app.callback()
+def topic() -> None:
+    """The topic that connects the regions."""
+
+
+@app.command("init")
+def init(
+    context: typer.Context,
+    cluster: Annotated[
+        list[str],
+        typer.Option("--cluster", metavar="NAME=URL", help="A Pulsar cluster and its admin URL; once for each."),
+    ],
+    region: Annotated[
+        list[str] | None,
+        typer.Option("--region", metavar="NAME=REGION", help="Region of a cluster, where it is not called the same."),
+    ] = None,
+    retention: Annotated[str, typer.Option("--retention", help="How long acknowledged messages are kept.")] = "7d",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be done.")] = False,
+    yes: Yes = False,
+) -> None:
+    """Make tenant, namespaces, policies, topic and subscription in each cluster. Safe to repeat.
+
+    All clusters are spoken to with the credentials of [admin].
+    """
+    import anyio
+
+    from syncer.bus.topic import Wanted
+    from syncer.config.durations import parse_duration
+
+    session = session_of(context)
+    config = session.config()
+    settings = config.bus_settings
+    name = getattr(settings, "topic", None)
+    if not isinstance(name, str):
+        raise PreconditionFailed(f"the bus {config.bus.kind!r} needs no topic", hint="Nothing is to be done.")
+    kept = parse_duration(retention)
+    if kept is None:
+        raise typer.BadParameter(f"{retention!r} is no duration; write it like 7d")
+    urls = _pairs(cluster, "--cluster")
+    wanted = Wanted(
+        topic=name,
+        regions=regions_of(config, urls, _pairs(region or [], "--region")),
+        subscription=str(getattr(settings, "subscription", "pulsar-syncer")),
+        retention=kept,
+    )
+    anyio.run(_run, session, config, wanted, urls, dry_run, yes)
+
+
+def regions_of(config: Config, urls: dict[str, str], given: dict[str, str]) -> dict[str, tuple[str, ...]]:
+    """Cluster → regions: as given, else this region for its own clusters, else the cluster's own name."""
+    unknown = sorted(set(given) - set(urls))
+    if unknown:
+        raise typer.BadParameter(f"--region names {unknown[0]!r}, which no --cluster names")
+    return {
+        name: tuple(given[name].split(",")) if name in given else (config.region if name in config.clusters else name,)
+        for name in urls
+    }
+
+
+def _pairs(texts: list[str], option: str) -> dict[str, str]:
+    pairs: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not (name and equals and value):
+            raise typer.BadParameter(f"{option} {text!r}: write it as NAME=VALUE")
+        if name in pairs:
+            raise typer.BadParameter(f"{option} names {name!r} twice")
+        pairs[name] = value
+    return pairs
+
+
+async def _run(
+    session: Session, config: Config, wanted: Wanted, urls: dict[str, str], dry_run: bool, yes: bool
+) -> None:
+    from syncer.admin.client import AdminClient, AdminConfig
+    from syncer.bus.topic import StepState, apply_topic, plan_topic
+    from syncer.daemon import admin_settings
+
+    base = admin_settings(config.admin) if config.admin is not None else None
+    async with AsyncExitStack() as stack:
+        admins = {}
+        for name, url in urls.items():
+            settings = AdminConfig.model_validate({**(base.model_dump() if base is not None else {}), "url": url})
+            admins[name] = await stack.enter_async_context(AdminClient(settings))
+        steps = await plan_topic(wanted, admins)
+        needed = [step for step in steps if step.state is StepState.NEEDED]
+        if needed and not dry_run:
+            for step in needed:
+                say(f"{step.cluster}: {step.subject}: {step.wanted} (now: {step.found})")
+            agree(wanted.topic, f"{len(needed)} steps in {len(urls)} clusters.", yes=yes)
+            steps = await apply_topic(steps, admins)
+    _show(wanted, steps, session)
+
+
+def _show(wanted: Wanted, steps: tuple[Step, ...], session: Session) -> None:
+    items = [
+        StepDocument(
+            cluster=step.cluster, subject=step.subject, wanted=step.wanted, found=step.found, state=step.state.value
+        )
+        for step in steps
+    ]
+    if session.form is Format.TABLE:
+        output.table(
+            ("cluster", "what", "wanted", "found", "state"),
+            [(each.cluster, each.subject, each.wanted, each.found, each.state) for each in items],
+        )
+    else:
+        output.document(TopicDocument(topic=wanted.topic, steps=items), session.form)
