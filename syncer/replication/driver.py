@@ -38,6 +38,7 @@ from syncer.stores.contract import BatchRefused, Capabilities, Entry, Put, Write
 
 READ_LIMIT = 200
 DUE_PAGE = 1000
+OPERATIONS_PER_TICK = 200
 
 
 class Driver:
@@ -328,7 +329,7 @@ class Driver:
             unit.store()
         unit.settle()
 
-    def operate(self, now: Millis, limit: int = 20) -> list[Effect]:
+    def operate(self, now: Millis, limit: int = OPERATIONS_PER_TICK) -> list[Effect]:
         """Perform what a person asked for; what the shell has to do beside."""
         with self.context.state.transaction() as tx:
             pending = tx.pending_operations(limit)

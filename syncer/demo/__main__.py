@@ -1,0 +1,10 @@
+"""``python -m syncer.demo``: play the story; the exit status says whether it held."""
+
+from __future__ import annotations
+
+import sys
+
+from syncer.demo.story import play
+
+if __name__ == "__main__":
+    sys.exit(0 if play() else 1)
