@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final, cast
+from typing import Any, Final, Protocol, TypeVar, cast
 
 import anyio
 import structlog
@@ -65,12 +65,10 @@ class Daemon:
         Raises:
             SyncerError: Something that no repeat can mend: the configuration, another store than before, a foreign database.
         """
-        store = cast("MetadataStore", self.config.make_store())
-        bus = cast("Bus", observing_bus(self.config) if self.observing else self.config.make_bus())
         state = SqlState.open(database_url(self.config), Region(self.config.region))
         thread = DriverThread()
         try:
-            async with _opened("store", store.open, store.close), _opened("bus", bus.open, bus.close):
+            async with _opened("store", self._make_store) as store, _opened("bus", self._make_bus) as bus:
                 self.leadership = Leadership(bus.role, lambda: self._active(store, bus, state, thread))
                 notify.ready()
                 self.started.set()
@@ -86,6 +84,12 @@ class Daemon:
     def observing(self) -> bool:
         """Whether this daemon only reads, folds and reports."""
         return self.config.mode == "observe"
+
+    def _make_store(self) -> MetadataStore:
+        return self.config.make_store()
+
+    def _make_bus(self) -> Bus:
+        return cast("Bus", observing_bus(self.config) if self.observing else self.config.make_bus())
 
     async def _active(self, store: MetadataStore, bus: Bus, state: SqlState, thread: DriverThread) -> None:
         driver = await thread.call(self._make_driver, store, state)
@@ -139,27 +143,42 @@ class Daemon:
             await anyio.sleep(1.0)
 
 
+class Openable(Protocol):
+    """What is opened, used and closed."""
+
+    async def open(self) -> None:
+        """Connect."""
+        ...
+
+    async def close(self) -> None:
+        """Disconnect."""
+        ...
+
+
+Opened = TypeVar("Opened", bound=Openable)
+
+
 @asynccontextmanager
-async def _opened(
-    name: str, open_: Callable[[], Awaitable[None]], close: Callable[[], Awaitable[None]]
-) -> AsyncIterator[None]:
-    """Open a dependency, however long it takes to come up, and close it at the end."""
+async def _opened(name: str, make: Callable[[], Opened]) -> AsyncIterator[Opened]:
+    """Open a dependency, a new one for each try, however long it takes to come up; close it at the end."""
     backoff = Backoff()
+    while True:
+        thing = make()
+        try:
+            await thing.open()
+            break
+        except BaseException as exc:
+            with anyio.CancelScope(shield=True):
+                await thing.close()
+            if not isinstance(exc, SyncerError) or not exc.retryable:
+                raise
+            log.warning("not_open_yet", what=name, code=exc.code, cause=exc.message)
+        await backoff.pause()
     try:
-        while True:
-            try:
-                await open_()
-                break
-            except SyncerError as exc:
-                if not exc.retryable:
-                    raise
-                log.warning("not_open_yet", what=name, code=exc.code, cause=exc.message)
-                await close()
-            await backoff.pause()
-        yield
+        yield thing
     finally:
         with anyio.CancelScope(shield=True):
-            await close()
+            await thing.close()
 
 
 def admin_settings(config: AdminConfig) -> AdminSettings:

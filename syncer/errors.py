@@ -18,6 +18,7 @@
     │   └── StateForeign              it belongs to another region or to a newer version
     ├── ValueInvalid                a stored value that is not what its path calls for
     ├── AdminError                  Pulsar's admin REST API answered with an error
+    │   └── AdminUnreachable          it did not answer; the outcome is unknown
     ├── PreconditionFailed          the request is understood, but its conditions do not hold
     ├── NotFound                    the thing asked for does not exist
     ├── IllegalTransition           a state machine was asked for a step that it does not have
@@ -187,6 +188,14 @@ class AdminError(SyncerError):
     default_hint = "Check the admin URL and the rights of the token; the answer of the broker is in the message."
 
 
+class AdminUnreachable(AdminError):
+    """Pulsar's admin REST API did not answer; the outcome is unknown."""
+
+    code = "admin-unreachable"
+    retryable = True
+    default_hint = "Check that a broker is up at the admin URL."
+
+
 class PreconditionFailed(SyncerError):
     """The request is understood, but its conditions do not hold. Nothing was changed."""
 
@@ -241,6 +250,7 @@ DISPOSITIONS: Final[dict[type[SyncerError], Disposition]] = {
     StateForeign: Disposition(500, ExitCode.BAD_CONFIG, "error"),
     ValueInvalid: Disposition(422, ExitCode.FAILED, "warning"),
     AdminError: Disposition(502, ExitCode.FAILED, "error"),
+    AdminUnreachable: Disposition(503, ExitCode.UNREACHABLE, "warning"),
     PreconditionFailed: Disposition(412, ExitCode.REFUSED, "warning"),
     NotFound: Disposition(404, ExitCode.FAILED, "info"),
     IllegalTransition: Disposition(409, ExitCode.REFUSED, "error"),

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from syncer.admin.auth import Auth, OAuth2Auth, TokenAuth, Trust
 from syncer.admin.oauth2 import OAuth2Tokens
-from syncer.errors import AdminError
+from syncer.errors import AdminError, AdminUnreachable
 
 NOT_READY: Final = frozenset({502, 503, 504})
 _REASON_CHARS: Final = 500
@@ -47,14 +47,6 @@ class AdminRefused(AdminError):
         super().__init__(message, hint=hint)
         self.status = status
         self.reason = reason
-
-
-class AdminUnreachable(AdminError):
-    """No connection, or no answer in time. The outcome of a write is unknown."""
-
-    code = "admin-unreachable"
-    retryable = True
-    default_hint = "Check that the broker is up and that the admin URL is its web address."
 
 
 class AdminClient:

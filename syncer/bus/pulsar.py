@@ -20,14 +20,14 @@ import structlog
 from pulsar.exceptions import IncompatibleSchema, MessageTooBig, PulsarException, Timeout
 from pydantic import BaseModel
 
-from syncer.admin.client import AdminClient, AdminConfig, AdminUnreachable
+from syncer.admin.client import AdminClient, AdminConfig
 from syncer.bus.contract import BusPosition, Delivery, Incoming, Outgoing, Role
 from syncer.bus.feed import RoleFeed
 from syncer.bus.limits import check_sizes, message_bytes, too_large
 from syncer.bus.pulsar_client import NativeSchema, PulsarBusConfig, make_client
 from syncer.bus.window import Window
 from syncer.bus.worker import ClientThread
-from syncer.errors import AdminError, BusUnavailable, TransportError
+from syncer.errors import AdminError, AdminUnreachable, BusUnavailable, TransportError
 from syncer.model import Millis
 
 __all__ = ["PulsarBus", "PulsarBusConfig"]

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from syncer.admin.auth import CertificateAuth, OAuth2Auth, TokenAuth, Trust
-from syncer.admin.client import AdminClient, AdminConfig, AdminRefused, AdminUnreachable
-from syncer.errors import AdminError, ConfigError
+from syncer.admin.client import AdminClient, AdminConfig, AdminRefused
+from syncer.errors import AdminError, AdminUnreachable, ConfigError
 
 pytestmark = pytest.mark.anyio
 
