@@ -1,0 +1,1 @@
+"""Benchmarks against the named peer, in one run: ``make bench NAME=sync``."""
