@@ -223,3 +223,8 @@ async def supervise(daemon: Daemon, *beside: Callable[[], Coroutine[Any, Any, No
             tasks.start_soon(task)
         await daemon.run()
         tasks.cancel_scope.cancel()
+
+
+def run(config: Config) -> None:
+    """Run a region's daemon until SIGTERM or SIGINT: what ``syncer run`` does."""
+    anyio.run(supervise, Daemon(config))

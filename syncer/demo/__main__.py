@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from syncer.demo.story import play
+from syncer.demo import run
 
 if __name__ == "__main__":
-    sys.exit(0 if play() else 1)
+    sys.exit(run())

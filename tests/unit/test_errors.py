@@ -69,7 +69,7 @@ def test_a_bug_is_never_retried_and_is_the_loudest() -> None:
 
 @pytest.mark.parametrize("cls", EVERY, ids=lambda cls: cls.__name__)
 def test_exit_codes_follow_the_meaning(cls: type[SyncerError]) -> None:
-    unavailable = issubclass(cls, (errors.StoreUnavailable, errors.BusUnavailable))
+    unavailable = issubclass(cls, (errors.StoreUnavailable, errors.BusUnavailable, errors.AdminUnreachable))
     assert (disposition(cls).exit_code is ExitCode.UNREACHABLE) == unavailable
     if disposition(cls).exit_code is ExitCode.BAD_CONFIG:
         assert not cls.retryable, "the service manager does not start it again"
