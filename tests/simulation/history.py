@@ -1,8 +1,7 @@
 """What truly happened: every content that ever stood in a store, and what its author could have seen there.
 
-The referee's only source beside the final state. It is kept by the stores as they change, knows nothing of stamps but
-the names that a region gave to contents, and derives "had seen" from one fact alone: who writes into a store has seen
-what stood there.
+The referee's only source beside the final state. It is kept by the stores as they change, and derives "had seen" from
+one fact alone: who writes into a store has seen what stood there.
 """
 
 from __future__ import annotations
@@ -27,49 +26,77 @@ class Content:
     """One content of one path in one store (``digest is None``: absent).
 
     Args:
-        number: Identifies the outside write; contents that a daemon wrote have the number of what they carry.
-        past: Numbers of all outside writes that the author had seen in its store, its own included.
-        outside: Written from outside; otherwise by a daemon.
+        number: For people.
+        over: What stood in this store before it was written from outside.
+        carries: The outside content that a daemon wrote here.
+        fixed: What its author had seen, as it was when it was stamped.
+        same: Contents of equal digest that the region has taken this one for.
+        outside: Written from outside; otherwise by a daemon, or absent from the beginning.
         stamp: The name that the region gave to it, once it did.
+        held: Its publication was held back when it was stamped.
     """
 
     number: int
     path: MetaPath
     digest: Digest | None
-    past: frozenset[int]
     region: Region
     outside: bool
+    over: Content | None = None
+    carries: Content | None = None
+    fixed: frozenset[Content] | None = None
+    same: list[Content] = field(default_factory=list)
     stamp: Stamp | None = None
+    held: bool = False
 
     def __str__(self) -> str:
         what = "⊥" if self.digest is None else f"#{self.number}"
         return what if self.outside else f"{what} (ours)"
 
+    @property
+    def past(self) -> frozenset[Content]:
+        """Everything that its author had seen, itself included; fixed once it has a stamp."""
+        return self.fixed if self.fixed is not None else self.reach()
+
+    def reach(self) -> frozenset[Content]:
+        """Everything that whoever writes over it here, now, has seen."""
+        seen: set[Content] = set()
+        content: Content | None = self
+        while content is not None:
+            seen.add(content)
+            for same in content.same:
+                seen |= same.past
+            if content.fixed is not None:
+                seen |= content.fixed
+            content = content.over
+        return frozenset(seen)
+
+    @property
+    def names(self) -> tuple[Content, ...]:
+        """Itself, what it carries, and what the region has taken it for."""
+        return (self, *self.same) if self.carries is None else (self, self.carries, *self.same)
+
 
 @dataclass(slots=True)
 class History:
-    """All outside writes, and which stamp names which content."""
+    """All contents, and which stamp names which of them."""
 
-    contents: dict[int, Content] = field(default_factory=dict)
+    contents: list[Content] = field(default_factory=list)
     named: dict[tuple[MetaPath, Stamp], Content] = field(default_factory=dict)
     withdrawn: set[tuple[MetaPath, Stamp]] = field(default_factory=set)
 
-    def written_outside(self, path: MetaPath, digest: Digest | None, over: Content | None, region: Region) -> Content:
-        """Somebody wrote into a store; the same projection over itself is no new content."""
-        if over is not None and over.digest == digest:
-            return over
-        number = len(self.contents) + 1
-        past = (over.past if over is not None else frozenset()) | {number}
-        content = Content(number, path, digest, past, region, outside=True)
-        self.contents[number] = content
+    def _new(self, path: MetaPath, digest: Digest | None, region: Region, over: Content | None) -> Content:
+        content = Content(len(self.contents) + 1, path, digest, region, outside=True, over=over)
+        self.contents.append(content)
         return content
+
+    def written_outside(self, path: MetaPath, digest: Digest | None, over: Content, region: Region) -> Content:
+        """Somebody wrote into a store; the same projection over itself is no new content."""
+        return over if over.digest == digest else self._new(path, digest, region, over)
 
     def asserted(self, path: MetaPath, digest: Digest | None, seen: list[Content], region: Region) -> Content:
         """A region asserted a value above what it knew (a revive, a rejected hold, a restored conflict)."""
-        number = len(self.contents) + 1
-        past = frozenset({number}).union(*(content.past for content in seen))
-        content = Content(number, path, digest, past, region, outside=True)
-        self.contents[number] = content
+        content = self._new(path, digest, region, None)
+        content.fixed = frozenset({content}).union(*(one.reach() for one in seen))
         return content
 
     def name(self, content: Content, stamp: Stamp) -> None:
@@ -80,14 +107,14 @@ class History:
         """
         path = content.path
         if not content.outside:
-            raise Violation("echo", path, f"{stamp} was given to {content}, which a daemon wrote")
+            raise Violation("echo", path, f"{stamp} was given to {content}, which nobody outside wrote")
         if content.stamp is not None:
             raise Violation("twice", path, f"{stamp} was given to {content}, which is {content.stamp} already")
-        for number in content.past:
-            older = self.contents[number].stamp
-            if older is not None and older.updated_at_ms >= stamp.updated_at_ms:
-                raise Violation("causality", path, f"{stamp} was given to {content}, whose author had seen {older}")
-        content.stamp = stamp
+        past = content.past
+        for older in past:
+            if older.stamp is not None and older.stamp.updated_at_ms >= stamp.updated_at_ms:
+                raise Violation("causality", path, f"{stamp} was given to {content}, whose author had seen {older.stamp}")
+        content.stamp, content.fixed = stamp, past
         self.named[path, stamp] = content
 
     def carried(self, path: MetaPath, stamp: Stamp, region: Region) -> Content:
@@ -95,20 +122,26 @@ class History:
         origin = self.named.get((path, stamp))
         if origin is None:
             raise Violation("invented", path, f"{stamp} is applied at {region}, and nobody ever stamped it")
-        return Content(origin.number, path, origin.digest, origin.past, region, outside=False, stamp=stamp)
+        content = Content(origin.number, path, origin.digest, region, outside=False, carries=origin, stamp=stamp)
+        content.fixed = origin.past | {content}
+        return content
+
+    def took_for(self, content: Content, stamp: Stamp) -> None:
+        """A region read a content and takes it for the version of this stamp, because the digests are equal."""
+        other = self.named.get((content.path, stamp))
+        if other is not None and other not in content.names and other.digest == content.digest:
+            content.same.append(other)
 
     def knew(self, winner: Content, loser: Content) -> bool:
-        """Whether the winner's author had the loser, or the same value by another hand, in its store.
-
-        A loser that was never stamped equals a content that its store was known to hold before (several writes
-        between two reads are one change), so that one counts for it.
-        """
-        if loser.number in winner.past:
+        """Whether the winner's author had the loser in its store, or the same value by another, concurrent hand."""
+        past = winner.past
+        if any(name in past for name in loser.names):
             return True
-        if loser.digest is None and all(self.contents[number].stamp is None for number in loser.past):
-            return True  # absent as before: what came and went was never read
+        before = loser.past
         return any(
-            same.digest == loser.digest and (loser.stamp is None or number not in loser.past)
-            for number in winner.past
-            if (same := self.contents[number]).path == loser.path
+            other.digest == loser.digest and other.stamp is not None and other not in before for other in past
         )
+
+    def unnoticed(self, content: Content) -> bool:
+        """Whether a path is absent and nothing that stood there was ever read: as if nothing had been."""
+        return content.digest is None and all(other.stamp is None for other in content.past)

@@ -8,9 +8,9 @@ from syncer.conflict.acts import Decision
 from syncer.conflict.order import later
 from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.register import ParkReason, Register
-from syncer.conflict.scope import Scope
 from syncer.model import Digest, MetadataChangeEvent, MetaPath, Stamp, TieOrder
 from syncer.paths import classify
+from syncer.state.contract import ConflictRow
 from tests.simulation.disk import Tables
 from tests.simulation.history import Content, History, Violation
 from tests.simulation.store import digest_of
@@ -31,6 +31,7 @@ class Referee:
         self._story = story
         self._judged: dict[str, int] = {}
         self._blind: set[Content] = set()
+        self._told_again: set[tuple[MetaPath, Stamp]] = set()
 
     # -- while it runs
 
@@ -38,14 +39,31 @@ class Referee:
         """A call of a driver is over: every event that it stamped must name an outside change that it has read."""
         tables = site.disk.tables
         done = self._judged.get(site.region, 0)
-        if len(tables.stamped) == done:
-            return
         self._judged[site.region] = len(tables.stamped)
-        asserted = {
-            (row.path, row.stamp) for row in tables.journal[len(before.journal) :] if row.decision in _ASSERTIONS
-        }
-        for event in tables.stamped[done:]:
-            self._event(site, before, event, contents, asserted=(event.path, event.stamp) in asserted)
+        if len(tables.stamped) > done:
+            asserted = {
+                (row.path, row.stamp) for row in tables.journal[len(before.journal) :] if row.decision in _ASSERTIONS
+            }
+            for event in tables.stamped[done:]:
+                self._event(site, before, event, contents, asserted=(event.path, event.stamp) in asserted)
+        if len(tables.conflicts) > len(before.conflicts):
+            for row in list(tables.conflicts.values())[len(before.conflicts) :]:
+                self._conflict(site, row)
+        for path, content in contents.items():
+            register = tables.registers.get(path)
+            if register is not None and register.seated is not None and register is not before.registers.get(path):
+                self.history.took_for(content, register.seated.stamp)
+
+    def _conflict(self, site: Site, row: ConflictRow) -> None:
+        """A conflict was just recorded: neither author may have seen the other."""
+        loser = self.history.named.get((row.path, row.loser))
+        winner = self.history.named.get((row.path, row.winner))
+        self._story.tell(site.region, "records a conflict", row.path, row.loser, "lost to", row.winner, row.reason)
+        if loser is None or winner is None or row.reason != "concurrent":
+            return
+        if loser in winner.past or winner in loser.past:
+            detail = f"{site.region}: {row.loser} against {row.winner}, one of whose authors saw the other"
+            raise Violation("false conflict", row.path, detail)
 
     def _event(
         self, site: Site, before: Tables, event: MetadataChangeEvent, contents: Contents, *, asserted: bool
@@ -55,38 +73,54 @@ class Referee:
         if known is not None:
             if known.digest != digest:
                 raise Violation("two values", path, f"{event.stamp} names two values")
+            if not known.held:
+                self._told_again.add((path, event.stamp))
             return
         if asserted:
             content = self._asserted(site, before.registers.get(path), path, digest, contents)
+            contents = {at: found for at, found in contents.items() if at != path}
+        elif path in contents:
+            content = contents[path]
         else:
-            found = contents.get(path) or site.store.absent.get(path)
-            if path not in contents or found is None:
-                raise Violation("unread", path, f"{site.region} stamped {event.stamp} without having read the path")
-            content = found
+            raise Violation("unread", path, f"{site.region} stamped {event.stamp} without having read the path")
         self._story.tell(site.region, "stamps", path, content, "as", event.stamp)
         if content.digest != digest:
             raise Violation("wrong value", path, f"{event.stamp} was given to {content}, with another value")
         self.history.name(content, event.stamp)
+        content.held = event.sequence == 0
 
     def _asserted(
         self, site: Site, register: Register | None, path: MetaPath, digest: Digest | None, contents: Contents
     ) -> Content:
-        seen = [content for content in (contents.get(path),) if content is not None]
+        seen = [contents[path]] if path in contents else []
         if register is not None and register.known is not None:
             known = self.history.named.get((path, register.known.stamp))
             seen += [known] if known is not None else []
         return self.history.asserted(path, digest, seen, site.region)
 
     def overwritten(self, site: Site, path: MetaPath, old: Content, new: Content) -> None:
-        """A daemon's write has landed over another value: its author knew that value, or it is kept whole."""
+        """A daemon's write has landed over another value: its author knew that value, or it is kept whole.
+
+        Kept counts what a kept one's author had seen: somebody has replaced it knowingly.
+        """
         self._story.tell(site.region, "overwrites", path, old, "with", new, new.stamp)
-        if self.history.knew(new, old) or old in self._blind:
+        history = self.history
+        if history.knew(new, old) or old in self._blind or history.unnoticed(old):
             return
         for row in site.disk.conflicts(path):
-            if row.loser_digest != old.digest:
-                continue
-            if old.digest is None or (row.value is not None and digest_of(path, row.value) == old.digest):
+            whole = row.loser_digest is None or row.value is not None
+            if whole and row.loser_digest == old.digest:
+                if row.value is None or digest_of(path, row.value) == old.digest:
+                    return
+                raise Violation("garbled", path, f"the conflict row of {row.loser} holds another value")
+            loser = history.named.get((path, row.loser))
+            if loser is not None and history.knew(loser, old):
                 return
+        if any(
+            same.path == path and same.digest == new.digest and same.stamp is not None and history.knew(same, old)
+            for same in history.contents
+        ):
+            return  # somebody who had it replaced it by the same value
         raise Violation("silent loss", path, f"{old} of {site.region} was overwritten by {new.stamp} and kept nowhere")
 
     def unprotected(self, content: Content) -> None:
@@ -127,25 +161,17 @@ class Referee:
 
     def _conflicts(self, site: Site) -> None:
         for row in site.disk.conflicts():
-            if row.loser_digest is not None and row.value is None and not self._seated_loser(site, row.path, row.loser):
+            if row.loser_digest is not None and row.value is None and not self._moot(site, row.path, row.loser):
                 raise Violation("conflict without value", row.path, f"{site.region}: {row.loser} against {row.winner}")
-            loser = self.history.named.get((row.path, row.loser))
-            winner = self.history.named.get((row.path, row.winner))
-            if loser is None or winner is None or row.reason != "concurrent":
-                continue
-            if loser.number in winner.past or winner.number in loser.past:
-                detail = f"{site.region}: {row.loser} against {row.winner}, one of whose authors saw the other"
-                raise Violation("false conflict", row.path, detail)
 
-    def _seated_loser(self, site: Site, path: MetaPath, loser: Stamp) -> bool:
-        """Whether the loser still stands in the store (its write waits), or somebody there wrote over it himself."""
+    def _moot(self, site: Site, path: MetaPath, loser: Stamp) -> bool:
+        """Whether the loser still stands in the store (its write waits), or somebody has replaced it knowingly."""
         register = site.disk.tables.registers.get(path)
         if register is not None and register.seated is not None and register.seated.stamp == loser:
             return True
         content = self.history.named.get((path, loser))
         return content is None or any(
-            content.number in other.past and other is not content and other.region == site.region
-            for other in self.history.contents.values()
+            other.path == path and other is not content and content in other.past for other in self.history.contents
         )
 
     def _published(self, world: World) -> None:
@@ -156,14 +182,18 @@ class Referee:
             key = (event.sender, event.sequence)
             if numbers.setdefault(key, event) != event:
                 raise Violation("number reused", event.path, f"{key} names two events")
-            if (event.path, event.stamp) not in world.told_again and stamps.setdefault(
+            if (event.path, event.stamp) not in self._told_again and stamps.setdefault(
                 (event.path, event.stamp), key
             ) != key:
                 raise Violation("published twice", event.path, f"{event.stamp} under two numbers")
         for (path, stamp), content in self.history.named.items():
             if (path, stamp) in self.history.withdrawn or (path, stamp) in stamps:
                 continue
-            if not any((path in site.disk.tables.held) for site in world.sites.values()):
+            moot = content.held and any(
+                other is not content and other.region == content.region and content in other.past
+                for other in self.history.contents
+            )
+            if not moot and not any(path in site.disk.tables.held for site in world.sites.values()):
                 raise Violation("never published", path, f"{content} was stamped {stamp} and is not on the bus")
 
     def _converged(self, world: World, path: MetaPath) -> None:
@@ -214,7 +244,3 @@ def digest_of_event(event: MetadataChangeEvent) -> Digest | None:
     """Digest of an event's value."""
     return None if event.value is None else PROJECTIONS[event.resource].digest(event.value)
 
-
-def in_scope(paths: list[MetaPath], scope: Scope) -> list[MetaPath]:
-    """Those that take part."""
-    return [path for path in paths if scope.contains(path)]

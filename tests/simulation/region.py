@@ -28,7 +28,7 @@ from tests.simulation.store import Watch
 if TYPE_CHECKING:
     from tests.simulation.world import Site, World
 
-Contents = Mapping[MetaPath, "Content | None"]
+Contents = Mapping[MetaPath, Content]
 Move = Callable[[], None]
 
 _PLANS: Final = 3
@@ -66,7 +66,7 @@ class Reading:
 
     plan: ReadPlan
     answers: dict[MetaPath, Entry | None] = field(default_factory=dict)
-    contents: dict[MetaPath, Content | None] = field(default_factory=dict)
+    contents: dict[MetaPath, Content] = field(default_factory=dict)
 
     @property
     def done(self) -> bool:
@@ -80,7 +80,7 @@ class Page:
 
     ticket: Ticket
     entries: list[Entry]
-    contents: dict[MetaPath, Content | None]
+    contents: dict[MetaPath, Content]
     fence: Entry | None = None
     fenced: bool = False
 
@@ -370,6 +370,7 @@ class Daemon:
             self._call(lambda: self._complete(scan))
 
     def _scan_again(self) -> None:
+        self._give_up_scan()
         if self.alive and self.watch is not None:
             self.watch.tear()
 
@@ -402,7 +403,7 @@ class Daemon:
             reading.answers[path] = store.entry(path)
             if path != reading.plan.fence:
                 reading.contents[path] = content = store.content(path)
-                self.tell("reads", path, content if content is not None else "⊥")
+                self.tell("reads", path, content)
             if not all_of_it and self.world.rng.random() < 0.3:
                 return
 

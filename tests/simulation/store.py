@@ -132,10 +132,14 @@ class SimStore:
             modified_at_ms=node.modified_at_ms if timed else None,
         )
 
-    def content(self, path: MetaPath) -> Content | None:
-        """What stands at a path; ``None``: nothing ever did."""
+    def content(self, path: MetaPath) -> Content:
+        """What stands at a path; an inner node without a value counts as absent."""
         node = self.nodes.get(path)
-        return node.content if node is not None else self.absent.get(path)
+        if node is not None and node.content is not None:
+            return node.content
+        if path not in self.absent:
+            self.absent[path] = Content(0, path, None, self.region, outside=False)
+        return self.absent[path]
 
     def listing(self) -> list[MetaPath]:
         """All paths, for a scan; daemons' own prefix left out."""
@@ -158,7 +162,7 @@ class SimStore:
         self.nodes = dict(before)
         answers: list[Written] = []
         changed: list[MetaPath] = []
-        contents: list[tuple[MetaPath, Content | None, Content]] = []
+        contents: list[tuple[MetaPath, Content, Content]] = []
         for index, write in enumerate(writes):
             stamp = meaning.get(write.path)
             new = self._history.carried(write.path, stamp, self.region) if stamp is not None else None
@@ -174,7 +178,7 @@ class SimStore:
             if path not in self.nodes:
                 self.absent[path] = new
             self._check_carried(path, new)
-            if old is not None and old.digest != new.digest:
+            if old.digest != new.digest:
                 self._overwritten(path, old, new)
         self._tell(changed)
         return tuple(answers)

@@ -102,7 +102,6 @@ class World:
         self.referee = Referee(self.history, self.story)
         self.scope = SCOPE
         self.forsaken: list[Publishing] = []
-        self.told_again: set[tuple[MetaPath, Stamp]] = set()
         self.faults: Counter[str] = Counter()
         if kinds is None:
             kinds = tuple(self.rng.choice(mode.kinds) for _ in range(self.rng.choice((2, 2, 3))))
@@ -156,14 +155,14 @@ class World:
     def put(self, region: str, path: MetaPath, value: bytes) -> Content | None:
         """Somebody writes into a region's store."""
         content = self.sites[Region(region)].store.put_outside(path, value)
-        self.story.tell(region, "outside: puts" if content is not None else "outside: cannot put", path, content or "")
+        self.story.tell(region, "outside: puts" if content is not None else "outside: cannot put", path, content if content is not None else "")
         return content
 
     def delete(self, region: str, path: MetaPath) -> Content | None:
         """Somebody deletes from a region's store."""
         content = self.sites[Region(region)].store.delete_outside(path)
         what = "outside: deletes" if content is not None else "outside: cannot delete"
-        self.story.tell(region, what, path, content or "")
+        self.story.tell(region, what, path, content if content is not None else "")
         return content
 
     def advance(self, milliseconds: int) -> None:
@@ -418,6 +417,9 @@ class World:
         """A person lets held changes pass, or takes them back."""
         acted = False
         for site in self.sites.values():
+            if site.disk.tables.identity.paused is not None:
+                acted = True
+                site.disk.ask("resume")
             for register in site.disk.tables.registers.values():
                 hold = register.hold
                 if hold is None:
