@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import signal
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, TypeVar, cast
@@ -63,7 +63,7 @@ class Daemon:
         """Run until cancelled.
 
         Raises:
-            SyncerError: Something that no repeat can mend: the configuration, another store than before, a foreign database.
+            SyncerError: Something that no repeat can mend: configuration, another store than before, a foreign database.
         """
         state = SqlState.open(database_url(self.config), Region(self.config.region))
         thread = DriverThread()

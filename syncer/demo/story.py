@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import tempfile
 from collections.abc import Callable
@@ -116,7 +117,7 @@ class Story:
         for row in whole[-1:]:
             self._operate("east", "restore", {"conflict": str(row.id)})
             other = "message_ttl_in_seconds" if west_won else "retention_policies"
-            restored = self.world.wait(lambda: self._has_both(path, other), CONVERGE_S)
+            restored = self.world.wait(functools.partial(self._all_have, path, other), CONVERGE_S)
             self.check("'syncer conflicts restore' brings the other value back, in all regions", restored)
         self.converge("after the restore")
 
@@ -154,7 +155,7 @@ class Story:
         self.check("the deleted tenant did not come back", not self.world.hold([tenant_path("team-7")], "north"))
 
     def crash(self, number: int) -> None:
-        """kill -9 in the middle."""
+        """Daemons are killed in the middle of a burst."""
         self.screen.act(number, "kill -9 in the middle of a burst, on both sides")
         east, west = self.world["east"], self.world["west"]
         for index in range(200):
@@ -242,7 +243,7 @@ class Story:
         document = json.loads(self.world[name].writer.get(path) or b"{}")
         return str(next(iter(document.get("adminRoles", [])), ""))
 
-    def _has_both(self, path: MetaPath, field_name: str) -> bool:
+    def _all_have(self, path: MetaPath, field_name: str) -> bool:
         return all(field_name in json.loads(self.world[name].writer.get(path) or b"{}") for name in REGIONS)
 
 

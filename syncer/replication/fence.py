@@ -109,7 +109,7 @@ def raised(entry: Entry | None, *, database_id: str, generation: int, store_id: 
     if entry is None:
         if store_id is not None:
             raise PreconditionFailed(
-                "the store does not hold this region's fence: it is empty, was replaced, or has another root than before",
+                "the store does not hold this region's fence: it is empty, was replaced, or has another root now",
                 hint="Point the store's address and chroot at the former root. If the store was really replaced, move "
                 "the sidecar database away and start again: the new store is then met as at first contact.",
             )
@@ -123,7 +123,7 @@ def raised(entry: Entry | None, *, database_id: str, generation: int, store_id: 
     if present.database_id != database_id:
         raise PreconditionFailed(
             f"the region's fence was written from another sidecar database ({present.database_id}, not {database_id})",
-            hint="Another daemon runs with this region id, or this region's database was lost. Each region id belongs to "
-            "one store: start with the former database, or give this daemon a region id of its own.",
+            hint="Another daemon runs with this region id, or this region's database was lost. Each region id belongs "
+            "to one store: start with the former database, or give this daemon a region id of its own.",
         )
     return replace(present, number=present.number + 1, generation=generation)

@@ -95,7 +95,7 @@ def decide(
         unit.load(tuple(answers))
         landing = {path for path in answers if unit[path].intent is not None}
         observed = _observe(context, unit, {p: e for p, e in answers.items() if p not in landing}, origins, now)
-        _hold_mass_delete(context, unit, tx, observed, now)
+        _hold_mass_delete(context, tx, observed, now)
         for outcome in observed.values():
             unit.take(outcome)
         _seat(context, unit, tx, {path: answers[path] for path in observed}, packer)
@@ -125,9 +125,7 @@ def _observe(
     return outcomes
 
 
-def _hold_mass_delete(
-    context: Context, unit: Unit, tx: Transaction, outcomes: dict[MetaPath, Outcome], now: Millis
-) -> None:
+def _hold_mass_delete(context: Context, tx: Transaction, outcomes: dict[MetaPath, Outcome], now: Millis) -> None:
     """Too many local deletes at once are kept from being published until a person decides."""
     deleted = [path for path, outcome in outcomes.items() if _deletes(outcome)]
     if not deleted:

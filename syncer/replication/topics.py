@@ -26,8 +26,8 @@ class StoreProbe:
 
     Args:
         store: The watched store.
-        has_brokers: Brokers live on such stores, so one without BookKeeper's own nodes is only a configuration store, and
-            cannot be asked. An embedded store has no brokers: what is not there does not exist.
+        has_brokers: Brokers live on such stores, so one without BookKeeper's own nodes is only a configuration store,
+            and cannot be asked. An embedded store has no brokers: what is not there does not exist.
     """
 
     def __init__(self, store: MetadataStore, *, has_brokers: bool) -> None:
@@ -49,7 +49,7 @@ class StoreProbe:
 
 
 def ledger_prefixes(path: MetaPath) -> tuple[tuple[MetaPath, str | None], ...]:
-    """Where the managed ledgers of a resource's topics live, with the encoded name of the partitioned topic, if it is one."""
+    """Where the managed ledgers of a resource's topics live, with the encoded name of a partitioned topic."""
     resource = classify(path)
     if resource is None:
         return ()
@@ -63,7 +63,7 @@ def ledger_prefixes(path: MetaPath) -> tuple[tuple[MetaPath, str | None], ...]:
 
 
 def _is_topic(path: str, prefix: str, partition_of: str | None) -> bool:
-    """Whether a node below the prefix is a topic's managed ledger (not an inner node, not a cursor, not of another topic)."""
+    """Whether a node below the prefix is a topic's managed ledger: no inner node, no cursor, of no other topic."""
     below = path[len(prefix) + 1 :].split("/") if len(path) > len(prefix) else []
     if partition_of is None:
         return len(below) >= 2

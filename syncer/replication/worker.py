@@ -19,7 +19,7 @@ class DriverThread:
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="driver")
 
     async def call(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run the call and wait for it, even when the waiting task is cancelled: a transaction is never left half observed."""
+        """Run the call and wait for it, even when the waiting task is cancelled: no transaction is half observed."""
         loop = asyncio.get_running_loop()
         future = loop.run_in_executor(self._pool, functools.partial(function, *args, **kwargs))
         try:

@@ -1,8 +1,8 @@
 """What the shell needs of a sidecar database: transactions over registers, outbox, records and small facts.
 
-Two implementations: :mod:`syncer.state.sql` (SQLite, PostgreSQL) for the daemon, and a plain one in the tests for the simulated
-world. Every call is synchronous and happens inside a transaction; leaving the block without an exception commits all of it,
-an exception undoes all of it.
+Two implementations: :mod:`syncer.state.sql` (SQLite, PostgreSQL) for the daemon, and a plain one in the tests for the
+simulated world. Every call is synchronous and happens inside a transaction; leaving the block without an exception
+commits all of it, an exception undoes all of it.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class OutboxRow:
 class Poison:
     """Something that cannot be handled, kept with its reason.
 
-    ``payload`` and ``properties`` are those of a bus message; for a value of the local store ``path`` and the value itself.
+    ``payload`` and ``properties`` are those of a bus message; for a value of the local store ``path`` and the value.
     """
 
     origin: str
@@ -145,7 +145,7 @@ class Transaction(Protocol):
         ...
 
     def due(self, limit: int, after: MetaPath | None = None) -> list[Register]:
-        """Registers that are due or have a wish, in path order, beyond ``after``; those on hold and in flight included."""
+        """Registers that are due or have a wish, in path order, beyond ``after``, even on hold or in flight."""
         ...
 
     def intents(self) -> list[Register]:
