@@ -7,8 +7,8 @@ in any order, and more than once. Clocks differ.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cmp_to_key
 
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -29,11 +29,15 @@ ROUNDS = 30
 
 @dataclass
 class Store:
-    """One path of one store, with revisions and the store's own clock."""
+    """One path of one store, with revisions and the store's own clock.
+
+    ``behind``: the changes that led to what it holds, as an outside writer would see it. The replica is not asked.
+    """
 
     value: bytes | None = None
     revision: int = 0
     modified_at: Millis = NOW
+    behind: frozenset[Stamp] = frozenset()
 
     def put(self, value: bytes | None, now: Millis) -> None:
         self.value, self.revision, self.modified_at = value, self.revision + 1, now
@@ -82,13 +86,23 @@ class TwoRegions(RuleBasedStateMachine):
         }
         self.bus: list[MetadataChangeEvent] = []
         self.published: dict[Stamp, MetadataChangeEvent] = {}
+        self.behind: dict[Stamp, frozenset[Stamp]] = {}
 
     def now(self, region: Site) -> Millis:
         return Millis(self.clock + region.skew)
 
-    def keep(self, region: Site, outcome: Outcome) -> None:
+    def keep(self, region: Site, outcome: Outcome, *, restored: frozenset[Stamp] = frozenset()) -> None:
         """Store what one transaction of the shell would store."""
         region.register = outcome.register
+        for act in outcome.acts:
+            if isinstance(act, Publish):
+                own = region.store.behind | restored | {act.event.stamp}
+                self.behind[act.event.stamp] = own
+                if not restored:
+                    region.store.behind = own
+        seated = region.register.seated
+        if seated is not None and outcome.write is None:
+            region.store.behind |= self.behind[seated.stamp]
         for act in outcome.acts:
             if isinstance(act, Publish):
                 assert act.event.stamp not in self.published, "a stamp names one value for ever"
@@ -133,6 +147,9 @@ class TwoRegions(RuleBasedStateMachine):
             assert not isinstance(race, int), "nobody else wrote, and the write was refused"
             self.keep(region, region.replica.refused(region.register, None, self.now(region)))
         else:
+            intent = region.register.intent
+            assert intent is not None
+            region.store.behind = self.behind[intent.version.stamp]
             self.keep(region, region.replica.written(region.register, answer, self.now(region)))
 
     def new_value(self, *, fresh: bool) -> bytes:
@@ -175,7 +192,9 @@ class TwoRegions(RuleBasedStateMachine):
         if whole and not region.outbox:
             row = whole[-1]
             outcome = region.replica.restore(region.register, row.value, row.loser_seen, self.now(region))
-            self.keep(region, outcome)
+            known = region.register.known
+            shown = self.behind[row.loser] | (self.behind[known.stamp] if known else frozenset())
+            self.keep(region, outcome, restored=shown)
 
     @invariant()
     def known_is_the_greatest_that_was_folded(self) -> None:
@@ -208,11 +227,12 @@ class TwoRegions(RuleBasedStateMachine):
         held = {tenant_digest(region.store.value) for region in self.regions.values()}
         assert len(held) == 1
         if self.published:
-            ordered = sorted(self.published, key=cmp_to_key(lambda x, y: 1 if later(x, y, self.ties) else -1))
-            assert {region.register.known.stamp for region in self.regions.values() if region.register.known} == {
-                ordered[-1]
-            }
-            assert held == {tenant_digest(self.published[ordered[-1]].value)}
+            greatest, *others = self.published
+            for stamp in others:
+                greatest = stamp if later(stamp, greatest, self.ties) else greatest
+            known = {region.register.known.stamp for region in self.regions.values() if region.register.known}
+            assert known == {greatest}
+            assert held == {tenant_digest(self.published[greatest].value)}
 
     def check_nothing_is_lost(self) -> None:
         """Every published value won, was seen by a later author, or is kept whole in some region's conflicts."""
@@ -224,12 +244,15 @@ class TwoRegions(RuleBasedStateMachine):
         final = {tenant_digest(region.store.value) for region in self.regions.values()}
         for event in self.published.values():
             digest = tenant_digest(event.value)
-            seen_by_another = any(
-                other.seen.get(event.by, -1) >= event.stamp.updated_at_ms
-                for other in self.published.values()
-                if other.stamp != event.stamp
-            )
-            assert seen_by_another or digest in final or digest in kept
+            assert self.seen_by_another(event.stamp) or digest in final or digest in kept
+        for row in (row for region in self.regions.values() for row in region.conflicts):
+            whole = row.value is not None or row.loser_digest is None
+            assert whole or row.loser_digest in final or self.seen_by_another(row.loser)
+
+    def seen_by_another(self, stamp: Stamp) -> bool:
+        """Whether somebody changed the path over this very change."""
+        return any(stamp in behind for other, behind in self.behind.items() if other != stamp)
 
 
 TestTwoRegions = TwoRegions.TestCase
+TestTwoRegions.settings = settings(max_examples=6 * settings().max_examples, stateful_step_count=40)
