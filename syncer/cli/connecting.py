@@ -71,7 +71,7 @@ async def _database(config: Config) -> None:
     from syncer.state.opening import file_of, parse_url
     from syncer.state.views import Views
 
-    url = config.state.database_url()
+    url = config.database_url()
     file = file_of(parse_url(url))
     if file is not None and not file.exists():
         if not file.parent.is_dir():

@@ -7,86 +7,9 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-NOT_CARRIED: Final = (
-    "topic policies kept in system topics (__change_events)",
-    "schemas",
-    "subscriptions and their cursors",
-    "messages and ledgers",
-)
-"""What pulsar-syncer leaves where it is; Pulsar's geo-replication or a migration is the tool for those."""
-
-
-class Document(BaseModel):
-    """Base of all documents."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Outbox(Document):
-    """Local changes that wait for the bus."""
-
-    depth: int
-    oldest_age_s: float | None = Field(description="Age of the oldest one; null when nothing waits.")
-
-
-class Waiting(Document):
-    """How much waits, for the daemon or for a person."""
-
-    due: int = Field(description="Paths whose store is not known to hold what the group knows.")
-    holds: int
-    future_events: int
-    parked: int
-    conflicts: int = Field(description="Conflicts whose loser nobody has restored.")
-    quarantine: int
-    operations: int
-
-
-class Condition(Document):
-    """Something that a person should look at."""
-
-    code: str
-    message: str
-
-
-class RegionDocument(Document):
-    """A region of the group, as this one sees it."""
-
-    region: str
-    here: bool = Field(description="Whether this is the region that was asked.")
-    mode: str | None
-    version: str | None
-    heard_at_ms: int | None
-    heard_age_s: float | None
-    skew_s: float | None = Field(
-        description="Its clock minus ours as the heartbeat arrived; delivery time makes it smaller."
-    )
-    watermark_ms: int | None = Field(description="All its changes up to this time are published.")
-    same_rules: bool | None = Field(description="Whether scope and tie order are the same as here; null: not known.")
-
-
-class StatusDocument(Document):
-    """``syncer status``."""
-
-    region: str
-    daemon: Literal["running", "silent", "never-started"] = Field(
-        description="By its last report: fresh, too old, or none ever."
-    )
-    mode: str
-    reported_at_ms: int | None
-    reported_age_s: float | None
-    paused: str | None = Field(description="Why nothing is written or published; null: not paused.")
-    baseline_done: bool = Field(description="Whether the first full scan of the store has finished.")
-    watch_whole: bool | None
-    epoch: int
-    fence: int | None
-    paths: int = Field(description="Paths in scope that the store is known to hold.")
-    outbox: Outbox
-    waiting: Waiting
-    peers: list[RegionDocument]
-    conditions: list[Condition]
-    not_carried: list[str]
+from syncer.status import Document, RegionDocument, StatusDocument
 
 
 class RegionList(Document):

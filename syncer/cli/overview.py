@@ -4,30 +4,15 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated
 
 import typer
 
 from syncer.cli import output
-from syncer.cli.documents import (
-    NOT_CARRIED,
-    Condition,
-    Outbox,
-    RegionDocument,
-    RegionList,
-    StatusDocument,
-    Waiting,
-)
+from syncer.cli.documents import RegionList
 from syncer.cli.output import Format, moment, out, span
-from syncer.cli.session import Session, now_ms, session_of
-
-if TYPE_CHECKING:
-    from syncer.config import Config
-    from syncer.state.contract import PeerRow
-    from syncer.state.views import Status, Views
-
-SILENT_AFTER_S: Final = 15.0
-"""A daemon reports every few seconds; after so long without a report it does not run, or hangs."""
+from syncer.cli.session import Session, session_of
+from syncer.status import RegionDocument, StatusDocument, collect
 
 regions = typer.Typer(no_args_is_help=True, help="The regions of the group.")
 
@@ -75,74 +60,6 @@ def list_regions(context: typer.Context) -> None:
         output.table(("region", "here", "mode", "version", "heard", "clock", "same rules"), map(_region_row, items))
     else:
         output.document(RegionList(items=items), session.form)
-
-
-def collect(views: Views, config: Config) -> StatusDocument:
-    """Read all that ``status`` shows."""
-    now = now_ms()
-    facts = views.status()
-    report: dict[str, Any] = dict(facts.document or {})
-    age_s = (now - facts.reported_at_ms) / 1000 if facts.reported_at_ms is not None else None
-    oldest = facts.outbox.oldest_at_ms
-    scope, ties = config.compiled_scope().fingerprint, config.tie_order.value
-    return StatusDocument(
-        region=facts.identity.region,
-        daemon="never-started" if age_s is None else "running" if age_s <= SILENT_AFTER_S else "silent",
-        mode=str(report.get("mode", config.mode)),
-        reported_at_ms=facts.reported_at_ms,
-        reported_age_s=age_s,
-        paused=facts.identity.paused,
-        baseline_done=facts.identity.genesis,
-        watch_whole=report.get("watch_whole"),
-        epoch=facts.identity.epoch,
-        fence=report.get("fence"),
-        paths=facts.counts.alive,
-        outbox=Outbox(depth=facts.outbox.depth, oldest_age_s=None if oldest is None else max(0, now - oldest) / 1000),
-        waiting=_waiting(facts),
-        peers=[_peer(peer, now, scope, ties) for peer in views.peers() if peer.region != facts.identity.region],
-        conditions=_conditions(report),
-        not_carried=list(NOT_CARRIED),
-    )
-
-
-def _waiting(facts: Status) -> Waiting:
-    counts = facts.counts
-    return Waiting(
-        due=counts.due,
-        holds=counts.holds,
-        future_events=counts.future_events,
-        parked=counts.parked,
-        conflicts=counts.conflicts,
-        quarantine=counts.quarantine,
-        operations=counts.operations,
-    )
-
-
-def _conditions(report: dict[str, Any]) -> list[Condition]:
-    standing = [Condition(code=each["code"], message=each["message"]) for each in report.get("conditions", ())]
-    disagreements = [
-        Condition(code="regions-disagree", message=f"{each['peer']}, {each['kind']}: {each['message']}")
-        for each in report.get("disagreements", ())
-    ]
-    return standing + disagreements
-
-
-def _peer(peer: PeerRow, now: int, scope: str, ties: str) -> RegionDocument:
-    told: dict[str, Any] = dict(peer.document)
-    same = None
-    if "scope" in told and "tie_order" in told:
-        same = told["scope"] == scope and told["tie_order"] == ties
-    return RegionDocument(
-        region=peer.region,
-        here=False,
-        mode=told.get("mode"),
-        version=told.get("version"),
-        heard_at_ms=peer.heard_at_ms,
-        heard_age_s=(now - peer.heard_at_ms) / 1000,
-        skew_s=(peer.sent_at_ms - peer.heard_at_ms) / 1000,
-        watermark_ms=told.get("watermark"),
-        same_rules=same,
-    )
 
 
 def _region_row(region: RegionDocument) -> output.Row:

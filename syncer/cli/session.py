@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -50,7 +49,7 @@ class Session:
         from syncer.state.views import Views
 
         config = self.config(whole=False)
-        views = Views.open(config.state.database_url(), Region(config.region))
+        views = Views.open(config.database_url(), Region(config.region))
         try:
             yield views
         finally:
@@ -63,8 +62,3 @@ def session_of(context: typer.Context) -> Session:
     if not isinstance(session, Session):
         raise TypeError("no session: the root command did not run")
     return session
-
-
-def now_ms() -> int:
-    """The wall clock."""
-    return time.time_ns() // 1_000_000

@@ -298,6 +298,11 @@ class Config(Section):
             raise ConfigError(f"the adapter {self.bus.kind!r} is no bus")
         return bus
 
+    def database_url(self) -> str:
+        """URL of the sidecar database. An observer keeps its own SQLite file, and disturbs nobody."""
+        url = self.state.database_url()
+        return f"{url}.observe" if self.mode == "observe" and self.state.url is None else url
+
     @property
     def bus_paths(self) -> frozenset[MetaPath]:
         """Paths of the bus's own tenant, namespace and topic; nobody may change them through the bus."""

@@ -1,0 +1,38 @@
+"""The HTTP surface of a daemon: one application over one probe."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+from typing import Any
+
+from fastapi import FastAPI
+
+from api import health, problems, status
+from api.probe import Probe
+
+
+def create_app(probe: Probe) -> FastAPI:
+    """Make the application.
+
+    Args:
+        probe: The daemon that it looks into.
+    """
+    app = FastAPI(
+        title="pulsar-syncer",
+        version=importlib.metadata.version("pulsar-syncer"),
+        description="Health, metrics and status of one region's daemon. Errors are problem documents (RFC 9457).",
+        docs_url=None,
+        redoc_url=None,
+        swagger_ui_oauth2_redirect_url=None,
+    )
+    problems.install(app)
+    app.include_router(health.router(probe))
+    app.include_router(status.router(probe))
+    return app
+
+
+def openapi_text(app: FastAPI) -> str:
+    """The description of the application as it is committed: stable order, without the version of the program."""
+    document: dict[str, Any] = app.openapi()
+    return json.dumps({**document, "info": {**document["info"], "version": "1"}}, indent=2, sort_keys=True) + "\n"

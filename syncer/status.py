@@ -1,0 +1,170 @@
+"""How a region is: one document for ``syncer status`` and for ``/api/v1/status``, read from the sidecar database.
+
+Units: ``*_ms`` milliseconds since the epoch, UTC; ``*_s`` seconds.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+if TYPE_CHECKING:
+    from syncer.config import Config
+    from syncer.state.contract import PeerRow
+    from syncer.state.views import Status, Views
+
+SILENT_AFTER_S: Final = 15.0
+"""A daemon reports every few seconds; after so long without a report it does not run, or hangs."""
+
+NOT_CARRIED: Final = (
+    "topic policies kept in system topics (__change_events)",
+    "schemas",
+    "subscriptions and their cursors",
+    "messages and ledgers",
+)
+"""What pulsar-syncer leaves where it is; Pulsar's geo-replication or a migration is the tool for those."""
+
+
+class Document(BaseModel):
+    """Base of all documents."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Outbox(Document):
+    """Local changes that wait for the bus."""
+
+    depth: int
+    oldest_age_s: float | None = Field(description="Age of the oldest one; null when nothing waits.")
+
+
+class Waiting(Document):
+    """How much waits, for the daemon or for a person."""
+
+    due: int = Field(description="Paths whose store is not known to hold what the group knows.")
+    holds: int
+    future_events: int
+    parked: int
+    conflicts: int = Field(description="Conflicts whose loser nobody has restored.")
+    quarantine: int
+    operations: int
+
+
+class Condition(Document):
+    """Something that a person should look at."""
+
+    code: str
+    message: str
+
+
+class RegionDocument(Document):
+    """A region of the group, as this one sees it."""
+
+    region: str
+    here: bool = Field(description="Whether this is the region that was asked.")
+    mode: str | None
+    version: str | None
+    heard_at_ms: int | None
+    heard_age_s: float | None
+    skew_s: float | None = Field(
+        description="Its clock minus ours as the heartbeat arrived; delivery time makes it smaller."
+    )
+    watermark_ms: int | None = Field(description="All its changes up to this time are published.")
+    same_rules: bool | None = Field(description="Whether scope and tie order are the same as here; null: not known.")
+
+
+class StatusDocument(Document):
+    """``syncer status``."""
+
+    region: str
+    daemon: Literal["running", "silent", "never-started"] = Field(
+        description="By its last report: fresh, too old, or none ever."
+    )
+    mode: str
+    reported_at_ms: int | None
+    reported_age_s: float | None
+    paused: str | None = Field(description="Why nothing is written or published; null: not paused.")
+    baseline_done: bool = Field(description="Whether the first full scan of the store has finished.")
+    watch_whole: bool | None
+    epoch: int
+    fence: int | None
+    paths: int = Field(description="Paths in scope that the store is known to hold.")
+    outbox: Outbox
+    waiting: Waiting
+    peers: list[RegionDocument]
+    conditions: list[Condition]
+    not_carried: list[str]
+
+
+def collect(views: Views, config: Config) -> StatusDocument:
+    """Read the document.
+
+    Raises:
+        StateUnavailable: The database cannot be read now.
+    """
+    now = time.time_ns() // 1_000_000
+    facts = views.status()
+    report: dict[str, Any] = dict(facts.document or {})
+    age_s = (now - facts.reported_at_ms) / 1000 if facts.reported_at_ms is not None else None
+    oldest = facts.outbox.oldest_at_ms
+    scope, ties = config.compiled_scope().fingerprint, config.tie_order.value
+    return StatusDocument(
+        region=facts.identity.region,
+        daemon="never-started" if age_s is None else "running" if age_s <= SILENT_AFTER_S else "silent",
+        mode=str(report.get("mode", config.mode)),
+        reported_at_ms=facts.reported_at_ms,
+        reported_age_s=age_s,
+        paused=facts.identity.paused,
+        baseline_done=facts.identity.genesis,
+        watch_whole=report.get("watch_whole"),
+        epoch=facts.identity.epoch,
+        fence=report.get("fence"),
+        paths=facts.counts.alive,
+        outbox=Outbox(depth=facts.outbox.depth, oldest_age_s=None if oldest is None else max(0, now - oldest) / 1000),
+        waiting=_waiting(facts),
+        peers=[_peer(peer, now, scope, ties) for peer in views.peers() if peer.region != facts.identity.region],
+        conditions=_conditions(report),
+        not_carried=list(NOT_CARRIED),
+    )
+
+
+def _waiting(facts: Status) -> Waiting:
+    counts = facts.counts
+    return Waiting(
+        due=counts.due,
+        holds=counts.holds,
+        future_events=counts.future_events,
+        parked=counts.parked,
+        conflicts=counts.conflicts,
+        quarantine=counts.quarantine,
+        operations=counts.operations,
+    )
+
+
+def _conditions(report: dict[str, Any]) -> list[Condition]:
+    standing = [Condition(code=each["code"], message=each["message"]) for each in report.get("conditions", ())]
+    disagreements = [
+        Condition(code="regions-disagree", message=f"{each['peer']}, {each['kind']}: {each['message']}")
+        for each in report.get("disagreements", ())
+    ]
+    return standing + disagreements
+
+
+def _peer(peer: PeerRow, now: int, scope: str, ties: str) -> RegionDocument:
+    told: dict[str, Any] = dict(peer.document)
+    same = None
+    if "scope" in told and "tie_order" in told:
+        same = told["scope"] == scope and told["tie_order"] == ties
+    return RegionDocument(
+        region=peer.region,
+        here=False,
+        mode=told.get("mode"),
+        version=told.get("version"),
+        heard_at_ms=peer.heard_at_ms,
+        heard_age_s=(now - peer.heard_at_ms) / 1000,
+        skew_s=(peer.sent_at_ms - peer.heard_at_ms) / 1000,
+        watermark_ms=told.get("watermark"),
+        same_rules=same,
+    )

@@ -1,0 +1,199 @@
+"""The HTTP surface: health, metrics by content negotiation, status, errors as problems, a committed contract."""
+
+from __future__ import annotations
+
+import http
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import structlog
+from fastapi import FastAPI
+from prometheus_client import CollectorRegistry
+from prometheus_client.parser import text_string_to_metric_families
+from starlette.testclient import TestClient
+
+from api.app import create_app, openapi_text
+from api.health import STALLED_AFTER_S
+from api.probe import Dependency
+from syncer.errors import DISPOSITIONS, StateUnavailable, SyncerError
+from syncer.metrics import WATCH_GAPS, Metrics
+from syncer.status import NOT_CARRIED, Outbox, StatusDocument, Waiting
+
+CONTRACT = Path(__file__).resolve().parents[2] / "docs" / "reference" / "openapi.json"
+
+STATUS = StatusDocument(
+    region="east",
+    daemon="running",
+    mode="active",
+    reported_at_ms=1_700_000_000_000,
+    reported_age_s=0.5,
+    paused=None,
+    baseline_done=True,
+    watch_whole=True,
+    epoch=1,
+    fence=1,
+    paths=3,
+    outbox=Outbox(depth=0, oldest_age_s=None),
+    waiting=Waiting(due=0, holds=0, future_events=0, parked=0, conflicts=0, quarantine=0, operations=0),
+    peers=[],
+    conditions=[],
+    not_carried=list(NOT_CARRIED),
+)
+
+
+@dataclass
+class Daemon:
+    """A daemon in a state of the test's choice."""
+
+    age_s: float = 0.1
+    needs: list[Dependency] = field(default_factory=lambda: [Dependency(name="store", ok=True)])
+    failure: Exception | None = None
+    metrics: Metrics = field(default_factory=lambda: Metrics(version="1", started_s=0))
+
+    @property
+    def registry(self) -> CollectorRegistry:
+        return self.metrics.registry
+
+    def heartbeat_age_s(self) -> float:
+        return self.age_s
+
+    def dependencies(self) -> Sequence[Dependency]:
+        return self.needs
+
+    async def status(self) -> Mapping[str, object]:
+        if self.failure is not None:
+            raise self.failure
+        return STATUS.model_dump()
+
+
+@pytest.fixture
+def daemon() -> Daemon:
+    return Daemon()
+
+
+@pytest.fixture
+def app(daemon: Daemon) -> FastAPI:
+    return create_app(daemon)
+
+
+@pytest.fixture
+def client(app: FastAPI) -> Iterator[TestClient]:
+    with TestClient(app, raise_server_exceptions=False) as client:
+        yield client
+
+
+def test_alive_while_the_loop_turns_whatever_is_missing(daemon: Daemon, client: TestClient) -> None:
+    daemon.needs = [Dependency(name="store", ok=False, cause="no connection")]
+    answer = client.get("/livez")
+    assert (answer.status_code, answer.json()) == (200, {"alive": True, "heartbeat_age_s": 0.1})
+    assert answer.headers["cache-control"] == "no-store"
+
+
+def test_a_hanging_loop_is_not_alive(daemon: Daemon, client: TestClient) -> None:
+    daemon.age_s = STALLED_AFTER_S
+    answer = client.get("/livez")
+    assert (answer.status_code, answer.json()["alive"]) == (503, False)
+
+
+def test_ready_lists_what_is_missing_and_everything_when_asked(daemon: Daemon, client: TestClient) -> None:
+    assert client.get("/readyz").json() == {"ready": True, "dependencies": []}
+    daemon.needs.append(Dependency(name="bus", ok=False, cause="no connection to broker:6650"))
+    answer = client.get("/readyz")
+    missing = {"name": "bus", "ok": False, "cause": "no connection to broker:6650"}
+    assert answer.status_code == 503
+    assert answer.json() == {"ready": False, "dependencies": [missing]}
+    answer = client.get("/readyz?verbose")
+    assert answer.json()["dependencies"] == [{"name": "store", "ok": True, "cause": ""}, missing]
+
+
+def test_metrics_are_openmetrics_for_who_takes_it(daemon: Daemon, client: TestClient) -> None:
+    daemon.metrics.add(WATCH_GAPS, 3)
+    plain = client.get("/metrics", headers={"Accept": "*/*"})
+    assert plain.headers["content-type"].startswith("text/plain; version=")
+    families = {family.name: family for family in text_string_to_metric_families(plain.text)}
+    assert families["syncer_watch_gaps"].samples[0].value == 3
+    open_metrics = client.get("/metrics", headers={"Accept": "application/openmetrics-text; version=1.0.0"})
+    assert open_metrics.headers["content-type"].startswith("application/openmetrics-text; version=1.0.0")
+    assert open_metrics.text.endswith("# EOF\n")
+
+
+def test_the_status_is_what_the_command_line_prints(client: TestClient) -> None:
+    answer = client.get("/api/v1/status")
+    assert answer.status_code == 200
+    assert StatusDocument.model_validate(answer.json()) == STATUS
+
+
+@pytest.mark.parametrize("cls", list(DISPOSITIONS), ids=lambda cls: cls.__name__)
+def test_each_error_is_a_problem_with_its_own_status(
+    cls: type[SyncerError], daemon: Daemon, client: TestClient
+) -> None:
+    daemon.failure = cls("the thing at the place")
+    answer = client.get("/api/v1/status")
+    status = DISPOSITIONS[cls].http_status
+    assert answer.status_code == status
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.json() == {
+        "type": f"urn:pulsar-syncer:error:{cls.code}",
+        "title": http.HTTPStatus(status).phrase,
+        "status": status,
+        "detail": "the thing at the place",
+        "instance": "/api/v1/status",
+        "code": cls.code,
+        "hint": cls.default_hint,
+    }
+    assert ("retry-after" in answer.headers) == (status == 503)
+
+
+def test_a_bug_says_nothing_of_the_inside(daemon: Daemon, client: TestClient) -> None:
+    daemon.failure = RuntimeError("s3cret inside")
+    with structlog.testing.capture_logs() as logs:
+        answer = client.get("/api/v1/status")
+    assert (answer.status_code, answer.json()["code"]) == (500, "internal-error")
+    assert "s3cret" not in answer.text
+    assert [entry["event"] for entry in logs] == ["request_broke"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "code"),
+    [("GET", "/nothing-here", 404, "not-found"), ("POST", "/livez", 405, "method-not-allowed")],
+)
+def test_errors_of_http_itself_are_problems_too(
+    method: str, path: str, status: int, code: str, client: TestClient
+) -> None:
+    answer = client.request(method, path)
+    assert answer.status_code == status
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.json()["code"] == code
+    if status == 405:
+        assert answer.headers["allow"] == "GET"
+
+
+def test_a_failure_leaves_one_line_in_the_log(daemon: Daemon, client: TestClient) -> None:
+    daemon.failure = StateUnavailable("locked")
+    with structlog.testing.capture_logs() as logs:
+        client.get("/api/v1/status")
+    (line,) = logs
+    assert line == {
+        "event": "request_failed",
+        "log_level": DISPOSITIONS[StateUnavailable].log_level,
+        "path": "/api/v1/status",
+        "code": "state-unavailable",
+        "cause": "locked",
+    }
+
+
+def test_the_committed_contract_is_the_application(app: FastAPI) -> None:
+    assert CONTRACT.read_text(encoding="utf-8") == openapi_text(app), (
+        "write what api.app.openapi_text() returns to docs/reference/openapi.json, and say what changed"
+    )
+
+
+def test_every_answer_is_described(app: FastAPI, client: TestClient) -> None:
+    described: dict[str, Any] = client.get("/openapi.json").json()
+    assert set(described["paths"]) == {"/livez", "/readyz", "/metrics", "/api/v1/status"}
+    for path in described["paths"].values():
+        for operation in path.values():
+            assert operation["description"]
