@@ -219,8 +219,7 @@ def _unless_empty(proposal: Proposal, detail: str, reason: HoldReason) -> Refusa
             return Refusal(None)
         case Topics.CANNOT_ASK:
             return Refusal(reason, "it cannot be asked here whether topics exist")
-        case Topics.SOME:
-            return Refusal(reason, detail)
+    return Refusal(reason, detail)
 
 
 def _partitions(document: Document) -> int:

@@ -20,7 +20,7 @@ from syncer.conflict.observing import event_of, settled
 from syncer.conflict.order import extend, join
 from syncer.conflict.register import Hold, HoldReason, ParkReason, Register, Wish
 from syncer.errors import PreconditionFailed
-from syncer.model import EventType, MetadataChangeEvent, Millis, Seen
+from syncer.model import EventType, MetadataChangeEvent, Millis, Seen, Version
 
 if TYPE_CHECKING:
     from syncer.conflict.acts import Moment
@@ -142,19 +142,19 @@ class Replica:
         Raises:
             ValueInvalid: The value is not what its path calls for.
         """
-        return replace(self._assert(register, value, now, Decision.RESTORED, seen), need=Need.READ)
+        outcome, _ = self._assert(register, value, now, Decision.RESTORED, seen)
+        return replace(outcome, need=Need.READ)
 
     def _reassert(self, register: Register, entry: Entry | None, now: Millis) -> Outcome:
         """Stamp what the store holds above what is known, so that it wins everywhere."""
         value = entry.value if entry is not None and entry.value else None
-        outcome = self._assert(register, value, now, Decision.REASSERTED, {})
-        known = outcome.register.known
-        if known is None:
-            return outcome
+        outcome, version = self._assert(register, value, now, Decision.REASSERTED, {})
         revision = entry.revision if entry is not None else None
-        return replace(outcome, register=settled(outcome.register.sit(known, revision)))
+        return replace(outcome, register=settled(outcome.register.sit(version, revision)))
 
-    def _assert(self, register: Register, value: bytes | None, now: Millis, decision: Decision, seen: Seen) -> Outcome:
+    def _assert(
+        self, register: Register, value: bytes | None, now: Millis, decision: Decision, seen: Seen
+    ) -> tuple[Outcome, Version]:
         settings, known, seated = self.settings, register.known, register.seated
         floor = max(
             known.stamp.updated_at_ms if known else 0, seated.stamp.updated_at_ms if seated else 0, register.own
@@ -166,7 +166,7 @@ class Replica:
         event = event_of(settings, register, value, time, joined, kind)
         version = replace(version_of(event), value=value)
         asserted = replace(knowing(register, version), own=time, parked=None)
-        return Outcome(asserted, (Publish(event=event), journal(register.path, version, decision)))
+        return Outcome(asserted, (Publish(event=event), journal(register.path, version, decision))), version
 
 
 def _hold_of(register: Register) -> Hold:
