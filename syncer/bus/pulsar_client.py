@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from syncer.admin.auth import Auth, CertificateAuth, OAuth2Auth, TokenAuth, Trust
 from syncer.bus.limits import MAX_MESSAGE_BYTES
+from syncer.bus.names import lock_topic_of
 from syncer.bus.native import SCHEMA_TEXT
 
 _TOPIC: Final = r"^persistent://[^/\s]+/[^/\s]+/[^/\s]+$"
@@ -51,12 +52,6 @@ class PulsarBusConfig(BaseModel):
     def lock(self) -> str:
         """Name of the lock topic."""
         return self.lock_topic or lock_topic_of(self.topic, self.region)
-
-
-def lock_topic_of(topic: str, region: str) -> str:
-    """Default lock topic of a region: in the topic's namespace with ``-local`` behind it."""
-    tenant, namespace, _ = topic.partition("://")[2].split("/", 2)
-    return f"persistent://{tenant}/{namespace}-local/{region}-lock"
 
 
 class NativeSchema(pulsar.schema.Schema):

@@ -17,7 +17,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from syncer.admin.client import AdminClient, AdminRefused, namespace_url, tenant_url, topic_url
-from syncer.bus.pulsar_client import lock_topic_of
+from syncer.bus.names import local_namespace_of, lock_topic_of, namespace_of
 from syncer.errors import ConfigError, PreconditionFailed
 
 HOLD: Final = "producer_request_hold"
@@ -63,12 +63,12 @@ class Wanted:
     @property
     def namespace(self) -> str:
         """Namespace of the topic."""
-        return self.topic.partition("://")[2].rpartition("/")[0]
+        return namespace_of(self.topic)
 
     @property
     def local_namespace(self) -> str:
         """Namespace of the locks; each cluster has its own of that name."""
-        return f"{self.namespace}-local"
+        return local_namespace_of(self.topic)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ that only look into the sidecar database never load a client library.
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, Literal, Self
@@ -16,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints,
 
 from syncer import paths
 from syncer.bus.contract import Bus
+from syncer.bus.names import local_namespace_of, namespace_of
 from syncer.config import adapters
 from syncer.config.durations import Duration
 from syncer.conflict import settings as core
@@ -310,8 +312,8 @@ class Config(Section):
         return topic_paths(topic) if isinstance(topic, str) else frozenset()
 
     def compiled_scope(self) -> Scope:
-        """The scope as the core reads it."""
-        return self.scope.compiled()
+        """The scope as the core reads it: as given, without the bus's locks, which each cluster has for itself."""
+        return Scope([*lock_rules(self.bus.raw), *self.scope.compiled().rules])
 
     def settings(self, generation: int = 1) -> Settings:
         """What the core is set to.
@@ -353,6 +355,23 @@ def topic_paths(topic: str) -> frozenset[MetaPath]:
     tenant, namespace, local = names
     declaration = f"{paths.PARTITIONED_TOPICS}/{tenant}/{namespace}/{domain}/{_encoded(local)}"
     return frozenset({paths.tenant_path(tenant), paths.namespace_path(tenant, namespace), MetaPath(declaration)})
+
+
+def lock_rules(bus: Mapping[str, Any]) -> tuple[Rule, ...]:
+    """Rules that keep the namespace of a bus's lock topic to its own cluster; none for a bus without topics.
+
+    Args:
+        bus: The table ``[bus]`` as read; no client library is needed to ask.
+    """
+    topic, lock = bus.get("topic"), bus.get("lock_topic")
+    if isinstance(lock, str) and topic_paths(lock):
+        namespace = namespace_of(lock)
+    elif isinstance(topic, str) and topic_paths(topic):
+        namespace = local_namespace_of(topic)
+    else:
+        return ()
+    patterns = (f"{paths.POLICIES}/{namespace}", f"{paths.PARTITIONED_TOPICS}/{namespace}/**")
+    return tuple(Rule(pattern, Direction.IGNORE) for pattern in patterns)
 
 
 def _encoded(name: str) -> str:

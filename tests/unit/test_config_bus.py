@@ -1,0 +1,60 @@
+"""What the configuration of the bus says about the scope: its locks stay in their own cluster."""
+
+from __future__ import annotations
+
+import pytest
+
+from syncer.bus.names import lock_topic_of
+from syncer.bus.pulsar import PulsarBusConfig
+from syncer.config.model import Config
+from syncer.conflict.scope import Scope
+from syncer.conflict.settings import Direction
+from syncer.model import MetaPath
+
+TOPIC = "persistent://pulsar-syncer/metadata/events"
+
+
+def config(region: str = "us-east", **bus: object) -> Config:
+    table = {"kind": "pulsar", "service_url": "pulsar://127.0.0.1:6650", "topic": TOPIC, **bus}
+    return Config.model_validate({"region": region, "store": {"kind": "zookeeper", "hosts": "127.0.0.1"}, "bus": table})
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/admin/policies/pulsar-syncer/metadata-local",
+        "/admin/partitioned-topics/pulsar-syncer/metadata-local/persistent/us-east-lock",
+    ],
+)
+def test_the_namespace_of_the_locks_takes_no_part(path: str) -> None:
+    assert Scope().contains(MetaPath(path))
+    assert config().compiled_scope().direction(MetaPath(path)) is Direction.IGNORE
+
+
+def test_only_that_namespace_is_left_out() -> None:
+    scope = config().compiled_scope()
+    assert scope.contains(MetaPath("/admin/policies/pulsar-syncer/metadata"))
+    assert scope.contains(MetaPath("/admin/policies/pulsar-syncer/metadata-locale"))
+    assert scope.contains(MetaPath("/admin/policies/pulsar-syncer"))
+    assert scope.prefixes == Scope().prefixes
+
+
+def test_a_lock_topic_of_ones_own_names_the_namespace() -> None:
+    scope = config(lock_topic="persistent://ops/locks/east").compiled_scope()
+    assert not scope.contains(MetaPath("/admin/policies/ops/locks"))
+    assert scope.contains(MetaPath("/admin/policies/pulsar-syncer/metadata-local"))
+
+
+def test_regions_of_one_bus_have_one_scope() -> None:
+    assert config("us-east").compiled_scope().fingerprint == config("us-west").compiled_scope().fingerprint
+
+
+def test_what_is_left_out_is_where_the_lock_is() -> None:
+    settings = config().bus_settings
+    assert isinstance(settings, PulsarBusConfig)
+    assert settings.lock == lock_topic_of(TOPIC, "us-east") == "persistent://pulsar-syncer/metadata-local/us-east-lock"
+
+
+def test_a_bus_without_topics_leaves_the_scope_alone() -> None:
+    table = {"region": "r", "store": {"kind": "sqlite", "path": "s"}, "bus": {"kind": "embedded", "path": "b"}}
+    assert Config.model_validate(table).compiled_scope().fingerprint == Scope().fingerprint
