@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, settings
 
 _SUPPRESSED = (HealthCheck.too_slow,)
 
-settings.register_profile("default", max_examples=60, stateful_step_count=25, deadline=None, derandomize=False)
+settings.register_profile("default", max_examples=40, stateful_step_count=25, deadline=None, derandomize=False)
 settings.register_profile(
     "long",
     max_examples=1_000,

@@ -255,4 +255,4 @@ class TwoRegions(RuleBasedStateMachine):
 
 
 TestTwoRegions = TwoRegions.TestCase
-TestTwoRegions.settings = settings(max_examples=6 * settings().max_examples, stateful_step_count=40)
+TestTwoRegions.settings = settings(max_examples=5 * settings().max_examples, stateful_step_count=20)
