@@ -29,10 +29,9 @@ def run(
 
 def demo() -> None:
     """Watch three regions on this machine converge, quarrel, crash and agree again."""
-    import importlib
+    from syncer.demo import run as play
 
-    result = importlib.import_module("syncer.demo").run()
-    raise typer.Exit(result if isinstance(result, int) else 0)
+    raise typer.Exit(play())
 
 
 def pause(
