@@ -107,6 +107,8 @@ class Referee:
         history = self.history
         if history.knew(new, old) or old in self._blind or history.unnoticed(old):
             return
+        if old.stamp is not None and (path, old.stamp) in history.withdrawn:
+            return
         for row in site.disk.conflicts(path):
             whole = row.loser_digest is None or row.value is not None
             if whole and row.loser_digest == old.digest:
@@ -171,7 +173,8 @@ class Referee:
             return True
         content = self.history.named.get((path, loser))
         return content is None or any(
-            other.path == path and other is not content and content in other.past for other in self.history.contents
+            other.path == path and other is not content and (content in other.past or _again(content, other))
+            for other in self.history.contents
         )
 
     def _published(self, world: World) -> None:
@@ -182,9 +185,8 @@ class Referee:
             key = (event.sender, event.sequence)
             if numbers.setdefault(key, event) != event:
                 raise Violation("number reused", event.path, f"{key} names two events")
-            if (event.path, event.stamp) not in self._told_again and stamps.setdefault(
-                (event.path, event.stamp), key
-            ) != key:
+            name = (event.path, event.stamp)
+            if stamps.setdefault(name, key) != key and name not in self._told_again:
                 raise Violation("published twice", event.path, f"{event.stamp} under two numbers")
         for (path, stamp), content in self.history.named.items():
             if (path, stamp) in self.history.withdrawn or (path, stamp) in stamps:
@@ -221,6 +223,13 @@ class Referee:
             digest = digest_of(path, node.value) if node is not None and node.value else None
             if digest != expected:
                 raise Violation("diverged", path, f"the store of {site.region} does not hold {winner}")
+
+
+def _again(loser: Content, other: Content) -> bool:
+    """Whether the loser's value won after all, by another hand."""
+    if loser.stamp is None or other.stamp is None or loser.digest != other.digest:
+        return False
+    return later(other.stamp, loser.stamp, TieOrder.SMALLER_REGION)
 
 
 def waits_rightly(world: World, site: Site, register: Register) -> bool:

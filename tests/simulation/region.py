@@ -99,6 +99,7 @@ class Daemon:
         self.raising: Put | None = None
         self.request: Request | None = None
         self.batch: Batch | None = None
+        self.meanings: dict[str, dict[MetaPath, Stamp]] = {}
         self.probing = False
         self.watch: Watch | None = None
         self.scan: Scan | None = None
@@ -174,7 +175,20 @@ class Daemon:
             return False
         finally:
             self.world.referee.stamped(site, before, contents or {})
+        if site.disk.tables.registers is not before.registers:
+            self._keep_meanings()
         return True
+
+    def _keep_meanings(self) -> None:
+        """Which versions a batch carries is known while its intents stand; a later writer may have settled them."""
+        registers = self.site.disk.tables.registers
+        for batch in self.driver.context.writes._queue:
+            if batch.number not in self.meanings:
+                intents = {path: registers[path].intent for path in batch.paths}
+                assert all(intents.values()), f"{batch.number}: a write without an intent"
+                self.meanings[batch.number] = {
+                    path: intent.version.stamp for path, intent in intents.items() if intent is not None
+                }
 
     def tell(self, what: str, path: MetaPath | None = None, *details: object) -> None:
         """Keep a row of the story."""
@@ -430,13 +444,9 @@ class Daemon:
         if found is None:
             return
         self.batch, writes = found
-        registers = self.site.disk.tables.registers
-        meaning: dict[MetaPath, Stamp] = {}
-        for path in self.batch.paths:
-            intent = registers[path].intent
-            assert intent is not None, f"{path}: a write without an intent"
-            meaning[path] = intent.version.stamp
-            self.tell("sends", path, meaning[path])
+        meaning = self.meanings[self.batch.number]
+        for path, stamp in meaning.items():
+            self.tell("sends", path, stamp)
         self._send(Purpose.BATCH, writes, meaning)
 
     # -- the bus
