@@ -87,6 +87,8 @@ def _reject(context: Context, unit: Unit, tx: Transaction, operation: Operation)
     hold = unit[path].hold
     if hold is not None and hold.reason is HoldReason.UNREADABLE:
         raise PreconditionFailed(f"{path}: the value here cannot be read, so it cannot win")
+    if not context.scope.direction(path).publishes:
+        raise PreconditionFailed(f"{path} may not leave this region, so its value here cannot win elsewhere")
     unit.take(context.replica.reject(unit[path]))
     return "this region's value will win everywhere", None
 

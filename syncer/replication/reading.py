@@ -95,6 +95,7 @@ def decide(
         unit.load(tuple(answers))
         landing = {path for path in answers if unit[path].intent is not None}
         observed = _observe(context, unit, {p: e for p, e in answers.items() if p not in landing}, origins, now)
+        unit.reread(landing)
         _hold_mass_delete(context, tx, observed, now)
         for outcome in observed.values():
             unit.take(outcome)
