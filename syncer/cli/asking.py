@@ -45,13 +45,18 @@ def agree(target: str, consequence: str, *, yes: bool) -> None:
     say(consequence)
     if yes:
         return
-    if not sys.stdin.isatty():
+    if not attended():
         raise PreconditionFailed(f"nobody is there to confirm this for {target}", hint="Give --yes to go ahead.")
     say(f"Type {target} to go ahead, anything else to leave it as it is:")
     if sys.stdin.readline().strip() != target:
         raise PreconditionFailed(
             "not confirmed; nothing was asked", hint="Type the name exactly as shown, or give --yes."
         )
+
+
+def attended() -> bool:
+    """Whether a person can be asked."""
+    return sys.stdin.isatty()
 
 
 def ask(views: Views, requests: Sequence[Request], *, reason: str, timeout_s: float, form: Format) -> None:

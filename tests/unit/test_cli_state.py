@@ -1,0 +1,511 @@
+"""The commands that look into a real sidecar database, and those that the real driver answers."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import yaml
+from typer.testing import CliRunner, Result
+
+from syncer.cli.documents import (
+    DOCUMENTS,
+    ConflictDetail,
+    ConflictList,
+    DecisionDocument,
+    ExplainDocument,
+    HoldList,
+    OperationList,
+    ParkedList,
+    QuarantineList,
+    RegionList,
+)
+from syncer.cli.main import app
+from syncer.conflict.acts import Decision, Journal, RecordConflict
+from syncer.conflict.register import Hold, HoldReason, Parked, ParkReason, Register
+from syncer.conflict.replica import Replica
+from syncer.conflict.scope import Scope
+from syncer.conflict.settings import Settings
+from syncer.model import MetadataChangeEvent, MetaPath, Millis, Stamp
+from syncer.replication.driver import Driver
+from syncer.state.contract import PeerRow, Poison
+from syncer.state.sql import SqlState
+from syncer.status import NOT_CARRIED, Document, StatusDocument
+from syncer.stores.contract import Capabilities
+from tests.property.strategies import NOW
+from tests.unit.registers import HERE, THERE, X, Y, at, event, settled_on, version
+
+CONTRACT: Final = Path(__file__).resolve().parents[2] / "docs" / "reference" / "cli-output.schema.json"
+QUIET: Final = MetaPath("/admin/policies/quiet")
+REMOTE: Final = MetaPath("/admin/policies/held-remote")
+LOCAL: Final = MetaPath("/admin/policies/held-local")
+FUTURE: Final = MetaPath("/admin/policies/from-the-future")
+PARKED: Final = MetaPath("/admin/policies/parked/ns")
+OLD, NEW = at(-9_000), at(-5_000, THERE)
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Iterator[SqlState]:
+    """The database of region ``here`` with one of everything."""
+    with closing(SqlState.open(f"sqlite:///{tmp_path / 'state.db'}", HERE)) as opened:
+        opened.activate()
+        fill(opened)
+        yield opened
+
+
+def on(path: MetaPath, register: Register, **changes: Any) -> Register:
+    return replace(register, path=path, **changes)
+
+
+def of(path: MetaPath, told: MetadataChangeEvent) -> MetadataChangeEvent:
+    return replace(told, path=path, resource_name=path.rpartition("/")[2])
+
+
+def hold(reason: HoldReason, stamp: Stamp, *, local: bool = False) -> Hold:
+    return Hold(reason=reason, stamp=stamp, since_ms=Millis(NOW), detail="the detail", local=local)
+
+
+def fill(state: SqlState) -> None:
+    lost, won = at(-8_000), at(-7_000, THERE)
+    with state.transaction() as tx:
+        tx.set_identity(genesis=True)
+        tx.save(
+            [
+                on(QUIET, settled_on(X, NEW)),
+                on(REMOTE, settled_on(X, OLD), known=version(Y, NEW), hold=hold(HoldReason.FIRST_CONTACT, NEW)),
+                on(LOCAL, settled_on(None, OLD), hold=hold(HoldReason.MASS_DELETE, OLD, local=True)),
+                Register(
+                    path=PARKED,
+                    known=version(Y, NEW),
+                    parked=Parked(reason=ParkReason.PARENT_MISSING, since_ms=Millis(NOW), detail="no parent"),
+                ),
+            ]
+        )
+        tx.hold_publication(of(LOCAL, event(None, OLD)))
+        tx.hold_event(of(FUTURE, event(X, at(90_000_000, THERE))), Millis(NOW))
+        tx.conflict(
+            RecordConflict(
+                path=QUIET,
+                loser=lost,
+                loser_seen={version(X, lost).by: lost.updated_at_ms},
+                loser_digest=version(X, lost).digest,
+                value=X,
+                winner=won,
+            ),
+            Millis(NOW),
+        )
+        tx.quarantine(
+            Poison(origin="store", code="value-invalid", detail="no JSON", position="7", path=QUIET, payload=b"{"),
+            Millis(NOW),
+        )
+        tx.journal(
+            [
+                Journal(path=QUIET, decision=Decision.PUBLISHED, stamp=lost, digest=version(X, lost).digest),
+                Journal(
+                    path=QUIET,
+                    decision=Decision.CONFLICT_LOST,
+                    stamp=lost,
+                    against=NEW,
+                    seen={version(X, lost).by: lost.updated_at_ms},
+                    detail="greater stamp",
+                ),
+                Journal(path=PARKED, decision=Decision.PARKED, stamp=NEW),
+            ],
+            Millis(NOW),
+        )
+        tx.save_peer(
+            PeerRow(
+                region=THERE,
+                sender="db-there",
+                heard_at_ms=Millis(NOW),
+                sent_at_ms=Millis(NOW - 250),
+                document={
+                    "mode": "active",
+                    "version": "0.1.0",
+                    "watermark": NOW - 300,
+                    "scope": Scope().fingerprint,
+                    "tie_order": "native",
+                },
+            )
+        )
+
+
+@pytest.fixture
+def run(tmp_path: Path, state: SqlState, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run a command against the database."""
+    del state
+    file = tmp_path / "config.toml"
+    file.write_text(
+        f'region = "here"\n[store]\nkind = "sqlite"\npath = "{tmp_path}/s.db"\n'
+        f'[bus]\nkind = "embedded"\npath = "{tmp_path}/b.db"\n[state]\npath = "{tmp_path}/state.db"\n',
+        encoding="utf-8",
+    )
+    monkeypatch.delenv("SYNCER_CONFIG", raising=False)
+
+    def call(*arguments: str, stdin: str | None = None) -> Result:
+        return CliRunner().invoke(app, ["--config", str(file), *arguments], input=stdin)
+
+    return call
+
+
+@pytest.fixture
+def daemon(state: SqlState) -> Iterator[Driver]:
+    """The real driver, performing what it is asked."""
+    capabilities = Capabilities(
+        modified_times=True,
+        real_parents=False,
+        transactions=True,
+        max_batch_writes=10,
+        max_batch_bytes=10_000,
+        max_value_bytes=10_000,
+    )
+    driver = Driver(Replica(Settings(region=HERE)), Scope(), state, capabilities)
+    over = threading.Event()
+
+    def work() -> None:
+        while not over.wait(0.01):
+            driver.operate(Millis(NOW))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    yield driver
+    over.set()
+    thread.join(10)
+    assert not thread.is_alive()
+
+
+def good(result: Result) -> str:
+    assert result.exit_code == 0, (result.stdout, result.stderr, result.exception)
+    return result.stdout
+
+
+def registers(state: SqlState, path: MetaPath) -> Register:
+    with state.transaction() as tx:
+        return tx.registers([path])[path]
+
+
+# -- looking
+
+
+def test_status_says_what_waits_and_what_is_not_carried(run: Run, state: SqlState) -> None:
+    found = StatusDocument.model_validate_json(good(run("status", "-o", "json")))
+    assert (found.region, found.daemon, found.reported_at_ms) == ("here", "never-started", None)
+    assert found.waiting.model_dump() == {
+        "due": 2,
+        "holds": 2,
+        "future_events": 1,
+        "parked": 1,
+        "conflicts": 1,
+        "quarantine": 1,
+        "operations": 0,
+    }
+    assert found.not_carried == list(NOT_CARRIED)
+    (peer,) = found.peers
+    assert (peer.region, peer.skew_s, peer.same_rules) == ("there", -0.25, False), "the tie order differs"
+    text = good(run("status"))
+    for words in (*NOT_CARRIED, "never-started", "there", "holds"):
+        assert words in text
+
+
+def test_status_tells_a_silent_daemon_from_a_running_one(run: Run, state: SqlState) -> None:
+    now = time.time_ns() // 1_000_000
+    for age_ms, expected in ((0, "running"), (60_000, "silent")):
+        document: dict[str, object] = {
+            "mode": "observe",
+            "watch_whole": False,
+            "fence": 7,
+            "conditions": [{"code": "disk-full", "message": "no space"}],
+            "disagreements": [{"peer": "there", "kind": "tenant", "message": "another projection"}],
+        }
+        with state.transaction() as tx:
+            tx.save_status(document, Millis(now - age_ms))
+        found = StatusDocument.model_validate_json(good(run("status", "-o", "json")))
+        assert (found.daemon, found.mode, found.fence, found.watch_whole) == (expected, "observe", 7, False)
+        assert [each.code for each in found.conditions] == ["disk-full", "regions-disagree"]
+    assert "! disk-full: no space" in good(run("status"))
+
+
+def test_regions_are_listed_with_this_one_first(run: Run) -> None:
+    found = RegionList.model_validate_json(good(run("regions", "list", "-o", "json")))
+    assert [(each.region, each.here) for each in found.items] == [("here", True), ("there", False)]
+    assert good(run("regions", "list")).splitlines()[0].split()[:2] == ["REGION", "HERE"]
+
+
+def test_explain_names_every_candidate_and_why_it_won(run: Run) -> None:
+    found = ExplainDocument.model_validate_json(good(run("explain", QUIET, "-o", "json")))
+    assert found.resource == "tenant quiet"
+    assert found.scope == "both"
+    assert found.verdict == f"{NEW} is the greatest stamp known, so it won; the store holds it."
+    assert found.known is not None
+    assert found.known.seen == {"there~1": NEW.updated_at_ms}
+    assert [(each.decision, each.against) for each in found.candidates] == [
+        ("conflict-lost", str(NEW)),
+        ("published", None),
+    ]
+    assert found.candidates[0].seen == {"here~1": NOW - 8_000}
+    assert [each.loser for each in found.conflicts] == [f"{NOW - 8_000}@here"]
+    text = good(run("explain", QUIET))
+    assert "greater stamp" in text
+    assert found.verdict in text
+
+
+@pytest.mark.parametrize(
+    ("path", "part"),
+    [
+        (REMOTE, "its write waits for a person: first-contact"),
+        (LOCAL, "waits for a person before it is published: mass-delete"),
+        (PARKED, "its write waits: parent-missing"),
+    ],
+)
+def test_explain_says_what_a_write_waits_for(path: MetaPath, part: str, run: Run) -> None:
+    assert part in good(run("explain", path))
+
+
+def test_explain_of_a_path_that_nobody_saw(run: Run) -> None:
+    result = run("explain", "/admin/policies/nobody")
+    assert result.exit_code == 1
+    assert "nothing was ever seen" in result.stderr
+    assert result.stdout == ""
+    assert run("explain", "admin").exit_code == 1
+
+
+def test_the_tail_is_one_decision_per_line(run: Run) -> None:
+    lines = good(run("events", "tail", "-o", "json")).splitlines()
+    found = [DecisionDocument.model_validate_json(line) for line in lines]
+    assert [each.decision for each in found] == ["published", "conflict-lost", "parked"]
+    assert len(good(run("events", "tail", "-n", "1")).splitlines()) == 1
+    assert good(run("events", "tail", "-n", "0")) == ""
+    assert PARKED not in good(run("events", "tail", "--path", QUIET))
+    assert len(list(yaml.safe_load_all(good(run("events", "tail", "-o", "yaml"))))) == 3
+
+
+def test_lists_of_what_waits(run: Run) -> None:
+    holds = HoldList.model_validate_json(good(run("holds", "list", "-o", "json")))
+    assert [(each.path, each.waits, each.reason) for each in holds.items] == [
+        (FUTURE, "event", "from-the-future"),
+        (LOCAL, "publication", "mass-delete"),
+        (REMOTE, "write", "first-contact"),
+    ]
+    parked = ParkedList.model_validate_json(good(run("parked", "list", "-o", "json")))
+    assert [(each.path, each.reason) for each in parked.items] == [(PARKED, "parent-missing")]
+    quarantine = QuarantineList.model_validate_json(good(run("quarantine", "list", "-o", "json")))
+    assert [(each.code, each.payload_bytes) for each in quarantine.items] == [("value-invalid", 1)]
+    conflicts = ConflictList.model_validate_json(good(run("conflicts", "list", "-o", "json")))
+    assert [(each.path, each.restored_at_ms) for each in conflicts.items] == [(QUIET, None)]
+
+
+def test_long_lists_are_pages(run: Run) -> None:
+    first = HoldList.model_validate_json(good(run("holds", "list", "--limit", "2", "-o", "json")))
+    assert first.next == LOCAL
+    rest = HoldList.model_validate_json(good(run("holds", "list", "--after", LOCAL, "-o", "json")))
+    assert [each.path for each in rest.items] == [REMOTE]
+    assert rest.next is None
+    result = run("holds", "list", "--limit", "1")
+    assert f"more: --after {FUTURE}" in result.stderr
+
+
+def test_a_conflict_is_shown_with_the_whole_value_that_lost(run: Run) -> None:
+    found = ConflictDetail.model_validate_json(good(run("conflicts", "show", "1", "-o", "json")))
+    assert found.value == X.decode()
+    assert not found.deleted
+    assert X.decode() in good(run("conflicts", "show", "1"))
+    assert run("conflicts", "show", "99").exit_code == 1
+
+
+def test_json_and_yaml_say_the_same(run: Run) -> None:
+    as_json = json.loads(good(run("conflicts", "show", "1", "--output=json")))
+    assert yaml.safe_load(good(run("conflicts", "show", "1", "-o", "yaml"))) == as_json
+
+
+def test_tables_are_never_cut_nor_coloured(run: Run) -> None:
+    text = good(run("holds", "list"))
+    assert REMOTE in text
+    assert "\x1b" not in text
+
+
+# -- changing
+
+
+def operations(result: Result) -> list[tuple[str, str]]:
+    return [(each.kind, each.state) for each in OperationList.model_validate_json(result.stdout).items]
+
+
+def test_without_a_daemon_the_request_stays_queued(run: Run, state: SqlState) -> None:
+    result = run("holds", "confirm", REMOTE, "--yes", "--timeout", "0", "--reason", "looked at", "-o", "json")
+    assert result.exit_code == 4
+    assert operations(result) == [("confirm", "pending")]
+    assert "stays queued" in result.stderr
+    with state.transaction() as tx:
+        (waiting,) = tx.pending_operations(10)
+    assert waiting.arguments == {"path": REMOTE, "stamp": str(NEW)}
+    assert waiting.reason == "looked at"
+    assert "@" in waiting.asked_by
+
+
+def test_confirm_lets_a_remote_change_pass(run: Run, state: SqlState, daemon: Driver) -> None:
+    result = run("holds", "confirm", REMOTE, "--yes", "-o", "json")
+    assert (result.exit_code, operations(result)) == (0, [("confirm", "done")])
+    register = registers(state, REMOTE)
+    assert (register.hold, register.allowed) == (None, NEW)
+
+
+def test_confirm_publishes_a_local_delete(run: Run, state: SqlState, daemon: Driver) -> None:
+    good(run("holds", "confirm", LOCAL, "--yes"))
+    with state.transaction() as tx:
+        assert [row.event.path for row in tx.outbox(10)] == [LOCAL]
+        assert tx.held_publication(LOCAL) is None
+
+
+def test_confirm_releases_an_event_from_the_future(run: Run, state: SqlState, daemon: Driver) -> None:
+    result = run("holds", "confirm", FUTURE, "--yes", "-o", "json")
+    assert operations(result) == [("release", "done")]
+    known = registers(state, FUTURE).known
+    assert known is not None
+    assert known.stamp == at(90_000_000, THERE)
+
+
+def test_confirm_takes_all_or_those_of_one_reason(run: Run, state: SqlState, daemon: Driver) -> None:
+    result = run("holds", "confirm", "--all", "--only", "mass-delete", "--yes", "-o", "json")
+    assert operations(result) == [("confirm", "done")]
+    result = run("holds", "confirm", "--all", "--yes", "-o", "json")
+    assert sorted(operations(result)) == [("confirm", "done"), ("release", "done")]
+    assert good(run("holds", "list")) == ""
+
+
+def test_reject_says_first_that_our_value_wins_everywhere(run: Run, state: SqlState, daemon: Driver) -> None:
+    result = run("holds", "reject", REMOTE)
+    assert result.exit_code == 5, "nobody is there to type the path"
+    assert "OUR value will win EVERYWHERE" in result.stderr
+    assert "third choice" in result.stderr
+    assert registers(state, REMOTE).hold is not None
+    good(run("holds", "reject", REMOTE, "--yes"))
+    register = registers(state, REMOTE)
+    assert register.hold is None
+    assert register.wish is not None
+
+
+def test_reject_of_a_local_delete_takes_it_back(run: Run, state: SqlState, daemon: Driver) -> None:
+    result = run("holds", "reject", LOCAL, "--yes", "-o", "json")
+    assert operations(result) == [("undo", "done")]
+    assert "taken back" in result.stderr
+    assert registers(state, LOCAL).hold is None
+
+
+def test_an_event_from_the_future_cannot_be_rejected(run: Run) -> None:
+    result = run("holds", "reject", FUTURE, "--yes")
+    assert result.exit_code == 5
+    assert "clock" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["confirm"], 2),
+        (["confirm", REMOTE, "--all"], 2),
+        (["confirm", REMOTE, "--only", "x"], 2),
+        (["confirm", QUIET, "--yes"], 1),
+        (["reject", "--all", "--only", "flipping", "--yes"], 1),
+    ],
+)
+def test_what_holds_cannot_do_is_said(arguments: list[str], code: int, run: Run) -> None:
+    result = run("holds", *arguments)
+    assert result.exit_code == code
+    assert result.stdout == ""
+
+
+def test_a_person_types_the_name_of_what_it_is_about(
+    run: Run, state: SqlState, daemon: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("syncer.cli.asking.attended", lambda: True)
+    assert run("holds", "confirm", REMOTE, stdin="yes\n").exit_code == 5
+    assert registers(state, REMOTE).hold is not None
+    good(run("holds", "confirm", REMOTE, stdin=f"{REMOTE}\n"))
+    assert registers(state, REMOTE).hold is None
+
+
+def test_restore_makes_the_loser_the_newest(run: Run, state: SqlState, daemon: Driver) -> None:
+    good(run("conflicts", "restore", "1", "--yes"))
+    known = registers(state, QUIET).known
+    assert known is not None
+    assert known.value == X
+    assert known.stamp.region == HERE
+    assert known.stamp.updated_at_ms > NEW.updated_at_ms
+    assert ConflictList.model_validate_json(good(run("conflicts", "list", "-o", "json"))).items == []
+    assert len(ConflictList.model_validate_json(good(run("conflicts", "list", "--all", "-o", "json"))).items) == 1
+    assert run("conflicts", "restore", "2", "--yes").exit_code == 1
+
+
+def test_quarantine_is_retried_or_thrown_away(run: Run, state: SqlState, daemon: Driver) -> None:
+    assert operations(run("quarantine", "retry", "1", "-o", "json")) == [("quarantine-retry", "done")]
+    assert run("quarantine", "discard", "1", "--yes").exit_code == 1, "it left the quarantine"
+    with state.transaction() as tx:
+        tx.quarantine(Poison(origin="bus", code="payload-invalid", detail="x", position="9"), Millis(NOW))
+    assert run("quarantine", "discard", "2").exit_code == 5
+    good(run("quarantine", "discard", "2", "--yes"))
+    assert QuarantineList.model_validate_json(good(run("quarantine", "list", "-o", "json"))).items == []
+
+
+def test_pause_and_resume(run: Run, state: SqlState, daemon: Driver) -> None:
+    good(run("pause", "--reason", "maintenance"))
+    found = StatusDocument.model_validate_json(good(run("status", "-o", "json")))
+    assert found.paused == "maintenance"
+    assert "paused: maintenance" in good(run("status"))
+    assert run("pause", "--everywhere").exit_code == 5
+    good(run("pause", "--everywhere", "--yes"))
+    good(run("resume"))
+    assert StatusDocument.model_validate_json(good(run("status", "-o", "json"))).paused is None
+
+
+def test_a_failed_operation_leaves_with_the_exit_code_of_its_error(run: Run, state: SqlState, daemon: Driver) -> None:
+    with state.transaction() as tx:
+        held = registers_in(tx, REMOTE)
+        tx.save([replace(held, hold=hold(HoldReason.UNREADABLE, NEW))])
+    result = run("holds", "confirm", REMOTE, "--yes", "-o", "json")
+    assert result.exit_code == 5
+    (operation,) = OperationList.model_validate_json(result.stdout).items
+    assert (operation.state, operation.code) == ("failed", "precondition-failed")
+
+
+def registers_in(tx: Any, path: MetaPath) -> Register:
+    found: Register = tx.registers([path])[path]
+    return found
+
+
+# -- mistakes and the contract
+
+
+def test_a_database_of_another_region_is_refused(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(file.read_text(encoding="utf-8").replace('"here"', '"elsewhere"'), encoding="utf-8")
+    result = run("status")
+    assert result.exit_code == 78
+    assert "error: the sidecar database belongs to region here" in result.stderr
+    assert "hint: " in result.stderr
+
+
+def test_a_database_that_is_not_there_is_said(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(file.read_text(encoding="utf-8").replace("state.db", "absent.db"), encoding="utf-8")
+    result = run("status")
+    assert result.exit_code == 1
+    assert "there is no sidecar database" in result.stderr
+
+
+def test_the_committed_contract_is_what_is_printed() -> None:
+    from pydantic.json_schema import models_json_schema
+
+    every: list[tuple[type[Document], Any]] = [(model, "serialization") for model in DOCUMENTS]
+    _, document = models_json_schema(every, title="Output of syncer -o json")
+    text = json.dumps(document, indent=2, sort_keys=True) + "\n"
+    assert CONTRACT.read_text(encoding="utf-8") == text, (
+        "fields may be added, none may change or go: then write the new schema to docs/reference/cli-output.schema.json"
+    )
