@@ -1,4 +1,4 @@
-"""What a bench says: a table, and one line per bar, ``NAME: ratio R (bar B)``. Its exit status says whether all bars hold."""
+"""What a bench says: a table, and a line per bar, ``NAME: ratio R (bar B)``; whether all bars hold."""
 
 from __future__ import annotations
 

@@ -1,0 +1,27 @@
+"""Run one bench: ``python -m tests.bench NAME [--quick]``; the exit status says whether all its bars hold."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from syncer.log import configure
+from tests.bench import sync
+
+BENCHES = {"sync": sync.run}
+OUT = Path("bench-out")
+
+
+def main() -> int:
+    """Run it."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description="Measure against the named peer.")
+    parser.add_argument("name", choices=sorted(BENCHES))
+    parser.add_argument("--quick", action="store_true", help="smaller counts, for a look while working")
+    arguments = parser.parse_args()
+    configure(level="warning", form="console")
+    return 0 if BENCHES[arguments.name](OUT, quick=arguments.quick) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,308 @@
+"""Where the bench runs: two real Pulsar clusters, each with a configuration store of its own, and what acts on them."""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+from urllib.parse import urlsplit
+
+import anyio
+
+from deploy.lab import rest
+from deploy.lab.process import resident_bytes
+from deploy.lab.pulsar import ClusterSettings, Part, PulsarCluster, bring_up, share_namespace
+from syncer.admin.client import AdminClient, AdminConfig
+from syncer.bus.topic import Wanted, apply_topic, plan_topic
+from syncer.model import MetaPath
+from syncer.stores.zookeeper import ZooKeeperConfig, ZooKeeperStore
+from tests.bench.child import Child
+
+EAST: Final = "us-east"
+WEST: Final = "us-west"
+POLICIES: Final = "/admin/policies"
+OUR_TOPIC: Final = "persistent://pulsar-syncer/metadata/events"
+NATIVE_TOPIC: Final = "persistent://geo/shared/config-sync"
+NATIVE_SETTING: Final = "configurationMetadataSyncEventTopic"
+REPLICATED: Final = {"replication_clusters": [EAST, WEST]}
+POLL_S: Final = 0.1
+START_TIMEOUT_S: Final = 90.0
+
+_TICKS_PER_S: Final = os.sysconf("SC_CLK_TCK")
+_DERIVED: Final = ("bundles",)
+"""Fields of the policies that each cluster keeps for itself."""
+
+
+class Rest:
+    """One kept connection to a broker's admin API: what a request costs beside the broker's work is small."""
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        self._link = http.client.HTTPConnection(parts.hostname or "", parts.port or 80, timeout=30)
+
+    def send(self, method: str, path: str, body: object) -> int:
+        """Make a call and read the whole answer; its status."""
+        self._link.request(method, path, json.dumps(body), {"Content-Type": "application/json"})
+        with self._link.getresponse() as answer:
+            answer.read()
+            return answer.status
+
+    def must(self, method: str, path: str, body: object) -> None:
+        """Make a call that has to succeed.
+
+        Raises:
+            RuntimeError: It did not.
+        """
+        status = self.send(method, path, body)
+        if status >= 300:
+            raise RuntimeError(f"{method} {path}: {status}")
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._link.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a process has used so far. Units: seconds, bytes."""
+
+    cpu_s: float
+    resident_bytes: int
+
+    @classmethod
+    def of(cls, pid: int) -> Usage:
+        """Read it from the kernel."""
+        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return cls((int(fields[11]) + int(fields[12])) / _TICKS_PER_S, resident_bytes(pid))
+
+
+@dataclass(slots=True)
+class DaemonProcess:
+    """One region's daemon as a process."""
+
+    cluster: PulsarCluster
+    directory: Path
+    process: subprocess.Popen[bytes] | None = field(default=None, init=False)
+
+    def start(self) -> None:
+        """Start it."""
+        name = self.cluster.name
+        config = self.directory / f"{name}.toml"
+        bus = {"service_url": self.cluster.service_url, "admin_url": self.cluster.admin_url, "topic": OUR_TOPIC}
+        config.write_text(
+            f'region = "{name}"\nclusters = ["{name}"]\n\n[store]\n{_toml(self.cluster.store_config)}\n'
+            f'[bus]\nkind = "pulsar"\n{_toml(bus)}\n'
+            f'[state]\npath = "{self.directory / f"{name}-state.db"}"\n\n[api]\nenabled = false\n'
+        )
+        with (self.directory / f"{name}-daemon.log").open("ab") as log:
+            self.process = subprocess.Popen(
+                [str(Path(sys.executable).with_name("syncer")), "-c", str(config), "run"],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        if self.process is None or self.process.poll() is not None:
+            log = self.directory / f"{self.cluster.name}-daemon.log"
+            raise RuntimeError(f"the daemon of {self.cluster.name} does not run:\n{log.read_text()[-3000:]}")
+        return self.process.pid
+
+    def usage(self) -> Usage:
+        """What it has used so far."""
+        return Usage.of(self.pid)
+
+    def stop(self) -> None:
+        """End it in order."""
+        if self.process is not None and self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(20)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait(20)
+
+
+class Place:
+    """Two clusters, an observer of the far configuration store and an outside writer into the near one.
+
+    Args:
+        directory: Holds everything; removed with the clusters.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.template = directory / "policies.json"
+        self.east, self.west = self.clusters = [
+            PulsarCluster(
+                directory / name,
+                ClusterSettings(name=name, separate_configuration=True, quick_start=False),
+                leashed=True,
+            )
+            for name in (EAST, WEST)
+        ]
+        self.daemons = [DaemonProcess(cluster, directory) for cluster in self.clusters]
+
+    def __enter__(self) -> Self:
+        try:
+            self._build()
+        except BaseException:
+            self._tear_down()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.observer.close()
+        self.writer.close()
+        self._tear_down()
+
+    def _build(self) -> None:
+        bring_up(self.clusters)
+        share_namespace(self.clusters, "geo/shared")
+        anyio.run(self._make_topic)
+        self.template.write_bytes(self.entries(self.east, f"{POLICIES}/geo/shared")[f"{POLICIES}/geo/shared"])
+        self.writer = Child(
+            "tests.bench.writer", hosts(self.east), str(self.template), log=self.directory / "writer.log"
+        )
+        self.observer = Child("tests.bench.observer", hosts(self.west), POLICIES, log=self.directory / "observer.log")
+        if self.observer.hear() != ["armed"]:
+            raise RuntimeError("the observer does not watch")
+
+    def _tear_down(self) -> None:
+        for daemon in self.daemons:
+            daemon.stop()
+        for cluster in self.clusters:
+            cluster.remove()
+
+    async def _make_topic(self) -> None:
+        wanted = Wanted(topic=OUR_TOPIC, regions={cluster.name: (cluster.name,) for cluster in self.clusters})
+        admins = {cluster.name: AdminClient(AdminConfig(url=cluster.admin_url)) for cluster in self.clusters}
+        try:
+            await apply_topic(await plan_topic(wanted, admins), admins)
+        finally:
+            for admin in admins.values():
+                await admin.close()
+
+    def make_tenant(self, name: str) -> None:
+        """Make a tenant in both clusters by hand."""
+        for cluster in self.clusters:
+            rest.put_or_update(
+                f"{cluster.admin_url}/admin/v2/tenants/{name}", {"adminRoles": [], "allowedClusters": [EAST, WEST]}
+            )
+
+    def make_namespaces(self, cluster: PulsarCluster, names: Sequence[str]) -> None:
+        """Make namespaces in one cluster by REST."""
+        link = Rest(cluster.admin_url)
+        try:
+            for name in names:
+                link.must("PUT", f"/admin/v2/namespaces/{name}", REPLICATED)
+        finally:
+            link.close()
+
+    def native(self, *, on: bool) -> None:
+        """Switch Pulsar's own synchronizer; the brokers start anew."""
+        for cluster in self.clusters:
+            cluster.set_broker({NATIVE_SETTING: NATIVE_TOPIC if on else ""})
+            cluster.stop(Part.BROKER)
+        for cluster in self.clusters:
+            cluster.launch(Part.BROKER)
+        for cluster in self.clusters:
+            cluster.wait_ready(Part.BROKER)
+
+    def entries(self, cluster: PulsarCluster, prefix: str) -> dict[str, bytes]:
+        """All values at and below a path of a cluster's configuration store, read anew."""
+        return anyio.run(partial(_entries, hosts(cluster), prefix))
+
+    def differences(self, prefix: str) -> tuple[int, int]:
+        """Namespaces below a path in the near store, and how many of them the far one lacks or holds differently."""
+        near, far = (
+            {path: digest(value) for path, value in self.entries(cluster, prefix).items() if path != prefix}
+            for cluster in self.clusters
+        )
+        return len(near), sum(far.get(path) != wanted for path, wanted in near.items())
+
+    def observe_until(self, count: int, *, timeout_s: float) -> int:
+        """Wait until that many paths have changed in the far store since the last reset; how many have in time."""
+        seen = 0
+
+        def enough() -> bool:
+            nonlocal seen
+            seen = int(self.observer.ask("count")[0])
+            return seen >= count
+
+        poll(enough, timeout_s=timeout_s)
+        return seen
+
+    def reset(self) -> None:
+        """Let the observer forget what it has seen."""
+        self.observer.ask("reset")
+
+    def seen(self) -> dict[str, list[float]]:
+        """When each path was seen to change.
+
+        Raises:
+            RuntimeError: The watch had a gap: times are missing.
+        """
+        file = self.directory / "seen.json"
+        self.observer.ask("report", file)
+        report = json.loads(file.read_text())
+        if report["gaps"]:
+            raise RuntimeError("the observer's watch had a gap: this run does not count")
+        times: dict[str, list[float]] = report["seen"]
+        return times
+
+    def latencies(self, asked: Mapping[str, float]) -> list[float]:
+        """Seconds from each request to the first change seen after it; those never seen are left out."""
+        seen = self.seen()
+        waits = (next((t - at for t in seen.get(path, ()) if t >= at), None) for path, at in asked.items())
+        return [wait for wait in waits if wait is not None]
+
+
+def _toml(table: Mapping[str, object]) -> str:
+    return "".join(f"{key} = {json.dumps(value)}\n" for key, value in table.items())
+
+
+def hosts(cluster: PulsarCluster) -> str:
+    """Address of a cluster's configuration store."""
+    return cluster.configuration_store.endpoint
+
+
+def digest(value: bytes) -> str:
+    """Digest of what is replicated of namespace policies, made apart from the product's own."""
+    policies: dict[str, Any] = json.loads(value)
+    kept = {name: part for name, part in policies.items() if name not in _DERIVED}
+    return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()
+
+
+def poll(done: Callable[[], bool], *, timeout_s: float) -> bool:
+    """Ask again and again until it is so; whether it was in time."""
+    deadline = time.monotonic() + timeout_s
+    while not done():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(POLL_S)
+    return True
+
+
+async def _entries(where: str, prefix: str) -> dict[str, bytes]:
+    store = ZooKeeperStore(ZooKeeperConfig(hosts=where))
+    await store.open()
+    try:
+        return {str(entry.path): entry.value async for page in store.scan(MetaPath(prefix)) for entry in page}
+    finally:
+        await store.close()

@@ -1,0 +1,98 @@
+"""The bench ``sync``: changes in one cluster until they are seen in another, beside Pulsar's own synchronizer."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from statistics import median
+
+from tests.bench import native, ours
+from tests.bench.native import NativeFigures
+from tests.bench.ours import Burst, OurFigures
+from tests.bench.pacing import FULL, QUICK, UPDATES
+from tests.bench.place import Place
+from tests.bench.result import Bar, Result, percentiles_ms
+
+EVENTS_BAR = 2.0
+
+
+def run(out: Path, *, quick: bool) -> bool:
+    """Measure both in one run, print the table, keep it as JSON; whether all bars hold."""
+    sizes = QUICK if quick else FULL
+    load = os.getloadavg()
+    print(f"load before the run: {load[0]:.2f} {load[1]:.2f} {load[2]:.2f}, processors: {os.cpu_count()}\n", flush=True)
+    directory = Path(tempfile.mkdtemp(prefix="syncer-bench-"))
+    try:
+        with Place(directory) as place:
+            peer = native.measure(place, sizes)
+            place.native(on=False)
+            own = ours.measure(place, sizes)
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+    result = Result(name="sync")
+    result.figures |= {
+        "load_before": load,
+        "processors": os.cpu_count(),
+        "sizes": asdict(sizes),
+        "native": asdict(peer),
+        "ours": asdict(own),
+    }
+    _tabulate(result, peer, own)
+    _judge(result, peer, own)
+    return result.show(("", "native", "pulsar-syncer"), out)
+
+
+def _tabulate(result: Result, peer: NativeFigures, own: OurFigures) -> None:
+    ceilings = " ".join(f"{speed:.0f}" for speed in peer.ceilings)
+    result.rows += [
+        ("events straight on the topic, events/s", f"{median(peer.ceilings):.0f} ({ceilings})", "-"),
+        ("outside creates, events/s", "0 (never published)", _speed(own.creates)),
+        ("outside updates, events/s", "0 (never published)", _speed(own.updates)),
+        ("latency of a create by REST, p50 / p99 ms", _latency(peer.created_s), "-"),
+        (
+            f"latency of an update at 20/s, p50 / p99 ms, {peer.paced}",
+            _latency(peer.updated_s),
+            _latency(own.updated_s),
+        ),
+        (
+            f"updates after a synced create that arrive, of {UPDATES}",
+            str(peer.updates_arrived),
+            str(own.updates_arrived),
+        ),
+        (f"outside writes that arrive, of {UPDATES} / all", str(peer.outside_arrived), str(_arrived(own))),
+        ("CPU per create, near / far daemon, us", "-", _pair(own.creates.cpu_us)),
+        ("CPU per update, near / far daemon, us", "-", _pair(own.updates.cpu_us)),
+        ("resident memory, near / far daemon, MB", "-", _pair(own.updates.resident_mb)),
+    ]
+
+
+def _judge(result: Result, peer: NativeFigures, own: OurFigures) -> None:
+    slower = min(own.creates.events_per_s, own.updates.events_per_s)
+    theirs, mine = percentiles_ms(peer.updated_s), percentiles_ms(own.updated_s)
+    lost = own.creates.lost + own.updates.lost + own.paced - len(own.updated_s) + UPDATES - own.updates_arrived
+    result.bars += [
+        Bar(name="events/s", ratio=slower / median(peer.ceilings), bar=EVENTS_BAR),
+        Bar(name="latency p50", ratio=mine[0] / theirs[0], bar=1.0, at_least=False),
+        Bar(name="latency p99", ratio=mine[1] / theirs[1], bar=1.0, at_least=False),
+        Bar(name="lost", ratio=float(lost), bar=0.0, at_least=False),
+    ]
+
+
+def _speed(burst: Burst) -> str:
+    return f"{burst.events_per_s:.0f} ({burst.count} in {burst.duration_s:.1f} s, lost {burst.lost})"
+
+
+def _latency(waits_s: list[float]) -> str:
+    p50, p99 = percentiles_ms(waits_s)
+    return f"{p50:.1f} / {p99:.1f} ({len(waits_s)} arrived)"
+
+
+def _arrived(own: OurFigures) -> int:
+    return own.creates.count + own.updates.count - own.creates.lost - own.updates.lost
+
+
+def _pair(numbers: tuple[float, float]) -> str:
+    return f"{numbers[0]:.0f} / {numbers[1]:.0f}"
