@@ -102,7 +102,7 @@ def configure(
         last.append(structlog.dev.ConsoleRenderer(colors=colors, timestamp_key="at", pad_event_to=24))
     else:
         last.append(structlog.processors.JSONRenderer(sort_keys=False, ensure_ascii=False, default=str))
-    handler = logging.StreamHandler(out)
+    handler = _Stderr() if stream is None else logging.StreamHandler(stream)
     handler.setFormatter(structlog.stdlib.ProcessorFormatter(foreign_pre_chain=[*shared, _foreign], processors=last))
     handler.set_name("syncer")
     root = logging.getLogger()
@@ -127,6 +127,18 @@ def configure(
         wrapper_class=structlog.stdlib.BoundLogger,
         cache_logger_on_first_use=False,
     )
+
+
+class _Stderr(logging.StreamHandler[TextIO]):
+    """Writes to what stderr is at the moment of writing, as the standard library's own last resort does."""
+
+    def __init__(self) -> None:
+        logging.Handler.__init__(self)
+
+    @property
+    def stream(self) -> TextIO:  # type: ignore[override]  # a property in place of an attribute
+        """Standard error."""
+        return sys.stderr
 
 
 def _foreign(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:

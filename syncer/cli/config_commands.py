@@ -10,7 +10,7 @@ import typer
 from syncer.cli import output
 from syncer.cli.documents import CheckDocument, DependencyDocument, ProblemDocument
 from syncer.cli.output import Format, out, say
-from syncer.cli.session import Session, session_of
+from syncer.cli.session import Session, log_to_stderr, session_of
 from syncer.errors import ConfigError, ExitCode, PreconditionFailed
 
 app = typer.Typer(no_args_is_help=True, help="The configuration of this region's daemon.")
@@ -66,6 +66,7 @@ def check(
         if connect:
             from syncer.cli.connecting import dial
 
+            log_to_stderr()
             dependencies = dial(config, timeout_s=timeout)
     except ConfigInvalid as exc:
         problems = [

@@ -56,6 +56,13 @@ class Session:
             views.close()
 
 
+def log_to_stderr() -> None:
+    """Have the libraries and adapters that a command uses tell trouble on stderr: stdout is for data."""
+    from syncer import log
+
+    log.configure(level="warning", form="console")
+
+
 def session_of(context: typer.Context) -> Session:
     """The session that the root command made."""
     session = context.find_root().obj

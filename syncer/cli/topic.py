@@ -11,10 +11,11 @@ from syncer.cli import output
 from syncer.cli.asking import Yes, agree
 from syncer.cli.documents import StepDocument, TopicDocument
 from syncer.cli.output import Format, say
-from syncer.cli.session import Session, session_of
+from syncer.cli.session import Session, log_to_stderr, session_of
 from syncer.errors import PreconditionFailed
 
 if TYPE_CHECKING:
+    from syncer.admin.client import AdminConfig
     from syncer.bus.topic import Step, Wanted
     from syncer.config import Config
 
@@ -38,6 +39,9 @@ def init(
         typer.Option("--region", metavar="NAME=REGION", help="Region of a cluster, where it is not called the same."),
     ] = None,
     retention: Annotated[str, typer.Option("--retention", help="How long acknowledged messages are kept.")] = "7d",
+    timeout: Annotated[
+        float, typer.Option("--timeout", min=0, metavar="SECONDS", help="How long to try to reach a broker.")
+    ] = 20.0,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be done.")] = False,
     yes: Yes = False,
 ) -> None:
@@ -66,7 +70,9 @@ def init(
         subscription=str(getattr(settings, "subscription", "pulsar-syncer")),
         retention=kept,
     )
-    anyio.run(_run, session, config, wanted, urls, dry_run, yes)
+    log_to_stderr()
+    admins = admins_of(config, urls, timeout)
+    anyio.run(_run, session, wanted, admins, dry_run, yes)
 
 
 def regions_of(config: Config, urls: dict[str, str], given: dict[str, str]) -> dict[str, tuple[str, ...]]:
@@ -92,25 +98,30 @@ def _pairs(texts: list[str], option: str) -> dict[str, str]:
     return pairs
 
 
-async def _run(
-    session: Session, config: Config, wanted: Wanted, urls: dict[str, str], dry_run: bool, yes: bool
-) -> None:
-    from syncer.admin.client import AdminClient, AdminConfig
-    from syncer.bus.topic import StepState, apply_topic, plan_topic
+def admins_of(config: Config, urls: dict[str, str], timeout_s: float) -> dict[str, AdminConfig]:
+    """Cluster → settings of its admin client: those of [admin], with another URL."""
+    from syncer.admin.client import AdminConfig
     from syncer.daemon import admin_settings
 
-    base = admin_settings(config.admin) if config.admin is not None else None
+    base = admin_settings(config.admin).model_dump() if config.admin is not None else {}
+    return {
+        name: AdminConfig.model_validate({**base, "url": url.rstrip("/"), "retry_for": timeout_s})
+        for name, url in urls.items()
+    }
+
+
+async def _run(session: Session, wanted: Wanted, settings: dict[str, AdminConfig], dry_run: bool, yes: bool) -> None:
+    from syncer.admin.client import AdminClient
+    from syncer.bus.topic import StepState, apply_topic, plan_topic
+
     async with AsyncExitStack() as stack:
-        admins = {}
-        for name, url in urls.items():
-            settings = AdminConfig.model_validate({**(base.model_dump() if base is not None else {}), "url": url})
-            admins[name] = await stack.enter_async_context(AdminClient(settings))
+        admins = {name: await stack.enter_async_context(AdminClient(each)) for name, each in settings.items()}
         steps = await plan_topic(wanted, admins)
         needed = [step for step in steps if step.state is StepState.NEEDED]
         if needed and not dry_run:
             for step in needed:
                 say(f"{step.cluster}: {step.subject}: {step.wanted} (now: {step.found})")
-            agree(wanted.topic, f"{len(needed)} steps in {len(urls)} clusters.", yes=yes)
+            agree(wanted.topic, f"{len(needed)} steps in {len(admins)} clusters.", yes=yes)
             steps = await apply_topic(steps, admins)
     _show(wanted, steps, session)
 

@@ -13,6 +13,7 @@ import structlog
 from structlog.contextvars import bound_contextvars
 
 from syncer.log import HIDDEN, Redactor, configure
+from tests.support.logs import logging_restored
 
 PLANTED = "s3cr3t-Pa55phrase"
 URL_PASSWORD = "in-the-url"
@@ -20,13 +21,8 @@ URL_PASSWORD = "in-the-url"
 
 @pytest.fixture(autouse=True)
 def _restored() -> Iterator[None]:
-    root = logging.getLogger()
-    handlers, level = list(root.handlers), root.level
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
-    logging.captureWarnings(False)
-    structlog.reset_defaults()
+    with logging_restored():
+        yield
 
 
 class Terminal(io.StringIO):
@@ -155,3 +151,11 @@ def test_values_without_end_are_cut() -> None:
     loop: dict[str, Any] = {}
     loop["again"] = loop
     assert "…" in str(Redactor().value(loop))
+
+
+def test_without_a_stream_it_is_stderr_of_the_moment(capsys: pytest.CaptureFixture[str]) -> None:
+    configure(form="json")
+    structlog.get_logger().info("started")
+    captured = capsys.readouterr()
+    assert json.loads(captured.err)["event"] == "started"
+    assert captured.out == ""

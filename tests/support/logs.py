@@ -1,0 +1,23 @@
+"""The log is global to a process: a test that sets it up puts it back."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import structlog
+
+
+@contextmanager
+def logging_restored() -> Iterator[None]:
+    """Put handlers, level and structlog's settings back at the end."""
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    try:
+        yield
+    finally:
+        root.handlers[:] = handlers
+        root.setLevel(level)
+        logging.captureWarnings(False)
+        structlog.reset_defaults()
