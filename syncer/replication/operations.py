@@ -131,6 +131,11 @@ def _release(context: Context, unit: Unit, tx: Transaction, operation: Operation
     unit.load((path,))
     unit.take(context.replica.fold(unit[path], event, unit.now, released=True))
     tx.drop_future(path, event.stamp)
+    limit = event.stamp.updated_at_ms + context.replica.settings.limits.max_clock_skew_ms
+    while (later := tx.future_event(path, None)) is not None and later.stamp.updated_at_ms <= limit:
+        unit.take(context.replica.fold(unit[path], later, unit.now))  # no longer ahead of what is known
+        tx.drop_future(path, later.stamp)
+        limit = max(limit, later.stamp.updated_at_ms + context.replica.settings.limits.max_clock_skew_ms)
     return f"{event.stamp} is folded as it is", None
 
 

@@ -182,7 +182,7 @@ def facts_of(context: Context, unit: Unit, tx: Transaction, paths: Sequence[Meta
         elif not known.alive:
             dying.append(path)
     unit.load(tuple(dict.fromkeys(parents.values())))
-    with_children = tx.parents_of_living(dying) if dying else set()
+    with_children = tx.parents_of_living(dying) | unit.parents_of_living(dying) if dying else set()
     open_paths = tx.open_paths(paths) | unit.opened
     return {
         path: Facts(
@@ -214,26 +214,29 @@ def _answer_requests(context: Context, unit: Unit, tx: Transaction, answers: Map
         if path not in context.requested:
             continue
         register, entry = unit[path], answers[path]
-        if register.due or path in unit.opened:
+        known = register.known
+        if path in unit.opened or (register.due and known is not None and known.alive and known.value is None):
             continue  # it is read again once it is settled, and answered then
         del context.requested[path]
-        event = _state_event(register, entry)
+        value = known.value if register.due and known is not None else entry.value if entry is not None else None
+        event = _state_event(register, value)
         if event is not None:
             told.append(event)
     if told:
         tx.enqueue(told)
 
 
-def _state_event(register: Register, entry: Entry | None) -> MetadataChangeEvent | None:
+def _state_event(register: Register, value: bytes | None) -> MetadataChangeEvent | None:
+    """What is known of a path, as an event: with the value that the store holds, or is still to be brought to."""
     known, resource = register.known, classify(register.path)
-    if known is None or resource is None or (known.alive and (entry is None or not entry.value)):
+    if known is None or resource is None or (known.alive and not value):
         return None
     return MetadataChangeEvent(
         type=EventType.MODIFIED if known.alive else EventType.DELETED,
         resource=resource.kind,
         resource_name=resource.name,
         path=register.path,
-        value=entry.value if known.alive and entry is not None else None,
+        value=value if known.alive else None,
         stamp=known.stamp,
         by=known.by,
         seen=known.seen,

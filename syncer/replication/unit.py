@@ -20,7 +20,7 @@ from syncer.conflict.acts import (
 )
 from syncer.conflict.register import ParkReason, Register
 from syncer.model import MetadataChangeEvent, MetaPath, Millis
-from syncer.paths import classify
+from syncer.paths import child_prefixes, classify
 from syncer.replication.context import Context
 from syncer.replication.dirty import Origin
 from syncer.state.contract import Poison, Transaction
@@ -39,6 +39,7 @@ class Unit:
         self._journal: list[Journal] = []
         self._reads: dict[MetaPath, None] = {}
         self._opened: set[MetaPath] = set()
+        self.poisons: list[Poison] = []
 
     def load(self, paths: Collection[MetaPath]) -> None:
         """Load the registers of these paths; those that do not exist are new."""
@@ -51,6 +52,11 @@ class Unit:
 
     def __getitem__(self, path: MetaPath) -> Register:
         return self._registers[path]
+
+    def parents_of_living(self, paths: Collection[MetaPath]) -> set[MetaPath]:
+        """Of these paths, those with a child that this very unit has found alive."""
+        born = [path for path in self._changed if self._registers[path].seated_alive]
+        return {path for path in paths if any(child.startswith(child_prefixes(path)) for child in born)}
 
     @property
     def opened(self) -> set[MetaPath]:
@@ -116,6 +122,7 @@ class Unit:
     def quarantine(self, poison: Poison) -> None:
         """Keep something that cannot be handled."""
         self._tx.quarantine(poison, self.now)
+        self.poisons.append(poison)
         self._context.tally["quarantined", poison.code] += 1
 
     def _note_waiting(self, register: Register) -> None:
