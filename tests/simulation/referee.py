@@ -75,6 +75,7 @@ class Referee:
                 raise Violation("two values", path, f"{event.stamp} names two values")
             if not known.held:
                 self._told_again.add((path, event.stamp))
+            known.held = event.sequence == 0
             return
         if asserted:
             content = self._asserted(site, before.registers.get(path), path, digest, contents)
@@ -116,7 +117,7 @@ class Referee:
                     return
                 raise Violation("garbled", path, f"the conflict row of {row.loser} holds another value")
             loser = history.named.get((path, row.loser))
-            if loser is not None and history.knew(loser, old):
+            if loser is not None and whole and history.knew(loser, old):
                 return
         if any(
             same.path == path and same.digest == new.digest and same.stamp is not None and history.knew(same, old)

@@ -117,6 +117,8 @@ class Daemon:
     def moves(self) -> list[Move]:  # noqa: C901, PLR0912 - one line per kind of work
         """Every piece of work that is due; each is one call of the driver, or one exchange with the outside."""
         request = self.request
+        if self.frozen:
+            return []
         if not self.raised:
             if request is None:
                 return [self.read_fence]

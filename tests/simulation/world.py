@@ -349,8 +349,11 @@ class World:
             raise Violation("restless", "", "a restart at rest stamped something")
         self.referee.judge(self)
 
-    def settle(self) -> None:
+    def settle(self, *, operated: bool = True) -> None:
         """Until nothing moves any more, and time has passed what waits for it.
+
+        Args:
+            operated: A person deals with what is held.
 
         Raises:
             Violation: It never comes to rest.
@@ -366,7 +369,7 @@ class World:
             while self.bus.under_way:
                 self.bus.land(self.bus.under_way[0])
             self.advance(PARK_GRACE_MS // 2)
-            acted = self._operator()
+            acted = operated and self._operator()
             quiet = 0 if acted or self._progress() != before else quiet + 1
             if quiet > 6:
                 return

@@ -1,0 +1,209 @@
+"""A world without chance: a test says, step by step, what happens."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+from syncer.conflict.acts import Decision
+from syncer.conflict.settings import Limits
+from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region
+from syncer.state.contract import ConflictRow
+from tests.simulation.bus import Delivery
+from tests.simulation.faults import MODES
+from tests.simulation.region import Daemon, Reading, Request
+from tests.simulation.store import StoreKind, digest_of
+from tests.simulation.world import BEGINNING_MS, World
+
+ZOOKEEPER = StoreKind.ZOOKEEPER
+ETCD = StoreKind.ETCD
+ABA = StoreKind.ZOOKEEPER_ABA
+
+
+class _Straight(Random):
+    """Chance that never chooses: whole stretches at once, in order."""
+
+    def random(self) -> float:
+        return 0.5
+
+    def randint(self, a: int, b: int) -> int:
+        return b
+
+    def randrange(self, start: int, stop: int | None = None, step: int = 1) -> int:
+        return 0 if stop is None else start
+
+
+class Script(World):
+    """A scripted group. Times are milliseconds after the beginning; values are told apart by their tag."""
+
+    def __init__(self, *kinds: StoreKind, limits: Limits | None = None, started: bool = True) -> None:
+        mode = replace(MODES["calm"], skew_ms=0, found=0.0, late=0.0, reorder=1)
+        super().__init__(mode if limits is None else replace(mode, limits=limits), kinds=kinds)
+        self.rng = _Straight(0)
+        if started:
+            for region in self.sites:
+                self.start(region)
+            self.settle()
+            self._back_to(BEGINNING_MS)
+            self.heard = len(self.bus.log)
+
+    # -- what happens
+
+    def at(self, milliseconds: int) -> None:
+        """Let time pass until then."""
+        self.story.now = BEGINNING_MS + milliseconds
+
+    def daemon(self, region: str) -> Daemon:
+        """The region's daemon."""
+        return self.sites[Region(region)].daemon
+
+    def write(self, region: str, path: MetaPath, tag: int, local: int = 4) -> None:
+        """Somebody writes."""
+        assert self.put(region, path, self.value(path, tag, local)) is not None
+
+    def remove(self, region: str, path: MetaPath) -> None:
+        """Somebody deletes."""
+        assert self.delete(region, path) is not None
+
+    def notice(self, region: str) -> None:
+        """The watch tells all that it has to tell."""
+        daemon = self.daemon(region)
+        while daemon.watch is not None and daemon.watch.signals:
+            daemon.take_signals()
+
+    def issue(self, region: str) -> Reading:
+        """Reads of all that the watch has told are sent, and the store has answered; the answer is under way."""
+        self.notice(region)
+        reading = self._issue(self.daemon(region))
+        assert reading is not None, "nothing to read"
+        return reading
+
+    @staticmethod
+    def _issue(daemon: Daemon) -> Reading | None:
+        daemon.plan()
+        if not daemon.readings:
+            return None
+        reading = daemon.readings.pop()
+        daemon.fetch(reading, all_of_it=True)
+        return reading
+
+    def answer(self, region: str, reading: Reading) -> None:
+        """The answer of a read arrives."""
+        self.daemon(region).take_answers(reading)
+
+    def learn(self, region: str) -> None:
+        """Everything that is due to be read is read and decided."""
+        self.notice(region)
+        while (reading := self._issue(self.daemon(region))) is not None:
+            self.answer(region, reading)
+
+    def publish(self, region: str) -> None:
+        """The outbox is published and acknowledged."""
+        daemon = self.daemon(region)
+        daemon.publish()
+        publishing = daemon.publishing
+        assert publishing is not None, "nothing to publish"
+        while not publishing.done:
+            self.bus.land(publishing)
+        daemon.take_published()
+
+    def tell(self, region: str) -> MetadataChangeEvent:
+        """A local change is read, stamped and published; its event."""
+        self.learn(region)
+        self.publish(region)
+        return self.bus.events[-1]
+
+    def deliver(self, region: str, *events: MetadataChangeEvent) -> None:
+        """These events reach the region, in this order, and are folded."""
+        daemon = self.daemon(region)
+        for event in events:
+            number = max(at for at, message in enumerate(self.bus.log) if message == event)
+            waiting = self.bus.waiting[Region(region)]
+            if number in waiting:
+                waiting.remove(number)
+            daemon.fold(Delivery(Region(region), ((number, event),)))
+            daemon.acknowledge()
+
+    def send(self, region: str) -> Request:
+        """What is due is read, and its transaction sent."""
+        self.learn(region)
+        daemon = self.daemon(region)
+        daemon.send()
+        assert daemon.request is not None, "nothing to write"
+        return daemon.request
+
+    def land(self, region: str, request: Request) -> None:
+        """A transaction reaches the store."""
+        self.sites[Region(region)].land(request)
+
+    def apply(self, region: str) -> None:
+        """What is due is written, and the answer taken."""
+        self.land(region, self.send(region))
+        self.daemon(region).take_written()
+
+    def everybody_has(self, path: MetaPath, tag: int) -> None:
+        """Write a value and let it reach everybody."""
+        self.write(next(iter(self.sites)), path, tag)
+        now = self.story.now
+        self.settle()
+        self._back_to(now)
+
+    def _back_to(self, now: int) -> None:
+        """Nothing of the preparation counts as time."""
+        self.story.now = now
+        for site in self.sites.values():
+            for daemon in site.daemons:
+                daemon.last_tick = now
+                daemon.driver.context.alive_until = Millis(min(daemon.driver.context.alive_until, now))
+
+    def restart(self, region: str) -> None:
+        """A new daemon starts and becomes active; it has not looked at the store yet."""
+        daemon = self.start(region)
+        daemon.read_fence()
+        assert daemon.request is not None
+        self.land(region, daemon.request)
+        daemon.take_written()
+
+    # -- how it ends
+
+    def end(self) -> None:
+        """Everything is delivered and drained, and the referee agrees."""
+        self.finish()
+
+    def holds(self, path: MetaPath, tag: int | None, *regions: str) -> None:
+        """Every store (or these) holds the value of this tag, or nothing."""
+        expected = None if tag is None else digest_of(path, self.value(path, tag))
+        for region in regions or tuple(self.sites):
+            node = self.sites[Region(region)].store.nodes.get(path)
+            found = digest_of(path, node.value) if node is not None else None
+            assert found == expected, f"{region} holds {node.value if node else None!r}"
+
+    def conflicts(self, region: str) -> list[ConflictRow]:
+        """The region's conflict records."""
+        return self.sites[Region(region)].disk.conflicts()
+
+    def lost_values(self, region: str, path: MetaPath) -> list[bytes | None]:
+        """Values that the region's conflict records keep."""
+        return [row.value for row in self.conflicts(region) if row.path == path]
+
+    def no_conflicts(self) -> None:
+        """Nobody has recorded a conflict."""
+        for region in self.sites:
+            assert self.conflicts(region) == []
+
+    def events_of(self, region: str) -> list[MetadataChangeEvent]:
+        """Change events that a region's database has put on the bus since the group came to rest."""
+        since = self.bus.log[self.heard :]
+        events = [message for message in since if isinstance(message, MetadataChangeEvent)]
+        return [event for event in events if event.sender == f"db-{region}"]
+
+    def decisions(self, region: str, decision: Decision) -> int:
+        """How many journal rows tell of a decision."""
+        return sum(row.decision is decision for row in self.sites[Region(region)].disk.tables.journal)
+
+    heard: int = 0
+
+
+def second(milliseconds: int) -> Millis:
+    """A time of the script as the stores' clocks show it."""
+    return Millis(BEGINNING_MS + milliseconds)

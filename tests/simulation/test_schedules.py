@@ -1,0 +1,548 @@
+"""The schedules that broke simpler algorithms, by the number that the algorithm page gives them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import orjson
+import pytest
+
+from syncer.conflict.acts import Decision
+from syncer.errors import Fenced, PreconditionFailed
+from syncer.model import MetaPath, Region
+from syncer.replication.driver import Driver
+from tests.simulation.disk import Disk, DiskState, Trouble
+from tests.simulation.faults import PARK_GRACE_MS
+from tests.simulation.script import ABA, ETCD, ZOOKEEPER, Script, second
+from tests.simulation.store import StoreKind
+from tests.simulation.world import LONE, NAMESPACE, TENANT
+
+P = LONE
+X, Y, Z, W = 1, 2, 3, 4
+YEAR_MS = 365 * 24 * 3600 * 1000
+
+both_stores = pytest.mark.parametrize("kind", [ZOOKEEPER, ETCD])
+
+
+@both_stores
+def test_schedule_01_late_base(kind: StoreKind) -> None:
+    w = Script(kind, kind, kind)
+    w.at(10)
+    w.write("a", P, X)
+    x = w.tell("a")
+    w.at(20)
+    w.write("a", P, Y)
+    y = w.tell("a")
+    w.deliver("c", y, x, x)
+    w.end()
+    w.holds(P, Y)
+    w.no_conflicts()
+
+
+@both_stores
+def test_schedule_02_third_region(kind: StoreKind) -> None:
+    w = Script(kind, kind, kind)
+    w.at(10)
+    w.write("a", P, X)
+    x = w.tell("a")
+    w.deliver("b", x)
+    w.apply("b")
+    w.at(20)
+    w.write("b", P, Y)
+    y = w.tell("b")
+    w.deliver("c", y, x)
+    w.end()
+    w.holds(P, Y)
+    w.no_conflicts()
+
+
+@both_stores
+def test_schedule_03_folded_is_not_seen(kind: StoreKind) -> None:
+    w = Script(kind, kind)
+    w.everybody_has(P, W)
+    w.at(50)
+    w.write("a", P, X)
+    w.deliver("b", w.tell("a"))
+    w.at(60)
+    w.write("b", P, Y)
+    w.end()
+    w.holds(P, Y)
+    for region in ("a", "b"):
+        assert w.lost_values(region, P) == [w.value(P, X)]
+
+
+@pytest.mark.parametrize("created_at", [15, 25])
+def test_schedule_04_absent_meets_tombstone(created_at: int) -> None:
+    w = Script(ZOOKEEPER, ZOOKEEPER, ZOOKEEPER)
+    w.at(10)
+    w.write("a", P, X)
+    w.tell("a")
+    w.at(20)
+    w.remove("a", P)
+    tombstone = w.tell("a")
+    w.at(created_at)
+    w.write("c", P, Z)
+    w.deliver("c", tombstone)
+    w.at(30)
+    w.end()
+    w.holds(P, None if created_at < 20 else Z)
+    kept = w.value(P, Z) if created_at < 20 else None
+    assert kept in w.lost_values("c", P)
+    assert [event.stamp.updated_at_ms for event in w.events_of("c")] == [second(created_at)]
+
+
+@both_stores
+def test_schedule_05_read_then_delete_then_answer(kind: StoreKind) -> None:
+    w = Script(kind, kind)
+    w.at(10)
+    w.write("b", P, X)
+    early = w.issue("b")
+    w.remove("b", P)
+    late = w.issue("b")
+    w.answer("b", late)
+    w.answer("b", early)
+    w.end()
+    w.holds(P, None)
+    assert w.events_of("b") == []
+
+
+@both_stores
+def test_schedule_06_read_across_a_gap(kind: StoreKind) -> None:
+    w = Script(kind, kind)
+    w.at(10)
+    w.write("b", P, X)
+    early = w.issue("b")
+    daemon = w.daemon("b")
+    assert daemon.watch is not None
+    daemon.watch.tear()
+    w.remove("b", P)
+    w.notice("b")
+    daemon.arm()
+    w.notice("b")
+    while daemon.scan is not None:
+        daemon.scan_on()
+        if daemon.scan is not None and daemon.scan.finished:
+            break
+    w.answer("b", early)
+    w.end()
+    w.holds(P, None)
+    assert w.events_of("b") == []
+
+
+@both_stores
+def test_schedule_07_scan_too_old(kind: StoreKind) -> None:
+    w = Script(kind, kind)
+    w.at(10)
+    w.write("a", P, X)
+    x = w.tell("a")
+    daemon = w.daemon("b")
+    assert daemon.watch is not None
+    daemon.watch.tear()
+    w.notice("b")
+    daemon.arm()
+    w.notice("b")
+    daemon.scan_on()
+    assert daemon.page is not None
+    assert P not in {entry.path for entry in daemon.page.entries}
+    w.deliver("b", x)
+    w.apply("b")
+    while daemon.scan is not None and not daemon.scan.finished:
+        daemon.scan_on()
+    w.end()
+    w.holds(P, X)
+    assert w.events_of("b") == []
+
+
+@both_stores
+@pytest.mark.parametrize("meanwhile", ["event", "local change"])
+def test_schedule_08_decision_on_an_old_row(kind: StoreKind, meanwhile: str) -> None:
+    w = Script(kind, kind, kind)
+    w.everybody_has(P, W)
+    w.at(10)
+    w.write("a", P, X)
+    w.deliver("b", w.tell("a"))
+    early = w.issue("b")
+    w.at(20)
+    if meanwhile == "event":
+        w.write("c", P, Y)
+        w.deliver("b", w.tell("c"))
+    else:
+        w.write("b", P, Y)
+        w.learn("b")
+    w.answer("b", early)
+    assert w.daemon("b").driver.next_transaction() is None
+    w.end()
+    w.holds(P, Y)
+    assert w.value(P, X) in w.lost_values("b", P)
+    assert len(w.events_of("b")) == (meanwhile == "local change")
+
+
+@both_stores
+def test_schedule_09_watch_before_the_answer(kind: StoreKind) -> None:
+    w = Script(kind, kind)
+    w.at(10)
+    w.write("a", P, X)
+    w.deliver("b", w.tell("a"))
+    request = w.send("b")
+    w.land("b", request)
+    w.at(20)
+    w.write("b", P, Y)
+    w.learn("b")
+    w.daemon("b").take_written()
+    w.end()
+    w.holds(P, Y)
+    w.no_conflicts()
+
+
+@both_stores
+def test_schedule_10_crash_between_write_and_answer_then_back(kind: StoreKind) -> None:
+    w = Script(kind, kind)
+    w.at(10)
+    w.write("a", P, X)
+    w.deliver("b", w.tell("a"))
+    w.land("b", w.send("b"))
+    w.daemon("b").crash()
+    w.at(20)
+    w.remove("b", P)
+    w.restart("b")
+    w.end()
+    w.holds(P, None)
+    w.no_conflicts()
+
+
+@both_stores
+def test_schedule_10_crash_between_write_and_answer_then_back_to_a_value(kind: StoreKind) -> None:
+    w = Script(kind, kind)
+    w.everybody_has(P, W)
+    w.at(10)
+    w.write("a", P, X)
+    w.deliver("b", w.tell("a"))
+    w.land("b", w.send("b"))
+    w.daemon("b").crash()
+    w.at(20)
+    w.write("b", P, Y)
+    w.at(21)
+    w.write("b", P, W)
+    w.restart("b")
+    w.end()
+    w.holds(P, W)
+    w.no_conflicts()
+    assert len(w.events_of("b")) == 1
+
+
+@both_stores
+def test_schedule_11_late_landing(kind: StoreKind) -> None:
+    w = Script(kind, kind)
+    w.everybody_has(P, W)
+    w.at(10)
+    w.write("a", P, X)
+    w.deliver("b", w.tell("a"))
+    late = w.send("b")
+    w.daemon("b").crash()
+    w.restart("b")
+    w.at(20)
+    w.write("a", P, Y)
+    w.deliver("b", w.tell("a"))
+    daemon = w.daemon("b")
+    daemon.arm()
+    request = w.send("b")
+    w.land("b", late)
+    assert late.refusal is not None
+    w.land("b", request)
+    daemon.take_written()
+    w.end()
+    w.holds(P, Y)
+    assert w.events_of("b") == []
+
+
+@both_stores
+def test_schedule_12_digest_memory(kind: StoreKind) -> None:
+    w = Script(kind, kind)
+    for at, tag in ((10, X), (20, Y)):
+        w.at(at)
+        w.write("a", P, tag)
+        w.deliver("b", w.tell("a"))
+        w.apply("b")
+    w.at(30)
+    w.write("b", P, X)
+    w.end()
+    w.holds(P, X)
+    w.no_conflicts()
+    assert len(w.events_of("b")) == 1
+
+
+@both_stores
+def test_schedule_13_unseen_equal_pair(kind: StoreKind) -> None:
+    w = Script(kind, kind)
+    w.everybody_has(P, W)
+    told = len(w.events_of("a"))
+    w.at(10)
+    w.write("a", P, Y)
+    w.write("a", P, W)
+    w.end()
+    w.holds(P, W)
+    assert len(w.events_of("a")) == told
+
+
+def test_schedule_14_zookeeper_version_aba() -> None:
+    w = Script(ETCD, ABA)
+    w.everybody_has(P, W)
+    w.at(10)
+    w.write("a", P, X)
+    w.deliver("b", w.tell("a"))
+    request = w.send("b")
+    w.remove("b", P)
+    w.write("b", P, Y)
+    w.land("b", request)
+    assert request.refusal is None
+    w.daemon("b").take_written()
+    w.end()
+    w.holds(P, X)
+    assert [row.reason for row in w.conflicts("b")] == ["value-unknown"]
+    assert w.decisions("b", Decision.ALARM) == 1
+
+
+@both_stores
+def test_schedule_15_two_actives_with_databases_of_their_own(kind: StoreKind) -> None:
+    w = Script(kind, kind)
+    site = w.sites[Region("b")]
+    other = Disk(Region("b"))
+    other.tables.identity = replace(other.tables.identity, database_id="db-other")
+    stranger = Driver(site.replica, w.scope, DiskState(other), site.store.capabilities)
+    with pytest.raises(PreconditionFailed, match="another sidecar database"):
+        stranger.raise_fence(site.store.entry(stranger.context.fence_path), "store-b")
+    scan = stranger.armed()
+    w.at(10)
+    w.write("a", P, X)
+    w.deliver("b", w.tell("a"))
+    w.apply("b")
+    stranger.noticed([P], site.clock())
+    ticket = stranger.issue_page()
+    entry = site.store.entry(P)
+    assert entry is not None
+    with pytest.raises(Fenced):
+        stranger.take_page(scan, ticket, [entry], site.store.entry(stranger.context.fence_path), site.clock())
+    plan = stranger.plan_reads()
+    assert plan is not None
+    with pytest.raises(Fenced):
+        stranger.take_answers(plan, {path: site.store.entry(path) for path in plan.paths}, site.clock())
+    assert other.tables.stamped == []
+    w.end()
+    w.holds(P, X)
+
+
+@both_stores
+def test_schedule_16_take_over_on_one_database(kind: StoreKind) -> None:
+    w = Script(kind, kind)
+    w.everybody_has(P, W)
+    w.at(10)
+    w.write("b", P, X)
+    former = w.daemon("b")
+    early = w.issue("b")
+    former.frozen = True
+    w.restart("b")
+    w.drain(w.sites[Region("b")])
+    w.at(20)
+    w.write("a", P, Z)
+    w.deliver("b", w.tell("a"))
+    w.apply("b")
+    former.take_answers(early)
+    assert not former.alive
+    w.end()
+    w.holds(P, Z)
+    assert len(w.events_of("b")) == 1
+
+
+@both_stores
+def test_schedule_16b_take_over_with_a_write_unanswered(kind: StoreKind) -> None:
+    w = Script(kind, kind)
+    w.at(10)
+    w.write("a", P, X)
+    w.deliver("b", w.tell("a"))
+    former = w.daemon("b")
+    request = w.send("b")
+    w.land("b", request)
+    w.at(20)
+    w.remove("b", P)
+    w.restart("b")
+    former.take_written()
+    assert not former.alive
+    w.end()
+    w.holds(P, None)
+    w.no_conflicts()
+
+
+@both_stores
+def test_schedule_17_tenant_deleted_namespace_created(kind: StoreKind) -> None:
+    w = Script(kind, kind)
+    w.everybody_has(TENANT, W)
+    w.at(10)
+    w.remove("a", TENANT)
+    w.at(11)
+    w.write("b", NAMESPACE, X)
+    w.end()
+    w.holds(TENANT, W)
+    w.holds(NAMESPACE, X)
+    assert w.decisions("b", Decision.REASSERTED) == 1
+    assert w.decisions("a", Decision.REASSERTED) == 0
+    assert w.story.now - second(0) >= PARK_GRACE_MS
+
+
+def test_schedule_18_parent_gone_below_us() -> None:
+    w = Script(ETCD, ZOOKEEPER)
+    w.everybody_has(TENANT, W)
+    w.at(10)
+    w.write("a", NAMESPACE, X)
+    w.deliver("b", w.tell("a"))
+    request = w.send("b")
+    w.remove("b", TENANT)
+    w.land("b", request)
+    daemon = w.daemon("b")
+    daemon.take_written()
+    asked: list[MetaPath] = []
+    while (plan := daemon.driver.plan_reads()) is not None:
+        asked += plan.origins
+        assert len(asked) < 10, "it asks again and again"
+        daemon.driver.take_answers(
+            plan, {path: w.sites[Region("b")].store.entry(path) for path in plan.paths}, daemon.now
+        )
+        w.referee.stamped(
+            w.sites[Region("b")],
+            w.sites[Region("b")].disk.tables,
+            {path: w.sites[Region("b")].store.content(path) for path in plan.origins},
+        )
+    assert {NAMESPACE, TENANT} <= set(asked)
+    assert daemon.driver.next_transaction() is None
+    w.end()
+    w.holds(TENANT, W)
+    w.holds(NAMESPACE, X)
+
+
+def test_schedule_19_first_scan() -> None:
+    w = Script(ETCD, ZOOKEEPER, started=False)
+    w.at(1)
+    w.write("a", P, X)
+    w.start("b")
+    w.drain(w.sites[Region("b")])
+    w.at(100)
+    w.write("b", P, Y)
+    w.drain(w.sites[Region("b")])
+    w.at(200)
+    w.start("a")
+    w.settle(operated=False)
+    hold = w.sites[Region("a")].disk.tables.registers[P].hold
+    assert hold is not None
+    w.holds(P, X, "a")
+    w.sites[Region("a")].disk.ask("confirm", path=P)
+    w.end()
+    w.holds(P, Y)
+    assert w.lost_values("a", P) == [w.value(P, X)]
+
+
+def test_schedule_24_year_ahead_clock() -> None:
+    w = Script(ZOOKEEPER, ZOOKEEPER, ETCD)
+    w.everybody_has(P, W)
+    site = w.sites[Region("a")]
+    site.skew_ms = YEAR_MS
+    w.at(10)
+    w.write("a", P, X)
+    x = w.tell("a")
+    site.skew_ms = 0
+    w.deliver("b", x)
+    assert [path for path, _ in w.sites[Region("b")].disk.tables.future] == [P]
+    w.sites[Region("b")].disk.ask("release", path=P)
+    w.daemon("b").operate()
+    w.apply("b")
+    w.at(20)
+    w.write("b", P, Y)
+    y = w.tell("b")
+    assert y.stamp.updated_at_ms > x.stamp.updated_at_ms
+    w.deliver("c", x, y)
+    assert len(w.sites[Region("c")].disk.tables.future) == 2
+    w.sites[Region("c")].disk.ask("release", path=P, stamp=str(x.stamp))
+    w.end()
+    w.holds(P, Y)
+    w.no_conflicts()
+
+
+@both_stores
+def test_schedule_25_clock_of_the_author_too_late(kind: StoreKind) -> None:
+    w = Script(kind, kind)
+    w.everybody_has(P, W)
+    w.sites[Region("a")].skew_ms = 60_000
+    w.at(10)
+    w.write("a", P, X)
+    w.deliver("b", w.tell("a"))
+    assert [path for path, _ in w.sites[Region("b")].disk.tables.future] == [P]
+    w.at(20)
+    w.write("b", P, Y)
+    w.tell("b")
+    w.end()
+    w.holds(P, X)
+    assert len(w.events_of("b")) == 1
+    assert w.lost_values("b", P) == [w.value(P, Y)]
+
+
+@both_stores
+def test_schedule_27_only_local_fields_change(kind: StoreKind) -> None:
+    w = Script(kind, kind)
+    w.everybody_has(TENANT, W)
+    w.everybody_has(NAMESPACE, W)
+    w.at(10)
+    w.write("a", NAMESPACE, X)
+    w.deliver("b", w.tell("a"))
+    told = len(w.events_of("b"))
+    request = w.send("b")
+    w.write("b", NAMESPACE, W, local=32)
+    w.land("b", request)
+    assert request.refusal is not None
+    w.end()
+    w.holds(NAMESPACE, X)
+    assert len(w.events_of("b")) == told
+    bundles = {
+        region: orjson.loads(w.sites[Region(region)].store.nodes[NAMESPACE].value)["bundles"]["numBundles"]
+        for region in ("a", "b")
+    }
+    assert bundles == {"a": 4, "b": 32}
+
+
+@both_stores
+def test_schedule_28_publish_crash(kind: StoreKind) -> None:
+    w = Script(kind, kind)
+    w.at(10)
+    w.write("a", P, X)
+    w.learn("a")
+    daemon = w.daemon("a")
+    daemon.publish()
+    assert daemon.publishing is not None
+    w.bus.land(daemon.publishing)
+    daemon.crash()
+    w.restart("a")
+    w.end()
+    first, again = w.events_of("a")
+    assert first == again
+    w.holds(P, X)
+    assert w.decisions("b", Decision.ADOPTED) - w.decisions("b", Decision.MERGED) == 2  # the keeper, and x once
+
+
+@both_stores
+def test_schedule_30_loser_seated_winner_arrives(kind: StoreKind) -> None:
+    w = Script(kind, kind)
+    w.everybody_has(TENANT, W)
+    w.at(10)
+    w.write("b", NAMESPACE, Y, local=32)
+    w.tell("b")
+    w.at(20)
+    w.write("a", NAMESPACE, X)
+    w.deliver("b", w.tell("a"))
+    site = w.sites[Region("b")]
+    assert w.lost_values("b", NAMESPACE) == [None]
+    reading = w.issue("b")
+    site.disk.trouble = Trouble.CRASH_AFTER
+    w.answer("b", reading)
+    assert not site.daemons
+    assert w.lost_values("b", NAMESPACE) == [w.value(NAMESPACE, Y, local=32)]
+    assert site.disk.tables.registers[NAMESPACE].intent is not None
+    w.end()
+    w.holds(NAMESPACE, X)
+
