@@ -34,6 +34,7 @@ from syncer.stores.contract import MetadataStore
 
 log = structlog.get_logger()
 
+BUS_POLL_S: Final = 5.0
 STALLED_S: Final = 30.0
 """A loop that did not turn for so long is taken as hanging."""
 
@@ -58,14 +59,16 @@ class Daemon:
     leadership: Leadership | None = None
     started: anyio.Event = field(default_factory=anyio.Event)
     turned_at: float = field(default_factory=time.monotonic)
+    backlog: int | None = None
+    bus_trouble: str | None = None
 
     async def run(self) -> None:
         """Run until cancelled.
 
         Raises:
-            SyncerError: Something that no repeat can mend: configuration, another store than before, a foreign database.
+            SyncerError: What no repeat can mend: configuration, another store than before, a foreign database.
         """
-        state = SqlState.open(database_url(self.config), Region(self.config.region))
+        state = SqlState.open(self.config.database_url(), Region(self.config.region))
         thread = DriverThread()
         try:
             async with _opened("store", self._make_store) as store, _opened("bus", self._make_bus) as bus:
@@ -74,6 +77,7 @@ class Daemon:
                 self.started.set()
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(self._turn)
+                    tasks.start_soon(self._ask_bus, bus)
                     tasks.start_soon(self.leadership.run)
         finally:
             notify.stopping()
@@ -142,6 +146,18 @@ class Daemon:
                 notify.alive()
             await anyio.sleep(1.0)
 
+    async def _ask_bus(self, bus: Bus) -> None:
+        """Keep the depth of the subscription for metrics, and whether the bus answers for readiness."""
+        while True:
+            try:
+                position = await bus.position()
+            except SyncerError as exc:
+                self.bus_trouble = exc.message
+            else:
+                self.backlog = position.backlog
+                self.bus_trouble = None if position.connected else "not connected"
+            await anyio.sleep(BUS_POLL_S)
+
 
 class Openable(Protocol):
     """What is opened, used and closed."""
@@ -193,12 +209,6 @@ def admin_settings(config: AdminConfig) -> AdminSettings:
     )
 
 
-def database_url(config: Config) -> str:
-    """Where the daemon keeps its state; an observer keeps its own beside it, so that it disturbs nobody."""
-    url = config.state.database_url()
-    return f"{url}.observe" if config.mode == "observe" and url.startswith("sqlite") else url
-
-
 def observing_bus(config: Config) -> object:
     """The bus with a subscription of its own: an observer never takes a message away from the active daemon."""
     settings = config.bus_settings
@@ -226,5 +236,9 @@ async def supervise(daemon: Daemon, *beside: Callable[[], Coroutine[Any, Any, No
 
 
 def run(config: Config) -> None:
-    """Run a region's daemon until SIGTERM or SIGINT: what ``syncer run`` does."""
-    anyio.run(supervise, Daemon(config))
+    """Run a region's daemon with its HTTP surface until SIGTERM or SIGINT: what ``syncer run`` does."""
+    from syncer.surface import Surface  # noqa: PLC0415 - it looks into this module, and loads the HTTP libraries
+
+    daemon = Daemon(config)
+    beside = (Surface(daemon, version=version()).serve,) if config.api.enabled else ()
+    anyio.run(supervise, daemon, *beside)

@@ -1,0 +1,188 @@
+"""The daemon as its HTTP surface sees it: health, metrics and status, read from the pumps and the sidecar database."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+import anyio.to_thread
+import uvicorn
+
+from api.app import create_app
+from api.probe import Dependency
+from syncer import metrics
+from syncer.bus.contract import Role
+from syncer.config.model import Config
+from syncer.errors import ConfigError, StateUnavailable, SyncerError
+from syncer.metrics import Metrics
+from syncer.model import Region
+from syncer.state.views import Status, Views
+from syncer.status import StatusDocument, collect
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
+
+    from syncer.daemon import Daemon
+
+REFRESH_S: Final = 2.0
+STOP_S: Final = 2
+
+
+class Surface:
+    """Implements :class:`api.probe.Probe` over a daemon.
+
+    Gauges that come from the sidecar database are brought up to date by a task of its own, so that a scrape never
+    waits for it.
+    """
+
+    def __init__(self, daemon: Daemon, *, version: str) -> None:
+        self._daemon = daemon
+        self._config: Config = daemon.config
+        self._metrics = Metrics(version=version, started_s=time.time())
+        self._views: Views | None = None
+        self._state_trouble = "not read yet"
+
+    @property
+    def registry(self) -> CollectorRegistry:
+        """Metrics, as of the last refresh."""
+        return self._metrics.registry
+
+    def heartbeat_age_s(self) -> float:
+        """Seconds since the event loop last turned, or, when longer, since the active pumps last ticked."""
+        pumps = self._daemon.pumps
+        turned = min(self._daemon.turned_at, pumps.alive_at) if pumps is not None else self._daemon.turned_at
+        return time.monotonic() - turned
+
+    def dependencies(self) -> Sequence[Dependency]:
+        """Store, bus and sidecar database."""
+        daemon = self._daemon
+        if not daemon.started.is_set():
+            cause = "store and bus are not open yet"
+            return (Dependency(name="store", ok=False, cause=cause), Dependency(name="bus", ok=False, cause=cause))
+        found = [
+            Dependency(name="bus", ok=daemon.bus_trouble is None, cause=daemon.bus_trouble or ""),
+            Dependency(name="state", ok=not self._state_trouble, cause=self._state_trouble),
+        ]
+        if daemon.pumps is not None:
+            whole = daemon.pumps.driver.context.ledger.armed
+            found.append(Dependency(name="store", ok=whole, cause="" if whole else "the watch is not armed"))
+        return found
+
+    async def status(self) -> Mapping[str, object]:
+        """The document of ``syncer status``."""
+        document = await anyio.to_thread.run_sync(self._collect)
+        return document.model_dump(mode="json")
+
+    def _collect(self) -> StatusDocument:
+        return collect(self._open_views(), self._config)
+
+    def _open_views(self) -> Views:
+        if self._views is None:
+            self._views = Views.open(self._config.database_url(), Region(self._config.region))
+        return self._views
+
+    async def serve(self) -> None:
+        """Answer requests until cancelled.
+
+        Raises:
+            ConfigError: The configured address cannot be had.
+        """
+        settings = uvicorn.Config(
+            create_app(self), log_config=None, lifespan="off", access_log=False, timeout_graceful_shutdown=STOP_S
+        )
+        server = Quiet(settings)
+        async with anyio.create_task_group() as tasks:
+            with listening(*self._config.api.address) as listener:
+                tasks.start_soon(self._refresh)
+                serving = asyncio.ensure_future(server.serve([listener]))
+                try:
+                    await asyncio.shield(serving)
+                finally:
+                    server.should_exit = True
+                    with anyio.CancelScope(shield=True):
+                        await serving
+                    tasks.cancel_scope.cancel()
+        if self._views is not None:
+            self._views.close()
+
+    async def _refresh(self) -> None:
+        while True:
+            try:
+                facts = await anyio.to_thread.run_sync(lambda: self._open_views().status())
+                peers = await anyio.to_thread.run_sync(lambda: self._open_views().peers())
+            except SyncerError as exc:
+                self._state_trouble = exc.message
+                if isinstance(exc, StateUnavailable) and self._views is not None:
+                    self._views.close()
+                    self._views = None
+            else:
+                self._state_trouble = ""
+                self._gauges(facts)
+                for peer in peers:
+                    self._metrics.set(metrics.PEER_HEARD, peer.heard_at_ms / 1000, peer.region)
+                    self._metrics.set(metrics.SKEW, (peer.sent_at_ms - peer.heard_at_ms) / 1000, peer.region)
+            self._pump_gauges()
+            await anyio.sleep(REFRESH_S)
+
+    def _gauges(self, facts: Status) -> None:
+        counts, outbox = facts.counts, facts.outbox
+        age_s = max(0.0, time.time() - outbox.oldest_at_ms / 1000) if outbox.oldest_at_ms is not None else 0.0
+        for family, value in (
+            (metrics.OUTBOX_EVENTS, outbox.depth),
+            (metrics.OUTBOX_OLDEST, age_s),
+            (metrics.HOLDS, counts.holds),
+            (metrics.PARKED, counts.parked),
+            (metrics.QUARANTINE, counts.quarantine),
+            (metrics.CONFLICTS_OPEN, counts.conflicts),
+            (metrics.PATHS, counts.alive),
+            (metrics.DUE, counts.due),
+        ):
+            self._metrics.set(family, value)
+
+    def _pump_gauges(self) -> None:
+        daemon = self._daemon
+        leadership = daemon.leadership
+        active = leadership is not None and leadership.role is Role.ACTIVE and daemon.pumps is not None
+        self._metrics.set(metrics.ACTIVE, active)
+        self._metrics.set(metrics.OBSERVING, daemon.observing)
+        if daemon.backlog is not None:
+            self._metrics.set(metrics.BUS_BACKLOG, daemon.backlog)
+        if daemon.pumps is None:
+            self._metrics.set(metrics.FENCE, 0)
+            self._metrics.set(metrics.WATCH_WHOLE, 0)
+            return
+        context = daemon.pumps.driver.context
+        self._metrics.set(metrics.FENCE, context.fence.fence.number if context.fence else 0)
+        self._metrics.set(metrics.WATCH_WHOLE, context.ledger.armed)
+        self._metrics.set(metrics.PAUSED, context.paused is not None)
+        self._metrics.set(metrics.PENDING_READS, len(context.dirty))
+        self._metrics.absorb(dict(context.tally))
+
+
+class Quiet(uvicorn.Server):
+    """A server that leaves signals to the daemon."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave them alone."""
+        yield
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A socket that listens.
+
+    Raises:
+        ConfigError: The address cannot be had.
+    """
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), family=family)
+    except OSError as exc:
+        raise ConfigError(
+            f"api.listen: cannot listen on {host}:{port}: {exc.strerror or exc}",
+            hint="Give another address as api.listen, or switch the server off with api.enabled = false.",
+        ) from exc
