@@ -58,7 +58,10 @@ def refused(context: Context, batch: Batch, refusal: BatchRefused, now: Millis) 
 
     Raises:
         Fenced: It was the fence.
+        AccessDenied: It was the fence, which this daemon may not write any more.
     """
+    if refusal.index == 0 and isinstance(refusal.cause, AccessDenied):
+        raise refusal.cause
     if refusal.index == 0:
         raise Fenced("another daemon has raised the fence of this region") from refusal.cause
     culprit = batch.paths[refusal.index - 1]
@@ -165,3 +168,23 @@ def mark_due(context: Context, limit: int, after: MetaPath | None) -> MetaPath |
     paths = [register.path for register in due if register.hold is None and register.intent is None]
     context.dirty.add(paths, Origin.DUE)
     return due[-1].path if len(due) == limit else None
+
+
+def release_unknown_clusters(context: Context, page: int, now: Millis) -> None:
+    """More clusters are known than before: what was held because it names an unknown one is tried again."""
+    after: MetaPath | None = None
+    while True:
+        with context.state.transaction() as tx:
+            due = tx.due(page, after)
+            unit = Unit(context, tx, now)
+            held = [each for each in due if each.hold is not None and each.hold.reason is HoldReason.UNKNOWN_CLUSTER]
+            unit.load([register.path for register in held])
+            for register in held:
+                unit.replace(replace(register, hold=None))
+            unit.reread(register.path for register in held)
+            unit.store()
+        unit.settle()
+        if len(due) < page:
+            break
+        after = due[-1].path
+    context.clusters_grew = False

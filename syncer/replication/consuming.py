@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from syncer.bus.codec import decode
 from syncer.bus.messages import Action, Control, Heartbeat, Ignored, Message
 from syncer.conflict.consumed import Consumed
-from syncer.conflict.projection import PROJECTIONS
 from syncer.errors import PayloadInvalid, ValueInvalid
-from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region, ResourceKind
+from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region
 from syncer.replication.context import Context
 from syncer.replication.dirty import Origin
 from syncer.replication.unit import Unit
-from syncer.state.contract import PeerRow, Poison, Transaction
+from syncer.state.contract import Poison, Transaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,42 +26,54 @@ class Arrived:
     properties: dict[str, str] = field(default_factory=dict)
 
 
-def consume(context: Context, arrived: Sequence[Arrived], now: Millis, expected: frozenset[Region]) -> None:
+def arrived_of(payload: bytes, properties: Mapping[str, str], position: str) -> Arrived:
+    """Decode a message; one that cannot be understood carries the reason."""
+    message: Message | PayloadInvalid
+    try:
+        message = decode(payload, properties)
+    except PayloadInvalid as exc:
+        message = exc
+    return Arrived(message=message, position=position, payload=payload, properties=dict(properties))
+
+
+def consume(context: Context, arrived: Sequence[Arrived], now: Millis) -> None:
     """Fold a delivery in one transaction; afterwards it may be acknowledged.
 
     Args:
         context: The daemon's context.
         arrived: The messages, in the order of the topic.
         now: The daemon's clock.
-        expected: Regions that may send; empty: any.
 
     Raises:
         StateUnavailable: Nothing was stored: do not acknowledge.
     """
-    changes = [item for item in arrived if isinstance(item.message, MetadataChangeEvent)]
     with context.state.transaction() as tx:
         unit = Unit(context, tx, now)
-        unit.load(tuple({item.message.path for item in changes if isinstance(item.message, MetadataChangeEvent)}))
-        _fold_new(context, unit, tx, changes, now, expected)
-        for item in arrived:
-            match item.message:
-                case PayloadInvalid() as error:
-                    _quarantine(unit, item, error.code, error.message)
-                case Heartbeat() as beat:
-                    _hear(context, tx, beat, now)
-                case Control() as control:
-                    _obey(context, tx, control)
-                case Ignored() as ignored:
-                    context.tally["ignored", ignored.reason] += 1
-                case MetadataChangeEvent():
-                    pass
+        take(context, unit, tx, arrived)
         unit.store()
     unit.settle()
 
 
-def _fold_new(
-    context: Context, unit: Unit, tx: Transaction, changes: Sequence[Arrived], now: Millis, expected: frozenset[Region]
-) -> None:
+def take(context: Context, unit: Unit, tx: Transaction, arrived: Sequence[Arrived]) -> None:
+    """Take messages within a unit of work."""
+    changes = [item for item in arrived if isinstance(item.message, MetadataChangeEvent)]
+    unit.load(tuple({item.message.path for item in changes if isinstance(item.message, MetadataChangeEvent)}))
+    _fold_new(context, unit, tx, changes)
+    for item in arrived:
+        match item.message:
+            case PayloadInvalid() as error:
+                _quarantine(unit, item, error.code, error.message)
+            case Heartbeat() as beat:
+                _hear(context, tx, beat, unit.now)
+            case Control() as control:
+                _take_control(context, unit, tx, item, control)
+            case Ignored() as ignored:
+                context.tally["ignored", ignored.reason] += 1
+            case MetadataChangeEvent():
+                pass
+
+
+def _fold_new(context: Context, unit: Unit, tx: Transaction, changes: Sequence[Arrived]) -> None:
     own = context.identity.database_id
     senders = {item.message.sender for item in changes if isinstance(item.message, MetadataChangeEvent)}
     consumed = tx.consumed(senders - {"", own})
@@ -77,17 +89,15 @@ def _fold_new(
             continue
         if numbered:
             fresh.setdefault(event.sender, []).append(event.sequence)
-        _fold(context, unit, item, event, now, expected)
+        _fold(context, unit, item, event)
     if fresh:
         tx.save_consumed(
             {sender: consumed.get(sender, Consumed()).adding(numbers) for sender, numbers in fresh.items()}
         )
 
 
-def _fold(
-    context: Context, unit: Unit, item: Arrived, event: MetadataChangeEvent, now: Millis, expected: frozenset[Region]
-) -> None:
-    problem = _unwelcome(context, event, expected)
+def _fold(context: Context, unit: Unit, item: Arrived, event: MetadataChangeEvent) -> None:
+    problem = _unwelcome(context, event)
     if problem is not None:
         _quarantine(unit, item, *problem)
         return
@@ -95,23 +105,37 @@ def _fold(
         context.tally["ignored", "out-of-scope"] += 1
         return
     try:
-        unit.take(context.replica.fold(unit[event.path], event, now))
+        unit.take(context.replica.fold(unit[event.path], event, unit.now))
     except ValueInvalid as exc:
         _quarantine(unit, item, exc.code, exc.message)
 
 
-def _unwelcome(context: Context, event: MetadataChangeEvent, expected: frozenset[Region]) -> tuple[str, str] | None:
+def _unwelcome(context: Context, event: MetadataChangeEvent) -> tuple[str, str] | None:
     """Why an event must not be folded: code and detail."""
     region, own = event.stamp.region, context.identity.region
-    if region == own and context.senders.get(event.sender, own) == own:
+    if region == own:
+        if context.observing or context.peers.region_of(event.sender) is not None:
+            return None  # the active daemon of the region; or a peer that tells what it knows of our own change
+        _note_double(context, event.sender or "a broker")
         detail = (
             f"an event under this region's own id {region!r}, sent from another database ({event.sender or 'native'}): "
             "two daemons use one region id"
         )
         return "region-id-in-use", detail
-    if expected and region not in expected and region != own:
+    return _stranger(context, region)
+
+
+def _stranger(context: Context, region: Region) -> tuple[str, str] | None:
+    if context.expected and region not in context.expected:
         return "unknown-region", f"region {region!r} is not among the expected peers"
     return None
+
+
+def _note_double(context: Context, sender: str) -> None:
+    context.conditions["region-id-in-use"] = (
+        f"another daemon ({sender}) uses this region's id {context.identity.region!r}: what it sends is quarantined; "
+        "give one of the two an id of its own"
+    )
 
 
 def _quarantine(unit: Unit, item: Arrived, code: str, detail: str) -> None:
@@ -131,48 +155,30 @@ def _quarantine(unit: Unit, item: Arrived, code: str, detail: str) -> None:
 
 
 def _hear(context: Context, tx: Transaction, beat: Heartbeat, now: Millis) -> None:
-    """Keep what a peer told, and see whether it can be understood."""
-    if beat.sender == context.identity.database_id:
+    """Keep what a peer told of itself."""
+    own = context.identity
+    if beat.sender == own.database_id:
         return
-    document: dict[str, object] = {
-        "generation": beat.generation,
-        "last_sequence": beat.last_sequence,
-        "consumed": dict(beat.consumed),
-        "watermark": beat.watermark,
-        "projections": dict(beat.projections),
-        "scope": beat.scope,
-        "tie_order": str(beat.tie_order),
-        "mode": beat.mode,
-        "version": beat.version,
-        "seated_tombstones": beat.seated_tombstones,
-    }
-    tx.save_peer(
-        PeerRow(region=beat.region, sender=beat.sender, heard_at_ms=now, sent_at_ms=beat.sent_at_ms, document=document)
-    )
-    if beat.region == context.identity.region:
-        context.conditions["region-id-in-use"] = f"database {beat.sender} sends heartbeats under this region's own id"
+    if beat.region == own.region:
+        if not context.observing:
+            _note_double(context, beat.sender)
         return
-    context.senders[beat.sender] = beat.region
-    context.disagreements[beat.region] = disagreements(context, beat)
+    if _stranger(context, beat.region) is not None:
+        context.conditions["unknown-region"] = (
+            f"{beat.region} sends on this topic and is not among the expected peers: its events go to the quarantine"
+        )
+        return
+    tx.save_peer(context.peers.hear(beat, now))
 
 
-def disagreements(context: Context, beat: Heartbeat) -> dict[ResourceKind, str]:
-    """Kinds of resource that cannot be replicated with a peer, and why: equal digests would not mean equal values."""
-    ours = context.replica.settings.ties
-    if beat.tie_order is not ours:
-        reason = f"{beat.region} breaks ties by {beat.tie_order!s}, this region by {ours!s}"
-        return dict.fromkeys(ResourceKind, reason)
-    return {
-        kind: f"{beat.region} projects it by {theirs}, this region by {projection.id}"
-        for kind, projection in PROJECTIONS.items()
-        if (theirs := beat.projections.get(kind)) is not None and theirs != projection.id
-    }
-
-
-def _obey(context: Context, tx: Transaction, control: Control) -> None:
-    """Do what another region asks of all, or of this one."""
+def _take_control(context: Context, unit: Unit, tx: Transaction, item: Arrived, control: Control) -> None:
+    """Do what another region asks of all, or of this one; a stranger is not obeyed."""
     region = context.identity.region
     if control.region == region or (control.target and control.target != region):
+        return
+    problem = _stranger(context, control.region)
+    if problem is not None:
+        _quarantine(unit, item, *problem)
         return
     match control.action:
         case Action.PAUSE:

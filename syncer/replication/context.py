@@ -14,10 +14,11 @@ from syncer.conflict.guards import DeleteWindow, Topics
 from syncer.conflict.reads import ReadLedger
 from syncer.conflict.replica import Replica
 from syncer.conflict.scope import Scope
-from syncer.model import MetaPath, Millis, Region, ResourceKind
+from syncer.model import MetaPath, Millis, Region
 from syncer.paths import fence_path
 from syncer.replication.dirty import DirtyPaths, Origin
 from syncer.replication.fence import HeldFence
+from syncer.replication.peers import Peers, own_rules
 from syncer.replication.writing import WriteQueue
 from syncer.state.contract import Identity, State
 
@@ -35,14 +36,15 @@ class Context:
         scope: Which paths take part.
         state: The sidecar database.
         identity: What the database said of itself when this daemon became active.
+        expected: Regions that may send; empty: any.
         observing: Read and fold, but neither write nor publish.
         fence: Set while this daemon is the region's writer.
         gap_floor: When the watch was last known to be whole before the last gap.
         clusters: Cluster names that the store knows.
+        clusters_grew: What waited for a cluster has to be looked at again.
         paused: Why neither writes nor publications go out; ``None`` while they do.
-        senders: Which region a peer's database belongs to, as its heartbeats said.
-        disagreements: Per peer, kinds of resource that it treats in another way, with the reason: they are not applied.
-        conditions: Alarms that stand, by code, for the status.
+        peers: What other regions told of themselves.
+        conditions: Alarms that stand until the daemon is started again, by code, for the status.
         tally: Counts since the start, for metrics, by name and label.
     """
 
@@ -51,14 +53,15 @@ class Context:
     state: State
     identity: Identity
     writes: WriteQueue
+    expected: frozenset[Region] = frozenset()
     observing: bool = False
     fence: HeldFence | None = None
     alive_until: Millis = Millis(0)
     gap_floor: Millis = Millis(0)
     clusters: frozenset[str] = frozenset()
+    clusters_grew: bool = False
     paused: str | None = None
-    senders: dict[str, Region] = field(default_factory=dict)
-    disagreements: dict[Region, dict[ResourceKind, str]] = field(default_factory=dict)
+    peers: Peers = field(init=False)
     conditions: dict[str, str] = field(default_factory=dict)
     ledger: ReadLedger = field(default_factory=ReadLedger)
     dirty: DirtyPaths = field(default_factory=lambda: DirtyPaths(DIRTY_BOUND))
@@ -70,7 +73,9 @@ class Context:
     tally: Tally[tuple[str, str]] = field(default_factory=Tally)
 
     def __post_init__(self) -> None:
-        self.deletes = DeleteWindow(self.replica.settings.limits)
+        settings = self.replica.settings
+        self.deletes = DeleteWindow(settings.limits)
+        self.peers = Peers(own_rules(self.scope.fingerprint, settings.ties))
 
     @property
     def fence_path(self) -> MetaPath:
@@ -92,10 +97,6 @@ class Context:
         for path in paths:
             if waiters := self.waiting.pop(path, None):
                 self.dirty.add(waiters, Origin.DUE)
-
-    def blocked(self, kind: ResourceKind) -> bool:
-        """Whether changes of this kind wait because some peer treats them in another way."""
-        return any(kind in reasons for reasons in self.disagreements.values())
 
     def topics_of(self, path: MetaPath, now: Millis) -> Topics:
         """What is known, freshly, of the topics below a path."""

@@ -28,6 +28,7 @@ from syncer.replication.context import Context
 from syncer.replication.dirty import Origin
 from syncer.replication.fence import Fence, HeldFence, raised
 from syncer.replication.operations import Effect
+from syncer.replication.peers import Peers
 from syncer.replication.reading import ReadPlan
 from syncer.replication.reporting import report
 from syncer.replication.scanning import Scan
@@ -71,15 +72,15 @@ class Driver:
             state=state,
             identity=identity,
             writes=queue,
+            expected=frozenset(expected),
             observing=observing,
             paused=identity.paused,
             alive_until=identity.alive_until,
             gap_floor=identity.alive_until,
         )
-        self._expected = frozenset(expected)
         self._due_after: MetaPath | None = None
         with state.transaction() as tx:
-            self.context.senders.update({peer.sender: peer.region for peer in tx.peers()})
+            self.context.peers = Peers(self.context.peers.ours, tx.peers())
 
     # -- becoming the writer
 
@@ -167,10 +168,10 @@ class Driver:
         return scanning.complete(self.context, scan, now)
 
     def know_clusters(self, names: Collection[str]) -> None:
-        """The clusters that the store knows; what waited for one of them is looked at again."""
-        fresh = frozenset(names)
-        if fresh != self.context.clusters:
-            self.context.clusters = fresh
+        """The clusters that the store knows; what waits for one of them is looked at again by the next tick."""
+        context, fresh = self.context, frozenset(names)
+        context.clusters_grew |= not fresh <= context.clusters
+        context.clusters = fresh
 
     # -- reads
 
@@ -244,7 +245,7 @@ class Driver:
 
     def consume(self, arrived: Sequence[Arrived], now: Millis) -> None:
         """Fold a delivery; afterwards it may be acknowledged."""
-        consuming.consume(self.context, arrived, now, self._expected)
+        consuming.consume(self.context, arrived, now)
 
     def outbox(self, limit: int, after: int = 0) -> list[OutboxRow]:
         """The next events to publish; none while paused or observing."""
@@ -311,6 +312,8 @@ class Driver:
         """Look again at what waits for time: events from the future, parked and due writes."""
         context = self.context
         self._release_future(now, limit)
+        if context.clusters_grew:
+            applying.release_unknown_clusters(context, limit, now)
         if context.paused is None and not context.observing:
             self._due_after = applying.mark_due(context, limit, self._due_after)
 

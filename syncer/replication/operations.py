@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from syncer.bus.messages import Action
-from syncer.conflict.register import HoldReason
+from syncer.conflict.register import HoldReason, Register
 from syncer.errors import NotFound, PreconditionFailed, SyncerError
-from syncer.model import MetaPath, Millis, Region, Stamp
+from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region, Stamp
+from syncer.replication.consuming import arrived_of, take
 from syncer.replication.context import Context
-from syncer.replication.dirty import Origin
+from syncer.replication.reading import state_event
 from syncer.replication.unit import Unit
 from syncer.state.contract import Operation, OperationState, Poison, Transaction
 
@@ -25,15 +26,7 @@ class Wanted:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Retry:
-    """A quarantined message that is to be decoded and folded again."""
-
-    number: int
-    poison: Poison
-
-
-Effect = Wanted | Retry | None
+Effect = Wanted | None
 Handler = Callable[[Context, Unit, Transaction, Operation], tuple[str, Effect]]
 
 
@@ -164,15 +157,40 @@ def _retry(context: Context, unit: Unit, tx: Transaction, operation: Operation) 
     if row is None:
         raise NotFound(f"nothing is quarantined as {number}", hint="See 'syncer quarantine list'.")
     tx.drop_poison(number)
-    if row.poison.origin == "bus":
-        return "decoded again", Retry(number=number, poison=row.poison)
-    if row.poison.path is not None:
-        unit.load((row.poison.path,))
-        register = unit[row.poison.path]
-        if register.hold is not None and register.hold.reason is HoldReason.STORE_REFUSED:
-            unit.take(context.replica.confirm(register))
-        context.dirty.add((row.poison.path,), Origin.DUE)
+    poison, path = row.poison, row.poison.path
+    if poison.origin == "bus":
+        return _decode_again(context, unit, tx, poison), None
+    if path is None:
+        return "dropped: it names no path", None
+    unit.load((path,))
+    if poison.origin == "outbox":
+        return _publish_again(unit[path], tx, poison), None
+    register = unit[path]
+    if register.hold is not None and register.hold.reason is HoldReason.STORE_REFUSED:
+        unit.take(context.replica.confirm(register))
+    unit.reread((path,))
     return "read and tried again", None
+
+
+def _decode_again(context: Context, unit: Unit, tx: Transaction, poison: Poison) -> str:
+    """Take a message as if it came now; it is no duplicate of its first coming."""
+    arrived = arrived_of(poison.payload, poison.properties, poison.position)
+    if isinstance(arrived.message, MetadataChangeEvent):
+        arrived = replace(arrived, message=replace(arrived.message, sequence=0))
+    take(context, unit, tx, [arrived])
+    return f"it cannot be handled still: {unit.poisons[-1].detail}" if unit.poisons else "decoded and handled"
+
+
+def _publish_again(register: Register, tx: Transaction, poison: Poison) -> str:
+    """Put a local change into the outbox again, unless another one has taken its place."""
+    known = register.known
+    if known is None or poison.position != f"{register.path} {known.stamp}":
+        return "a newer change has taken its place: there is nothing left to publish"
+    event = state_event(register, poison.payload)
+    if event is None:
+        raise PreconditionFailed(f"{register.path}: the value of {known.stamp} is not known any more")
+    tx.enqueue([event])
+    return "it is published again"
 
 
 def _discard(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:

@@ -11,28 +11,28 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
 import anyio
 import structlog
 
-from syncer.bus.codec import decode, encode
-from syncer.bus.contract import Bus, Delivery, Incoming
+from syncer.bus.codec import encode
+from syncer.bus.contract import Bus, Delivery, Outgoing
 from syncer.bus.messages import Control
-from syncer.errors import PayloadInvalid, StoreUnavailable, SyncerError
-from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region
+from syncer.errors import AccessDenied, PayloadInvalid, StoreUnavailable, SyncerError
+from syncer.model import MetaPath, Millis, Region
 from syncer.paths import CLUSTERS, is_under
-from syncer.replication.consuming import Arrived
+from syncer.replication.consuming import arrived_of
 from syncer.replication.driver import Driver
-from syncer.replication.operations import Effect, Retry, Wanted
+from syncer.replication.operations import Effect, Wanted
 from syncer.replication.pace import Backoff, Pace
 from syncer.replication.scanning import Scan
 from syncer.replication.topics import TopicProbe
 from syncer.replication.worker import DriverThread
 from syncer.replication.writing import Batch
 from syncer.state.contract import OutboxRow
-from syncer.stores.contract import Armed, BatchRefused, Beat, Changed, Gap, MetadataStore, Put, WatchSignal
+from syncer.stores.contract import Armed, BatchRefused, Beat, Changed, Gap, MetadataStore, WatchSignal
 
 log = structlog.get_logger()
 
@@ -92,7 +92,7 @@ class Pumps:
         clock: The clock; the demo skews it.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - everything that the pumps connect
         self,
         driver: Driver,
         thread: DriverThread,
@@ -133,6 +133,7 @@ class Pumps:
         """
         if not self.driver.context.observing:
             await self._activate()
+        await self._forever(self._learn_clusters)  # a guard asks for them before the first write
         async with anyio.create_task_group() as tasks:
             for pump in (
                 self._watch,
@@ -178,6 +179,8 @@ class Pumps:
                 log.info("fence_raised", region=self._region, open_writes_settled=settled)
                 return
             except BatchRefused as exc:
+                if isinstance(exc.cause, AccessDenied):
+                    raise exc.cause from exc
                 log.info("fence_contended", region=self._region, cause=str(exc.cause))
             except SyncerError as exc:
                 if not exc.retryable:
@@ -327,7 +330,7 @@ class Pumps:
             self._readable.wake()
 
     async def _find_out(self, batch: Batch) -> None:
-        """The answer of a transaction was lost: its receipt tells, and a rewritten fence keeps it from landing later."""
+        """The answer of a transaction was lost: its receipt tells; a rewritten fence keeps it from landing later."""
         backoff = Backoff()
         path = self.driver.context.fence_path
         while True:
@@ -365,20 +368,25 @@ class Pumps:
             if not rows:
                 await self._publishable.wait(IDLE_S)
                 continue
-            messages = [encode(row.event, native_names=self._native_names) for row in rows]
+            messages: list[Outgoing] = []
+            try:
+                for row in rows:
+                    messages.append(encode(row.event, native_names=self._native_names))  # noqa: PERF401 - how many tells
+            except PayloadInvalid as exc:
+                await self._set_aside(rows[len(messages)], exc)
+                continue
             try:
                 await self._bus.publish(messages)
             except PayloadInvalid as exc:
-                await self._set_aside(rows, exc)
+                await self._set_aside(rows[exc.args[1] if len(exc.args) > 1 else 0], exc)
                 continue
             await self._until_stored(self.driver.published, rows)
             self._readable.wake()
 
-    async def _set_aside(self, rows: list[OutboxRow], cause: PayloadInvalid) -> None:
-        """One event can never be sent: it is quarantined, the others are published again."""
-        index = cause.args[1] if len(cause.args) > 1 else 0
-        log.error("event_unsendable", region=self._region, path=rows[index].event.path, cause=cause.message)
-        await self._until_stored(self.driver.unsendable, rows[index], cause.message)
+    async def _set_aside(self, row: OutboxRow, cause: PayloadInvalid) -> None:
+        """One event can never be sent as it is: it is quarantined, the others are published again."""
+        log.error("event_unsendable", region=self._region, path=row.event.path, cause=cause.message)
+        await self._until_stored(self.driver.unsendable, row, cause.message)
 
     async def _receiver(self) -> None:
         async for delivery in self._bus.receive():
@@ -387,7 +395,8 @@ class Pumps:
             self._readable.wake()
 
     def _consume(self, delivery: Delivery, now: Millis) -> None:
-        self.driver.consume([_arrived(incoming) for incoming in delivery.messages], now)
+        arrived = [arrived_of(each.payload, each.properties, each.position) for each in delivery.messages]
+        self.driver.consume(arrived, now)
 
     # -- time
 
@@ -428,9 +437,8 @@ class Pumps:
     async def _pruner(self) -> None:
         while True:
             before = Millis(self._clock() - int(self._timing.journal_retention_s * 1000))
-            while await self._thread.call(self.driver.prune, before):
-                await anyio.sleep(IDLE_S)
-            await anyio.sleep(PRUNE_EVERY_S)
+            pruned = await self._thread.call(self.driver.prune, before)
+            await anyio.sleep(IDLE_S if pruned else PRUNE_EVERY_S)
 
     async def _do(self, effect: Effect) -> None:
         match effect:
@@ -444,28 +452,5 @@ class Pumps:
                     sent_at_ms=self._clock(),
                 )
                 self._controls.append(control)
-            case Retry(poison=poison):
-                incoming = Incoming(
-                    payload=poison.payload,
-                    properties=poison.properties,
-                    position=poison.position,
-                    published_at_ms=Millis(0),
-                )
-                arrived = _arrived(incoming)
-                if isinstance(arrived.message, MetadataChangeEvent):  # a retry is no duplicate of the first try
-                    arrived = replace(arrived, message=replace(arrived.message, sequence=0))
-                await self._until_stored(self.driver.consume, [arrived])
             case None:
                 pass
-
-
-def _arrived(incoming: Incoming) -> Arrived:
-    try:
-        message = decode(incoming.payload, incoming.properties)
-    except PayloadInvalid as exc:
-        return Arrived(
-            message=exc, position=incoming.position, payload=incoming.payload, properties=dict(incoming.properties)
-        )
-    return Arrived(
-        message=message, position=incoming.position, payload=incoming.payload, properties=dict(incoming.properties)
-    )

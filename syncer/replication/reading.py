@@ -202,7 +202,7 @@ def _applies(context: Context, register: Register) -> bool:
     if not context.scope.direction(register.path).applies:
         return False
     resource = classify(register.path)
-    return resource is not None and not context.blocked(resource.kind)
+    return resource is not None and not context.peers.blocked(resource.kind)
 
 
 def _answer_requests(context: Context, unit: Unit, tx: Transaction, answers: Mapping[MetaPath, Entry | None]) -> None:
@@ -219,15 +219,15 @@ def _answer_requests(context: Context, unit: Unit, tx: Transaction, answers: Map
             continue  # it is read again once it is settled, and answered then
         del context.requested[path]
         value = known.value if register.due and known is not None else entry.value if entry is not None else None
-        event = _state_event(register, value)
+        event = state_event(register, value)
         if event is not None:
             told.append(event)
     if told:
         tx.enqueue(told)
 
 
-def _state_event(register: Register, value: bytes | None) -> MetadataChangeEvent | None:
-    """What is known of a path, as an event: with the value that the store holds, or is still to be brought to."""
+def state_event(register: Register, value: bytes | None) -> MetadataChangeEvent | None:
+    """What is known of a path, under the stamp of its author; ``None`` without the value of a living one."""
     known, resource = register.known, classify(register.path)
     if known is None or resource is None or (known.alive and not value):
         return None

@@ -9,6 +9,8 @@ from syncer.replication.context import Context
 def report(context: Context, now: Millis) -> dict[str, object]:
     """The daemon's state as JSON. Counts of rows are added by who reads the database."""
     identity, fence = context.identity, context.fence
+    skew_ms = context.replica.settings.limits.max_clock_skew_ms
+    conditions = sorted(context.conditions.items()) + context.peers.conditions(skew_ms)
     return {
         "region": identity.region,
         "mode": "observe" if context.observing else "active",
@@ -25,11 +27,8 @@ def report(context: Context, now: Millis) -> dict[str, object]:
         "pending_reads": len(context.dirty),
         "pending_writes": len(context.writes.in_flight),
         "clusters": sorted(context.clusters),
-        "conditions": [{"code": code, "message": message} for code, message in sorted(context.conditions.items())],
-        "disagreements": [
-            {"peer": peer, "kind": str(kind), "message": reason}
-            for peer, reasons in sorted(context.disagreements.items())
-            for kind, reason in sorted(reasons.items())
-        ],
+        "conditions": [{"code": code, "message": message} for code, message in conditions],
+        "disagreements": context.peers.disagreements(),
+        "peers": context.peers.report(),
         "tally": {f"{name}.{label}": count for (name, label), count in sorted(context.tally.items())},
     }

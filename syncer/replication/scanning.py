@@ -82,8 +82,8 @@ def end(context: Context, scan: Scan) -> None:
         if scan.met == 0 and alive > 0:
             raise PreconditionFailed(
                 f"the store answers empty, where {alive} paths were alive: nothing was stamped, nothing was deleted",
-                hint="Check the store's address, chroot and content. A store that was emptied on purpose is met again with "
-                "a new sidecar database; deletes are confirmed with 'syncer holds confirm' while the daemon runs.",
+                hint="Check the store's address, chroot and content. A store that was emptied on purpose is met again "
+                "with a new sidecar database; deletes are confirmed with 'syncer holds confirm' while the daemon runs.",
             )
         after: MetaPath | None = None
         while unmet := tx.unmet_alive(_UNMET_PAGE, after):

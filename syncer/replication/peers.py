@@ -1,0 +1,201 @@
+"""What other regions told in their heartbeats: who they are, by which rules they work, how their clocks run.
+
+Digests mean the same only where projections, tie order and scope agree: these are compared before anything is
+written.
+Units: milliseconds. ``sent`` is the peer's clock, ``heard`` is ours.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from syncer.bus.messages import Heartbeat
+from syncer.conflict.projection import PROJECTIONS
+from syncer.model import Millis, Region, ResourceKind, TieOrder
+from syncer.state.contract import PeerRow
+
+WINDOW: Final = 60
+"""Heartbeats that an estimate of a peer's clock looks back on."""
+
+FORMER_KEPT: Final = 8
+"""Former databases of a region that are remembered, to see one of them speak again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """By which rules a region works; all of them must be the same everywhere."""
+
+    projections: Mapping[str, str]
+    scope: str
+    ties: TieOrder
+
+    def against(self, region: Region, ours: Rules) -> dict[ResourceKind, str]:
+        """Kinds of resource that cannot be replicated with a region of these rules, and why."""
+        if self.ties is not ours.ties:
+            reason = f"{region} breaks ties by {self.ties!s}, this region by {ours.ties!s}"
+            return dict.fromkeys(ResourceKind, reason)
+        return {
+            kind: f"{region} projects it by {theirs}, this region by {own}"
+            for kind in ResourceKind
+            if (own := ours.projections.get(kind)) is not None
+            and (theirs := self.projections.get(kind)) is not None
+            and theirs != own
+        }
+
+
+def own_rules(scope: str, ties: TieOrder) -> Rules:
+    """The rules of this region."""
+    return Rules(
+        projections={str(kind): projection.id for kind, projection in PROJECTIONS.items()}, scope=scope, ties=ties
+    )
+
+
+@dataclass(slots=True)
+class Peer:
+    """One region, as its heartbeats show it.
+
+    Args:
+        sender: Its sidecar database.
+        rules: By which it works.
+        former: Databases that spoke for the region before.
+        doubled: Two databases speak for the region in turns.
+        delays: Arrival minus sending of the last heartbeats heard since this daemon became active, newest last.
+    """
+
+    sender: str
+    rules: Rules
+    heard_at_ms: Millis
+    sent_at_ms: Millis
+    former: deque[str] = field(default_factory=lambda: deque(maxlen=FORMER_KEPT))
+    doubled: bool = False
+    delays: deque[int] = field(default_factory=lambda: deque(maxlen=WINDOW))
+
+    @property
+    def skew_ms(self) -> int | None:
+        """Its clock minus ours, at least: as the fastest heartbeat of the window shows it, delivered in no time."""
+        return -min(self.delays) if self.delays else None
+
+    @property
+    def lag_ms(self) -> int | None:
+        """How much longer the last heartbeat was under way than the fastest one of the window."""
+        return self.delays[-1] - min(self.delays) if self.delays else None
+
+
+class Peers:
+    """All regions that were heard, without this one.
+
+    Args:
+        ours: The rules of this region.
+        rows: What earlier daemons on this database have heard.
+    """
+
+    def __init__(self, ours: Rules, rows: Sequence[PeerRow] = ()) -> None:
+        self.ours = ours
+        self._peers: dict[Region, Peer] = {}
+        self._senders: dict[str, Region] = {}
+        self._disagreements: dict[Region, dict[ResourceKind, str]] = {}
+        for row in rows:
+            told: Mapping[str, Any] = row.document
+            rules = Rules(projections=told["projections"], scope=told["scope"], ties=TieOrder(told["tie_order"]))
+            self._keep(
+                row.region,
+                Peer(sender=row.sender, rules=rules, heard_at_ms=row.heard_at_ms, sent_at_ms=row.sent_at_ms),
+            )
+
+    def hear(self, beat: Heartbeat, now: Millis) -> PeerRow:
+        """Take a heartbeat of another region; what of it is to be kept in the database."""
+        rules = Rules(projections=dict(beat.projections), scope=beat.scope, ties=beat.tie_order)
+        peer = self._peers.get(beat.region)
+        if peer is None:
+            peer = Peer(sender=beat.sender, rules=rules, heard_at_ms=now, sent_at_ms=beat.sent_at_ms)
+        if beat.sender != peer.sender:
+            peer.doubled = beat.sender in peer.former
+            peer.former.append(peer.sender)
+            peer.sender = beat.sender
+            peer.delays.clear()
+        elif len(peer.delays) == WINDOW:
+            peer.doubled = False  # the other one has not spoken for a whole window
+        peer.rules, peer.heard_at_ms, peer.sent_at_ms = rules, now, beat.sent_at_ms
+        peer.delays.append(now - beat.sent_at_ms)
+        self._keep(beat.region, peer)
+        return PeerRow(
+            region=beat.region,
+            sender=beat.sender,
+            heard_at_ms=now,
+            sent_at_ms=beat.sent_at_ms,
+            document=_document(beat),
+        )
+
+    def region_of(self, sender: str) -> Region | None:
+        """The region that a database speaks for, if it was ever heard."""
+        return self._senders.get(sender)
+
+    def blocked(self, kind: ResourceKind) -> bool:
+        """Whether changes of this kind wait because some peer treats them in another way."""
+        return any(kind in reasons for reasons in self._disagreements.values())
+
+    def disagreements(self) -> list[dict[str, object]]:
+        """What waits because of which peer, as JSON."""
+        return [
+            {"peer": region, "kind": str(kind), "message": reason}
+            for region, reasons in sorted(self._disagreements.items())
+            for kind, reason in sorted(reasons.items())
+        ]
+
+    def conditions(self, max_skew_ms: int) -> list[tuple[str, str]]:
+        """What a person should look at: code and message, by region."""
+        found: list[tuple[str, str]] = []
+        for region, peer in sorted(self._peers.items()):
+            if peer.rules.scope != self.ours.scope:
+                message = (
+                    f"{region} replicates other paths than this region (scope {peer.rules.scope}, here "
+                    f"{self.ours.scope}): paths that only one of them carries are not the same in both"
+                )
+                found.append(("scope-differs", message))
+            if peer.doubled:
+                message = f"two databases send heartbeats as {region}: {peer.sender}, {peer.former[-1]}"
+                found.append(("region-id-in-use", message))
+            if peer.skew_ms is not None and peer.skew_ms > max_skew_ms:
+                message = (
+                    f"the clock of {region} is at least {peer.skew_ms / 1000:.1f} s ahead of this region's: what it "
+                    f"stamps more than {max_skew_ms / 1000:g} s ahead is held until that time"
+                )
+                found.append(("clock-skew", message))
+        return found
+
+    def report(self) -> list[dict[str, object]]:
+        """Every peer as JSON, for the status."""
+        return [
+            {
+                "region": region,
+                "heard_at_ms": peer.heard_at_ms,
+                "sent_at_ms": peer.sent_at_ms,
+                "skew_ms": peer.skew_ms,
+                "lag_ms": peer.lag_ms,
+                "same_scope": peer.rules.scope == self.ours.scope,
+            }
+            for region, peer in sorted(self._peers.items())
+        ]
+
+    def _keep(self, region: Region, peer: Peer) -> None:
+        self._peers[region] = peer
+        self._senders[peer.sender] = region
+        self._disagreements[region] = peer.rules.against(region, self.ours)
+
+
+def _document(beat: Heartbeat) -> dict[str, object]:
+    return {
+        "generation": beat.generation,
+        "last_sequence": beat.last_sequence,
+        "consumed": dict(beat.consumed),
+        "watermark": beat.watermark,
+        "projections": dict(beat.projections),
+        "scope": beat.scope,
+        "tie_order": str(beat.tie_order),
+        "mode": beat.mode,
+        "version": beat.version,
+        "seated_tombstones": beat.seated_tombstones,
+    }
