@@ -1,11 +1,12 @@
 """Being active or standby: the bus says who should try, the fence in the store decides.
 
-    bus: ACTIVE ──▶ pumps run ──▶ Fenced: another daemon is the writer ──▶ wait, then try again while the bus still says so
-    bus: STANDBY ─▶ pumps are cancelled at once; the fence keeps what was under way from landing twice
+bus: ACTIVE ──▶ pumps run ──▶ Fenced: another daemon is the writer ──▶ wait, then try again while the bus still says so
+bus: STANDBY ─▶ pumps are cancelled at once; the fence keeps what was under way from landing twice
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Final
 
@@ -19,6 +20,8 @@ from syncer.replication.pace import Backoff
 log = structlog.get_logger()
 
 FENCED_PAUSE_S: Final = 1.0
+LONG_ENOUGH_S: Final = 30.0
+"""A daemon that was active for so long had recovered: its next failure waits shortly again."""
 
 
 class Leadership:
@@ -69,12 +72,26 @@ class Leadership:
             self._scope.cancel()
 
     async def _act(self) -> None:
+        backoff = Backoff()
         while True:
             await self._wanted.wait()
+            began = time.monotonic()
             with anyio.CancelScope() as self._scope:
                 try:
                     await self._active()
                 except* Fenced as fenced:
                     log.warning("fenced", cause=str(fenced.exceptions[0]))
                     await anyio.sleep(FENCED_PAUSE_S)
+                except* SyncerError as failed:
+                    if failed.subgroup(_is_final) is not None:
+                        raise
+                    if time.monotonic() - began > LONG_ENOUGH_S:
+                        backoff.reset()
+                    log.warning("activation_repeats", cause=str(failed.exceptions[0]))
+                    await backoff.pause()
             self._scope = None
+
+
+def _is_final(error: BaseException) -> bool:
+    """Whether no repeat can mend it."""
+    return not isinstance(error, BaseExceptionGroup) and not (isinstance(error, SyncerError) and error.retryable)
