@@ -17,7 +17,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Sequence
@@ -25,6 +24,7 @@ from pathlib import Path
 
 from deploy.lab.process import ServerFailed
 from deploy.lab.pulsar import ClusterSettings, Part, PulsarCluster, StoreKind, bring_up, share_namespace
+from deploy.lab.pulsar_admin import pulsar_admin
 from deploy.lab.software import SoftwareMissing, etcd_binary, java, pulsar_home
 
 DEFAULT_CLUSTERS = ("us-east:zookeeper", "us-west:etcd")
@@ -96,10 +96,7 @@ def _start(options: argparse.Namespace) -> int:
 
 
 def _admin(options: argparse.Namespace) -> int:
-    tool = pulsar_home() / "bin" / "pulsar-admin"
-    command = [str(tool), "--admin-url", _named(options).admin_url, *options.arguments]
-    environment = {name: value for name, value in os.environ.items() if name != "PULSAR_HOME"}
-    return subprocess.run(command, env=environment, check=False).returncode
+    return pulsar_admin(_named(options).admin_url, options.arguments)
 
 
 def _down(options: argparse.Namespace) -> int:

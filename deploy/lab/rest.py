@@ -6,11 +6,12 @@ import json
 import urllib.error
 import urllib.request
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from deploy.lab.process import ServerFailed
 
 TIMEOUT_S: Final = 30.0
+_NOT_FOUND: Final = 404
 _CONFLICT: Final = 409
 
 
@@ -42,6 +43,24 @@ def send(method: str, url: str, body: object = None, *, exists_is_fine: bool = F
             raise ServerFailed(f"{method} {url}: {exc.code} {exc.read().decode(errors='replace')[:300]}") from exc
     except OSError as exc:
         raise ServerFailed(f"{method} {url}: {exc}") from exc
+
+
+def get(url: str) -> Any:  # noqa: ANN401 - JSON of the broker
+    """Read a document; ``None`` when there is none.
+
+    Raises:
+        ServerFailed: The server answered with another error, or not at all.
+    """
+    try:
+        with urllib.request.urlopen(url, timeout=TIMEOUT_S) as answer:  # noqa: S310 - our own http URL
+            return json.load(answer)
+    except urllib.error.HTTPError as exc:
+        with exc:
+            if exc.code == _NOT_FOUND:
+                return None
+            raise ServerFailed(f"GET {url}: {exc.code} {exc.read().decode(errors='replace')[:300]}") from exc
+    except OSError as exc:
+        raise ServerFailed(f"GET {url}: {exc}") from exc
 
 
 def put_or_update(url: str, body: object) -> None:

@@ -1,0 +1,203 @@
+"""A region: a daemon beside its clusters, run and asked as an operator does it, by the installed command and a file."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+
+from deploy.lab.process import Command, ServerFailed, ServerProcess
+from deploy.lab.pulsar import PulsarCluster
+from syncer.config import Config, load
+from syncer.conflict.projection import PROJECTIONS
+from syncer.errors import StateError, ValueInvalid
+from syncer.model import Digest, MetaPath, Region
+from syncer.paths import classify
+from syncer.state.views import HoldRow, Status, Views
+
+BUS_TOPIC: Final = "persistent://pulsar-syncer/metadata/events"
+READY_TIMEOUT_S: Final = 60.0
+COMMAND_TIMEOUT_S: Final = 60.0
+ROWS: Final = 1000
+
+
+class LabRegion:
+    """One region's configuration file, sidecar database and daemon, in a directory of its own.
+
+    Args:
+        directory: Holds all three and the daemon's log.
+        name: Id of the region.
+        clusters: Names of the clusters that its store serves.
+        tables: Tables of the configuration file: ``store``, ``bus``, and others that are wanted.
+        leashed: End the daemon when this program ends.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        name: str,
+        clusters: tuple[str, ...],
+        tables: Mapping[str, Mapping[str, object]],
+        leashed: bool = True,
+    ) -> None:
+        directory.mkdir(parents=True, exist_ok=True)
+        self.name = name
+        self.file = directory / "syncer.toml"
+        self.directory = directory
+        whole: dict[str, Mapping[str, object]] = {
+            "state": {"path": str(directory / "state.db")},
+            "api": {"enabled": False},
+            "log": {"format": "json"},
+            **tables,
+        }
+        top = {"region": name, "clusters": clusters, "heartbeat_interval": "2s"}
+        text = _toml(top) + "".join(f"\n[{table}]\n{_toml(values)}" for table, values in whole.items())
+        self.file.write_text(text, encoding="utf-8")
+        self.daemon = ServerProcess(name="daemon", directory=directory, leashed=leashed)
+
+    @classmethod
+    def beside(
+        cls, cluster: PulsarCluster, directory: Path, *, topic: str = BUS_TOPIC, **tables: Mapping[str, object]
+    ) -> LabRegion:
+        """A region of one cluster that has the cluster's name; its bus is a replicated topic of that cluster."""
+        bus = {"kind": "pulsar", "service_url": cluster.service_url, "admin_url": cluster.admin_url, "topic": topic}
+        return cls(
+            directory,
+            name=cluster.name,
+            clusters=(cluster.name,),
+            tables={"store": cluster.store_config, "bus": bus, **tables},
+        )
+
+    @property
+    def config(self) -> Config:
+        """Its configuration, as the daemon reads it."""
+        return load(self.file)
+
+    # -- the daemon
+
+    def start(self) -> None:
+        """Start the daemon and wait until it is the region's writer and has read the whole store.
+
+        Raises:
+            ServerFailed: It ended, or was not ready in time.
+        """
+        epoch = self._epoch()
+        self.daemon.start(Command(words=(*_syncer(self.file), "run"), directory=self.directory))
+        self.daemon.wait_until(lambda: self._serves(epoch), timeout_s=READY_TIMEOUT_S)
+
+    def stop(self) -> None:
+        """End the daemon in order."""
+        self.daemon.stop()
+
+    def kill(self) -> None:
+        """Kill the daemon at whatever instruction it is, as ``kill -9`` does."""
+        self.daemon.kill()
+
+    def _epoch(self) -> int:
+        try:
+            return self.status().identity.epoch
+        except StateError:  # no daemon has ever run here
+            return 0
+
+    def _serves(self, former_epoch: int) -> bool:
+        try:
+            status = self.status()
+        except StateError:
+            return False
+        report: Mapping[str, Any] = status.document or {}
+        own = status.identity.epoch > former_epoch and report.get("epoch") == status.identity.epoch
+        return own and status.identity.genesis and report.get("watch_whole") is True
+
+    # -- questions
+
+    def command(self, *words: str) -> Any:  # noqa: ANN401 - the command's own JSON
+        """Run ``syncer WORDS`` on this region; its JSON.
+
+        Raises:
+            ServerFailed: It failed; the message has what it said.
+        """
+        done = subprocess.run(
+            [*_syncer(self.file), "-o", "json", *words],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=COMMAND_TIMEOUT_S,
+            check=False,
+            text=True,
+        )
+        if done.returncode:
+            raise ServerFailed(f"syncer {' '.join(words)}: exit code {done.returncode}: {done.stderr.strip()}")
+        return json.loads(done.stdout)
+
+    def views(self) -> contextlib.closing[Views]:
+        """Its sidecar database, to look into."""
+        return contextlib.closing(Views.open(f"sqlite:///{self.directory / 'state.db'}", Region(self.name)))
+
+    def status(self) -> Status:
+        """How it is."""
+        with self.views() as views:
+            return views.status()
+
+    def holds(self) -> dict[MetaPath, HoldRow]:
+        """What waits for a person, by path."""
+        with self.views() as views:
+            return {row.path: row for row in views.holds(ROWS)}
+
+    def quiet(self) -> bool:
+        """Whether nothing is left to be sent, written or decided, except what is held."""
+        status = self.status()
+        return status.outbox.depth == 0 and status.counts.due <= status.counts.holds
+
+    def entries(self) -> dict[MetaPath, bytes]:
+        """What is in scope in its store, read anew."""
+        return anyio.run(partial(_entries, self.config))
+
+    def picture(self) -> dict[MetaPath, Digest | None]:
+        """Digest of what is replicated of each path in scope; ``None`` for a value that cannot be read."""
+        return {path: _digest(path, value) for path, value in self.entries().items()}
+
+
+def differing(regions: tuple[LabRegion, LabRegion]) -> set[MetaPath]:
+    """Paths in scope that two stores do not hold alike."""
+    one, other = (region.picture() for region in regions)
+    return {path for path in {*one, *other} if path not in one or path not in other or one[path] != other[path]}
+
+
+async def _entries(config: Config) -> dict[MetaPath, bytes]:
+    scope, store = config.compiled_scope(), config.make_store()
+    await store.open()
+    try:
+        return {
+            entry.path: entry.value
+            for prefix in scope.prefixes
+            async for page in store.scan(prefix)
+            for entry in page
+            if scope.contains(entry.path) and entry.value
+        }
+    finally:
+        await store.close()
+
+
+def _digest(path: MetaPath, value: bytes) -> Digest | None:
+    resource = classify(path)
+    if resource is None:
+        return None
+    try:
+        return PROJECTIONS[resource.kind].digest(value)
+    except ValueInvalid:
+        return None
+
+
+def _syncer(file: Path) -> tuple[str, ...]:
+    return (str(Path(sys.executable).with_name("syncer")), "-c", str(file))
+
+
+def _toml(table: Mapping[str, object]) -> str:
+    return "".join(f"{key} = {json.dumps(value)}\n" for key, value in table.items())
