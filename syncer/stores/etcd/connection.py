@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 import grpc
@@ -15,6 +15,9 @@ from syncer.stores.etcd.wire import Dynamic, load
 
 RETRY_PAUSE_S: Final = 0.05
 END_S: Final = 1.0
+SETTLE_S: Final = 0.2
+_GRPC_TASK: Final = "_handle_status_once_received"
+
 MAX_MESSAGE_BYTES: Final = 16 * 1024 * 1024
 """Largest answer that is taken; a larger one is asked for in smaller parts, so it bounds the memory of one call."""
 
@@ -67,7 +70,8 @@ class Connection:
         self._metadata: tuple[tuple[str, str], ...] = ()
         self._login_lock = asyncio.Lock()
         self._closed = False
-        self._under_way: set[grpc.aio.Call] = set()
+        self._under_way: set[asyncio.Task[Dynamic]] = set()
+        self._streams: dict[grpc.aio.StreamStreamCall[Message, Dynamic], set[asyncio.Task[Dynamic]]] = {}
 
     @property
     def endpoint(self) -> str:
@@ -86,14 +90,13 @@ class Connection:
         await self._authenticate(stale=self._metadata)
 
     async def close(self) -> None:
-        """Close the channels; calls and streams under way end."""
+        """End streams in order, wait shortly for calls under way, close the channels."""
         self._closed = True
         channels, self._channels = self._channels, []
-        under_way = list(self._under_way)
-        for call in under_way:
-            call.cancel()
-        if under_way:  # grpc must be done with them before the event loop ends
-            await asyncio.wait([asyncio.ensure_future(call.code()) for call in under_way], timeout=END_S)
+        for stream in list(self._streams):
+            await self.end(stream)
+        if self._under_way:
+            await asyncio.wait(self._under_way, timeout=END_S)
         for channel in channels:
             await channel.close()
 
@@ -142,9 +145,26 @@ class Connection:
             request_serializer=definition.request.SerializeToString,
             response_deserializer=definition.response.FromString,
         )
+        older = asyncio.all_tasks()
         stream = open_stream(metadata=self._metadata, wait_for_ready=False)
-        self._note(stream)
+        self._streams[stream] = older
         return stream
+
+    async def end(self, stream: grpc.aio.StreamStreamCall[Message, Dynamic]) -> None:
+        """Cancel a stream and let grpc hear of its end, so that no news of it reaches a closed event loop.
+
+        grpc's own task for that cannot be asked for; it is found by its name among those younger than the stream.
+        """
+        older = self._streams.pop(stream, None)
+        stream.cancel()
+        if older is not None:
+            younger = {
+                task
+                for task in asyncio.all_tasks() - older
+                if _GRPC_TASK in getattr(task.get_coro(), "__qualname__", "")
+            }
+            if younger:
+                await asyncio.wait(younger, timeout=SETTLE_S)
 
     def advance(self) -> None:
         """Take the next server from now on."""
@@ -164,9 +184,7 @@ class Connection:
             )
         timeout_s = max(deadline - asyncio.get_running_loop().time(), 0.001)
         try:
-            answer = call(request, timeout=timeout_s, metadata=self._metadata)
-            self._note(answer)
-            return await answer
+            return await self._uninterrupted(call(request, timeout=timeout_s, metadata=self._metadata))
         except grpc.aio.AioRpcError as exc:
             raise translated(exc, self._endpoints[used]) from exc
         except grpc.aio.UsageError as exc:
@@ -177,9 +195,20 @@ class Connection:
                 raise StoreUnavailable("the etcd store was closed during the call") from exc
             raise
 
-    def _note(self, call: grpc.aio.Call) -> None:
-        self._under_way.add(call)
-        call.add_done_callback(self._under_way.discard)
+    async def _uninterrupted(self, call: Awaitable[Dynamic]) -> Dynamic:
+        """Await a call that ends by itself, at its deadline at the latest, also when the waiting task is cancelled.
+
+        For grpc tells of a cancelled call's end at any later time, even to an event loop that is closed by then.
+        """
+        task = asyncio.ensure_future(_awaited(call))
+        self._under_way.add(task)
+        task.add_done_callback(self._forget)
+        return await asyncio.shield(task)
+
+    def _forget(self, task: asyncio.Task[Dynamic]) -> None:
+        self._under_way.discard(task)
+        if not task.cancelled():
+            task.exception()  # seen, also when nobody waits any more
 
     async def _authenticate(self, *, stale: tuple[tuple[str, str], ...]) -> None:
         """Log in, unless somebody else has replaced the stale login meanwhile."""
@@ -206,6 +235,10 @@ class Connection:
                 else:
                     self._metadata = (("token", answer.token),)
                     return
+
+
+async def _awaited(call: Awaitable[Dynamic]) -> Dynamic:
+    return await call
 
 
 class _AuthDisabled(StoreError):

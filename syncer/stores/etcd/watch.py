@@ -13,13 +13,12 @@ from google.protobuf.message import Message
 from syncer.errors import AccessDenied, StoreUnavailable
 from syncer.model import MetaPath
 from syncer.stores.contract import Armed, Beat, Changed, WatchSignal
-from syncer.stores.etcd.connection import Connection, translated
+from syncer.stores.etcd.connection import SETTLE_S, Connection, translated
 from syncer.stores.etcd.keys import KeySpace, covers
 from syncer.stores.etcd.wire import Dynamic, load
 
 BEAT_S: Final = 2.0
 WATCH_ANSWER_S: Final = 3.0
-END_S: Final = 1.0
 
 
 class Watch:
@@ -77,15 +76,13 @@ class Watch:
             await self._end(stream)
 
     async def _end(self, stream: grpc.aio.StreamStreamCall[Message, Dynamic]) -> None:
-        """Cancel the stream and wait until grpc is done with it, so that nothing of it outlives the event loop."""
-        stream.cancel()
+        await self._connection.end(stream)
         reading, self._reading = self._reading, None
         if reading is not None:
             reading.cancel()
-            await asyncio.wait({reading})
-            if not reading.cancelled():
+            await asyncio.wait({reading}, timeout=SETTLE_S)
+            if reading.done() and not reading.cancelled():
                 reading.exception()
-        await asyncio.wait({asyncio.ensure_future(stream.code())}, timeout=END_S)
 
     async def _newest_revision(self) -> int:
         """The store's revision now, read linearizably; this also renews a login that ran out."""
@@ -138,7 +135,8 @@ class Watch:
 
     async def _within(self, write: Awaitable[None]) -> None:
         try:
-            await asyncio.wait_for(write, WATCH_ANSWER_S)
+            async with asyncio.timeout(WATCH_ANSWER_S):  # wait_for of Python 3.11 may swallow a cancellation
+                await write
         except TimeoutError as exc:
             raise StoreUnavailable(f"etcd at {self._connection.endpoint} takes no request on the watch") from exc
         except grpc.aio.AioRpcError as exc:
