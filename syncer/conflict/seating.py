@@ -82,7 +82,7 @@ def seat(settings: Settings, register: Register, entry: Entry | None, facts: Fac
     refusal = examine(proposal)
     if refusal is not None and refusal.reason is None:
         return Outcome(register, (), Need.TOPICS)
-    kept = _keeping_loser(register, known, stored)
+    kept = _keeping_loser(register, stored)
     if refusal is not None and refusal.reason is not None:
         hold = Hold(reason=refusal.reason, stamp=known.stamp, since_ms=facts.now, detail=refusal.detail)
         note = journal(path, known, Decision.HELD, detail=f"{refusal.reason}: {refusal.detail}")
@@ -101,12 +101,13 @@ def _write(register: Register, target: bytes | None, entry: Entry | None) -> Wri
     return Delete(path=register.path, expected=expected)
 
 
-def _keeping_loser(register: Register, known: Version, stored: bytes | None) -> tuple[Act, ...]:
-    """The stored value, local fields included, for the conflict of a seated value that its winner had not seen."""
+def _keeping_loser(register: Register, stored: bytes | None) -> tuple[Act, ...]:
+    """The stored value, local fields included, for a conflict that the seated value has lost.
+
+    Also when what is known by now includes it: the conflict with an earlier winner was recorded without the value.
+    """
     seated = register.seated
     if seated is None or seated.digest is None or stored is None:
-        return ()
-    if known.seen.get(seated.by, -1) >= seated.stamp.updated_at_ms:
         return ()
     return (FillConflict(path=register.path, digest=seated.digest, value=stored),)
 

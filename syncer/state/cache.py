@@ -115,6 +115,8 @@ class Cache:
         self.identity: Identity | None = None
         self.alive = 0
         self.open: OpenPaths | None = None
+        self.lacking: bool | None = None
+        """Whether some conflict still lacks its loser's value."""
 
     def clear(self) -> None:
         """Forget everything."""
@@ -123,6 +125,7 @@ class Cache:
         self.identity = None
         self.alive = 0
         self.open = None
+        self.lacking = None
 
 
 def _value_bytes(register: Register) -> int:

@@ -172,6 +172,7 @@ class SqlState:
         cache.identity, cache.alive = before
         cache.consumed.clear()
         cache.open = None
+        cache.lacking = None
         cache.registers.forget(work.touched if work is not None else ())
 
     def _check(self, connection: Connection) -> None:

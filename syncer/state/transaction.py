@@ -250,8 +250,14 @@ class SqlTransaction:
     def fill_conflict(self, fill: FillConflict) -> None:
         """Give the value to conflicts of this path and digest that lack it."""
         table = tables.conflicts
+        if self._cache.lacking is None:
+            some = select(table.c.id).where(table.c.loser_digest.is_not(None), table.c.value.is_(None)).limit(1)
+            self._cache.lacking = self._connection.execute(some).first() is not None
+        if not self._cache.lacking:
+            return
         lacking = (table.c.path == fill.path, table.c.loser_digest == fill.digest, table.c.value.is_(None))
-        self._connection.execute(update(table).where(*lacking).values(value=fill.value))
+        if self._connection.execute(update(table).where(*lacking).values(value=fill.value)).rowcount:
+            self._cache.lacking = None
 
     def conflict_row(self, number: int) -> ConflictRow | None:
         """A conflict by its number."""

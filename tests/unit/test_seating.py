@@ -183,7 +183,7 @@ def test_a_write_is_an_intent_at_the_revision_just_read() -> None:
         batch="b1", version=version(Y, at(5, THERE), at(0, THIRD), kept=False), expected=Revision("7")
     )
     assert outcome.register.known == due().known  # its value stays until it landed
-    assert outcome.acts == ()
+    assert [type(act) for act in outcome.acts] == [FillConflict]
 
 
 def test_a_create_expects_nothing_there() -> None:
@@ -233,12 +233,19 @@ def test_the_whole_loser_is_kept_before_it_is_overwritten() -> None:
 
 @pytest.mark.parametrize(
     "before",
-    [due(), due(Y, None), register(known=version(Y, at(5, THERE)))],
-    ids=["seen-by-the-winner", "nothing-there", "never-known"],
+    [due(Y, None), register(known=version(Y, at(5, THERE)))],
+    ids=["nothing-there", "never-known"],
 )
 def test_nothing_is_kept_where_nothing_is_lost(before: Register) -> None:
-    stored = entry(X, "7") if before.seated_alive else None
-    assert replica().seat(before, stored, facts(), "b1").acts == ()
+    assert replica().seat(before, None, facts(), "b1").acts == ()
+
+
+def test_a_loser_is_kept_although_a_later_winner_has_seen_it() -> None:
+    """It lost to an earlier winner, whose conflict was recorded while the value stood in the store only."""
+    before = due()
+    assert before.known is not None and before.seated is not None
+    assert before.known.seen[before.seated.by] >= before.seated.stamp.updated_at_ms
+    assert only(replica().seat(before, entry(X, "7"), facts(), "b1"), FillConflict).value == X
 
 
 def test_a_guard_holds_the_write_and_keeps_the_loser() -> None:
