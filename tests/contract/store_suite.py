@@ -778,6 +778,20 @@ class StoreSuite:
             assert time.monotonic() < end, (threading.enumerate(), asyncio.all_tasks())
             await asyncio.sleep(0.02)
 
+    async def test_a_cancelled_reader_ends_whenever_it_is_cancelled(
+        self, harness: StoreHarness, store: MetadataStore
+    ) -> None:
+        for number in range(40):
+            signals = store.watch([harness.prefix])
+            assert await asyncio.wait_for(anext(signals), DEADLINE_S) == Armed()
+            reader = asyncio.create_task(_drain(signals))
+            for _ in range(number):  # a few steps of the event loop further each time
+                await asyncio.sleep(0)
+            reader.cancel()
+            done, _ = await asyncio.wait({reader}, timeout=DEADLINE_S)
+            assert done, "the cancellation was lost"
+            await _aclose(signals)
+
     # --- faults -----------------------------------------------------------------------------------------------------
 
     async def test_lost_continuity_is_a_gap_and_the_watch_arms_again(
