@@ -13,10 +13,10 @@ from syncer.cli.documents import (
     ConflictDocument,
     DecisionDocument,
     ExplainDocument,
-    HoldDocument,
     ParkedDocument,
     VersionDocument,
 )
+from syncer.cli.holds import document as held
 from syncer.cli.output import Format, moment, out, say
 from syncer.cli.session import Session, session_of
 
@@ -121,7 +121,7 @@ def collect(views: Views, config: Config, path: MetaPath, limit: int) -> Explain
         known=_version(register.known) if register is not None else None,
         seated=_version(register.seated) if register is not None else None,
         due=register.due if register is not None else False,
-        hold=_hold(register) if register is not None else None,
+        hold=held(path, register.hold) if register is not None and register.hold is not None else None,
         parked=_parked(register) if register is not None else None,
         intent=str(register.intent.version.stamp) if register is not None and register.intent is not None else None,
         allowed=str(register.allowed) if register is not None and register.allowed is not None else None,
@@ -163,20 +163,6 @@ def _version(version: Version | Seated | None) -> VersionDocument | None:
         seen={str(counter): int(at) for counter, at in version.seen.items()},
         digest=version.digest.hex() if version.digest is not None else None,
         alive=version.alive,
-    )
-
-
-def _hold(register: Register) -> HoldDocument | None:
-    hold = register.hold
-    if hold is None:
-        return None
-    return HoldDocument(
-        path=register.path,
-        waits="publication" if hold.local else "write",
-        reason=hold.reason.value,
-        stamp=str(hold.stamp),
-        since_ms=hold.since_ms,
-        detail=hold.detail,
     )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -13,9 +14,10 @@ from syncer.cli.documents import HoldDocument, HoldList
 from syncer.cli.output import Format, moment, say
 from syncer.cli.session import session_of
 from syncer.errors import NotFound, PreconditionFailed
+from syncer.model import MetaPath
 
 if TYPE_CHECKING:
-    from syncer.model import MetaPath
+    from syncer.conflict.register import Hold
     from syncer.state.views import Views
 
 PAGE: Final = 500
@@ -39,7 +41,8 @@ def list_holds(
     """List what waits, in path order."""
     session = session_of(context)
     with session.views() as views:
-        items = [each for each in _sorted(views) if each.path > after]
+        held = itertools.islice(_registers(views, after), limit + 1)
+        items = _in_order(held, (each for each in _future(views) if each.path > after))
     shown = items[:limit]
     following = shown[-1].path if len(items) > limit else None
     if session.form is not Format.TABLE:
@@ -115,9 +118,9 @@ def _chosen(views: Views, path: str | None, *, everything: bool, only: str) -> l
     if only and not everything:
         raise typer.BadParameter("--only goes with --all")
     if everything:
-        held = [each for each in _sorted(views) if not only or each.reason == only]
+        held = [each for each in _in_order(_registers(views), _future(views)) if not only or each.reason == only]
     else:
-        held = [each for each in _sorted(views) if each.path == path][:1]
+        held = _at(views, path or "")
     if not held:
         what = path if path is not None else f"with reason {only!r}" if only else "at all"
         raise NotFound(
@@ -134,24 +137,33 @@ def _many(held: list[HoldDocument]) -> str:
     return f"{held[0].path} ({held[0].reason})" if len(held) == 1 else f"{len(held)} held changes"
 
 
-def _sorted(views: Views) -> list[HoldDocument]:
-    return sorted(
-        [*_registers(views), *_future(views)], key=lambda each: (each.path, each.waits == "event", each.stamp)
+def _in_order(*some: Iterable[HoldDocument]) -> list[HoldDocument]:
+    return sorted(itertools.chain(*some), key=lambda each: (each.path, each.waits == "event", each.stamp))
+
+
+def _at(views: Views, path: str) -> list[HoldDocument]:
+    """What is held at a path: the register's hold, else the oldest event from the future."""
+    register = views.register(MetaPath(path))
+    if register is not None and register.hold is not None:
+        return [document(register.path, register.hold)]
+    return [each for each in _future(views) if each.path == path][:1]
+
+
+def document(path: str, hold: Hold) -> HoldDocument:
+    """A hold as the contract has it."""
+    return HoldDocument(
+        path=path,
+        waits="publication" if hold.local else "write",
+        reason=hold.reason.value,
+        stamp=str(hold.stamp),
+        since_ms=hold.since_ms,
+        detail=hold.detail,
     )
 
 
-def _registers(views: Views) -> Iterator[HoldDocument]:
-    after: MetaPath | None = None
-    while page := views.holds(PAGE, after):
-        for row in page:
-            yield HoldDocument(
-                path=row.path,
-                waits="publication" if row.hold.local else "write",
-                reason=row.hold.reason.value,
-                stamp=str(row.hold.stamp),
-                since_ms=row.hold.since_ms,
-                detail=row.hold.detail,
-            )
+def _registers(views: Views, after: str = "") -> Iterator[HoldDocument]:
+    while page := views.holds(PAGE, MetaPath(after) if after else None):
+        yield from (document(row.path, row.hold) for row in page)
         after = page[-1].path
 
 

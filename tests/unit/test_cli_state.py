@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 import pytest
 import yaml
@@ -29,6 +32,7 @@ from syncer.cli.documents import (
 )
 from syncer.cli.main import app
 from syncer.conflict.acts import Decision, Journal, RecordConflict
+from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.register import Hold, HoldReason, Parked, ParkReason, Register
 from syncer.conflict.replica import Replica
 from syncer.conflict.scope import Scope
@@ -53,12 +57,23 @@ OLD, NEW = at(-9_000), at(-5_000, THERE)
 Run = Callable[..., Result]
 
 
-@pytest.fixture
-def state(tmp_path: Path) -> Iterator[SqlState]:
-    """The database of region ``here`` with one of everything."""
-    with closing(SqlState.open(f"sqlite:///{tmp_path / 'state.db'}", HERE)) as opened:
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database of region ``here`` with one of everything, made once."""
+    file = tmp_path_factory.mktemp("template") / "state.db"
+    with closing(SqlState.open(f"sqlite:///{file}", HERE)) as opened:
         opened.activate()
         fill(opened)
+    assert [each.name for each in file.parent.iterdir()] == [file.name], "all of it is in one file"
+    return file
+
+
+@pytest.fixture
+def state(template: Path, tmp_path: Path) -> Iterator[SqlState]:
+    """A copy of the template, with a writer."""
+    shutil.copy(template, tmp_path / "state.db")
+    with closing(SqlState.open(f"sqlite:///{tmp_path / 'state.db'}", HERE)) as opened:
+        opened.activate()
         yield opened
 
 
@@ -132,6 +147,7 @@ def fill(state: SqlState) -> None:
                     "mode": "active",
                     "version": "0.1.0",
                     "watermark": NOW - 300,
+                    "projections": {str(kind): projection.id for kind, projection in PROJECTIONS.items()},
                     "scope": Scope().fingerprint,
                     "tie_order": "native",
                 },
@@ -286,6 +302,43 @@ def test_the_tail_is_one_decision_per_line(run: Run) -> None:
     assert good(run("events", "tail", "-n", "0")) == ""
     assert PARKED not in good(run("events", "tail", "--path", QUIET))
     assert len(list(yaml.safe_load_all(good(run("events", "tail", "-o", "yaml"))))) == 3
+
+
+@pytest.fixture
+def follow(run: Run, tmp_path: Path) -> Iterator[Callable[..., IO[str]]]:
+    """Run a command that does not end by itself, as a process; its output."""
+    del run  # the configuration is there
+    started: list[subprocess.Popen[str]] = []
+
+    def start(*arguments: str) -> IO[str]:
+        command = [sys.executable, "-c", "from syncer.cli.main import main; main()", *arguments]
+        process = subprocess.Popen(
+            [*command, "--config", str(tmp_path / "config.toml")], stdout=subprocess.PIPE, text=True
+        )
+        started.append(process)
+        assert process.stdout is not None
+        return process.stdout
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate(timeout=10)
+
+
+def test_the_tail_follows(follow: Callable[..., IO[str]], state: SqlState) -> None:
+    lines = follow("events", "tail", "--follow", "-n", "1", "-o", "json")
+    assert json.loads(lines.readline())["decision"] == "parked"
+    with state.transaction() as tx:
+        tx.journal([Journal(path=QUIET, decision=Decision.RESTORED)], Millis(NOW))
+    assert json.loads(lines.readline())["decision"] == "restored"
+
+
+def test_the_status_is_watched(follow: Callable[..., IO[str]], state: SqlState) -> None:
+    lines = follow("status", "--watch", "0.1", "-o", "json")
+    assert json.loads(lines.readline())["paused"] is None
+    with state.transaction() as tx:
+        tx.set_identity(paused="maintenance")
+    assert any(json.loads(line)["paused"] == "maintenance" for line in lines)
 
 
 def test_lists_of_what_waits(run: Run) -> None:
