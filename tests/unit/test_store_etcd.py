@@ -285,10 +285,10 @@ def login(tmp_path: Path, user: str, password: str = PASSWORD) -> dict[str, obje
 @pytest.mark.real("etcd")
 async def test_a_user_with_the_right_password_may_do_all(guarded: EtcdServer, tmp_path: Path) -> None:
     async with opened(guarded, **login(tmp_path, "root")) as store:
-        signals = store.watch([MetaPath("/root")])
+        signals = store.watch([MetaPath("/everything")])
         await until(signals, is_armed)
-        await store.apply([Put(path=MetaPath("/root/path"), value=b"x", expected=None)])
-        await until(signals, reports(MetaPath("/root/path")))
+        await store.apply([Put(path=MetaPath("/everything/path"), value=b"x", expected=None)])
+        await until(signals, reports(MetaPath("/everything/path")))
 
 
 @pytest.mark.real("etcd")
