@@ -7,9 +7,11 @@ from typing import Final
 
 import structlog
 from fastapi import FastAPI, Request, Response
-from fastapi.exceptions import RequestValidationError
+from fastapi.exceptions import (
+    RequestValidationError,
+    StarletteHTTPException,  # type: ignore[attr-defined]  # what the router itself raises; not named as exported
+)
 from pydantic import BaseModel, ConfigDict, Field
-from starlette.exceptions import HTTPException
 
 from syncer.errors import SyncerError, disposition
 
@@ -58,7 +60,7 @@ def install(app: FastAPI) -> None:
         return respond(request, status=row.http_status, code=exc.code, detail=exc.message, hint=exc.hint)
 
     async def http_error(request: Request, exc: Exception) -> Response:
-        if not isinstance(exc, HTTPException):
+        if not isinstance(exc, StarletteHTTPException):
             raise exc
         code = http.HTTPStatus(exc.status_code).phrase.lower().replace(" ", "-")
         hint = "See /openapi.json for what there is."
@@ -79,6 +81,6 @@ def install(app: FastAPI) -> None:
         return respond(request, status=500, code="internal-error", detail="the request broke the server", hint=hint)
 
     app.add_exception_handler(SyncerError, ours)
-    app.add_exception_handler(HTTPException, http_error)
+    app.add_exception_handler(StarletteHTTPException, http_error)
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(Exception, bug)

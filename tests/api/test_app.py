@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 import structlog
 from fastapi import FastAPI
+from fastapi.testclient import TestClient
 from prometheus_client import CollectorRegistry
 from prometheus_client.parser import text_string_to_metric_families
-from starlette.testclient import TestClient
 
 from api.app import create_app, openapi_text
 from api.health import STALLED_AFTER_S
