@@ -36,8 +36,9 @@ def main() -> int:
         with contextlib.ExitStack() as stack:
             story = _set_up(screen, stack)
             held = story.play()
-            screen.verdict(_verdict(story, screen.elapsed_s), holds=held)
-            screen.say("both clusters are stopped and removed")
+            screen.console.print()
+            screen.say("stopping and removing both clusters")
+        screen.verdict(_verdict(story, screen.elapsed_s), holds=held)
     except (ServerFailed, SoftwareMissing) as exc:
         screen.verdict(f"demo-pulsar: FAILED: {exc}", holds=False)
         return 1

@@ -84,11 +84,13 @@ class LabRegion:
     # -- the daemon
 
     def start(self) -> None:
-        """Start the daemon and wait until it is the region's writer and has read the whole store.
+        """Start the daemon, unless it runs, and wait until it is the region's writer and watches the store.
 
         Raises:
             ServerFailed: It ended, or was not ready in time.
         """
+        if self.daemon.pid() is not None:
+            return
         epoch = self._epoch()
         self.daemon.start(Command(words=(*_syncer(self.file), "run"), directory=self.directory))
         self.daemon.wait_until(lambda: self._serves(epoch), timeout_s=READY_TIMEOUT_S)

@@ -1,0 +1,121 @@
+"""Two real clusters with a daemon beside each, and the questions that tests ask of brokers, stores and daemons."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pulsar
+from kazoo.client import KazooClient
+
+from deploy.lab import rest
+from deploy.lab.pulsar import PulsarCluster
+from deploy.lab.region import LabRegion
+from deploy.lab.waiting import wait_for
+from syncer.bus.native import NativeEvent, NativeType, encode_native
+from syncer.bus.pulsar_client import NativeSchema
+from syncer.model import MetaPath
+from syncer.state.contract import ConflictRow
+from syncer.state.views import HoldRow
+
+BOTH: Final = ("us-east", "us-west")
+DEADLINE_S: Final = 45.0
+ROWS: Final = 1000
+
+
+def eventually(condition: Callable[[], bool], what: str) -> None:
+    """Wait until the condition holds; fail with ``what`` when it does not in time."""
+    assert wait_for(condition, deadline_s=DEADLINE_S) is not None, f"not within {DEADLINE_S:g} s: {what}"
+
+
+def tenant(*roles: str) -> dict[str, object]:
+    """A tenant's document."""
+    return {"adminRoles": sorted(roles), "allowedClusters": list(BOTH)}
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One cluster and the region beside it."""
+
+    cluster: PulsarCluster
+    region: LabRegion
+
+    def get(self, path: str) -> Any:
+        """What the broker answers; ``None`` for what does not exist."""
+        return rest.get(self._url(path))
+
+    def send(self, method: str, path: str, body: object = None) -> None:
+        """Have the broker change something."""
+        rest.send(method, self._url(path), body)
+
+    def roles(self, name: str) -> list[str] | None:
+        """Roles of a tenant; ``None`` when there is no such tenant."""
+        found = self.get(f"tenants/{name}")
+        return None if found is None else sorted(found["adminRoles"])
+
+    def policy(self, namespace: str, field: str) -> Any:
+        """A field of a namespace's policies."""
+        return (self.get(f"namespaces/{namespace}") or {}).get(field)
+
+    def hold(self, path: MetaPath) -> HoldRow | None:
+        """What is held of a path."""
+        return self.region.holds().get(path)
+
+    def conflicts(self, path: MetaPath) -> list[ConflictRow]:
+        """Conflicts of a path, with their values."""
+        with self.region.views() as views:
+            numbers = [row.id for row in views.conflicts(ROWS) if row.path == path]
+            return [row for number in numbers if (row := views.conflict(number)) is not None]
+
+    def _url(self, path: str) -> str:
+        return f"{self.cluster.admin_url}/admin/v2/{path}"
+
+
+@dataclass(frozen=True, slots=True)
+class Synced:
+    """Both sides; ``east`` keeps its metadata in ZooKeeper, ``west`` in etcd. ``topic`` is the bus."""
+
+    east: Side
+    west: Side
+    topic: str
+
+    @property
+    def sides(self) -> tuple[Side, Side]:
+        """Both."""
+        return (self.east, self.west)
+
+    def start(self) -> None:
+        """Have both daemons running."""
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(lambda side: side.region.start(), self.sides))
+
+    @contextlib.contextmanager
+    def zookeeper(self) -> Iterator[KazooClient]:
+        """An outside client of the store of ``east``."""
+        client = KazooClient(hosts=self.east.cluster.store.endpoint)
+        client.start(timeout=30)
+        try:
+            yield client
+        finally:
+            client.stop()
+            client.close()
+
+    def publish_natively(self, path: MetaPath, value: dict[str, object], *, source: str, at_ms: int) -> None:
+        """Put an event on the topic as the synchronizer of a third cluster's brokers would."""
+        event = NativeEvent(path, json.dumps(value).encode(), source, NativeType.MODIFIED, at_ms)
+        client = pulsar.Client(self.east.cluster.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
+        try:
+            producer = client.create_producer(self.topic, schema=NativeSchema(), batching_enabled=False)
+            producer.send(encode_native(event))
+        finally:
+            client.close()
+
+    def backlogs(self) -> list[int]:
+        """Messages of the topic that each side's daemon has not acknowledged."""
+        name = self.topic.replace("://", "/")
+        stats: Sequence[Any] = [side.get(f"{name}/stats") for side in self.sides]
+        return [each["subscriptions"]["pulsar-syncer"]["msgBacklog"] for each in stats]
