@@ -7,9 +7,9 @@ from typing import Final
 
 import structlog
 from fastapi import FastAPI, Request, Response
-from fastapi.exceptions import (
+from fastapi.exceptions import (  # type: ignore[attr-defined]  # what the router raises is not named as exported
     RequestValidationError,
-    StarletteHTTPException,  # type: ignore[attr-defined]  # what the router itself raises; not named as exported
+    StarletteHTTPException,
 )
 from pydantic import BaseModel, ConfigDict, Field
 
