@@ -66,7 +66,7 @@ class Context:
     ledger: ReadLedger = field(default_factory=ReadLedger)
     dirty: DirtyPaths = field(default_factory=lambda: DirtyPaths(DIRTY_BOUND))
     deletes: DeleteWindow = field(init=False)
-    waiting: dict[MetaPath, set[MetaPath]] = field(default_factory=dict)
+    waiting: dict[MetaPath, dict[MetaPath, None]] = field(default_factory=dict)
     topics: dict[MetaPath, tuple[Topics, Millis]] = field(default_factory=dict)
     asking: dict[MetaPath, None] = field(default_factory=dict)
     requested: dict[MetaPath, None] = field(default_factory=dict)
@@ -90,7 +90,7 @@ class Context:
     def wait_for(self, path: MetaPath, other: MetaPath) -> None:
         """``path`` is to be looked at again when ``other`` was seated; beyond the bound the tick does that."""
         if len(self.waiting) < WAITING_BOUND:
-            self.waiting.setdefault(other, set()).add(path)
+            self.waiting.setdefault(other, {})[path] = None
 
     def woken(self, paths: Iterable[MetaPath]) -> None:
         """These were seated, or the bus acknowledged them: whatever waits for them is looked at again."""
