@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import signal
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, TypeVar, cast
@@ -15,13 +15,12 @@ import structlog
 
 from syncer import notify
 from syncer.admin.auth import CertificateAuth, TokenAuth, Trust
-from syncer.admin.client import AdminClient
 from syncer.admin.client import AdminConfig as AdminSettings
-from syncer.admin.topics import AdminProbe
+from syncer.admin.topics import ClustersProbe
 from syncer.bus.contract import Bus
 from syncer.config.model import AdminConfig, Config
 from syncer.conflict.replica import Replica
-from syncer.errors import SyncerError
+from syncer.errors import InvariantBroken, SyncerError
 from syncer.model import Millis, Region
 from syncer.replication.driver import Driver
 from syncer.replication.leadership import Leadership
@@ -132,11 +131,13 @@ class Daemon:
     @asynccontextmanager
     async def _probe(self, store: MetadataStore) -> AsyncIterator[TopicProbe]:
         admin = self.config.admin
+        clusters = self.config.clusters
         if admin is None:
-            yield StoreProbe(store, has_brokers=self.config.store.kind != "sqlite")
+            has_brokers = self.config.store.kind != "sqlite"
+            yield StoreProbe(store, has_brokers=has_brokers, serves_one=len(clusters) <= 1)
             return
-        async with AdminClient(admin_settings(admin)) as client:
-            yield AdminProbe(client)
+        async with ClustersProbe(admin_settings(admin), clusters) as probe:
+            yield probe
 
     async def _turn(self) -> None:
         """Proof of life for the supervisor: the loop turns, and the active pumps tick."""
@@ -241,4 +242,26 @@ def run(config: Config) -> None:
 
     daemon = Daemon(config)
     beside = (Surface(daemon, version=version()).serve,) if config.api.enabled else ()
-    anyio.run(supervise, daemon, *beside)
+    try:
+        anyio.run(supervise, daemon, *beside)
+    except BaseExceptionGroup as group:
+        raise cause_of(group) from group
+
+
+def cause_of(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """What ended the daemon, of all that its tasks raised: a bug first, then what no repeat can mend."""
+    return min(_leaves(group), key=_mildness)
+
+
+def _mildness(error: BaseException) -> int:
+    if not isinstance(error, SyncerError) or isinstance(error, InvariantBroken):
+        return 0
+    return 2 if error.retryable else 1
+
+
+def _leaves(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:
+    for each in group.exceptions:
+        if isinstance(each, BaseExceptionGroup):
+            yield from _leaves(each)
+        else:
+            yield each
