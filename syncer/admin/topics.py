@@ -2,11 +2,71 @@
 
 from __future__ import annotations
 
-from syncer.admin.client import AdminClient, AdminRefused
+from collections.abc import Collection
+from types import TracebackType
+from typing import Self
+
+from syncer.admin.client import AdminClient, AdminConfig, AdminRefused
 from syncer.conflict.guards import Topics
 from syncer.errors import SyncerError
 from syncer.model import MetaPath, ResourceKind
 from syncer.paths import DOMAINS, Resource, classify
+
+
+class ClustersProbe:
+    """Asks the brokers of every cluster that a configuration store serves; a ``syncer.replication.topics.TopicProbe``.
+
+    Where there are several, each is found by the address that it is declared with, and one that cannot be asked leaves
+    the answer open: its brokers may have what the others' have not.
+
+    Args:
+        config: How to reach a broker of one of them; its credentials hold for all.
+        clusters: Names of the clusters.
+    """
+
+    def __init__(self, config: AdminConfig, clusters: Collection[str]) -> None:
+        self._config = config
+        self._clusters = tuple(sorted(clusters))
+        self._first = AdminClient(config)
+        self._found: dict[str, AdminClient] = {}
+
+    async def __aenter__(self) -> Self:
+        """Nothing is connected before the first question."""
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close all connections."""
+        for client in (self._first, *self._found.values()):
+            await client.close()
+
+    async def ask(self, path: MetaPath) -> Topics:
+        """Ask one after the other until one has topics; ``NONE`` only when all say so."""
+        if len(self._clusters) <= 1:
+            return await AdminProbe(self._first).ask(path)
+        worst = Topics.NONE
+        for cluster in self._clusters:
+            try:
+                client = await self._client(cluster)
+            except SyncerError:
+                client = None
+            answer = Topics.CANNOT_ASK if client is None else await AdminProbe(client).ask(path)
+            if answer is Topics.SOME:
+                return answer
+            worst = Topics.CANNOT_ASK if Topics.CANNOT_ASK in {answer, worst} else worst
+        return worst
+
+    async def _client(self, cluster: str) -> AdminClient | None:
+        """A client of a cluster at the address that it is declared with now."""
+        declared = await self._first.cluster(cluster) or {}
+        secure = self._config.url.startswith("https://")
+        url = declared.get("serviceUrlTls") if secure else declared.get("serviceUrl")
+        if not url:
+            return None
+        if url not in self._found:
+            self._found[url] = AdminClient(self._config.model_copy(update={"url": url}))
+        return self._found[url]
 
 
 class AdminProbe:

@@ -28,11 +28,14 @@ class StoreProbe:
         store: The watched store.
         has_brokers: Brokers live on such stores, so one without BookKeeper's own nodes is only a configuration store,
             and cannot be asked. An embedded store has no brokers: what is not there does not exist.
+        serves_one: It serves one cluster at most. Of several, only one can keep its topics here, and that there are
+            none here says nothing about the others'.
     """
 
-    def __init__(self, store: MetadataStore, *, has_brokers: bool) -> None:
+    def __init__(self, store: MetadataStore, *, has_brokers: bool, serves_one: bool = True) -> None:
         self._store = store
         self._has_brokers = has_brokers
+        self._serves_one = serves_one
 
     async def ask(self, path: MetaPath) -> Topics:
         """Look for managed ledgers below the namespace, or of the partitions of the topic."""
@@ -45,7 +48,7 @@ class StoreProbe:
                         return Topics.SOME
         except SyncerError:
             return Topics.CANNOT_ASK
-        return Topics.NONE
+        return Topics.NONE if self._serves_one or not self._has_brokers else Topics.CANNOT_ASK
 
 
 def ledger_prefixes(path: MetaPath) -> tuple[tuple[MetaPath, str | None], ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from datetime import timedelta
 
 import pytest
 
@@ -16,6 +17,9 @@ from deploy.lab.pulsar import Part
 from deploy.lab.pulsar_admin import pulsar_admin
 from deploy.lab.region import LabRegion
 from deploy.lab.waiting import wait_for
+from syncer.admin.client import AdminConfig
+from syncer.admin.topics import ClustersProbe
+from syncer.conflict.guards import Topics
 from syncer.errors import StateError
 from syncer.model import MetaPath, Stamp
 from syncer.paths import namespace_path, tenant_path
@@ -260,6 +264,29 @@ def test_delete_under_topics_is_held_until_confirmed(pair: Synced) -> None:
 
     assert answer["state"] == "done"
     eventually(lambda: pair.west.get(f"namespaces/{name}") is None, "the confirmed delete in us-west")
+
+
+@pytest.mark.anyio
+async def test_topics_of_any_cluster_of_a_region_count(pulsar_pair: PulsarPair) -> None:
+    """A configuration store that serves both: asked by the addresses that they are declared with."""
+    east, west = (pulsar_pair.clusters[name].admin_url for name in BOTH)
+    name = f"asked-{os.getpid()}/both"
+    tenant_name = name.split("/", maxsplit=1)[0]
+    for cluster, url in zip(BOTH, (east, west), strict=True):
+        rest.send("PUT", f"{url}/admin/v2/tenants/{tenant_name}", tenant("ops"))
+        rest.send("PUT", f"{url}/admin/v2/namespaces/{name}", {"replication_clusters": [cluster]})
+    path = namespace_path(*name.split("/"))
+    config = AdminConfig(url=east, retry_for=timedelta(0))
+    async with ClustersProbe(config, BOTH) as both, ClustersProbe(config, ("us-east",)) as one:
+        assert await both.ask(path) is Topics.NONE
+        rest.send("PUT", f"{west}/admin/v2/persistent/{name}/only-in-west")
+        assert await both.ask(path) is Topics.SOME
+        assert await one.ask(path) is Topics.NONE
+    async with ClustersProbe(config, ("us-east", "us-south")) as unknown:
+        assert await unknown.ask(path) is Topics.CANNOT_ASK
+    silent = config.model_copy(update={"url": "http://127.0.0.1:9"})
+    async with ClustersProbe(silent, BOTH) as unreachable:
+        assert await unreachable.ask(path) is Topics.CANNOT_ASK
 
 
 def test_restarted_broker_costs_nothing_but_time(pair: Synced) -> None:
