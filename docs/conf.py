@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from docutils import nodes
 from docutils.parsers.rst import Directive
 
+from docs.pages import MARK, filled
 from syncer.errors import DISPOSITIONS, SyncerError
 from tests.run import REPOSITORY, load
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from sphinx.application import Sphinx
+    from sphinx.environment import BuildEnvironment
 
 project = "pulsar-syncer"
 author = "The pulsar-syncer authors"
@@ -90,8 +92,20 @@ class SuiteTable(Directive):
         return [_table(("Suite", "Minutes", "Steps"), (_NARROW, _NARROW, _WIDE), rows)]
 
 
+def _fill(app: Sphinx, docname: str, content: list[str]) -> None:
+    """Put what is made from the code in its place (event ``source-read``)."""
+    content[0] = filled(content[0])
+
+
+def _stale(app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], removed: set[str]) -> list[str]:
+    """Pages made from the code are read at every build (event ``env-get-outdated``)."""
+    return [name for name in env.found_docs if MARK.search(env.doc2path(name).read_text(encoding="utf-8"))]
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the directives of the generated pages."""
+    app.connect("source-read", _fill)
+    app.connect("env-get-outdated", _stale)
     app.add_directive("error-table", ErrorTable)
     app.add_directive("suite-table", SuiteTable)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
