@@ -150,7 +150,7 @@ class Story:
         whole = self.regions[EAST].command("conflicts", "show", str(lost[-1]["id"])) if lost else {}
         value = json.loads(whole.get("value") or "{}")
         self.check(
-            "the loser is kept whole, its TTL inside: syncer conflicts list", value.get("message_ttl_in_seconds") == 60
+            "syncer conflicts show: the loser is kept whole, its TTL inside", value.get("message_ttl_in_seconds") == 60
         )
         if lost:
             self.regions[EAST].command("conflicts", "restore", str(lost[-1]["id"]), "--yes")

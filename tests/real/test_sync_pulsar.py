@@ -111,6 +111,35 @@ def test_what_pulsar_admin_makes_here_appears_there(pair: Synced) -> None:
     assert sorted(pair.west.policy(namespace, "replication_clusters")) == list(BOTH)
 
 
+def test_namespace_is_born_with_its_authors_bundles(pair: Synced) -> None:
+    make_tenant(pair, "split")
+    boundaries = [f"0x{step * 0x2000_0000:08x}" for step in range(8)] + ["0xffffffff"]
+    bundles = {"boundaries": boundaries, "numBundles": 8}
+    pair.east.send("PUT", "namespaces/split/eight", {"replication_clusters": list(BOTH), "bundles": bundles})
+    eventually(lambda: pair.west.get("namespaces/split/eight") is not None, "the namespace in us-west")
+    assert pair.west.get("namespaces/split/eight/bundles") == bundles
+
+
+def test_partitions_grow_in_both_clusters(pair: Synced) -> None:
+    make_namespace(pair, "growing/topics")
+    partitions = "persistent/growing/topics/wide/partitions"
+    pair.east.send("PUT", partitions, 2)
+    eventually(lambda: (pair.west.get(partitions) or {}).get("partitions") == 2, "two partitions in us-west")
+    pair.west.send("POST", partitions, 5)
+    eventually(lambda: pair.east.get(partitions)["partitions"] == 5, "five partitions in us-east")
+
+
+def test_deleting_a_replicated_namespace_as_pulsar_demands_it(pair: Synced) -> None:
+    """Pulsar demands that it is replicated nowhere else before: that first step is held, the delete is not."""
+    path = make_namespace(pair, "goes/away")
+    pair.east.send("POST", "namespaces/goes/away/replication", ["us-east"])
+    pair.east.send("DELETE", "namespaces/goes/away")
+    eventually(lambda: pair.west.get("namespaces/goes/away") is None, "the delete in us-west")
+    eventually(lambda: pair.west.hold(path) is None, "nothing is held of it")
+    pair.east.send("DELETE", "tenants/goes")
+    eventually(lambda: pair.west.roles("goes") is None, "the delete of its tenant in us-west")
+
+
 def test_write_past_the_broker_arrives(pair: Synced) -> None:
     path = make_namespace(pair, "outside/written")
     with pair.zookeeper() as zookeeper:
