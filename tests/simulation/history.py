@@ -113,7 +113,9 @@ class History:
         past = content.past
         for older in past:
             if older.stamp is not None and older.stamp.updated_at_ms >= stamp.updated_at_ms:
-                raise Violation("causality", path, f"{stamp} was given to {content}, whose author had seen {older.stamp}")
+                raise Violation(
+                    "causality", path, f"{stamp} was given to {content}, whose author had seen {older.stamp}"
+                )
         content.stamp, content.fixed = stamp, past
         self.named[path, stamp] = content
 
@@ -138,9 +140,7 @@ class History:
         if any(name in past for name in loser.names):
             return True
         before = loser.past
-        return any(
-            other.digest == loser.digest and other.stamp is not None and other not in before for other in past
-        )
+        return any(other.digest == loser.digest and other.stamp is not None and other not in before for other in past)
 
     def unnoticed(self, content: Content) -> bool:
         """Whether a path is absent and nothing that stood there was ever read: as if nothing had been."""

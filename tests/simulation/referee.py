@@ -200,11 +200,7 @@ class Referee:
                 raise Violation("never published", path, f"{content} was stamped {stamp} and is not on the bus")
 
     def _converged(self, world: World, path: MetaPath) -> None:
-        stamps = [
-            stamp
-            for at, stamp in self.history.named
-            if at == path and (at, stamp) not in self.history.withdrawn
-        ]
+        stamps = [stamp for at, stamp in self.history.named if at == path and (at, stamp) not in self.history.withdrawn]
         frozen = [site for site in world.sites.values() if path in site.disk.tables.held]
         if not stamps or frozen:
             return
@@ -247,10 +243,11 @@ def waits_rightly(world: World, site: Site, register: Register) -> bool:
         )
     resource = classify(register.path)
     parent = site.disk.tables.registers.get(resource.parent) if resource is not None and resource.parent else None
-    return parent is None or not parent.seated_alive and (parent.known is None or not parent.known.alive or parent.due)
+    return parent is None or (
+        not parent.seated_alive and (parent.known is None or not parent.known.alive or parent.due)
+    )
 
 
 def digest_of_event(event: MetadataChangeEvent) -> Digest | None:
     """Digest of an event's value."""
     return None if event.value is None else PROJECTIONS[event.resource].digest(event.value)
-

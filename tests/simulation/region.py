@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from syncer.bus.messages import Control, Message
 from syncer.conflict.guards import Topics
 from syncer.conflict.reads import Ticket
-from syncer.errors import Fenced, PreconditionFailed, StateUnavailable
+from syncer.errors import Fenced, StateUnavailable
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Stamp
 from syncer.replication.consuming import Arrived
 from syncer.replication.driver import Driver
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 Contents = Mapping[MetaPath, Content]
 Move = Callable[[], None]
 
+TICK_MS: Final = 1_000
+HEARTBEAT_MS: Final = 30_000
 _PLANS: Final = 3
 _DELIVERIES: Final = 3
 
@@ -111,11 +113,15 @@ class Daemon:
         self.deliveries: list[Delivery] = []
         self.questions: list[MetaPath] = []
         self.last_tick = 0
+        self.last_heartbeat = 0
 
     # -- what can be done now
 
     def moves(self) -> list[Move]:  # noqa: C901, PLR0912 - one line per kind of work
-        """Every piece of work that is due; each is one call of the driver, or one exchange with the outside."""
+        """Every piece of work that is due; each is one call of the driver, or one exchange with the outside.
+
+        The first one alone may be idle: a beat of the watch, or waiting for what a scan has found.
+        """
         request = self.request
         if self.frozen:
             return []
@@ -123,11 +129,11 @@ class Daemon:
             if request is None:
                 return [self.read_fence]
             return [self.take_written] if request.done else []
-        moves: list[Move] = [self.take_signals if self.watch and self.watch.signals else self.beat]
+        moves: list[Move] = [self.beat if self.scan is None else self.scan_on]
         if self.watch is None:
             moves = [self.arm]
-        if self.scan is not None:
-            moves.append(self.scan_on)
+        elif self.watch.signals:
+            moves.append(self.take_signals)
         if len(self.readings) < _PLANS and self.driver.context.dirty.ready and self.driver.context.ledger.armed:
             moves.append(self.plan)
         moves.extend([self.read_on] * (len(self.readings) > 0))
@@ -148,9 +154,9 @@ class Daemon:
             moves.append(self.receive)
         if self.deliveries:
             moves.append(self.acknowledge)
-        if self.world.story.now - self.last_tick > 1000:
+        if self.world.story.now - self.last_tick > TICK_MS:
             moves.append(self.tick)
-        if any(operation.state == "pending" for operation in tables.operations.values()):
+        if tables.operations and any(operation.state == "pending" for operation in tables.operations.values()):
             moves.append(self.operate)
         if self.driver.context.asking:
             moves.append(self.answer_questions)
@@ -237,7 +243,7 @@ class Daemon:
     def take_written(self) -> None:
         """The store's answer to a transaction has come."""
         request = self.request
-        assert request is not None and request.done
+        assert request is not None
         match request.purpose:
             case Purpose.RAISE:
                 self._take_raised(request)
@@ -360,7 +366,7 @@ class Daemon:
         self.driver.beat(self.now)
 
     def scan_on(self) -> None:
-        """The next stretch of the scan: ask for a page, read the fence, take the page; at the end wait for the reads."""
+        """The next stretch of the scan: ask for a page, read the fence, take the page; at the end wait for reads."""
         scan, page = self.scan, self.page
         assert scan is not None
         now = self.now
@@ -501,7 +507,8 @@ class Daemon:
         """Look at what waits; tell the peers."""
         self.last_tick = self.world.story.now
         now = self.now
-        if self._call(lambda: self.driver.tick(now)):
+        if self._call(lambda: self.driver.tick(now)) and self.last_tick - self.last_heartbeat > HEARTBEAT_MS:
+            self.last_heartbeat = self.last_tick
             self._call(self._beat_heart)
 
     def _beat_heart(self) -> None:
@@ -515,24 +522,21 @@ class Daemon:
         contents = {path: self.site.store.content(path) for path in self.site.store.nodes}
 
         def perform() -> None:
-            for effect in self.driver.operate(self.now):
-                if isinstance(effect, Wanted):
-                    messages.append(
-                        Control(
-                            region=self.site.region,
-                            sender=self.site.disk.tables.identity.database_id,
-                            action=effect.action,
-                            paths=effect.paths,
-                            reason=effect.reason,
-                            sent_at_ms=self.now,
-                        )
-                    )
+            messages.extend(
+                Control(
+                    region=self.site.region,
+                    sender=self.site.disk.tables.identity.database_id,
+                    action=effect.action,
+                    paths=effect.paths,
+                    reason=effect.reason,
+                    sent_at_ms=self.now,
+                )
+                for effect in self.driver.operate(self.now)
+                if isinstance(effect, Wanted)
+            )
 
         self._call(perform, contents)
         if messages:
             publishing = self.world.bus.send(tuple(messages))
             while not publishing.done:
                 self.world.bus.land(publishing)
-
-
-__all__ = ["Daemon", "PreconditionFailed", "Purpose", "Request"]

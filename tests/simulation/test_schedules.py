@@ -545,4 +545,3 @@ def test_schedule_30_loser_seated_winner_arrives(kind: StoreKind) -> None:
     assert site.disk.tables.registers[NAMESPACE].intent is not None
     w.end()
     w.holds(NAMESPACE, X)
-

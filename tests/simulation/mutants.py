@@ -1,0 +1,300 @@
+"""Proof that the world can fail: each deliberate break of the algorithm must be caught within some seeds.
+
+``python -m tests.simulation.mutants [--seeds 300] [--only NAME]`` prints the table; its exit status says whether all
+were caught. Breaks are made at run time and undone again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+from unittest import mock
+
+from syncer.conflict import folding, observing, seating
+from syncer.conflict.acts import Outcome
+from syncer.conflict.order import Relation, later, relate
+from syncer.conflict.reads import ReadLedger
+from syncer.conflict.register import Register
+from syncer.errors import InvariantBroken, RevisionMismatch
+from syncer.model import Digest, MetaPath, Millis, Stamp
+from syncer.paths import OWN_PREFIX, is_under
+from syncer.replication import applying, reading, scanning
+from syncer.replication.dirty import Origin
+from tests.simulation.bus import SimBus
+from tests.simulation.disk import DiskState, DiskTransaction, _Block
+from tests.simulation.history import Violation
+from tests.simulation.region import Daemon
+from tests.simulation.store import SimStore
+from tests.simulation.world import play
+
+Patches = Sequence[tuple[Any, str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """One break, and the modes that are meant to find it. ``rare``: it takes a rare coincidence to do harm."""
+
+    name: str
+    modes: tuple[str, ...]
+    patches: Callable[[], Patches]
+    rare: bool = False
+
+
+@contextmanager
+def broken(mutant: Mutant) -> Iterator[None]:
+    """The algorithm with this break."""
+    with ExitStack() as stack:
+        for owner, name, value in mutant.patches():
+            stack.enter_context(mock.patch.object(owner, name, value))
+        yield
+
+
+def _no_compare_and_set() -> Patches:
+    check = SimStore._check
+
+    def passes(store: SimStore, path: MetaPath, present: Any, expected: Any) -> bool:
+        if is_under(path, OWN_PREFIX):
+            return check(store, path, present, expected)
+        if present is None and expected is not None:
+            raise RevisionMismatch(path)
+        return False
+
+    return [(SimStore, "_check", passes)]
+
+
+def _stamp_from_known() -> Patches:
+    change = observing._local_change
+
+    def from_known(settings: Any, register: Register, *rest: Any) -> Outcome:
+        known, seated = register.known, register.seated
+        if known is not None and seated is not None:
+            register = replace(register, seated=replace(seated, stamp=known.stamp, seen=known.seen))
+        return change(settings, register, *rest)
+
+    return [(observing, "_local_change", from_known)]
+
+
+def _stamp_by_clock_alone() -> Patches:
+    change = observing._local_change
+
+    def by_clock(settings: Any, register: Register, *rest: Any) -> Outcome:
+        if register.seated is not None:
+            stamp = Stamp(Millis(0), register.seated.stamp.region)
+            register = replace(register, own=Millis(0), seated=replace(register.seated, stamp=stamp))
+        return change(settings, register, *rest)
+
+    return [(observing, "_local_change", by_clock)]
+
+
+def _any_read_decides() -> Patches:
+    return [(ReadLedger, "valid", lambda *_: True)]
+
+
+def _no_receipts() -> Patches:
+    settle = applying.settle_former
+    return [
+        (
+            applying,
+            "settle_former",
+            lambda context, fence, now: settle(context, replace(fence, landed=()), now),
+        )
+    ]
+
+
+def _acknowledge_before_commit() -> Patches:
+    return [(SimBus, "again", lambda *_: None)]
+
+
+def _empty_outbox_before_acknowledgement() -> Patches:
+    publish = Daemon.publish
+
+    def early(daemon: Daemon) -> None:
+        publish(daemon)
+        if daemon.publishing is not None:
+            daemon._call(lambda: daemon.driver.published(daemon.rows, daemon.now))
+
+    return [(Daemon, "publish", early)]
+
+
+def _ties_the_other_way() -> Patches:
+    def flipped(left: Stamp, right: Stamp, ties: Any) -> bool:
+        same = left.updated_at_ms == right.updated_at_ms and left.region != right.region
+        return later(left, right, ties) is not same
+
+    return [(folding, "later", flipped)]
+
+
+def _last_arrival_wins() -> Patches:
+    return [(folding, "later", lambda *_: True)]
+
+
+def _drop_tombstones() -> Patches:
+    save = DiskTransaction.save
+
+    def dropping(transaction: DiskTransaction, registers: Any) -> None:
+        kept = list(registers)
+        save(transaction, kept)
+        for register in kept:
+            if not register.due and not register.seated_alive and register.intent is None and register.known:
+                del transaction._write.registers[register.path]
+
+    return [(DiskTransaction, "save", dropping)]
+
+
+def _no_fence() -> Patches:
+    check = SimStore._check
+
+    def unfenced(store: SimStore, path: MetaPath, present: Any, expected: Any) -> bool:
+        return False if is_under(path, OWN_PREFIX) else check(store, path, present, expected)
+
+    return [(SimStore, "_check", unfenced), (reading, "check_fence", lambda *_: None)]
+
+
+def _no_epoch() -> Patches:
+    return [
+        (DiskState, "transaction", lambda state: _Block(state._disk)),
+        (reading, "check_fence", lambda *_: None),
+        (scanning, "check_fence", lambda *_: None),
+    ]
+
+
+def _ignore_seen() -> Patches:
+    def blind(known: Any, incoming: Any) -> Relation:
+        relation = relate(known, incoming)
+        return Relation.SUCCESSOR if relation is Relation.CONCURRENT else relation
+
+    conflict = folding._conflict
+
+    def silent(*arguments: Any, **more: Any) -> Any:
+        register, _ = conflict(*arguments, **more)
+        return register, ()
+
+    return [(folding, "relate", blind), (folding, "_conflict", silent)]
+
+
+def _base_instead_of_seen() -> Patches:
+    def by_base(known: Any, incoming: Any) -> Relation:
+        relation = relate(known, incoming)
+        return Relation.CONCURRENT if relation is Relation.ANCESTOR else relation
+
+    return [(folding, "relate", by_base)]
+
+
+def _remember_digests() -> Patches:
+    observe = observing.observe
+    digests: dict[tuple[str, MetaPath], set[Digest | None]] = {}
+
+    def remembering(settings: Any, register: Register, entry: Any, *rest: Any, **more: Any) -> Outcome:
+        seen = digests.setdefault((settings.region, register.path), set())
+        outcome = observe(settings, register, entry, *rest, **more)
+        digest = outcome.register.seated_digest
+        if digest is not None and digest != register.seated_digest and digest in seen:
+            return Outcome(register)
+        seen.add(digest)
+        return outcome
+
+    return [(observing, "observe", remembering)]
+
+
+def _own_write_looks_foreign() -> Patches:
+    written = seating.written
+
+    def forgetting(settings: Any, register: Register, *rest: Any) -> Outcome:
+        outcome = written(settings, register, *rest)
+        return replace(outcome, register=replace(register, intent=None))
+
+    return [(seating, "written", forgetting)]
+
+
+def _absent_from_scan_is_deleted() -> Patches:
+    end = scanning.end
+
+    def believing(context: Any, scan: Any) -> None:
+        with context.state.transaction() as tx:
+            unmet = tx.unmet_alive(1000)
+        absent = {path: None for path in unmet if path not in context.writes.in_flight}
+        reading.decide(context, context.ledger.issue(), absent, dict.fromkeys(absent, Origin.SCAN), context.alive_until)
+        end(context, scan)
+
+    return [(scanning, "end", believing)]
+
+
+def _no_revive() -> Patches:
+    return [(seating, "_revives", lambda *_: False)]
+
+
+def _loser_without_value() -> Patches:
+    return [(seating, "_keeping_loser", lambda *_: ())]
+
+
+def _lost_answer_means_not_landed() -> Patches:
+    def hasty(daemon: Daemon) -> None:
+        batch = daemon.batch
+        assert batch is not None
+        if daemon._call(lambda: applying.lost(daemon.driver.context, batch, applied=False, now=daemon.now)):
+            daemon.probing = False
+            daemon.batch = None
+
+    return [(Daemon, "probe", hasty)]
+
+
+MUTANTS = (
+    Mutant("drop the compare-and-set", ("calm", "crashes"), _no_compare_and_set, rare=True),
+    Mutant("stamp from known instead of seated", ("calm",), _stamp_from_known),
+    Mutant("stamp by the clock alone", ("clocks",), _stamp_by_clock_alone),
+    Mutant("any read decides", ("calm", "gaps"), _any_read_decides),
+    Mutant("forget the intents of the dead", ("crashes", "storm"), _no_receipts, rare=True),
+    Mutant("a lost answer means not landed", ("lost",), _lost_answer_means_not_landed, rare=True),
+    Mutant("acknowledge before the commit", ("crashes",), _acknowledge_before_commit, rare=True),
+    Mutant("empty the outbox before it is acknowledged", ("crashes", "lost"), _empty_outbox_before_acknowledgement),
+    Mutant("ties the other way", ("found", "calm"), _ties_the_other_way, rare=True),
+    Mutant("the last arrival wins", ("calm",), _last_arrival_wins),
+    Mutant("drop tombstones at once", ("calm",), _drop_tombstones),
+    Mutant("no fence", ("actives", "lost", "storm"), _no_fence, rare=True),
+    Mutant("no epoch", ("actives",), _no_epoch),
+    Mutant("ignore what authors had seen", ("calm",), _ignore_seen),
+    Mutant("no ancestors", ("calm",), _base_instead_of_seen),
+    Mutant("remember digests", ("calm",), _remember_digests),
+    Mutant("own write looks foreign", ("calm",), _own_write_looks_foreign),
+    Mutant("absent from a scan is deleted", ("gaps",), _absent_from_scan_is_deleted),
+    Mutant("no revive", ("trees",), _no_revive),
+    Mutant("the loser's value is not kept", ("calm",), _loser_without_value),
+)
+
+
+def hunt(mutant: Mutant, seeds: int, start: int = 0) -> tuple[int, str] | None:
+    """How many seeds it took and how the break showed, or ``None`` when no seed has caught it."""
+    with broken(mutant):
+        for count in range(seeds):
+            try:
+                play(mutant.modes[count % len(mutant.modes)], start + count)
+            except Violation as violation:
+                return count + 1, violation.rule
+            except InvariantBroken as bug:
+                return count + 1, bug.code
+    return None
+
+
+def main() -> int:
+    """Hunt them all; print the table."""
+    parser = argparse.ArgumentParser(prog="python -m tests.simulation.mutants", description=__doc__)
+    parser.add_argument("--seeds", type=int, default=300, help="seeds to try per break")
+    parser.add_argument("--only", help="the break of this name")
+    options = parser.parse_args()
+    mutants = [mutant for mutant in MUTANTS if options.only in {None, mutant.name}]
+    escaped = 0
+    for mutant in mutants:
+        caught = hunt(mutant, options.seeds)
+        escaped += caught is None
+        verdict = f"caught by seed {caught[0]:4}: {caught[1]}" if caught else f"ESCAPED {options.seeds} seeds"
+        print(f"{mutant.name:45} {verdict}", flush=True)
+    print(f"{len(mutants) - escaped} of {len(mutants)} breaks caught")
+    return 1 if escaped else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
