@@ -136,11 +136,24 @@ class History:
 
     def knew(self, winner: Content, loser: Content) -> bool:
         """Whether the winner's author had the loser in its store, or the same value by another, concurrent hand."""
+        loser = self.indistinct(loser)
         past = winner.past
         if any(name in past for name in loser.names):
             return True
         before = loser.past
         return any(other.digest == loser.digest and other.stamp is not None and other not in before for other in past)
+
+    @staticmethod
+    def indistinct(content: Content) -> Content:
+        """An absence after something that came and went unread is the absence before it: no store can tell them apart."""
+        while content.digest is None and content.stamp is None and not content.same:
+            earlier = content.over
+            while earlier is not None and earlier.stamp is None and earlier.digest is not None:
+                earlier = earlier.over
+            if earlier is None or earlier.digest is not None:
+                break
+            content = earlier
+        return content
 
     def unnoticed(self, content: Content) -> bool:
         """Whether a path is absent and nothing that stood there was ever read: as if nothing had been."""

@@ -108,7 +108,7 @@ class Referee:
         history = self.history
         if history.knew(new, old) or old in self._blind or history.unnoticed(old):
             return
-        if old.stamp is not None and (path, old.stamp) in history.withdrawn:
+        if any(name.stamp is not None and (path, name.stamp) in history.withdrawn for name in old.names):
             return
         for row in site.disk.conflicts(path):
             whole = row.loser_digest is None or row.value is not None
@@ -202,8 +202,9 @@ class Referee:
     def _converged(self, world: World, path: MetaPath) -> None:
         stamps = [stamp for at, stamp in self.history.named if at == path and (at, stamp) not in self.history.withdrawn]
         frozen = [site for site in world.sites.values() if path in site.disk.tables.held]
-        if not stamps or frozen:
-            return
+        taken_back = {stamp.region for at, stamp in self.history.withdrawn if at == path}
+        if not stamps or frozen or taken_back == set(world.sites):
+            return  # where every region took its delete back, nobody has the value any more
         winner = stamps[0]
         for stamp in stamps[1:]:
             winner = stamp if later(stamp, winner, TieOrder.SMALLER_REGION) else winner

@@ -53,7 +53,7 @@ class Node:
     content: Content | None
 
 
-@dataclass(slots=True)
+@dataclass(eq=False, slots=True)
 class Watch:
     """One watcher's signals, not yet taken. ``whole`` ends with a gap."""
 
