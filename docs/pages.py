@@ -270,7 +270,7 @@ def documents() -> str:
     for name, model in models.items():
         words = inspect.cleandoc(model.__doc__ or "").replace("``", "`")
         rows = [(f"`{field}`", _json_words(info.annotation), info.description or "") for field, info in _of(model)]
-        lines += [f"### {name}", "", words, "", table(("Field", "Type", "Meaning"), rows), ""]
+        lines += [f"## {name}", "", words, "", table(("Field", "Type", "Meaning"), rows), ""]
     return "\n".join(lines)
 
 
