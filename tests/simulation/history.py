@@ -145,7 +145,7 @@ class History:
 
     @staticmethod
     def indistinct(content: Content) -> Content:
-        """An absence after something that came and went unread is the absence before it: no store can tell them apart."""
+        """An absence after something that came and went unread is the absence before it; no store tells them apart."""
         while content.digest is None and content.stamp is None and not content.same:
             earlier = content.over
             while earlier is not None and earlier.stamp is None and earlier.digest is not None:
