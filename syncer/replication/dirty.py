@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from enum import IntEnum
 
 from syncer.model import MetaPath
@@ -19,22 +19,24 @@ class Origin(IntEnum):
 class DirtyPaths:
     """A bounded set with an order. Over the bound the shell takes a gap and scans: work is repeated, nothing is lost.
 
-    Paths with a write of ours in flight wait aside until it is answered.
+    Paths with a write of ours in flight wait aside until it is answered. Paths that are read for the write that follows
+    are taken only while that write has room, or the same paths would be read over and over in front of a full queue.
     """
 
     def __init__(self, bound: int) -> None:
         self._bound = bound
         self._paths: dict[MetaPath, Origin] = {}
+        self._due: dict[MetaPath, Origin] = {}
         self._aside: dict[MetaPath, Origin] = {}
         self._from_scan = 0
 
     def __len__(self) -> int:
-        return len(self._paths) + len(self._aside)
+        return len(self._paths) + len(self._due) + len(self._aside)
 
     @property
     def ready(self) -> int:
-        """How many paths can be read now."""
-        return len(self._paths)
+        """How many paths can be read now, or as soon as writes have room."""
+        return len(self._paths) + len(self._due)
 
     @property
     def full(self) -> bool:
@@ -49,34 +51,59 @@ class DirtyPaths:
     def add(self, paths: Iterable[MetaPath], origin: Origin) -> None:
         """Mark paths. A path that is marked already keeps what says most about the time of its change."""
         for path in paths:
-            self._put(self._aside if path in self._aside else self._paths, path, origin)
+            if path in self._aside:
+                self._put(self._aside, path, origin)
+            else:
+                self._mark(path, origin)
 
-    def take(self, limit: int, in_flight: Iterable[MetaPath]) -> dict[MetaPath, Origin]:
-        """Remove and return the oldest paths; those in flight are put aside instead."""
-        flying = in_flight if isinstance(in_flight, (set, frozenset, dict)) else set(in_flight)
+    def take(self, limit: int, in_flight: Container[MetaPath], room: int) -> dict[MetaPath, Origin]:
+        """Remove and return the oldest paths; those in flight are put aside instead.
+
+        Args:
+            limit: How many at most.
+            in_flight: Paths with a write that is not yet answered.
+            room: How many writes may follow; no more due paths are taken, and no more than half when others wait too.
+        """
         taken: dict[MetaPath, Origin] = {}
-        while self._paths and len(taken) < limit:
-            path = next(iter(self._paths))
-            origin = self._paths.pop(path)
-            if path in flying:
+        share = min(room, max(limit - len(self._paths), (limit + 1) // 2))
+        self._move(self._due, share, in_flight, taken)
+        self._move(self._paths, limit, in_flight, taken)
+        return taken
+
+    def _move(
+        self, source: dict[MetaPath, Origin], limit: int, in_flight: Container[MetaPath], taken: dict[MetaPath, Origin]
+    ) -> None:
+        while source and len(taken) < limit:
+            path = next(iter(source))
+            origin = source.pop(path)
+            if path in in_flight:
                 self._aside[path] = origin
                 continue
             self._from_scan -= origin is Origin.SCAN
             taken[path] = origin
-        return taken
 
     def release(self, paths: Iterable[MetaPath]) -> None:
         """The writes to these paths were answered: what was put aside can be read."""
         for path in paths:
             origin = self._aside.pop(path, None)
             if origin is not None:
-                self._paths.setdefault(path, origin)
+                self._from_scan -= origin is Origin.SCAN
+                self._mark(path, origin)
 
     def clear(self) -> None:
         """Forget all; a scan follows."""
         self._paths.clear()
+        self._due.clear()
         self._aside.clear()
         self._from_scan = 0
+
+    def _mark(self, path: MetaPath, origin: Origin) -> None:
+        if origin is Origin.NOTICE:
+            self._due.pop(path, None)
+        elif path in self._due or (origin is Origin.DUE and path not in self._paths):
+            self._due[path] = Origin.DUE
+            return
+        self._put(self._paths, path, origin)
 
     def _put(self, where: dict[MetaPath, Origin], path: MetaPath, origin: Origin) -> None:
         before = where.get(path)

@@ -39,6 +39,8 @@ from syncer.stores.contract import BatchRefused, Capabilities, Entry, Put, Write
 
 READ_LIMIT = 200
 DUE_PAGE = 1000
+BUSY_DUE_PAGE = 50
+"""While writes go on, what is due mostly has its turn already."""
 OPERATIONS_PER_TICK = 200
 
 
@@ -315,7 +317,8 @@ class Driver:
         if context.clusters_grew:
             applying.release_unknown_clusters(context, limit, now)
         if context.paused is None and not context.observing:
-            self._due_after = applying.mark_due(context, limit, self._due_after)
+            busy = context.writes.head is not None or context.dirty.ready
+            self._due_after = applying.mark_due(context, min(limit, BUSY_DUE_PAGE) if busy else limit, self._due_after)
 
     def _release_future(self, now: Millis, limit: int) -> None:
         context = self.context

@@ -38,7 +38,7 @@ def plan_reads(context: Context, limit: int) -> ReadPlan | None:
     """Take the oldest dirty paths; ``None`` when there are none, or while the watch is not whole."""
     if not context.ledger.armed:
         return None
-    origins = context.dirty.take(limit, context.writes.in_flight)
+    origins = context.dirty.take(limit, context.writes.in_flight, context.writes.vacancy)
     if not origins:
         return None
     return ReadPlan(context.ledger.issue(), origins, context.fence_path)

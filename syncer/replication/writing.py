@@ -52,6 +52,12 @@ class WriteQueue:
         return len(self._queue) < self._max_batches
 
     @property
+    def vacancy(self) -> int:
+        """About how many writes may be decided now; none until half of the queue is free, so that batches are full."""
+        free = self._max_batches - len(self._queue)
+        return free * self._max_writes if free * 2 >= self._max_batches else 0
+
+    @property
     def head(self) -> Batch | None:
         """The batch to send next, or the one being sent."""
         return self._queue[0] if self._queue else None
