@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter as Tally
 from collections import OrderedDict
 from collections.abc import Collection, Iterable
+from itertools import islice
 from typing import Final
 
 from syncer.conflict.consumed import Consumed
 from syncer.conflict.register import Register
-from syncer.model import MetaPath
+from syncer.model import MetadataChangeEvent, MetaPath
 from syncer.state.contract import Identity
 
 MAX_REGISTERS: Final = 20_000
@@ -18,6 +19,9 @@ MAX_VALUE_BYTES: Final = 4096
 
 MAX_OPEN: Final = 10_000
 """Paths of a longer outbox are asked of the database."""
+
+MAX_EVENTS: Final = 1000
+"""Events that wait beyond these are read back when their turn comes."""
 
 
 class Unknown:
@@ -67,9 +71,13 @@ class RegisterCache:
 
 
 class OpenPaths:
-    """Which paths have an event in the outbox, while these are few, and whether any event is held back."""
+    """Which paths have an event in the outbox, while these are few, and whether any event is held back.
+
+    The events put in last are kept as well, so that they are published without being read back.
+    """
 
     def __init__(self, waiting: int, outbox: Iterable[tuple[int, MetaPath]], *, holding: bool) -> None:
+        self._events: dict[int, MetadataChangeEvent] = {}
         self.waiting = waiting
         self.holding = holding
         self._whole = waiting <= MAX_OPEN
@@ -82,21 +90,35 @@ class OpenPaths:
             return None
         return {path for path in paths if path in self._tally} if self._tally else set()
 
-    def enqueued(self, rows: Collection[tuple[int, MetaPath]]) -> None:
-        """These were added to the outbox."""
-        self.waiting += len(rows)
+    def events(self, limit: int, after: int) -> list[tuple[int, MetadataChangeEvent]] | None:
+        """The oldest events of the outbox above a number, in order; ``None``: ask the database."""
+        if not self._whole:
+            return None
+        numbers = list(islice((number for number in self._paths if number > after), limit))
+        try:
+            return [(number, self._events[number]) for number in numbers]
+        except KeyError:
+            return None
+
+    def enqueued(self, numbered: Collection[tuple[int, MetadataChangeEvent]]) -> None:
+        """These were added to the outbox, numbered in order and above all before."""
+        self.waiting += len(numbered)
         if self._whole and self.waiting <= MAX_OPEN:
-            self._paths.update(rows)
-            self._tally.update(path for _, path in rows)
+            self._paths.update((number, event.path) for number, event in numbered)
+            self._tally.update(event.path for _, event in numbered)
+            if len(self._events) + len(numbered) <= MAX_EVENTS:
+                self._events.update(pair for pair in numbered if len(pair[1].value or b"") <= MAX_VALUE_BYTES)
         elif self._whole:
             self._whole = False
             self._paths.clear()
             self._tally.clear()
+            self._events.clear()
 
     def acknowledged(self, sequences: Iterable[int], removed: int) -> None:
         """These left the outbox; ``removed`` of them had still been there."""
         self.waiting -= removed
         for sequence in sequences:
+            self._events.pop(sequence, None)
             path = self._paths.pop(sequence, None)
             if path is not None:
                 self._tally[path] -= 1

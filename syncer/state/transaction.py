@@ -138,7 +138,7 @@ class SqlTransaction:
         """Put events into the outbox, giving each the next sequence number."""
         if not events:
             return
-        now, first = self._clock(), self._identity.last_sequence + 1
+        now, first, sender = self._clock(), self._identity.last_sequence + 1, self._identity.database_id
         queue = self._open()
         numbered = list(enumerate(events, first))
         self._many(
@@ -149,7 +149,7 @@ class SqlTransaction:
             ],
         )
         self._know(replace(self._identity, last_sequence=first + len(events) - 1))
-        queue.enqueued([(number, event.path) for number, event in numbered])
+        queue.enqueued([(number, replace(event, sender=sender, sequence=number)) for number, event in numbered])
 
     def hold_publication(self, event: MetadataChangeEvent) -> None:
         """Keep an event back; it replaces one held before for the same path."""
@@ -180,6 +180,9 @@ class SqlTransaction:
 
     def outbox(self, limit: int, after: int = 0) -> list[OutboxRow]:
         """The oldest events that are not yet acknowledged, with a number above ``after``, in order."""
+        kept = self._open().events(limit, after)
+        if kept is not None:
+            return [OutboxRow(sequence=number, event=event) for number, event in kept]
         table, sender = tables.outbox, self._identity.database_id
         query = select(table.c.sequence, table.c.path, table.c.head, table.c.value).where(table.c.sequence > after)
         return [
@@ -436,7 +439,9 @@ class SqlTransaction:
         if queue is None:
             table = tables.outbox
             waiting = self._connection.execute(select(func.count()).select_from(table)).scalar_one()
-            few = self._connection.execute(select(table.c.sequence, table.c.path).limit(MAX_OPEN)).all()
+            few = self._connection.execute(
+                select(table.c.sequence, table.c.path).order_by(table.c.sequence).limit(MAX_OPEN)
+            ).all()
             pairs = [(number, path) for number, path in few]
             queue = self._cache.open = OpenPaths(waiting, pairs, holding=self._holding())
         return queue

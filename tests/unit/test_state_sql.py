@@ -6,6 +6,7 @@ import sqlite3
 import stat
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from syncer.conflict.register import Register
 from syncer.errors import ConfigError, StateForeign, StateUnavailable
 from syncer.model import Digest, MetaPath, Millis, Region
 from syncer.state import tables
-from syncer.state.cache import MAX_OPEN, MAX_REGISTERS, RegisterCache
+from syncer.state.cache import MAX_OPEN, MAX_REGISTERS, MAX_VALUE_BYTES, RegisterCache
 from syncer.state.contract import OperationState, Poison, Transaction
 from syncer.state.sql import SqlState
 from syncer.state.views import Views
@@ -219,3 +220,33 @@ def test_views_of_nothing_make_nothing(tmp_path: Path) -> None:
     with pytest.raises(StateUnavailable):
         Views.open(f"sqlite:///{tmp_path / 'none.db'}", EAST)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_events_are_published_as_the_database_has_them_whether_read_back_or_not(state: SqlState) -> None:
+    large = replace(event("/c"), value=b"x" * (MAX_VALUE_BYTES + 1))
+    with state.transaction() as work:
+        work.enqueue([event("/a"), event("/b")])
+    with state.transaction() as work:
+        work.enqueue([event("/d")])
+        kept, limited, later = work.outbox(10), work.outbox(2), work.outbox(10, after=1)
+        state._cache.open = None  # as after a restart
+        assert (work.outbox(10), work.outbox(2), work.outbox(10, after=1)) == (kept, limited, later)
+        work.enqueue([large])
+        work.acknowledged([1])
+        assert [(row.sequence, row.event.path) for row in work.outbox(10)] == [(2, "/b"), (3, "/d"), (4, "/c")]
+        work.acknowledged([2, 3])
+        assert work.outbox(10)[0].event.value == large.value
+        work.acknowledged([4])
+        assert work.outbox(10) == []
+
+
+def test_events_of_a_transaction_that_was_undone_are_not_published(state: SqlState) -> None:
+    def undone() -> None:
+        with state.transaction() as work:
+            work.enqueue([event("/a")])
+            raise RuntimeError("undo")
+
+    with pytest.raises(RuntimeError, match="undo"):
+        undone()
+    with state.transaction() as work:
+        assert work.outbox(10) == []
