@@ -53,6 +53,7 @@ LATEST_TIME_MS: Final = 253_402_300_799_999
 """End of the year 9999; a later stamp can only be garbage."""
 
 _KIND: Final = "syncer.kind"
+_SENDER: Final = "syncer.sender"
 _VERSION: Final = "syncer.v"
 _EVENT_TYPES: Final = {str(each): each for each in EventType}
 _NATIVE_TYPES: Final = {
@@ -99,9 +100,14 @@ def encode(
         _VERSION: CODEC_VERSION,
         _KIND: kind,
         "syncer.region": message.region,
-        "syncer.sender": message.sender,
+        _SENDER: message.sender,
     }
     return Outgoing(encode_native(record), properties)
+
+
+def is_change_of(sender: str, properties: Mapping[str, str]) -> bool:
+    """Whether a message is a change that this sender has published; told without decoding it."""
+    return properties.get(_SENDER) == sender and properties.get(_KIND) == "change"
 
 
 def decode(payload: bytes, properties: Mapping[str, str], *, max_bytes: int = MAX_MESSAGE_BYTES) -> Message:
@@ -146,7 +152,7 @@ def _encode_change(event: MetadataChangeEvent, native_names: Mapping[Region, str
         _VERSION: CODEC_VERSION,
         _KIND: "change",
         "syncer.region": region,
-        "syncer.sender": event.sender,
+        _SENDER: event.sender,
         "syncer.seq": str(event.sequence),
         "syncer.type": event.type.value,
         "syncer.resource": event.resource.value,
@@ -264,7 +270,7 @@ def _from_change(record: NativeEvent, path: MetaPath, properties: Mapping[str, s
     seen = _seen(_property(properties, "syncer.seen"))
     if seen.get(Counter(by), 0) < time_ms:
         raise PayloadInvalid(f"malformed property syncer.seen: the change {by} at {time_ms} is not in it")
-    sender = _property(properties, "syncer.sender")
+    sender = _property(properties, _SENDER)
     if not sender:
         raise PayloadInvalid("malformed property syncer.sender: it is empty")
     return MetadataChangeEvent(
@@ -322,7 +328,7 @@ def _said(
         first = exc.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"]) or "value"
         raise PayloadInvalid(f"malformed {kind} of region {region!r}: {where}: {first['msg']}") from exc
-    if said.region != region or said.sender != _property(properties, "syncer.sender"):
+    if said.region != region or said.sender != _property(properties, _SENDER):
         raise PayloadInvalid(f"the {kind} of region {region!r} names another region or sender in its payload")
     if said.sent_at_ms != record.timestamp_ms:
         raise PayloadInvalid(f"the {kind} of region {region!r} has two times: {said.sent_at_ms}, {record.timestamp_ms}")

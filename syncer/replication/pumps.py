@@ -17,10 +17,10 @@ from typing import Final
 import anyio
 import structlog
 
-from syncer.bus.codec import encode
+from syncer.bus.codec import encode, is_change_of
 from syncer.bus.contract import Bus, Delivery, Outgoing
 from syncer.bus.messages import Control
-from syncer.errors import AccessDenied, PayloadInvalid, StoreUnavailable, SyncerError
+from syncer.errors import AccessDenied, PayloadInvalid, StateUnavailable, StoreUnavailable, SyncerError
 from syncer.model import MetaPath, Millis, Region
 from syncer.paths import CLUSTERS, is_under
 from syncer.replication.consuming import arrived_of
@@ -376,12 +376,22 @@ class Pumps:
                 await self._set_aside(rows[len(messages)], exc)
                 continue
             try:
-                await self._bus.publish(messages)
+                await self._publish(rows, messages)
             except PayloadInvalid as exc:
                 await self._set_aside(rows[exc.args[1] if len(exc.args) > 1 else 0], exc)
                 continue
-            await self._until_stored(self.driver.published, rows)
             self._readable.wake()
+
+    async def _publish(self, rows: list[OutboxRow], messages: list[Outgoing]) -> None:
+        """What is on its way is finished even when the daemon stops: else it would be published again at the start."""
+        with anyio.CancelScope(shield=True):  # both calls have deadlines of their own
+            await self._bus.publish(messages)
+            try:
+                await self._thread.call(self.driver.published, rows, self._clock())
+                return
+            except StateUnavailable as exc:
+                log.warning("state_unavailable", region=self._region, cause=exc.message)
+        await self._until_stored(self.driver.published, rows)
 
     async def _set_aside(self, row: OutboxRow, cause: PayloadInvalid) -> None:
         """One event can never be sent as it is: it is quarantined, the others are published again."""
@@ -395,8 +405,11 @@ class Pumps:
             self._readable.wake()
 
     def _consume(self, delivery: Delivery, now: Millis) -> None:
-        arrived = [arrived_of(each.payload, each.properties, each.position) for each in delivery.messages]
-        self.driver.consume(arrived, now)
+        own = self.driver.context.identity.database_id  # what it has published was folded when it was stamped
+        others = [each for each in delivery.messages if not is_change_of(own, each.properties)]
+        if others:
+            arrived = [arrived_of(each.payload, each.properties, each.position) for each in others]
+            self.driver.consume(arrived, now)
 
     # -- time
 

@@ -11,7 +11,7 @@ import fastavro
 import orjson
 import pytest
 
-from syncer.bus.codec import LATEST_TIME_MS, decode, encode
+from syncer.bus.codec import LATEST_TIME_MS, decode, encode, is_change_of
 from syncer.bus.messages import Action, Control, Heartbeat, Ignored
 from syncer.bus.native import SCHEMA_TEXT, NativeEvent, NativeOption, NativeType, decode_native, encode_native
 from syncer.errors import InvariantBroken, PayloadInvalid
@@ -77,6 +77,13 @@ def native(**changes: Any) -> bytes:
     """A sound event as a broker sends it, with some fields changed."""
     event = NativeEvent(PATH, b"{}", "us-west", NativeType.MODIFIED, NOW, expected_version=3)
     return encode_native(event._replace(**changes))
+
+
+def test_a_change_of_ones_own_is_told_without_decoding_it() -> None:
+    assert is_change_of("9f8e7d", encode(CHANGE).properties)
+    assert not is_change_of("other", encode(CHANGE).properties)
+    assert not is_change_of("9f8e7d", encode(HEARTBEAT).properties)
+    assert not is_change_of("9f8e7d", {})
 
 
 def test_payload_is_the_vector_recorded_from_pulsar() -> None:
