@@ -84,8 +84,7 @@ def start(place: Place) -> None:
         place.make_namespaces(near, [f"warm/{name}"])
         path = f"{POLICIES}/warm/{name}"
         if not poll(partial(_has, place, far, path), timeout_s=START_TIMEOUT_S):
-            for daemon in place.daemons:
-                _ = daemon.pid
+            place.check_daemons()
             raise RuntimeError(f"no change of {near.name} has arrived in {far.name} within {START_TIMEOUT_S:g} s")
 
 
@@ -98,7 +97,7 @@ def burst(place: Place, kind: str, folder: str, count: int, round_number: int) -
     place.reset()
     before = [daemon.usage() for daemon in place.daemons]
     place.writer.tell(kind, folder, count, round_number)
-    place.observe_until(count, timeout_s=BURST_TIMEOUT_S)
+    place.observe_until(count, timeout_s=BURST_TIMEOUT_S, meanwhile=place.check_daemons)
     first, last = map(float, place.writer.hear())
     seen = place.seen()
     seen_last = max((times[-1] for times in seen.values()), default=time.time())

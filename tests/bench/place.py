@@ -236,12 +236,21 @@ class Place:
         )
         return len(near), sum(far.get(path) != wanted for path, wanted in near.items())
 
-    def observe_until(self, count: int, *, timeout_s: float) -> int:
-        """Wait until that many paths have changed in the far store since the last reset; how many have in time."""
+    def check_daemons(self) -> None:
+        """Raise RuntimeError with the end of its log when a daemon has ended."""
+        for daemon in self.daemons:
+            _ = daemon.pid
+
+    def observe_until(self, count: int, *, timeout_s: float, meanwhile: Callable[[], None] = lambda: None) -> int:
+        """Wait until that many paths have changed in the far store since the last reset; how many have in time.
+
+        ``meanwhile`` is called with each look; it ends the wait by raising.
+        """
         seen = 0
 
         def enough() -> bool:
             nonlocal seen
+            meanwhile()
             seen = int(self.observer.ask("count")[0])
             return seen >= count
 
