@@ -19,8 +19,15 @@ _UNMET_PAGE: Final = 1000
 
 @dataclass(slots=True)
 class Scan:
-    """A running scan. ``met`` counts the resources that it has found."""
+    """A running scan.
 
+    Args:
+        alive: How many paths were known to be alive when it began; what lands meanwhile may be on no page.
+        met: How many resources it has found.
+        finished: Every page was taken.
+    """
+
+    alive: int = 0
     met: int = 0
     finished: bool = False
 
@@ -29,7 +36,7 @@ def begin(context: Context) -> Scan:
     """Begin a scan; the watch must be armed."""
     with context.state.transaction() as tx:
         tx.begin_scan()
-    return Scan()
+        return Scan(alive=tx.count_alive())
 
 
 def issue(context: Context) -> Ticket:
@@ -78,7 +85,7 @@ def end(context: Context, scan: Scan) -> None:
         PreconditionFailed: The store answers empty where it was not: nothing was evaluated, nothing stamped.
     """
     with context.state.transaction() as tx:
-        alive = tx.count_alive()
+        alive = min(scan.alive, tx.count_alive())
         if scan.met == 0 and alive > 0:
             raise PreconditionFailed(
                 f"the store answers empty, where {alive} paths were alive: nothing was stamped, nothing was deleted",
