@@ -1,0 +1,1 @@
+"""One region per daemon, on the embedded back ends: bad input, faults, life cycle."""

@@ -1,0 +1,371 @@
+"""One region under test: its store file, its sidecar database, its daemon in this process or in one of its own.
+
+Everything is real: the SQLite store, the embedded bus, the daemon with all its pumps. Outside writers, a bystander on
+the bus and the command line's own view of the database stand beside it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+import anyio
+import orjson
+
+from syncer.bus.codec import decode, encode
+from syncer.bus.contract import Outgoing
+from syncer.bus.embedded import EmbeddedBus, EmbeddedConfig
+from syncer.bus.messages import Control, Heartbeat
+from syncer.config.model import Config
+from syncer.conflict.projection import PROJECTIONS
+from syncer.conflict.scope import Scope
+from syncer.daemon import Daemon
+from syncer.errors import PayloadInvalid, StateForeign, StateUnavailable
+from syncer.model import (
+    Counter,
+    EventType,
+    MetadataChangeEvent,
+    MetaPath,
+    Millis,
+    Region,
+    ResourceKind,
+    Stamp,
+    TieOrder,
+)
+from syncer.paths import CLUSTERS, classify
+from syncer.replication.pumps import wall_clock_ms
+from syncer.state.contract import Operation, OperationState, PoisonRow
+from syncer.state.views import HoldRow, Status, Views
+from syncer.stores.sqlite import OutsideWriter
+
+DEADLINE_S = 20.0
+POLL_S = 0.02
+
+TENANT = MetaPath("/admin/policies/acme")
+NAMESPACE = MetaPath("/admin/policies/acme/orders")
+TOPIC = MetaPath("/admin/partitioned-topics/acme/orders/persistent/created")
+
+tenants = PROJECTIONS[ResourceKind.TENANT]
+
+
+def tenant(*roles: str, **fields: object) -> bytes:
+    """A tenant's value, in the bytes that a daemon writes."""
+    document = {"adminRoles": list(roles), "allowedClusters": [], **fields}
+    return json.dumps(document, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def path_of(name: str) -> MetaPath:
+    """Path of a tenant."""
+    return MetaPath(f"/admin/policies/{name}")
+
+
+def change(
+    path: MetaPath,
+    value: bytes | None,
+    *,
+    region: str = "west",
+    time_ms: int | None = None,
+    sender: str = "d" * 32,
+    sequence: int = 1,
+) -> MetadataChangeEvent:
+    """An event as another region's daemon would publish it."""
+    resource = classify(path)
+    assert resource is not None
+    at = Millis(time_ms if time_ms is not None else wall_clock_ms())
+    by = Counter(f"{region}~1")
+    return MetadataChangeEvent(
+        type=EventType.DELETED if value is None else EventType.MODIFIED,
+        resource=resource.kind,
+        resource_name=resource.name,
+        path=path,
+        value=value,
+        stamp=Stamp(at, Region(region)),
+        by=by,
+        seen={by: at},
+        sender=sender,
+        sequence=sequence,
+    )
+
+
+def heartbeat(region: str = "west", *, sender: str = "d" * 32, **changes: Any) -> Heartbeat:
+    """A heartbeat as another region's daemon would send it, by the same rules as every region under test."""
+    facts: dict[str, Any] = {
+        "generation": 1,
+        "sent_at_ms": wall_clock_ms(),
+        "last_sequence": 0,
+        "watermark": Millis(0),
+        "projections": {str(kind): projection.id for kind, projection in PROJECTIONS.items()},
+        "scope": Scope().fingerprint,
+        "tie_order": TieOrder.SMALLER_REGION,
+        "mode": "active",
+        "version": "1",
+    }
+    return Heartbeat(region=Region(region), sender=sender, **{**facts, **changes})
+
+
+@dataclass(slots=True)
+class Site:
+    """A region's files and what looks at them.
+
+    Args:
+        folder: Of this region.
+        bus_file: Of all regions.
+        name: The region's id.
+        overrides: Configuration beside the usual one, by section.
+    """
+
+    folder: Path
+    bus_file: Path
+    name: str
+    overrides: dict[str, Any] = field(default_factory=dict)
+    clusters: Sequence[str] = ("east", "north", "west")
+    ahead_ms: int = 0
+    writer: OutsideWriter = field(init=False)
+    process: subprocess.Popen[bytes] | None = None
+
+    def __post_init__(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.writer = OutsideWriter(self.store_file, clock=self.clock)
+        for cluster in self.clusters:
+            self.writer.put(f"{CLUSTERS}/{cluster}", b'{"serviceUrl":"http://%s.example:8080"}' % cluster.encode())
+
+    @property
+    def store_file(self) -> Path:
+        """The region's metadata store."""
+        return self.folder / "store.db"
+
+    @property
+    def database(self) -> Path:
+        """The region's sidecar database."""
+        return self.folder / "state.db"
+
+    def clock(self) -> Millis:
+        """The clock of the region's machines."""
+        return Millis(wall_clock_ms() + self.ahead_ms)
+
+    def config(self, **overrides: Any) -> Config:
+        """The region's configuration."""
+        document: dict[str, Any] = {
+            "region": self.name,
+            "clusters": [self.name],
+            "heartbeat_interval": "200ms",
+            "store": {"kind": "sqlite", "path": str(self.store_file), "timeout": "1s"},
+            "bus": {"kind": "embedded", "path": str(self.bus_file), "busy_timeout": "500ms", "lease": "1s"},
+            "state": {"path": str(self.database)},
+            "api": {"enabled": False},
+        }
+        for section, values in [*self.overrides.items(), *overrides.items()]:
+            document[section] = {**document.get(section, {}), **values} if isinstance(values, dict) else values
+        return Config.model_validate(document)
+
+    @asynccontextmanager
+    async def running(self, **overrides: Any) -> AsyncIterator[Daemon]:
+        """Run the daemon in this process; leaving the block stops it in order."""
+        daemon = Daemon(self.config(**overrides), clock=self.clock)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(daemon.run)
+            yield daemon
+            tasks.cancel_scope.cancel()
+
+    # -- as a process
+
+    def start(self, **overrides: Any) -> None:
+        """Start the daemon as a process of its own, as ``syncer run`` does."""
+        assert self.process is None
+        file = self.folder / "syncer.yaml"
+        file.write_text(self.dumped(**overrides), encoding="utf-8")
+        with (self.folder / "daemon.log").open("ab") as log:
+            command = [sys.executable, "-m", "syncer.demo.region", str(file), str(self.ahead_ms)]
+            self.process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+
+    def dumped(self, **overrides: Any) -> str:
+        """The configuration as a file's text."""
+        config = self.config(**overrides)
+        raw = config.model_dump(mode="json", exclude_none=True, exclude_unset=True)
+        raw["store"], raw["bus"] = config.store.raw, config.bus.raw
+        return json.dumps(raw)
+
+    def kill(self) -> None:
+        """End the process at whatever instruction it is."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> int:
+        """End the process in order; its exit status."""
+        return self._end(signal.SIGTERM)
+
+    def _end(self, how: signal.Signals) -> int:
+        process, self.process = self.process, None
+        if process is None:
+            return 0
+        if process.poll() is None:
+            os.kill(process.pid, how)
+        try:
+            return process.wait(DEADLINE_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return process.wait(DEADLINE_S)
+
+    # -- what it holds and tells
+
+    def get(self, path: MetaPath) -> bytes | None:
+        """What the store holds."""
+        return self.writer.get(path)
+
+    def picture(self) -> dict[str, bytes | str]:
+        """What the store holds in scope, as digests of what is replicated; the value itself where it is none."""
+        scope, held = Scope(), dict[str, bytes | str]()
+        for path, value in self.writer.items().items():
+            resource = classify(MetaPath(path))
+            if resource is not None and scope.contains(MetaPath(path)):
+                held[path] = PROJECTIONS[resource.kind].digest(value)
+        return held
+
+    def ask(self, question: Callable[[Views], Any]) -> Any:
+        """Look into the sidecar database as the command line does."""
+        with closing(Views.open(f"sqlite:///{self.database}")) as views:
+            return question(views)
+
+    def status(self) -> Status:
+        """The database's facts and the daemon's report."""
+        found: Status = self.ask(lambda views: views.status())
+        return found
+
+    def report(self) -> dict[str, Any]:
+        """The daemon's report."""
+        return dict(self.status().document or {}) if self.database.exists() else {}
+
+    def conditions(self) -> dict[str, str]:
+        """What the daemon reports as worth a look, by code."""
+        return {each["code"]: each["message"] for each in self.report().get("conditions", ())}
+
+    def quarantined(self) -> list[PoisonRow]:
+        """What stands in the quarantine."""
+
+        def question(views: Views) -> list[PoisonRow]:
+            rows = [views.poison(each.id) for each in views.quarantine(1000)]
+            return [row for row in rows if row is not None]
+
+        found: list[PoisonRow] = self.ask(question)
+        return found
+
+    def codes(self) -> list[str]:
+        """Codes of what stands in the quarantine, sorted."""
+        return sorted(row.poison.code for row in self.quarantined())
+
+    def holds(self) -> dict[str, HoldRow]:
+        """What waits for a person, by path."""
+        return {row.path: row for row in self.ask(lambda views: views.holds(1000))}
+
+    async def do(self, kind: str, **arguments: str) -> Operation:
+        """Ask the daemon to do something, and wait for its answer."""
+        number = self.ask(lambda views: views.ask(kind, arguments, "a test", "because"))
+        answered: list[Operation] = []
+
+        def done() -> bool:
+            operation = self.ask(lambda views: views.operation(number))
+            if operation.state is OperationState.PENDING:
+                return False
+            answered.append(operation)
+            return True
+
+        await until(done, f"{kind} is answered")
+        return answered[0]
+
+
+async def until(condition: Callable[[], object], what: str, deadline_s: float = DEADLINE_S) -> None:
+    """Poll until the condition holds.
+
+    Raises:
+        AssertionError: It did not before the deadline.
+    """
+    deadline = time.monotonic() + deadline_s
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {deadline_s} s: {what}"
+        await anyio.sleep(POLL_S)
+
+
+async def active(*sites: Site) -> None:
+    """Wait until the daemons of these regions have met what their stores hold, for the first time on their database."""
+    for site in sites:
+
+        def met(site: Site = site) -> bool:
+            try:
+                return site.database.exists() and site.status().identity.genesis
+            except (StateForeign, StateUnavailable):  # the schema is being made
+                return False
+
+        await until(met, f"{site.name} is active")
+
+
+async def equal(*sites: Site, deadline_s: float = DEADLINE_S) -> None:
+    """Wait until the stores of these regions hold the same."""
+    await until(
+        lambda: all(site.picture() == sites[0].picture() for site in sites[1:]),
+        "the stores are equal",
+        deadline_s,
+    )
+
+
+class Bystander:
+    """Somebody on the bus who is no daemon: says whatever a test wants said, sees everything that was said.
+
+    Args:
+        bus_file: The bus.
+        region: Under whose name it publishes.
+    """
+
+    def __init__(self, bus_file: Path, region: str = "west") -> None:
+        self._file = bus_file
+        self._bus = EmbeddedBus(EmbeddedConfig(path=bus_file, region=region, max_message_bytes=64 * 1024 * 1024))
+
+    async def __aenter__(self) -> Self:
+        await self._bus.open()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._bus.close()
+
+    async def say(self, *messages: MetadataChangeEvent | Heartbeat | Control | Outgoing) -> None:
+        """Publish."""
+        await self._bus.publish([each if isinstance(each, Outgoing) else encode(each) for each in messages])
+
+
+def changes_on(bus_file: Path) -> list[MetadataChangeEvent]:
+    """Every change that was ever published and still stands on the bus, in order."""
+    with closing(sqlite3.connect(bus_file, timeout=10)) as db:
+        rows = db.execute("SELECT payload, properties FROM message ORDER BY id").fetchall()
+    found: list[MetadataChangeEvent] = []
+    for payload, properties in rows:
+        try:
+            message = decode(payload, orjson.loads(properties), max_bytes=64 * 1024 * 1024)
+        except PayloadInvalid:
+            continue
+        if isinstance(message, MetadataChangeEvent):
+            found.append(message)
+    return found
+
+
+def backlog(bus_file: Path, region: str) -> int:
+    """How many messages the region has not acknowledged."""
+    with closing(sqlite3.connect(bus_file, timeout=10)) as db:
+        query = "SELECT count(*) FROM log JOIN region ON region = name WHERE name = ? AND place > acked"
+        return int(db.execute(query, (region,)).fetchone()[0])
+
+
+@contextmanager
+def locked(file: Path) -> Any:
+    """Keep everybody from writing to an SQLite file."""
+    with closing(sqlite3.connect(file, timeout=10, isolation_level=None)) as db:
+        db.execute("BEGIN IMMEDIATE")
+        yield
+        db.execute("ROLLBACK")

@@ -1,0 +1,183 @@
+"""What waits, for a person or for its time: held, parked, in conflict; and what becomes of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from syncer.bus.embedded import set_link
+from syncer.conflict.register import HoldReason, ParkReason
+from syncer.model import EventType, MetaPath
+from syncer.paths import CLUSTERS
+from tests.shell.conftest import MakeSite
+from tests.shell.region import (
+    NAMESPACE,
+    TENANT,
+    TOPIC,
+    Bystander,
+    Site,
+    active,
+    change,
+    changes_on,
+    equal,
+    path_of,
+    tenant,
+    until,
+)
+
+
+def policies(*clusters: str, **fields: object) -> bytes:
+    """A namespace's policies."""
+    document = {"replication_clusters": list(clusters), "bundles": {"numBundles": 4}, **fields}
+    return json.dumps(document, separators=(",", ":")).encode()
+
+
+def partitions(count: int) -> bytes:
+    """A partitioned topic's declaration."""
+    return b'{"partitions":%d}' % count
+
+
+@pytest.mark.parametrize("decision", ["confirm", "undo"])
+async def test_a_mass_delete_waits_for_a_person(decision: str, make_site: MakeSite, west: Site, bus_file: Path) -> None:
+    east = make_site("east", limits={"max_deletes": 3})
+    async with east.running(), west.running():
+        await active(east, west)
+        for number in range(12):
+            east.writer.put(path_of(f"t{number}"), tenant(str(number)))
+        await until(lambda: len(west.picture()) == 12, "both hold all")
+        west.writer.put(path_of("other"), tenant())
+        await until(lambda: east.get(path_of("other")) is not None, "the thirteenth")
+    for number in range(8):
+        east.writer.delete(path_of(f"t{number}"))
+    async with east.running(), west.running():
+        await until(lambda: len(east.holds()) == 8, "the deletes are held")
+        assert {row.hold.reason for row in east.holds().values()} == {HoldReason.MASS_DELETE}
+        west.writer.put(path_of("other"), tenant("changed"))
+        await until(lambda: east.get(path_of("other")) == tenant("changed"), "others go on")
+        assert len(west.picture()) == 13
+        for path in east.holds():
+            answer = await east.do(decision, path=path)
+            assert answer.code == ""
+        await equal(east, west)
+        await until(lambda: east.holds() == {}, "nothing waits any more")
+        assert len(west.picture()) == (5 if decision == "confirm" else 13)
+    deletes = [event for event in changes_on(bus_file) if event.type is EventType.DELETED]
+    assert len(deletes) == (8 if decision == "confirm" else 0)
+
+
+@pytest.mark.parametrize("decision", ["confirm", "reject"])
+async def test_fewer_partitions_wait_for_a_person(decision: str, east: Site, west: Site) -> None:
+    async with east.running(), west.running():
+        await active(east, west)
+        for path, value in ((TENANT, tenant()), (NAMESPACE, policies("east", "west")), (TOPIC, partitions(8))):
+            west.writer.put(path, value)
+        await until(lambda: east.get(TOPIC) is not None, "both hold it")
+        west.writer.put(TOPIC, partitions(4))
+        await until(lambda: TOPIC in east.holds(), "it is held")
+        assert east.holds()[TOPIC].hold.reason is HoldReason.FEWER_PARTITIONS
+        stale = await east.do("confirm", path=TOPIC, stamp="1700000000000@west")
+        assert stale.code == "precondition-failed"
+        answer = await east.do(decision, path=TOPIC, stamp=str(east.holds()[TOPIC].hold.stamp))
+        assert answer.code == ""
+        if decision == "confirm":
+            await until(lambda: b'"partitions":4' in (east.get(TOPIC) or b""), "it is written")
+        else:
+            await until(lambda: b'"partitions":8' in (west.get(TOPIC) or b""), "our value wins everywhere")
+        await equal(east, west)
+        assert east.holds() == {}
+        assert (await east.do(decision, path=TOPIC)).code == "precondition-failed"
+
+
+async def test_a_policy_with_an_unknown_cluster_waits_until_the_cluster_is_known(east: Site, bus_file: Path) -> None:
+    async with east.running(), Bystander(bus_file) as west:
+        await active(east)
+        await west.say(change(TENANT, tenant(allowedClusters=["east", "mars"])))
+        await until(lambda: TENANT in east.holds(), "it is held")
+        hold = east.holds()[TENANT].hold
+        assert (hold.reason, hold.detail) == (HoldReason.UNKNOWN_CLUSTER, "not known here: mars")
+        east.writer.put(f"{CLUSTERS}/mars", b"{}")
+        await until(lambda: east.get(TENANT) is not None, "the cluster is known now")
+    assert east.holds() == {}
+
+
+async def test_known_clusters_are_known_before_the_first_write(east: Site, bus_file: Path) -> None:
+    async with east.running():
+        await active(east)
+    async with Bystander(bus_file) as west:
+        await west.say(change(TENANT, tenant(allowedClusters=["east", "west"])))
+        async with east.running():
+            await until(lambda: east.get(TENANT) is not None, "what waited on the bus is written")
+    assert east.holds() == {}
+
+
+async def test_the_loser_of_a_conflict_is_restored_everywhere(east: Site, west: Site, bus_file: Path) -> None:
+    async with east.running(), west.running():
+        await active(east, west)
+        east.writer.put(TENANT, tenant("first"))
+        await until(lambda: west.get(TENANT) == tenant("first"), "both hold it")
+        set_link(bus_file, "west", up=False)
+        east.writer.put(TENANT, tenant("loses", extra={"kept": True}))
+        await until(lambda: len(changes_on(bus_file)) == 2, "one is published")
+        west.writer.put(TENANT, tenant("wins"))
+        await until(lambda: len(changes_on(bus_file)) == 3, "the later one too")
+        set_link(bus_file, "west", up=True)
+        await until(lambda: east.get(TENANT) == tenant("wins"), "the later one wins")
+        await equal(east, west)
+        for site in (east, west):
+            (row,) = site.ask(lambda views: [views.conflict(each.id) for each in views.conflicts(10)])
+            assert row.value == tenant("loses", extra={"kept": True})
+            assert (row.loser.region, row.winner.region) == ("east", "west")
+        answer = await west.do("restore", conflict=str(row.id))
+        assert answer.answer.startswith("the value of ")
+        for site in (east, west):
+            await until(lambda site=site: site.get(TENANT) == tenant("loses", extra={"kept": True}), "it is back")  # type: ignore[misc]
+        assert west.ask(lambda views: views.conflict(row.id)).restored_at_ms is not None
+        assert (await west.do("restore", conflict="99")).code == "not-found"
+        assert (await west.do("restore", conflict="x")).code == "precondition-failed"
+
+
+async def test_a_child_waits_for_its_parent_and_lands_after_it(east: Site, bus_file: Path) -> None:
+    async with east.running(), Bystander(bus_file) as west:
+        await active(east)
+        await west.say(change(TOPIC, partitions(3), sequence=1), change(NAMESPACE, policies("east"), sequence=2))
+        await until(lambda: east.status().counts.parked == 2, "both are parked")
+        parked = east.ask(lambda views: {row.path: row.parked.reason for row in views.parked(10)})
+        assert parked == {NAMESPACE: ParkReason.PARENT_MISSING, TOPIC: ParkReason.PARENT_MISSING}
+        await west.say(change(path_of("other"), tenant(), sequence=3))
+        await until(lambda: east.get(path_of("other")) is not None, "others go on")
+        assert east.get(NAMESPACE) is None
+        await west.say(change(TENANT, tenant(), sequence=4))
+        await until(lambda: east.get(TOPIC) is not None, "all land")
+        await until(lambda: east.status().counts.parked == 0, "nothing is parked")
+    assert b"numBundles" in (east.get(NAMESPACE) or b""), "born with its author's bundles"
+
+
+async def test_a_parents_delete_that_meets_a_living_child_too_long_revives_the_parent(
+    make_site: MakeSite, west: Site, bus_file: Path
+) -> None:
+    east = make_site("east", limits={"park_grace": "1s"})
+    async with east.running(), west.running():
+        await active(east, west)
+        west.writer.put(TENANT, tenant("parent"))
+        await until(lambda: east.get(TENANT) is not None, "both hold the parent")
+        set_link(bus_file, "west", up=False)
+        east.writer.put(NAMESPACE, policies("east", "west"))
+        west.writer.delete(TENANT)
+        await until(lambda: len(changes_on(bus_file)) == 3, "both are published")
+        set_link(bus_file, "west", up=True)
+        await until(lambda: west.get(NAMESPACE) is not None, "the child is everywhere")
+        await until(lambda: west.get(TENANT) == tenant("parent"), "under its parent, which is back")
+        await equal(east, west)
+    assert east.get(TENANT) == tenant("parent")
+
+
+async def test_an_unknown_operation_and_one_without_its_argument_are_answered(east: Site) -> None:
+    async with east.running():
+        await active(east)
+        assert (await east.do("dance")).code == "not-found"
+        assert (await east.do("confirm")).code == "precondition-failed"
+        assert (await east.do("confirm", path=MetaPath("/admin/policies/none"))).code == "precondition-failed"
+        assert (await east.do("release", path=TENANT, stamp="soon")).code == "precondition-failed"
+        assert (await east.do("quarantine-retry", id="9")).code == "not-found"
