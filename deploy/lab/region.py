@@ -61,6 +61,7 @@ class LabRegion:
         top = {"region": name, "clusters": clusters, "heartbeat_interval": "2s"}
         text = _toml(top) + "".join(f"\n[{table}]\n{_toml(values)}" for table, values in whole.items())
         self.file.write_text(text, encoding="utf-8")
+        self._leashed = leashed
         self.daemon = ServerProcess(name="daemon", directory=directory, leashed=leashed)
 
     @classmethod
@@ -92,8 +93,14 @@ class LabRegion:
         if self.daemon.pid() is not None:
             return
         epoch = self._epoch()
-        self.daemon.start(Command(words=(*_syncer(self.file), "run"), directory=self.directory))
+        self.daemon.start(self._run())
         self.daemon.wait_until(lambda: self._serves(epoch), timeout_s=READY_TIMEOUT_S)
+
+    def start_standby(self) -> ServerProcess:
+        """Start a second daemon on the same file and database, which waits until the first one is gone."""
+        standby = ServerProcess(name="standby", directory=self.directory, leashed=self._leashed)
+        standby.start(self._run())
+        return standby
 
     def stop(self) -> None:
         """End the daemon in order."""
@@ -102,6 +109,9 @@ class LabRegion:
     def kill(self) -> None:
         """Kill the daemon at whatever instruction it is, as ``kill -9`` does."""
         self.daemon.kill()
+
+    def _run(self) -> Command:
+        return Command(words=(*_syncer(self.file), "run"), directory=self.directory)
 
     def _epoch(self) -> int:
         try:

@@ -256,6 +256,27 @@ def test_killed_daemons_lose_nothing_of_a_burst(pair: Synced) -> None:
     assert [side.conflicts(tenant_path(name)) for side in pair.sides for name in names] == [[]] * 2 * BURST
 
 
+def test_standby_takes_over_from_a_killed_daemon(pair: Synced) -> None:
+    """Both on one database: the second waits for the lock, and goes on where the first was when it was killed."""
+    region = pair.east.region
+    names = [f"handed-over-{index:02}" for index in range(BURST)]
+    standby = region.start_standby()
+    try:
+        standby.wait_until(lambda: b"store_connection_changed" in standby.log_file.read_bytes(), timeout_s=60)
+        before = region.status().identity.epoch
+        with pair.zookeeper() as zookeeper:
+            for index, name in enumerate(names):
+                zookeeper.create(tenant_path(name), json.dumps(tenant(name)).encode())
+                if index == BURST // 2:
+                    assert region.status().identity.epoch == before  # it only waits
+                    region.kill()
+        arrive(pair, names)
+        assert region.status().identity.epoch > before
+        assert standby.pid() is not None
+    finally:
+        standby.stop()
+
+
 def test_policies_without_our_cluster_are_held(pair: Synced) -> None:
     """Written, they would make us-west's brokers delete the topics of the namespace."""
     name = "left/out"
