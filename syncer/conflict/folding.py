@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from syncer.conflict.acts import Act, Decision, HoldEvent, Journal, Need, Outcome, RecordConflict
 from syncer.conflict.order import Relation, join, later, relate
 from syncer.conflict.projection import PROJECTIONS
@@ -11,6 +9,7 @@ from syncer.conflict.register import HoldReason, Register
 from syncer.conflict.settings import Settings
 from syncer.errors import InvariantBroken, ValueInvalid
 from syncer.model import Digest, EventType, MetadataChangeEvent, MetaPath, Millis, Stamp, Version
+from syncer.replacing import replace
 
 
 def fold_event(

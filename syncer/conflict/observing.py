@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from syncer.conflict.acts import Act, Decision, DropHeld, Journal, Moment, Outcome, Publish, Quarantine, RecordConflict
 from syncer.conflict.folding import fold_version, journal
 from syncer.conflict.order import extend
@@ -13,6 +11,7 @@ from syncer.conflict.settings import Settings
 from syncer.errors import InvariantBroken, ValueInvalid
 from syncer.model import Digest, EventType, MetadataChangeEvent, MetaPath, Millis, ResourceKind, Seen, Stamp, Version
 from syncer.paths import Resource, classify
+from syncer.replacing import replace
 from syncer.stores.contract import Entry
 
 _MAX_FLIPS_KEPT = 16

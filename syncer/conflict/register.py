@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
 from syncer.model import NOTHING_SEEN, Counter, Digest, MetaPath, Millis, Revision, Seen, Stamp, Version
+from syncer.replacing import replace
 
 _NEVER: Final = Millis(0)
 

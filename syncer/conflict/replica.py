@@ -10,7 +10,6 @@ with history.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from syncer.conflict import folding, observing, seating
@@ -21,6 +20,7 @@ from syncer.conflict.order import extend, join
 from syncer.conflict.register import Hold, HoldReason, ParkReason, Register, Wish
 from syncer.errors import PreconditionFailed
 from syncer.model import EventType, MetadataChangeEvent, Millis, Seen, Version
+from syncer.replacing import replace
 
 if TYPE_CHECKING:
     from syncer.conflict.acts import Moment

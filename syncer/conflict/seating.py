@@ -6,8 +6,6 @@ and no local change of the path is still on its way to the bus.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from syncer.conflict.acts import Act, Decision, FillConflict, Need, Outcome, RecordConflict
 from syncer.conflict.folding import journal
 from syncer.conflict.guards import Facts, Proposal, examine
@@ -19,6 +17,7 @@ from syncer.conflict.settings import Settings
 from syncer.errors import InvariantBroken
 from syncer.model import Millis, Stamp, Version
 from syncer.paths import scaffold
+from syncer.replacing import replace
 from syncer.stores.contract import Delete, Entry, Put, Write, Written
 
 

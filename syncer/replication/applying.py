@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from syncer.conflict.register import Hold, HoldReason, ParkReason
 from syncer.errors import AccessDenied, Fenced, InvariantBroken, NotEmpty, ParentMissing, SyncerError, ValueRefused
 from syncer.model import MetaPath, Millis, Revision
 from syncer.paths import classify, scaffold
+from syncer.replacing import replace
 from syncer.replication.context import Context
 from syncer.replication.dirty import Origin
 from syncer.replication.fence import Fence, HeldFence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import astuple, fields, replace
+from dataclasses import astuple, fields
 from typing import Any, Final
 
 from sqlalchemy import Connection, CursorResult, delete, exists, func, insert, select, update
@@ -15,6 +15,7 @@ from syncer.conflict.register import Register
 from syncer.errors import InvariantBroken
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Stamp
 from syncer.paths import child_prefixes
+from syncer.replacing import replace
 from syncer.state import rows, tables
 from syncer.state.cache import MAX_OPEN, Cache, OpenPaths, Unknown
 from syncer.state.contract import (
