@@ -250,6 +250,8 @@ class SqlTransaction:
             value=record.value,
         )
         self._connection.execute(new)
+        if record.loser_digest is not None and record.value is None:
+            self._cache.lacking = True
 
     def fill_conflict(self, fill: FillConflict) -> None:
         """Give the value to conflicts of this path and digest that lack it."""

@@ -280,6 +280,29 @@ def test_conflicts_are_kept_once_and_filled(subject: Subject) -> None:
     assert (second.value, second.recorded_at_ms, second.restored_at_ms) == (b"then", 12, None)
 
 
+def test_a_conflict_recorded_after_a_fill_that_met_nothing_is_filled_too(subject: Subject) -> None:
+    fill = FillConflict(path=MetaPath("/a"), digest=Digest(b"d"), value=b"whole")
+    with subject.state.transaction() as work:
+        work.fill_conflict(fill)
+    with subject.state.transaction() as work:
+        work.conflict(
+            RecordConflict(
+                path=fill.path,
+                loser=stamp(),
+                loser_seen={BY: Millis(1)},
+                loser_digest=fill.digest,
+                value=None,
+                winner=stamp(T0 + 1),
+            ),
+            Millis(10),
+        )
+    with subject.state.transaction() as work:
+        work.fill_conflict(fill)
+        row = work.conflict_row(1)
+    assert row is not None
+    assert row.value == b"whole"
+
+
 def test_quarantine_once_per_position_and_numbers_are_not_used_again(subject: Subject) -> None:
     poison = Poison(origin="bus", code="c", detail="d", position="1:2", payload=b"\x00\xff", properties={"k": "ü"})
     with subject.state.transaction() as work:
