@@ -110,6 +110,7 @@ def collect(views: Views, config: Config) -> StatusDocument:
     age_s = (now - facts.reported_at_ms) / 1000 if facts.reported_at_ms is not None else None
     oldest = facts.outbox.oldest_at_ms
     scope, ties = config.compiled_scope().fingerprint, config.tie_order.value
+    skews = {each["region"]: each["skew_ms"] for each in report.get("peers", ())}
     return StatusDocument(
         region=facts.identity.region,
         daemon="never-started" if age_s is None else "running" if age_s <= SILENT_AFTER_S else "silent",
@@ -124,7 +125,11 @@ def collect(views: Views, config: Config) -> StatusDocument:
         paths=facts.counts.alive,
         outbox=Outbox(depth=facts.outbox.depth, oldest_age_s=None if oldest is None else max(0, now - oldest) / 1000),
         waiting=_waiting(facts),
-        peers=[_peer(peer, now, scope, ties) for peer in views.peers() if peer.region != facts.identity.region],
+        peers=[
+            _peer(peer, now, scope, ties, skews.get(peer.region))
+            for peer in views.peers()
+            if peer.region != facts.identity.region
+        ],
         conditions=_conditions(report),
         not_carried=list(NOT_CARRIED),
     )
@@ -152,7 +157,8 @@ def _conditions(report: dict[str, Any]) -> list[Condition]:
     return standing + disagreements
 
 
-def _peer(peer: PeerRow, now: int, scope: str, ties: str) -> RegionDocument:
+def _peer(peer: PeerRow, now: int, scope: str, ties: str, skew_ms: int | None) -> RegionDocument:
+    """One peer; its skew by the daemon's window of heartbeats, or, before it has one, by the last that was kept."""
     told: dict[str, Any] = dict(peer.document)
     same = None
     if "scope" in told and "tie_order" in told:
@@ -164,7 +170,7 @@ def _peer(peer: PeerRow, now: int, scope: str, ties: str) -> RegionDocument:
         version=told.get("version"),
         heard_at_ms=peer.heard_at_ms,
         heard_age_s=(now - peer.heard_at_ms) / 1000,
-        skew_s=(peer.sent_at_ms - peer.heard_at_ms) / 1000,
+        skew_s=(skew_ms if skew_ms is not None else peer.sent_at_ms - peer.heard_at_ms) / 1000,
         watermark_ms=told.get("watermark"),
         same_rules=same,
     )
