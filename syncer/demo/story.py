@@ -18,8 +18,8 @@ from syncer.paths import PARTITIONED_TOPICS, namespace_path, tenant_path
 from syncer.state.contract import ConflictRow, Operation, OperationState
 from syncer.state.views import HoldRow
 
-CONVERGE_S: Final = 15.0
-ANSWER_S: Final = 10.0
+CONVERGE_S: Final = 40.0
+ANSWER_S: Final = 20.0
 AHEAD_MS: Final = 20_000
 TOPICS: Final = 120
 ROWS: Final = 1000
