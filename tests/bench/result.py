@@ -29,7 +29,7 @@ class Bar:
 
     def __str__(self) -> str:
         side = "at least" if self.at_least else "at most"
-        return f"{self.name}: ratio {self.ratio:.2f} (bar {side} {self.bar:g})"
+        return f"{self.name}, {side}: ratio {self.ratio:.2f} (bar {self.bar:g})"
 
 
 @dataclass(slots=True)

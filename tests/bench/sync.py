@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
+import time
 from dataclasses import asdict
 from pathlib import Path
 from statistics import median
@@ -26,8 +28,11 @@ def run(out: Path, *, quick: bool) -> bool:
     print(f"load before the run: {load[0]:.2f} {load[1]:.2f} {load[2]:.2f}, processors: {os.cpu_count()}\n", flush=True)
     directory = Path(tempfile.mkdtemp(prefix="syncer-bench-"))
     try:
+        _say("two clusters come up")
         with Place(directory) as place:
+            _say("Pulsar's own synchronizer is switched on and measured")
             peer = native.measure(place, sizes)
+            _say("it is switched off; two daemons are started and measured")
             place.native(on=False)
             own = ours.measure(place, sizes)
     finally:
@@ -43,6 +48,10 @@ def run(out: Path, *, quick: bool) -> bool:
     _tabulate(result, peer, own)
     _judge(result, peer, own)
     return result.show(("", "native", "pulsar-syncer"), out)
+
+
+def _say(phase: str) -> None:
+    print(f"{time.strftime('%H:%M:%S')}  {phase}", file=sys.stderr, flush=True)
 
 
 def _tabulate(result: Result, peer: NativeFigures, own: OurFigures) -> None:
