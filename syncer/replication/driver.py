@@ -122,8 +122,9 @@ class Driver:
 
     def armed(self) -> Scan:
         """The watch is armed; a scan begins."""
-        self.context.ledger.arm()
-        return scanning.begin(self.context)
+        scan = scanning.begin(self.context)
+        self.context.ledger.arm()  # not before: an armed watch without a scan would leave hidden what the gap hid
+        return scan
 
     def gap(self) -> None:
         """The watch may have missed something: no read decides before it is armed again."""
