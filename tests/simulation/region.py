@@ -331,7 +331,8 @@ class Daemon:
         match signal:
             case Armed():
                 self.tell("watches; scans")
-                self._call(self._begin_scan)
+                if not self._call(self._begin_scan):
+                    self._scan_again()
             case Changed(paths=paths):
                 gathered = list(paths)
                 while watch.signals and isinstance(watch.signals[0], Changed) and self.world.rng.random() < 0.7:
