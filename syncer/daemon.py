@@ -25,7 +25,8 @@ from syncer.model import Millis, Region
 from syncer.replication.driver import Driver
 from syncer.replication.leadership import Leadership
 from syncer.replication.pace import Backoff
-from syncer.replication.pumps import Pumps, Timing, wall_clock_ms
+from syncer.replication.pumps import Pumps
+from syncer.replication.surroundings import Surroundings, Timing, wall_clock_ms
 from syncer.replication.topics import StoreProbe, TopicProbe
 from syncer.replication.worker import DriverThread
 from syncer.state.sql import SqlState
@@ -97,12 +98,12 @@ class Daemon:
     async def _active(self, store: MetadataStore, bus: Bus, state: SqlState, thread: DriverThread) -> None:
         driver = await thread.call(self._make_driver, store, state)
         async with self._probe(store) as probe:
-            self.pumps = Pumps(
-                driver,
-                thread,
-                store,
-                bus,
-                probe,
+            around = Surroundings(
+                driver=driver,
+                thread=thread,
+                store=store,
+                bus=bus,
+                probe=probe,
                 region=Region(self.config.region),
                 timing=Timing(
                     heartbeat_s=self.config.heartbeat_interval.total_seconds(),
@@ -112,20 +113,22 @@ class Daemon:
                 version=version(),
                 clock=self.clock,
             )
+            self.pumps = Pumps(around)
             try:
                 await self.pumps.run()
             finally:
                 self.pumps = None
 
     def _make_driver(self, store: MetadataStore, state: SqlState) -> Driver:
-        with_generation = self.config.settings(state.activate().generation)
+        identity = state.activate()
         return Driver(
-            Replica(with_generation),
+            Replica(self.config.settings(identity.generation)),
             self.config.compiled_scope(),
             state,
             store.capabilities,
             expected=[Region(name) for name in self.config.peers.expected or ()],
             observing=self.observing,
+            identity=identity,
         )
 
     @asynccontextmanager

@@ -6,11 +6,9 @@ told apart; anything else is counted as ``other``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from time import perf_counter
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -42,9 +40,8 @@ class Stage(StrEnum):
     READ = "read"
     DECIDE = "decide"
     APPLY = "apply"
+    LANDED = "landed"
     PUBLISH = "publish"
-    SCAN = "scan"
-    STATE = "state"
 
 
 PEER: Final = None
@@ -206,14 +203,9 @@ class Metrics:
         """Note how long a change of a peer took until our store held it."""
         self._observe(LAG, seconds, peer)
 
-    @contextmanager
-    def stage(self, stage: Stage) -> Iterator[None]:
-        """Measure one stage of a batch."""
-        begin = perf_counter()
-        try:
-            yield
-        finally:
-            self._observe(STAGES, perf_counter() - begin, stage)
+    def stage(self, stage: str, seconds: float) -> None:
+        """Note how long a batch took in one stage."""
+        self._observe(STAGES, seconds, stage)
 
     def absorb(self, tally: Mapping[tuple[str, str], int]) -> None:
         """Take over the driver's counts, which run from its start; what was taken before is not taken twice."""

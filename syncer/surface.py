@@ -161,6 +161,10 @@ class Surface:
         self._metrics.set(metrics.PAUSED, context.paused is not None)
         self._metrics.set(metrics.PENDING_READS, len(context.dirty))
         self._metrics.absorb(dict(context.tally))
+        while context.lags:
+            self._metrics.lag(*context.lags.popleft())
+        while context.timings:
+            self._metrics.stage(*context.timings.popleft())
 
 
 class Quiet(uvicorn.Server):

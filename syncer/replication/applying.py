@@ -46,10 +46,15 @@ def landed(context: Context, batch: Batch, answers: Sequence[Written], now: Mill
     with context.state.transaction() as tx:
         unit = Unit(context, tx, now)
         unit.load(batch.paths)
+        intents = [unit[answer.path].intent for answer in written]
         for answer in written:
             unit.take(context.replica.written(unit[answer.path], answer, now))
         unit.store()
     _finish(context, batch, unit)
+    for intent in intents:
+        if intent is not None and not intent.version.stamp.is_baseline:
+            stamp = intent.version.stamp
+            context.lags.append((stamp.region, (now - stamp.updated_at_ms) / 1000))
     context.tally["writes", "landed"] += len(written)
 
 

@@ -6,6 +6,7 @@ Everything in memory can be lost at any instant: the scan after a start finds it
 from __future__ import annotations
 
 from collections import Counter as Tally
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
@@ -24,6 +25,7 @@ from syncer.state.contract import Identity, State
 
 DIRTY_BOUND: Final = 200_000
 WAITING_BOUND: Final = 100_000
+MEASURES_KEPT: Final = 20_000
 TOPICS_FRESH_MS: Final = 30_000
 
 
@@ -46,6 +48,8 @@ class Context:
         peers: What other regions told of themselves.
         conditions: Alarms that stand until the daemon is started again, by code, for the status.
         tally: Counts since the start, for metrics, by name and label.
+        lags: Author's region and seconds from its stamp to our store, of the latest writes; the metrics take them away.
+        timings: Stage and seconds of the latest batches; likewise.
     """
 
     replica: Replica
@@ -71,6 +75,8 @@ class Context:
     asking: dict[MetaPath, None] = field(default_factory=dict)
     requested: dict[MetaPath, None] = field(default_factory=dict)
     tally: Tally[tuple[str, str]] = field(default_factory=Tally)
+    lags: deque[tuple[Region, float]] = field(default_factory=lambda: deque(maxlen=MEASURES_KEPT))
+    timings: deque[tuple[str, float]] = field(default_factory=lambda: deque(maxlen=MEASURES_KEPT))
 
     def __post_init__(self) -> None:
         settings = self.replica.settings

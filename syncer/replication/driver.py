@@ -34,7 +34,7 @@ from syncer.replication.reporting import report
 from syncer.replication.scanning import Scan
 from syncer.replication.unit import Unit
 from syncer.replication.writing import Batch, WriteQueue
-from syncer.state.contract import OutboxRow, Poison, State
+from syncer.state.contract import Identity, OutboxRow, Poison, State
 from syncer.stores.contract import BatchRefused, Capabilities, Entry, Put, Write, Written
 
 READ_LIMIT = 200
@@ -54,6 +54,7 @@ class Driver:
         capabilities: Of its store.
         expected: Regions that may send; empty: any.
         observing: Read, fold and report, but neither write nor publish.
+        identity: What the database said when it was activated for this driver; activated here when not given.
     """
 
     def __init__(
@@ -65,8 +66,9 @@ class Driver:
         *,
         expected: Collection[Region] = (),
         observing: bool = False,
+        identity: Identity | None = None,
     ) -> None:
-        identity = state.activate()
+        identity = identity or state.activate()
         queue = WriteQueue(max_writes=capabilities.max_batch_writes, max_bytes=capabilities.max_batch_bytes)
         self.context = Context(
             replica=replica,

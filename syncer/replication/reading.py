@@ -141,7 +141,6 @@ def _hold_mass_delete(context: Context, tx: Transaction, outcomes: dict[MetaPath
     )
     for path in deleted:
         outcomes[path] = context.replica.hold_back(outcomes[path], now, detail)
-        context.tally["held", "mass-delete"] += 1
 
 
 def _deletes(outcome: Outcome) -> bool:

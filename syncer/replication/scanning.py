@@ -89,8 +89,8 @@ def end(context: Context, scan: Scan) -> None:
         if scan.met == 0 and alive > 0:
             raise PreconditionFailed(
                 f"the store answers empty, where {alive} paths were alive: nothing was stamped, nothing was deleted",
-                hint="Check the store's address, chroot and content. A store that was emptied on purpose is met again "
-                "with a new sidecar database; deletes are confirmed with 'syncer holds confirm' while the daemon runs.",
+                hint="Check the store's address, chroot and content. To meet a store that was emptied on purpose anew: "
+                f"stop the daemon, move its sidecar database away, delete {context.fence_path}, start it again.",
             )
         after: MetaPath | None = None
         while unmet := tx.unmet_alive(_UNMET_PAGE, after):
@@ -106,6 +106,7 @@ def complete(context: Context, scan: Scan, now: Millis) -> bool:
     if not scan.finished or context.dirty.from_scan or not context.ledger.idle:
         return False
     context.gap_floor = Millis(0)
+    context.tally["scans", "finished"] += 1
     context.alive_until = now
     if not context.genesis:
         with context.state.transaction() as tx:

@@ -71,6 +71,8 @@ class Unit:
         if register is not before and register != before:
             self._registers[path] = register
             self._changed[path] = None
+            if register.hold is not None and (before is None or before.hold is None):
+                self._context.tally["held", register.hold.reason] += 1
         for act in outcome.acts:
             self._act(act)
         match outcome.need:

@@ -43,7 +43,7 @@ from syncer.model import (
     TieOrder,
 )
 from syncer.paths import CLUSTERS, classify
-from syncer.replication.pumps import wall_clock_ms
+from syncer.replication.surroundings import wall_clock_ms
 from syncer.state.contract import Operation, OperationState, PoisonRow
 from syncer.state.views import HoldRow, Status, Views
 from syncer.stores.sqlite import OutsideWriter

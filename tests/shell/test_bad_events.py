@@ -12,7 +12,7 @@ from syncer.bus.limits import MAX_MESSAGE_BYTES
 from syncer.bus.messages import Action, Control
 from syncer.bus.native import NativeEvent, NativeType, encode_native
 from syncer.model import MetaPath, Millis, Region
-from syncer.replication.pumps import wall_clock_ms
+from syncer.replication.surroundings import wall_clock_ms
 from tests.shell.conftest import MakeSite
 from tests.shell.region import TENANT, Bystander, Site, active, backlog, change, path_of, tenant, tenants, until
 

@@ -1,0 +1,117 @@
+"""The pumps between the bus and the driver: events out, events in, heartbeats, and what others are asked for."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import anyio
+import structlog
+
+from syncer.bus.codec import encode, is_change_of
+from syncer.bus.contract import Delivery, Outgoing
+from syncer.bus.messages import Control
+from syncer.errors import PayloadInvalid, StateUnavailable, SyncerError
+from syncer.model import Millis
+from syncer.replication.consuming import arrived_of
+from syncer.replication.operations import Effect, Wanted
+from syncer.replication.surroundings import IDLE_S, Surroundings
+from syncer.state.contract import OutboxRow
+
+log = structlog.get_logger()
+
+PUBLISH_LIMIT: Final = 500
+
+
+class BusPumps:
+    """Moves the outbox to the bus, and what comes from the bus to the driver."""
+
+    def __init__(self, around: Surroundings) -> None:
+        self._around = around
+        self._controls: list[Control] = []
+
+    async def publisher(self) -> None:
+        """Publish what the outbox holds; what the bus can never take goes to the quarantine."""
+        while True:
+            rows = await self._around.thread.call(self._around.driver.outbox, PUBLISH_LIMIT)
+            if not rows:
+                await self._around.publishable.wait(IDLE_S)
+                continue
+            messages: list[Outgoing] = []
+            try:
+                for row in rows:
+                    messages.append(encode(row.event))  # noqa: PERF401 - how many tells
+            except PayloadInvalid as exc:
+                await self._set_aside(rows[len(messages)], exc)
+                continue
+            try:
+                await self._publish(rows, messages)
+            except PayloadInvalid as exc:
+                await self._set_aside(rows[exc.args[1] if len(exc.args) > 1 else 0], exc)
+                continue
+            self._around.readable.wake()
+
+    async def _publish(self, rows: list[OutboxRow], messages: list[Outgoing]) -> None:
+        """What is on its way is finished even when the daemon stops: else it would be published again at the start."""
+        with anyio.CancelScope(shield=True):  # both calls have deadlines of their own
+            with self._around.timing_of("publish"):
+                await self._around.bus.publish(messages)
+            try:
+                await self._around.thread.call(self._around.driver.published, rows, self._around.clock())
+                return
+            except StateUnavailable as exc:
+                log.warning("state_unavailable", region=self._around.region, cause=exc.message)
+        await self._around.until_stored(self._around.driver.published, rows)
+
+    async def _set_aside(self, row: OutboxRow, cause: PayloadInvalid) -> None:
+        """One event can never be sent as it is: it is quarantined, the others are published again."""
+        log.error("event_unsendable", region=self._around.region, path=row.event.path, cause=cause.message)
+        await self._around.until_stored(self._around.driver.unsendable, row, cause.message)
+
+    async def receiver(self) -> None:
+        """Fold what the bus delivers, and acknowledge it once the fold is stored."""
+        async for delivery in self._around.bus.receive():
+            with self._around.timing_of("consume"):
+                await self._around.until_stored(self._consume, delivery)
+            await self._around.bus.acknowledge(delivery)
+            self._around.readable.wake()
+
+    def _consume(self, delivery: Delivery, now: Millis) -> None:
+        own = self._around.driver.context.identity.database_id  # what it has published was folded when it was stamped
+        others = [each for each in delivery.messages if not is_change_of(own, each.properties)]
+        if others:
+            arrived = [arrived_of(each.payload, each.properties, each.position) for each in others]
+            self._around.driver.consume(arrived, now)
+
+    async def beat(self, now: Millis) -> None:
+        """Tell the peers how this region is."""
+        beat = await self._around.thread.call(self._around.driver.heartbeat, now, self._around.version)
+        try:
+            await self._around.bus.publish([encode(beat)])
+        except SyncerError as exc:
+            log.warning("heartbeat_not_sent", region=self._around.region, code=exc.code, cause=exc.message)
+
+    async def send_controls(self) -> None:
+        """What others are asked for is kept until the bus has it."""
+        while self._controls:
+            try:
+                await self._around.bus.publish([encode(self._controls[0])])
+            except SyncerError as exc:
+                log.warning("control_not_sent", region=self._around.region, code=exc.code, cause=exc.message)
+                return
+            self._controls.pop(0)
+
+    def keep(self, effect: Effect) -> None:
+        """Keep what an operation wants of the other regions until it is sent."""
+        match effect:
+            case Wanted(action=action, paths=paths, reason=reason):
+                control = Control(
+                    region=self._around.region,
+                    sender=self._around.driver.context.identity.database_id,
+                    action=action,
+                    paths=paths,
+                    reason=reason,
+                    sent_at_ms=self._around.clock(),
+                )
+                self._controls.append(control)
+            case None:
+                pass
