@@ -500,7 +500,7 @@ class StoreSuite:
         above = entries[parent]
         assert above is not None
         other = _below(harness, "other")
-        batch = [Put(path=other, value=b"", expected=None), Delete(path=parent, expected=above.revision)]
+        batch: list[Write] = [Put(path=other, value=b"", expected=None), Delete(path=parent, expected=above.revision)]
         await _refused(store, batch, 1, NotEmpty)
         assert await _read(store, other) is None
 
@@ -639,7 +639,12 @@ class StoreSuite:
         watching = Watching(store, harness.prefix)
         await watching.armed()
         assert watching.signals[0] == Armed()
-        for change in (lambda: outside.put(path, b"1"), lambda: outside.put(path, b"2"), lambda: outside.delete(path)):
+        changes: tuple[Callable[[], object], ...] = (
+            lambda: outside.put(path, b"1"),
+            lambda: outside.put(path, b"2"),
+            lambda: outside.delete(path),
+        )
+        for change in changes:
             watching.paths.clear()
             change()
             await watching.saw(path)

@@ -243,7 +243,8 @@ def test_nothing_is_kept_where_nothing_is_lost(before: Register) -> None:
 def test_a_loser_is_kept_although_a_later_winner_has_seen_it() -> None:
     """It lost to an earlier winner, whose conflict was recorded while the value stood in the store only."""
     before = due()
-    assert before.known is not None and before.seated is not None
+    assert before.known is not None
+    assert before.seated is not None
     assert before.known.seen[before.seated.by] >= before.seated.stamp.updated_at_ms
     assert only(replica().seat(before, entry(X, "7"), facts(), "b1"), FillConflict).value == X
 

@@ -1,4 +1,5 @@
 class KazooException(Exception): ...
+
 class ZookeeperError(KazooException):
     code: int
 
