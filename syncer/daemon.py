@@ -239,18 +239,6 @@ async def supervise(daemon: Daemon, *beside: Callable[[], Coroutine[Any, Any, No
         tasks.cancel_scope.cancel()
 
 
-def run(config: Config) -> None:
-    """Run a region's daemon with its HTTP surface until SIGTERM or SIGINT: what ``syncer run`` does."""
-    from syncer.surface import Surface  # noqa: PLC0415 - it looks into this module, and loads the HTTP libraries
-
-    daemon = Daemon(config)
-    beside = (Surface(daemon, version=version()).serve,) if config.api.enabled else ()
-    try:
-        anyio.run(supervise, daemon, *beside)
-    except BaseExceptionGroup as group:
-        raise cause_of(group) from group
-
-
 def cause_of(group: BaseExceptionGroup[BaseException]) -> BaseException:
     """What ended the daemon, of all that its tasks raised: a bug first, then what no repeat can mend."""
     return min(_leaves(group), key=_mildness)

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+import anyio
 import anyio.to_thread
 import uvicorn
 
@@ -17,6 +18,7 @@ from api.probe import Dependency
 from syncer import metrics
 from syncer.bus.contract import Role
 from syncer.config.model import Config
+from syncer.daemon import Daemon, cause_of, supervise, version
 from syncer.errors import ConfigError, StateUnavailable, SyncerError
 from syncer.metrics import Metrics
 from syncer.model import Region
@@ -25,8 +27,6 @@ from syncer.status import StatusDocument, collect
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
-
-    from syncer.daemon import Daemon
 
 REFRESH_S: Final = 2.0
 STOP_S: Final = 2
@@ -190,3 +190,13 @@ def listening(host: str, port: int) -> socket.socket:
             f"api.listen: cannot listen on {host}:{port}: {exc.strerror or exc}",
             hint="Give another address as api.listen, or switch the server off with api.enabled = false.",
         ) from exc
+
+
+def run(config: Config) -> None:
+    """Run a region's daemon with its HTTP surface until SIGTERM or SIGINT: what ``syncer run`` does."""
+    daemon = Daemon(config)
+    beside = (Surface(daemon, version=version()).serve,) if config.api.enabled else ()
+    try:
+        anyio.run(supervise, daemon, *beside)
+    except BaseExceptionGroup as group:
+        raise cause_of(group) from group

@@ -17,14 +17,14 @@ def run(
     log_level: Annotated[str, typer.Option("--log-level", help="Instead of log.level of the configuration.")] = "",
 ) -> None:
     """Run the daemon of this region until SIGTERM."""
-    from syncer import daemon, log
+    from syncer import log, surface
     from syncer.config import load
     from syncer.config.showing import secrets_of
 
     session = session_of(context)
     config = load(session.config_path, flags={"log.level": log_level} if log_level else None)
     log.configure(level=config.log.level, form=config.log.format, secrets=secrets_of(config))
-    daemon.run(config)
+    surface.run(config)
 
 
 def demo() -> None:
