@@ -20,7 +20,7 @@ from syncer.conflict.reads import Ticket
 from syncer.conflict.replica import Replica
 from syncer.conflict.scope import Scope
 from syncer.errors import InvariantBroken
-from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region, Stamp
+from syncer.model import MetaPath, Millis, Region
 from syncer.paths import scaffold
 from syncer.replication import applying, consuming, operations, reading, scanning
 from syncer.replication.consuming import Arrived
@@ -357,15 +357,3 @@ class Driver:
         """Drop journal rows that are past their retention."""
         with self.context.state.transaction() as tx:
             return tx.prune(journal_before, limit)
-
-    # -- questions, for the shell and for tests
-
-    def version_of(self, path: MetaPath) -> Stamp | None:
-        """The greatest stamp known of a path."""
-        with self.context.state.transaction() as tx:
-            register = tx.registers((path,)).get(path)
-        return register.known.stamp if register and register.known else None
-
-    def restore_event(self, event: MetadataChangeEvent, now: Millis) -> None:
-        """Fold one event outside any delivery (a quarantined one that can be read now)."""
-        self.consume([Arrived(message=event, position="quarantine")], now)
