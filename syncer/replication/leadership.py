@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from typing import Final
 
 import anyio
@@ -77,18 +78,20 @@ class Leadership:
             await self._wanted.wait()
             began = time.monotonic()
             with anyio.CancelScope() as self._scope:
+                pause: Callable[[], Awaitable[None]] = backoff.pause
+                # Nothing is awaited inside an 'except*': a cancellation there would come out wrapped in a group.
                 try:
                     await self._active()
                 except* Fenced as fenced:
                     log.warning("fenced", cause=str(fenced.exceptions[0]))
-                    await anyio.sleep(FENCED_PAUSE_S)
+                    pause = partial(anyio.sleep, FENCED_PAUSE_S)
                 except* SyncerError as failed:
                     if failed.subgroup(_is_final) is not None:
                         raise
                     if time.monotonic() - began > LONG_ENOUGH_S:
                         backoff.reset()
                     log.warning("activation_repeats", cause=str(failed.exceptions[0]))
-                    await backoff.pause()
+                await pause()
             self._scope = None
 
 

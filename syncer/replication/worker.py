@@ -8,6 +8,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
+import anyio
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -25,7 +27,10 @@ class DriverThread:
         try:
             return await asyncio.shield(future)
         except asyncio.CancelledError:
-            await asyncio.wait([future])
+            with anyio.CancelScope(shield=True):  # a cancelled scope cancels every wait in it, again and again
+                await asyncio.wait([future])
+            if not future.cancelled():
+                future.exception()  # who waited is gone: a failure is the next call's to meet
             raise
 
     def close(self) -> None:

@@ -355,6 +355,11 @@ def changes_on(bus_file: Path) -> list[MetadataChangeEvent]:
     return found
 
 
+def distinct_changes_on(bus_file: Path) -> list[MetadataChangeEvent]:
+    """Every change once: who died, or lost its role, before it had noted that a send arrived, sends again."""
+    return list({(event.sender, event.sequence): event for event in changes_on(bus_file)}.values())
+
+
 def backlog(bus_file: Path, region: str) -> int:
     """How many messages the region has not acknowledged."""
     with closing(sqlite3.connect(bus_file, timeout=10)) as db:
