@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from syncer.conflict.acts import Act, Decision, DropHeld, Journal, Moment, Outcome, Publish, Quarantine, RecordConflict
 from syncer.conflict.folding import fold_version, journal
-from syncer.conflict.order import extend
+from syncer.conflict.order import extend, join
 from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.register import Hold, HoldReason, Register, Seated
 from syncer.conflict.settings import Settings
@@ -30,8 +30,9 @@ def observe(settings: Settings, register: Register, entry: Entry | None, moment:
         return Outcome(_at_revision(register, entry))
     known = register.known
     if known is not None and digest == known.digest:
+        both = replace(known, seen=join(known.seen, register.seated_seen))  # who wrote it here had seen what stood here
         met = noting_flip(settings, register, digest, moment.now)
-        met = settled(met.sit(known, entry.revision if entry else None))
+        met = settled(met.sit(both, entry.revision if entry else None))
         return Outcome(met, (journal(register.path, known, Decision.MET),))
     if not publishes:
         return _drift(settings, register, entry, digest, moment)

@@ -119,12 +119,14 @@ class Referee:
             loser = history.named.get((path, row.loser))
             if loser is not None and whole and history.knew(loser, old):
                 return
-        if any(
-            same.path == path and same.digest == new.digest and same.stamp is not None and history.knew(same, old)
-            for same in history.contents
-        ):
-            return  # somebody who had it replaced it by the same value
+        if any(self._stands(each) and each.path == path and history.knew(each, old) for each in history.contents):
+            return  # somebody who had seen it has replaced it; that change is judged for itself
         raise Violation("silent loss", path, f"{old} of {site.region} was overwritten by {new.stamp} and kept nowhere")
+
+    def _stands(self, content: Content) -> bool:
+        """Whether it is a change that a region has stamped, and nobody has taken back."""
+        stamp = content.stamp
+        return content.outside and stamp is not None and (content.path, stamp) not in self.history.withdrawn
 
     def unprotected(self, content: Content) -> None:
         """The store's compare-and-set let this content be replaced unread: nobody can keep it."""

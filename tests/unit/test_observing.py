@@ -90,7 +90,7 @@ def test_a_store_that_met_the_known_value_by_itself_needs_no_write() -> None:
     )
     outcome = replica().observe(before, entry(Y), moment())
     after = outcome.register
-    assert after.seated == seated(Y, at(5, THERE), revision="8")
+    assert after.seated == seated(Y, at(5, THERE), at(0), revision="8"), "its writer had seen what stood there too"
     assert not after.due
     assert (after.hold, after.parked, after.wish, after.allowed) == (None, None, None, None)
     assert after.known == version(Y, at(5, THERE), kept=False)
@@ -100,7 +100,7 @@ def test_a_store_that_met_the_known_value_by_itself_needs_no_write() -> None:
 
 def test_a_store_that_met_the_known_delete_by_itself() -> None:
     outcome = replica().observe(register(known=version(None, at(5, THERE)), seated=seated(X, at(0))), None, moment())
-    assert outcome.register.seated == seated(None, at(5, THERE))
+    assert outcome.register.seated == seated(None, at(5, THERE), at(0))
     assert decisions(outcome) == [Decision.MET]
 
 
