@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from syncer.conflict.register import Hold, HoldReason, ParkReason
 from syncer.errors import AccessDenied, Fenced, InvariantBroken, NotEmpty, ParentMissing, SyncerError, ValueRefused
@@ -32,25 +33,39 @@ def fence_write(context: Context, held: HeldFence | None, fence: Fence) -> Put:
     return Put(path=path, value=fence.encode(), expected=held.revision if held else None, scaffold=scaffold(path))
 
 
-def landed(context: Context, batch: Batch, answers: Sequence[Written], now: Millis) -> None:
-    """The batch was applied: what it wrote is seated.
+@dataclass(frozen=True, slots=True)
+class Landing:
+    """A batch that was applied, and the store's answer to each of its writes."""
 
-    Raises:
-        StateUnavailable: Nothing was stored; call again. The receipt in the fence keeps what happened.
-    """
+    batch: Batch
+    written: tuple[Written, ...]
+
+
+def answered(context: Context, batch: Batch, answers: Sequence[Written]) -> Landing:
+    """The batch was applied, and the fence carries its receipt: the next one may be sent before this is stored."""
     fence, *written = answers
     if context.fence is None or fence.revision is None:
         raise InvariantBroken("a batch landed without a fence")
-    held = HeldFence(context.fence.fence.landing(batch.number), fence.revision)
-    context.fence = held
+    context.fence = HeldFence(context.fence.fence.landing(batch.number), fence.revision)
+    context.writes.answered(batch)
+    return Landing(batch, tuple(written))
+
+
+def landed(context: Context, landings: Sequence[Landing], now: Millis) -> None:
+    """What these batches wrote is seated.
+
+    Raises:
+        StateUnavailable: Nothing was stored; call again. The receipts in the fence keep what happened.
+    """
+    written = [answer for landing in landings for answer in landing.written]
     with context.state.transaction() as tx:
         unit = Unit(context, tx, now)
-        unit.load(batch.paths)
+        unit.load([answer.path for answer in written])
         intents = [unit[answer.path].intent for answer in written]
         for answer in written:
             unit.take(context.replica.written(unit[answer.path], answer, now))
         unit.store()
-    _finish(context, batch, unit)
+    _finish(context, [landing.batch for landing in landings], unit)
     for intent in intents:
         if intent is not None and not intent.version.stamp.is_baseline:
             stamp = intent.version.stamp
@@ -71,6 +86,7 @@ def refused(context: Context, batch: Batch, refusal: BatchRefused, now: Millis) 
         raise Fenced("another daemon has raised the fence of this region") from refusal.cause
     culprit = batch.paths[refusal.index - 1]
     cause = refusal.cause
+    context.remembered.forget((culprit,))
     with context.state.transaction() as tx:
         unit = Unit(context, tx, now)
         unit.load(batch.paths)
@@ -81,7 +97,7 @@ def refused(context: Context, batch: Batch, refusal: BatchRefused, now: Millis) 
             _hold_refused(unit, culprit, cause, now)
         unit.reread((culprit, *_relatives(culprit, cause)))
         unit.store()
-    _finish(context, batch, unit)
+    _finish(context, (batch,), unit)
     code = cause.code if isinstance(cause, SyncerError) else "unknown"
     context.tally["writes", code] += 1
 
@@ -97,7 +113,7 @@ def lost(context: Context, batch: Batch, *, applied: bool, now: Millis) -> None:
             else:
                 unit.take(context.replica.refused(unit[path], None, now))
         unit.store()
-    _finish(context, batch, unit)
+    _finish(context, (batch,), unit)
 
 
 def settle_former(context: Context, fence: Fence, now: Millis) -> int:
@@ -124,10 +140,12 @@ def hold_fence(context: Context, fence: Fence, entry: Entry | Written) -> None:
     context.fence = HeldFence(fence, revision)
 
 
-def _finish(context: Context, batch: Batch, unit: Unit) -> None:
-    context.writes.done(batch)
+def _finish(context: Context, batches: Sequence[Batch], unit: Unit) -> None:
+    for batch in batches:
+        context.writes.done(batch)
     unit.settle()
-    context.dirty.release(batch.paths)
+    for batch in batches:
+        context.dirty.release(batch.paths)
 
 
 def _park_reason(cause: Exception) -> ParkReason | None:

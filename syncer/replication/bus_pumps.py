@@ -72,8 +72,9 @@ class BusPumps:
         async for delivery in self._around.bus.receive():
             with self._around.timing_of("consume"):
                 await self._around.until_stored(self._consume, delivery)
-            await self._around.bus.acknowledge(delivery)
             self._around.readable.wake()
+            self._around.writable.wake()
+            await self._around.bus.acknowledge(delivery)
 
     def _consume(self, delivery: Delivery, now: Millis) -> None:
         own = self._around.driver.context.identity.database_id  # what it has published was folded when it was stamped

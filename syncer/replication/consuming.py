@@ -12,6 +12,8 @@ from syncer.errors import PayloadInvalid, ValueInvalid
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region
 from syncer.replication.context import Context
 from syncer.replication.dirty import Origin
+from syncer.replication.reading import seat
+from syncer.replication.remembered import ready
 from syncer.replication.unit import Unit
 from syncer.state.contract import Poison, Transaction
 
@@ -47,11 +49,17 @@ def consume(context: Context, arrived: Sequence[Arrived], now: Millis) -> None:
     Raises:
         StateUnavailable: Nothing was stored: do not acknowledge.
     """
+    packer = context.writes.packer(context.fence.fence.number if context.fence else 0)
     with context.state.transaction() as tx:
         unit = Unit(context, tx, now)
         take(context, unit, tx, arrived)
+        answers = ready(context, unit, unit.changed)
+        if answers:
+            unit.decided(answers)
+            seat(context, unit, tx, answers, packer)
         unit.store()
     unit.settle()
+    context.writes.commit(packer.packed())
 
 
 def take(context: Context, unit: Unit, tx: Transaction, arrived: Sequence[Arrived]) -> None:

@@ -20,6 +20,7 @@ from syncer.paths import fence_path
 from syncer.replication.dirty import DirtyPaths, Origin
 from syncer.replication.fence import HeldFence
 from syncer.replication.peers import Peers, own_rules
+from syncer.replication.remembered import Remembered
 from syncer.replication.writing import WriteQueue
 from syncer.state.contract import Identity, State
 
@@ -71,6 +72,7 @@ class Context:
     dirty: DirtyPaths = field(default_factory=lambda: DirtyPaths(DIRTY_BOUND))
     deletes: DeleteWindow = field(init=False)
     waiting: dict[MetaPath, dict[MetaPath, None]] = field(default_factory=dict)
+    remembered: Remembered = field(default_factory=Remembered)
     topics: dict[MetaPath, tuple[Topics, Millis]] = field(default_factory=dict)
     asking: dict[MetaPath, None] = field(default_factory=dict)
     requested: dict[MetaPath, None] = field(default_factory=dict)

@@ -33,6 +33,9 @@ class DirtyPaths:
     def __len__(self) -> int:
         return len(self._paths) + len(self._due) + len(self._aside)
 
+    def __contains__(self, path: MetaPath) -> bool:
+        return path in self._paths or path in self._due or path in self._aside
+
     @property
     def ready(self) -> int:
         """How many paths can be read now, or as soon as writes have room."""

@@ -5,7 +5,8 @@ the same steps. One thread at a time may use it.
 
     become active:   read the fence ─▶ raise ─▶ (write it) ─▶ activated
     local changes:   notices / gap+scan ─▶ plan_reads ─▶ (read) ─▶ take_answers ─▶ outbox
-    remote changes:  consume ─▶ plan_reads ─▶ (read) ─▶ take_answers ─▶ next_transaction ─▶ (apply) ─▶ landed / refused
+    remote changes:  consume ─▶ plan_reads ─▶ (read) ─▶ take_answers ─▶ next_transaction ─▶ (apply)
+                     ─▶ answered ─▶ landed, or refused
     publication:     outbox ─▶ (publish) ─▶ published
 """
 
@@ -23,6 +24,7 @@ from syncer.errors import InvariantBroken
 from syncer.model import MetaPath, Millis, Region
 from syncer.paths import scaffold
 from syncer.replication import applying, consuming, operations, reading, scanning
+from syncer.replication.applying import Landing
 from syncer.replication.consuming import Arrived
 from syncer.replication.context import Context
 from syncer.replication.dirty import Origin
@@ -132,6 +134,7 @@ class Driver:
         """The watch may have missed something: no read decides before it is armed again."""
         context = self.context
         context.ledger.disarm()
+        context.remembered.clear()
         if not context.gap_floor:
             context.gap_floor = context.alive_until
         context.tally["watch", "gap"] += 1
@@ -140,6 +143,7 @@ class Driver:
         """These paths may have changed. ``False``: too many are waiting already; take a gap and scan."""
         context = self.context
         self.beat(now)
+        context.remembered.forget(paths)
         if context.dirty.full:
             return False
         context.dirty.add((path for path in paths if context.scope.contains(path)), Origin.NOTICE)
@@ -214,9 +218,13 @@ class Driver:
         """The writes to send now, as one transaction; the same again until it is answered."""
         return applying.next_transaction(self.context)
 
-    def landed(self, batch: Batch, answers: Sequence[Written], now: Millis) -> None:
-        """The transaction was applied."""
-        applying.landed(self.context, batch, answers, now)
+    def answered(self, batch: Batch, answers: Sequence[Written]) -> Landing:
+        """The transaction was applied: what to store about it, while the next one may be sent."""
+        return applying.answered(self.context, batch, answers)
+
+    def landed(self, landings: Sequence[Landing], now: Millis) -> None:
+        """Store what was written by transactions that were applied."""
+        applying.landed(self.context, landings, now)
 
     def refused(self, batch: Batch, refusal: BatchRefused, now: Millis) -> None:
         """The transaction was refused as a whole."""

@@ -1,6 +1,6 @@
 """The pumps of an active daemon: each moves observations to the driver or actions away from it, and decides nothing.
 
-    store.watch ─▶ watch ─▶ scan        read ◀─▶ store.read        write ─▶ store.apply
+    store.watch ─▶ watch ─▶ scan        read ◀─▶ store.read        write ─▶ store.apply ─▶ land
     bus.receive ─▶ receive              publish ─▶ bus.publish     tick: clock, heartbeats, operations, status
 
 A pump that meets an error worth repeating waits and repeats; :class:`~syncer.errors.Fenced` ends all of them.
@@ -62,6 +62,7 @@ class Pumps:
                 store.scanner,
                 store.reader,
                 store.writer,
+                store.lander,
                 store.prober,
                 bus.publisher,
                 bus.receiver,

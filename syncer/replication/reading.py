@@ -99,11 +99,14 @@ def decide(
         _hold_mass_delete(context, tx, observed, now)
         for outcome in observed.values():
             unit.take(outcome)
-        _seat(context, unit, tx, {path: answers[path] for path in observed}, packer)
+        seat(context, unit, tx, {path: answers[path] for path in observed}, packer)
         _answer_requests(context, unit, tx, answers)
         unit.store()
-    for path in answers:
+    for path, entry in answers.items():
         context.ledger.handled(ticket, path)
+        seated = unit[path].seated
+        if entry is not None and seated is not None and seated.revision == entry.revision:
+            context.remembered.keep(entry)
     unit.settle()
     context.writes.commit(packer.packed())
 
@@ -147,10 +150,10 @@ def _deletes(outcome: Outcome) -> bool:
     return any(isinstance(act, Publish) and act.event.type is EventType.DELETED for act in outcome.acts)
 
 
-def _seat(
+def seat(
     context: Context, unit: Unit, tx: Transaction, answers: Mapping[MetaPath, Entry | None], packer: Packer
 ) -> None:
-    """Decide the writes of paths that are due and showed no local change in this very read."""
+    """Decide the writes of paths that are due and showed no local change in this very read, or none since the last."""
     due = [path for path in answers if path not in unit.opened and (unit[path].due or unit[path].wish)]
     if not due or context.observing or context.paused is not None:
         return

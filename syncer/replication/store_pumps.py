@@ -11,6 +11,7 @@ import structlog
 from syncer.errors import AccessDenied, StoreUnavailable, SyncerError
 from syncer.model import MetaPath
 from syncer.paths import CLUSTERS, is_under
+from syncer.replication.applying import Landing
 from syncer.replication.pace import Backoff, Pace
 from syncer.replication.scanning import Scan
 from syncer.replication.surroundings import IDLE_S, Signal, Surroundings
@@ -29,6 +30,8 @@ class StorePumps:
         self._rescan = Signal()
         self._scan: Scan | None = None
         self._clusters_stale = True
+        self._landings: list[Landing] = []
+        self._landed = Signal()
 
     async def activate(self) -> None:
         """Become the region's writer: read the fence, raise it, settle what dead incarnations left open."""
@@ -37,7 +40,7 @@ class StorePumps:
         while True:
             try:
                 entry = (await self._around.store.read([path]))[path]
-                write = await self._around.thread.call(self._around.driver.raise_fence, entry, secrets.token_hex(8))
+                write = await self._around.thread.quick(self._around.driver.raise_fence, entry, secrets.token_hex(8))
                 answer = (await self._around.store.apply([write]))[0]
                 settled = await self._around.thread.call(
                     self._around.driver.activated, write, answer, self._around.clock()
@@ -63,7 +66,7 @@ class StorePumps:
         finally:
             self._scan = None
             with anyio.CancelScope(shield=True):
-                await self._around.thread.call(self._around.driver.gap)
+                await self._around.thread.quick(self._around.driver.gap)
 
     async def _take_signal(self, signal: WatchSignal) -> None:
         match signal:
@@ -72,21 +75,21 @@ class StorePumps:
                 self._rescan.wake()
             case Changed(paths):
                 self._clusters_stale |= any(is_under(path, CLUSTERS) for path in paths)
-                if not await self._around.thread.call(self._around.driver.noticed, paths, self._around.clock()):
+                if not await self._around.thread.quick(self._around.driver.noticed, paths, self._around.clock()):
                     log.warning("too_many_changes_pending", region=self._around.region)
                     await self._begin_again()
                 self._around.readable.wake()
             case Beat():
-                await self._around.thread.call(self._around.driver.beat, self._around.clock())
+                await self._around.thread.quick(self._around.driver.beat, self._around.clock())
             case Gap(reason):
                 log.warning("watch_gap", region=self._around.region, reason=reason)
                 self._scan = None
-                await self._around.thread.call(self._around.driver.gap)
+                await self._around.thread.quick(self._around.driver.gap)
 
     async def _begin_again(self) -> None:
         """Our own set of pending paths ran over: what was noticed since is found by a scan."""
-        await self._around.thread.call(self._around.driver.gap)
-        await self._around.thread.call(self._around.driver.context.dirty.clear)
+        await self._around.thread.quick(self._around.driver.gap)
+        await self._around.thread.quick(self._around.driver.context.dirty.clear)
         self._scan = await self._around.thread.call(self._around.driver.armed)
         self._rescan.wake()
 
@@ -111,19 +114,19 @@ class StorePumps:
         for prefix in self._around.driver.context.scope.prefixes:
             pages = self._around.store.scan(prefix).__aiter__()
             while True:
-                ticket = await self._around.thread.call(self._around.driver.issue_page)
+                ticket = await self._around.thread.quick(self._around.driver.issue_page)
                 try:
                     page = await anext(pages)
                     fence_entry = (await self._around.store.read([fence]))[fence]
                 except StopAsyncIteration:
-                    await self._around.thread.call(self._around.driver.give_up_page, ticket)
+                    await self._around.thread.quick(self._around.driver.give_up_page, ticket)
                     break
                 except BaseException:
                     with anyio.CancelScope(shield=True):
-                        await self._around.thread.call(self._around.driver.give_up_page, ticket)
+                        await self._around.thread.quick(self._around.driver.give_up_page, ticket)
                     raise
                 if self._scan is not scan:  # a gap began another scan
-                    await self._around.thread.call(self._around.driver.give_up_page, ticket)
+                    await self._around.thread.quick(self._around.driver.give_up_page, ticket)
                     return
                 await self._around.thread.call(
                     self._around.driver.take_page, scan, ticket, page, fence_entry, self._around.clock()
@@ -146,12 +149,12 @@ class StorePumps:
         except SyncerError:
             self._clusters_stale = True
             raise
-        await self._around.thread.call(self._around.driver.know_clusters, names)
+        await self._around.thread.quick(self._around.driver.know_clusters, names)
 
     async def reader(self) -> None:
         """Read dirty paths and let the driver decide by the answers."""
         while True:
-            plan = await self._around.thread.call(self._around.driver.plan_reads)
+            plan = await self._around.thread.quick(self._around.driver.plan_reads)
             if plan is None:
                 await self._around.readable.wait(IDLE_S)
                 continue
@@ -160,7 +163,7 @@ class StorePumps:
                     answers = await self._around.store.read(plan.paths)
             except BaseException:
                 with anyio.CancelScope(shield=True):
-                    await self._around.thread.call(self._around.driver.give_up, plan)
+                    await self._around.thread.quick(self._around.driver.give_up, plan)
                 raise
             with self._around.timing_of("decide"):
                 await self._around.thread.call(self._around.driver.take_answers, plan, answers, self._around.clock())
@@ -169,18 +172,18 @@ class StorePumps:
     async def prober(self) -> None:
         """Ask for topics where a guard wants to know."""
         while True:
-            asked = await self._around.thread.call(self._around.driver.questions)
+            asked = await self._around.thread.quick(self._around.driver.questions)
             for path in asked:
                 answer = await self._around.probe.ask(path)
-                await self._around.thread.call(self._around.driver.answer_topics, path, answer, self._around.clock())
+                await self._around.thread.quick(self._around.driver.answer_topics, path, answer, self._around.clock())
                 self._around.readable.wake()
             if not asked:
                 await self._around.questions.wait(IDLE_S)
 
     async def writer(self) -> None:
-        """Send the batches that the driver has decided, one at a time."""
+        """Send the batches that the driver has decided, one at a time; their answers are stored beside."""
         while True:
-            transaction = await self._around.thread.call(self._around.driver.next_transaction)
+            transaction = await self._around.thread.quick(self._around.driver.next_transaction)
             if transaction is None:
                 await self._around.writable.wait(IDLE_S)
                 continue
@@ -192,13 +195,24 @@ class StorePumps:
             except BatchRefused as refusal:
                 log.info("batch_refused", region=self._around.region, cause=str(refusal.cause))
                 await self._around.until_stored(self._around.driver.refused, batch, refusal)
+                self._around.readable.wake()
             except StoreUnavailable as exc:
                 log.warning("answer_lost", region=self._around.region, batch=batch.number, cause=exc.message)
                 await self._find_out(batch)
+                self._around.readable.wake()
             else:
+                self._landings.append(await self._around.thread.quick(self._around.driver.answered, batch, answers))
+                self._landed.wake()
+
+    async def lander(self) -> None:
+        """Store what was written; what is answered meanwhile is stored together."""
+        while True:
+            await self._landed.wait(IDLE_S)
+            while landings := tuple(self._landings):
                 with self._around.timing_of("landed"):
-                    await self._around.until_stored(self._around.driver.landed, batch, answers)
-            self._around.readable.wake()
+                    await self._around.until_stored(self._around.driver.landed, landings)
+                del self._landings[: len(landings)]
+                self._around.readable.wake()
 
     async def _find_out(self, batch: Batch) -> None:
         """The answer of a transaction was lost: its receipt tells; a rewritten fence keeps it from landing later."""
@@ -208,7 +222,7 @@ class StorePumps:
             await backoff.pause()
             try:
                 entry = (await self._around.store.read([path]))[path]
-                write = await self._around.thread.call(self._around.driver.probe_lost, entry)
+                write = await self._around.thread.quick(self._around.driver.probe_lost, entry)
                 rewritten = (await self._around.store.apply([write]))[0] if write is not None else None
             except BatchRefused:
                 continue

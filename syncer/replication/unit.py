@@ -59,6 +59,11 @@ class Unit:
         return {path for path in paths if any(child.startswith(child_prefixes(path)) for child in born)}
 
     @property
+    def changed(self) -> tuple[MetaPath, ...]:
+        """Paths whose register this unit has changed, in order."""
+        return tuple(self._changed)
+
+    @property
     def opened(self) -> set[MetaPath]:
         """Paths that got a row in the outbox within this unit."""
         return self._opened
@@ -92,6 +97,11 @@ class Unit:
     def reread(self, paths: Iterable[MetaPath]) -> None:
         """These paths are to be read again."""
         self._reads.update(dict.fromkeys(paths))
+
+    def decided(self, paths: Iterable[MetaPath]) -> None:
+        """These need no read for what they are due: it is decided in this very unit."""
+        for path in paths:
+            self._reads.pop(path, None)
 
     def _act(self, act: object) -> None:
         match act:

@@ -1,4 +1,9 @@
-"""Batches of writes on their way to the store: packed, sent one at a time, each carrying the fence and its receipt."""
+"""Batches of writes on their way to the store: packed, sent one at a time, each carrying the fence and its receipt.
+
+    decided ─▶ waiting ─▶ sent ─▶ answered ─▶ (its answer is stored) done
+
+The next batch is sent while the answers of former ones are still being stored; their receipts stand in the fence.
+"""
 
 from __future__ import annotations
 
@@ -31,36 +36,49 @@ class Batch:
 
 
 class WriteQueue:
-    """Batches whose intents are stored and which were not yet answered, oldest first. The first may be in flight."""
+    """Batches whose intents are stored, and whose answers are not. The first that waits may be in flight.
+
+    Together they are never more than the receipts that a fence keeps: after a crash it tells of each whether it landed.
+    """
 
     def __init__(self, *, max_writes: int, max_bytes: int, max_batches: int = 8) -> None:
         self._max_writes = max(1, max_writes - 1)  # the fence is one of them
         self._max_bytes = max_bytes
         self._max_batches = max_batches
-        self._queue: deque[Batch] = deque()
+        self._waiting: deque[Batch] = deque()
+        self._answered: dict[str, Batch] = {}
         self._in_flight: dict[MetaPath, None] = {}
         self._made = 0
 
     @property
     def in_flight(self) -> dict[MetaPath, None]:
-        """Paths with a write that was decided and not yet answered."""
+        """Paths with a write that was decided, and whose answer is not yet stored."""
         return self._in_flight
 
     @property
     def room(self) -> bool:
         """Whether another batch may be decided; a receipt is kept only for so many."""
-        return len(self._queue) < self._max_batches
+        return self._open < self._max_batches
 
     @property
     def vacancy(self) -> int:
         """About how many writes may be decided now; none until half of the queue is free, so that batches are full."""
-        free = self._max_batches - len(self._queue)
+        free = self._max_batches - self._open
         return free * self._max_writes if free * 2 >= self._max_batches else 0
 
     @property
     def head(self) -> Batch | None:
         """The batch to send next, or the one being sent."""
-        return self._queue[0] if self._queue else None
+        return self._waiting[0] if self._waiting else None
+
+    @property
+    def waiting(self) -> tuple[Batch, ...]:
+        """The batches that were not yet answered, oldest first."""
+        return tuple(self._waiting)
+
+    @property
+    def _open(self) -> int:
+        return len(self._waiting) + len(self._answered)
 
     def packer(self, incarnation: int) -> Packer:
         """Begin to pack batches; nothing is queued before :meth:`commit`."""
@@ -80,20 +98,27 @@ class WriteQueue:
     def commit(self, batches: list[Batch]) -> None:
         """The intents of these batches are stored: they may be sent."""
         for batch in batches:
-            self._queue.append(batch)
+            self._waiting.append(batch)
             self._in_flight.update(dict.fromkeys(batch.paths))
 
-    def done(self, batch: Batch) -> None:
-        """The first batch was answered, and the answer is stored."""
-        if not self._queue or self._queue[0] is not batch:
+    def answered(self, batch: Batch) -> None:
+        """The first batch was applied: the next one may be sent."""
+        if not self._waiting or self._waiting[0] is not batch:
             raise ValueError(f"batch {batch.number} is not the first of the queue")
-        self._queue.popleft()
+        self._answered[batch.number] = self._waiting.popleft()
+
+    def done(self, batch: Batch) -> None:
+        """What became of a batch is stored."""
+        if self._answered.pop(batch.number, None) is None:
+            self.answered(batch)
+            del self._answered[batch.number]
         for path in batch.paths:
             self._in_flight.pop(path, None)
 
     def clear(self) -> None:
         """Forget all; their receipts tell what landed."""
-        self._queue.clear()
+        self._waiting.clear()
+        self._answered.clear()
         self._in_flight.clear()
 
 

@@ -26,6 +26,8 @@ class Entry:
     """One path as a store holds it at one moment.
 
     ``modified_at_ms`` is the store's own clock at the last write, ``None`` where the store has no such time (etcd).
+    ``distinct`` is false when the store itself may take another value for this one in a conditional write (ZooKeeper
+    compares versions, and every node begins at the same one): such a write has to follow its read at once.
     """
 
     path: MetaPath
@@ -33,6 +35,7 @@ class Entry:
     revision: Revision
     modified_at_ms: Millis | None
     ephemeral: bool = False
+    distinct: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

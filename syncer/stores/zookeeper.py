@@ -392,6 +392,7 @@ class ZooKeeperStore:
             revision=_revision(stat),
             modified_at_ms=Millis(stat.mtime),
             ephemeral=stat.ephemeral_owner not in {0, _CONTAINER_OWNER},
+            distinct=stat.version > 0,
         )
 
     def _full(self, path: MetaPath) -> str:

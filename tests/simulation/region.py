@@ -12,6 +12,7 @@ from syncer.conflict.guards import Topics
 from syncer.conflict.reads import Ticket
 from syncer.errors import Fenced, StateUnavailable
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Stamp
+from syncer.replication.applying import Landing
 from syncer.replication.consuming import Arrived
 from syncer.replication.driver import Driver
 from syncer.replication.operations import Wanted
@@ -101,6 +102,7 @@ class Daemon:
         self.raising: Put | None = None
         self.request: Request | None = None
         self.batch: Batch | None = None
+        self.landings: list[Landing] = []
         self.meanings: dict[str, dict[MetaPath, Stamp]] = {}
         self.probing = False
         self.watch: Watch | None = None
@@ -145,6 +147,7 @@ class Daemon:
         elif request.done:
             moves.append(self.take_written)
         tables = self.site.disk.tables
+        moves.extend([self.land] * (len(self.landings) > 0))
         if self.publishing is None:
             if tables.outbox and self.driver.context.paused is None:
                 moves.append(self.publish)
@@ -190,7 +193,7 @@ class Daemon:
     def _keep_meanings(self) -> None:
         """Which versions a batch carries is known while its intents stand; a later writer may have settled them."""
         registers = self.site.disk.tables.registers
-        for batch in self.driver.context.writes._queue:
+        for batch in self.driver.context.writes.waiting:
             if batch.number not in self.meanings:
                 intents = {path: registers[path].intent for path in batch.paths}
                 assert all(intents.values()), f"{batch.number}: a write without an intent"
@@ -240,8 +243,8 @@ class Daemon:
         self.request = Request(purpose, writes, meaning)
         self.site.network.append(self.request)
 
-    def take_written(self) -> None:
-        """The store's answer to a transaction has come."""
+    def take_written(self, *, and_store: bool = False) -> None:
+        """The store's answer to a transaction has come; what it wrote may be stored later."""
         request = self.request
         assert request is not None
         match request.purpose:
@@ -251,6 +254,8 @@ class Daemon:
                 self._take_batch(request)
             case Purpose.PROBE:
                 self._take_probed(request)
+        while and_store and self.alive and self.landings:
+            self.land()
 
     def _take_raised(self, request: Request) -> None:
         if request.answers is None:
@@ -270,8 +275,8 @@ class Daemon:
         driver, batch, now = self.driver, self.batch, self.now
         assert batch is not None
         if request.answers is not None:
-            answers = request.answers
-            done = self._call(lambda: driver.landed(batch, answers, now))
+            self.landings.append(driver.answered(batch, request.answers))
+            done = True
         else:
             refusal = request.refusal
             assert refusal is not None
@@ -279,6 +284,13 @@ class Daemon:
             done = self._call(lambda: driver.refused(batch, refusal, now))
         if done:
             self.request = self.batch = None
+
+    def land(self) -> None:
+        """Store the answers of some of the transactions that were applied, the oldest first."""
+        count = self.world.rng.randint(1, len(self.landings))
+        landings = self.landings[:count]
+        if self._call(lambda: self.driver.landed(landings, self.now)):
+            del self.landings[:count]
 
     def lose_answer(self) -> None:
         """The connection breaks while a transaction is under way: whether it landed, or will, is not known."""

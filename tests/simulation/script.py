@@ -87,6 +87,10 @@ class Script(World):
         daemon.fetch(reading, all_of_it=True)
         return reading
 
+    def forget(self, region: str) -> None:
+        """The region's daemon remembers no value: what it writes over is read first."""
+        self.daemon(region).driver.context.remembered.clear()
+
     def answer(self, region: str, reading: Reading) -> None:
         """The answer of a read arrives."""
         self.daemon(region).take_answers(reading)
@@ -139,7 +143,7 @@ class Script(World):
     def apply(self, region: str) -> None:
         """What is due is written, and the answer taken."""
         self.land(region, self.send(region))
-        self.daemon(region).take_written()
+        self.daemon(region).take_written(and_store=True)
 
     def everybody_has(self, path: MetaPath, tag: int) -> None:
         """Write a value and let it reach everybody."""

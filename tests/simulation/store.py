@@ -130,6 +130,7 @@ class SimStore:
             value=node.value,
             revision=self._revision(node),
             modified_at_ms=node.modified_at_ms if timed else None,
+            distinct=self.kind is not StoreKind.ZOOKEEPER_ABA,
         )
 
     def content(self, path: MetaPath) -> Content:

@@ -160,6 +160,7 @@ def test_schedule_08_decision_on_an_old_row(kind: StoreKind, meanwhile: str) -> 
     w.everybody_has(P, W)
     w.at(10)
     w.write("a", P, X)
+    w.forget("b")
     w.deliver("b", w.tell("a"))
     early = w.issue("b")
     w.at(20)
@@ -188,7 +189,7 @@ def test_schedule_09_watch_before_the_answer(kind: StoreKind) -> None:
     w.at(20)
     w.write("b", P, Y)
     w.learn("b")
-    w.daemon("b").take_written()
+    w.daemon("b").take_written(and_store=True)
     w.end()
     w.holds(P, Y)
     w.no_conflicts()
@@ -249,7 +250,7 @@ def test_schedule_11_late_landing(kind: StoreKind) -> None:
     w.land("b", late)
     assert late.refusal is not None
     w.land("b", request)
-    daemon.take_written()
+    daemon.take_written(and_store=True)
     w.end()
     w.holds(P, Y)
     assert w.events_of("b") == []
@@ -295,7 +296,7 @@ def test_schedule_14_zookeeper_version_aba() -> None:
     w.write("b", P, Y)
     w.land("b", request)
     assert request.refusal is None
-    w.daemon("b").take_written()
+    w.daemon("b").take_written(and_store=True)
     w.end()
     w.holds(P, X)
     assert [row.reason for row in w.conflicts("b")] == ["value-unknown"]
@@ -365,7 +366,7 @@ def test_schedule_16b_take_over_with_a_write_unanswered(kind: StoreKind) -> None
     w.at(20)
     w.remove("b", P)
     w.restart("b")
-    former.take_written()
+    former.take_written(and_store=True)
     assert not former.alive
     w.end()
     w.holds(P, None)
@@ -398,7 +399,7 @@ def test_schedule_18_parent_gone_below_us() -> None:
     w.remove("b", TENANT)
     w.land("b", request)
     daemon = w.daemon("b")
-    daemon.take_written()
+    daemon.take_written(and_store=True)
     asked: list[MetaPath] = []
     while (plan := daemon.driver.plan_reads()) is not None:
         asked += plan.origins
@@ -534,6 +535,7 @@ def test_schedule_30_loser_seated_winner_arrives(kind: StoreKind) -> None:
     w.tell("b")
     w.at(20)
     w.write("a", NAMESPACE, X)
+    w.forget("b")
     w.deliver("b", w.tell("a"))
     site = w.sites[Region("b")]
     assert w.lost_values("b", NAMESPACE) == [None]
@@ -545,3 +547,63 @@ def test_schedule_30_loser_seated_winner_arrives(kind: StoreKind) -> None:
     assert site.disk.tables.registers[NAMESPACE].intent is not None
     w.end()
     w.holds(NAMESPACE, X)
+
+
+@both_stores
+def test_a_write_by_memory_is_refused_by_a_change_that_nobody_has_noticed(kind: StoreKind) -> None:
+    w = Script(kind, kind)
+    w.everybody_has(P, W)
+    w.at(10)
+    w.write("b", P, Y)
+    w.at(20)
+    w.write("a", P, X)
+    w.deliver("b", w.tell("a"))
+    daemon = w.daemon("b")
+    assert not daemon.readings
+    daemon.send()
+    assert daemon.request is not None
+    w.land("b", daemon.request)
+    assert daemon.request.refusal is not None
+    daemon.take_written()
+    w.end()
+    w.holds(P, X)
+    assert w.value(P, Y) in w.lost_values("b", P)
+    assert len(w.events_of("b")) == 1
+
+
+@both_stores
+def test_what_a_write_by_memory_replaces_is_kept_with_its_intent(kind: StoreKind) -> None:
+    w = Script(kind, kind)
+    w.everybody_has(TENANT, W)
+    w.at(10)
+    w.write("b", NAMESPACE, Y, local=32)
+    w.tell("b")
+    w.at(20)
+    w.write("a", NAMESPACE, X)
+    w.deliver("b", w.tell("a"))
+    assert w.lost_values("b", NAMESPACE) == [w.value(NAMESPACE, Y, local=32)]
+    assert w.sites[Region("b")].disk.tables.registers[NAMESPACE].intent is not None
+    w.end()
+    w.holds(NAMESPACE, X)
+
+
+def test_values_that_a_store_cannot_tell_apart_are_read_before_they_are_overwritten() -> None:
+    w = Script(ETCD, ABA)
+    w.everybody_has(P, W)
+    w.at(10)
+    w.write("a", P, X)
+    w.deliver("b", w.tell("a"))
+    assert w.daemon("b").driver.next_transaction() is None
+    w.end()
+    w.holds(P, X)
+
+
+def test_a_delete_is_read_before_it_is_done() -> None:
+    w = Script(ETCD, ETCD)
+    w.everybody_has(P, W)
+    w.at(10)
+    w.remove("a", P)
+    w.deliver("b", w.tell("a"))
+    assert w.daemon("b").driver.next_transaction() is None
+    w.end()
+    w.holds(P, None)
