@@ -108,7 +108,8 @@ class Referee:
         history = self.history
         if history.knew(new, old) or old in self._blind or history.unnoticed(old):
             return
-        if any(name.stamp is not None and (path, name.stamp) in history.withdrawn for name in old.names):
+        names = history.indistinct(old).names
+        if any(name.stamp is not None and (path, name.stamp) in history.withdrawn for name in names):
             return
         for row in site.disk.conflicts(path):
             whole = row.loser_digest is None or row.value is not None
