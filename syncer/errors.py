@@ -21,6 +21,13 @@
     │   └── AdminUnreachable          it did not answer; the outcome is unknown
     ├── PreconditionFailed          the request is understood, but its conditions do not hold
     ├── NotFound                    the thing asked for does not exist
+    ├── PlanError                   a plan cannot be used
+    │   ├── PlanInvalid               the file is no plan, is damaged, or is of another version
+    │   ├── PlanForeign               it was made for another region
+    │   └── PlanStale                 the store has changed since it was made
+    ├── BackupError                 a backup cannot be used
+    │   ├── BackupInvalid             the directory is no backup, or one of another version
+    │   └── BackupDamaged             files are missing, extra or changed
     ├── IllegalTransition           a state machine was asked for a step that it does not have
     └── InvariantBroken             a bug of this program: stop, never retry
 
@@ -209,6 +216,53 @@ class NotFound(SyncerError):
     default_hint = "List what exists with the 'list' verb of the same noun."
 
 
+class PlanError(SyncerError):
+    """A plan cannot be used. Nothing was changed."""
+
+    code = "plan-error"
+
+
+class PlanInvalid(PlanError):
+    """The file is no plan, is damaged, or was written by another version."""
+
+    code = "plan-invalid"
+    default_hint = "Make the plan again, with 'syncer diff --save'."
+
+
+class PlanForeign(PlanError):
+    """The plan was made for another region."""
+
+    code = "plan-foreign"
+    default_hint = "Name the configuration of the plan's own region with --config, or make a plan for this one."
+
+
+class PlanStale(PlanError):
+    """The store has changed since the plan was made; what no longer fits is not written."""
+
+    code = "plan-stale"
+    default_hint = "Make the plan again from what the store holds now ('syncer diff'), look at it, apply that one."
+
+
+class BackupError(SyncerError):
+    """A backup cannot be used. Nothing was changed."""
+
+    code = "backup-error"
+
+
+class BackupInvalid(BackupError):
+    """The directory is no backup, or one that this version cannot read."""
+
+    code = "backup-invalid"
+    default_hint = "Name the directory that 'syncer backup create' made; it holds a MANIFEST.json."
+
+
+class BackupDamaged(BackupError):
+    """Files of the backup are missing, extra or changed."""
+
+    code = "backup-damaged"
+    default_hint = "See 'syncer backup verify' for every file; use another backup, or put the files back as they were."
+
+
 class IllegalTransition(SyncerError):
     """A state machine was asked for a step that it does not have. Nothing was changed."""
 
@@ -253,6 +307,13 @@ DISPOSITIONS: Final[dict[type[SyncerError], Disposition]] = {
     AdminUnreachable: Disposition(503, ExitCode.UNREACHABLE, "warning"),
     PreconditionFailed: Disposition(412, ExitCode.REFUSED, "warning"),
     NotFound: Disposition(404, ExitCode.FAILED, "info"),
+    PlanError: Disposition(422, ExitCode.REFUSED, "warning"),
+    PlanInvalid: Disposition(422, ExitCode.FAILED, "warning"),
+    PlanForeign: Disposition(409, ExitCode.REFUSED, "warning"),
+    PlanStale: Disposition(409, ExitCode.REFUSED, "warning"),
+    BackupError: Disposition(422, ExitCode.FAILED, "warning"),
+    BackupInvalid: Disposition(422, ExitCode.FAILED, "warning"),
+    BackupDamaged: Disposition(422, ExitCode.FAILED, "error"),
     IllegalTransition: Disposition(409, ExitCode.REFUSED, "error"),
     InvariantBroken: Disposition(500, ExitCode.FAILED, "critical"),
 }

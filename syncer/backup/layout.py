@@ -1,0 +1,227 @@
+"""The form of a backup: which file holds a resource, how it is written there, and the manifest.
+
+A file is one JSON array of resources in the order of their paths, indented, so that it reads well, compares line by
+line (``git diff``), and can be read and written as a stream: a resource begins at ``  {`` and ends at ``  }``.
+
+Files: one per tenant and kind (``tenants/acme/namespaces.json``), one per kind for what has no tenant
+(``resource-groups.json``). So their number follows the tenants, not the topics.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+from typing import Any, Final, Literal
+from urllib.parse import quote
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from syncer.conflict.projection import canonical, parse
+from syncer.conflict.settings import Direction
+from syncer.errors import BackupDamaged, InvariantBroken, ValueInvalid
+from syncer.model import MetaPath, ResourceKind
+from syncer.paths import classify, tenant_of
+
+MANIFEST: Final = "MANIFEST.json"
+FORMAT: Final = "pulsar-syncer-backup"
+FORMAT_VERSION: Final = 1
+
+OPENING: Final = "[\n"
+CLOSING: Final = "]\n"
+_BEGIN: Final = "  {\n"
+_ENDS: Final = frozenset({"  }\n", "  },\n"})
+
+_FILE_OF_KIND: Final = {
+    ResourceKind.TENANT: "tenant",
+    ResourceKind.NAMESPACE: "namespaces",
+    ResourceKind.PARTITIONED_TOPIC: "partitioned-topics",
+    ResourceKind.TOPIC_POLICY: "topic-policies",
+    ResourceKind.CLUSTER: "clusters",
+    ResourceKind.ISOLATION_POLICY: "isolation-policies",
+    ResourceKind.RESOURCE_GROUP: "resource-groups",
+}
+_MAX_NAME_CHARS: Final = 120
+
+
+class Part(BaseModel):
+    """One table of the manifest."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ScopeRule(Part):
+    """A rule of the scope that the backup covers."""
+
+    pattern: str
+    direction: Direction
+
+
+class FileRecord(Part):
+    """One file of the backup."""
+
+    name: str
+    resources: int = Field(ge=0)
+    bytes: int = Field(ge=0)
+    sha256: str = Field(pattern="^[0-9a-f]{64}$")
+
+
+class Manifest(Part):
+    """What a backup holds. ``sha256`` is over the manifest itself without that field."""
+
+    format: Literal["pulsar-syncer-backup"] = FORMAT
+    version: int = FORMAT_VERSION
+    region: str
+    clusters: tuple[str, ...]
+    taken_at_ms: int
+    taken_at: str
+    made_by: str
+    scope: tuple[ScopeRule, ...]
+    resources: dict[str, int]
+    files: tuple[FileRecord, ...]
+    sha256: str = ""
+
+    def sealed(self) -> Manifest:
+        """The manifest with its own checksum."""
+        return self.model_copy(update={"sha256": self._seal()})
+
+    @property
+    def intact(self) -> bool:
+        """Whether it is as it was written."""
+        return self.sha256 == self._seal()
+
+    def text(self) -> str:
+        """The manifest as it is written."""
+        return json.dumps(self.model_dump(mode="json"), indent=2, ensure_ascii=False) + "\n"
+
+    def _seal(self) -> str:
+        content = self.model_dump(mode="json", exclude={"sha256"})
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def file_of(path: MetaPath) -> str:
+    """Name of the file that holds a resource, relative to the backup.
+
+    Raises:
+        InvariantBroken: The path is no resource.
+    """
+    resource = classify(path)
+    if resource is None:
+        raise InvariantBroken(f"no resource: {path}")
+    stem = _FILE_OF_KIND[resource.kind]
+    tenant = tenant_of(path)
+    return f"tenants/{_folder(tenant)}/{stem}.json" if tenant else f"{stem}.json"
+
+
+def resource_text(path: MetaPath, value: bytes) -> str:
+    """A resource as it stands in its file, without the comma.
+
+    A value goes in as JSON where it comes out as the same document; otherwise its bytes do, in base64.
+    """
+    resource = classify(path)
+    entry: dict[str, Any] = {"path": path} if resource is None else {"name": resource.name, "path": path}
+    try:
+        document = parse(value)
+        faithful = canonical(parse(json.dumps(document).encode())) == canonical(document)
+    except ValueInvalid:
+        faithful = False
+    if faithful:
+        entry["value"] = document
+    else:
+        entry["value_base64"] = base64.b64encode(value).decode()
+    lines = json.dumps(entry, indent=2, sort_keys=True, ensure_ascii=False).split("\n")
+    return "\n".join(f"  {line}" for line in lines)
+
+
+class ResourceReader:
+    """Takes a file line by line and gives the resources. Raises ``BackupDamaged``, naming file and line."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._lines: list[str] = []
+        self._number = 0
+        self._last = ""
+        self._closed = False
+        self.count = 0
+
+    def take(self, line: str) -> tuple[MetaPath, bytes] | None:
+        """Take the next line; a resource, when this line ends it.
+
+        Raises:
+            BackupDamaged: The file is not as it was written.
+        """
+        self._number += 1
+        if self._number == 1:
+            if line != OPENING:
+                raise self._damaged("does not begin with a list")
+            return None
+        if self._closed:
+            raise self._damaged("something follows the end")
+        if not self._lines:
+            if line == CLOSING:
+                self._closed = True
+                return None
+            if line != _BEGIN:
+                raise self._damaged("no resource begins here")
+        self._lines.append(line)
+        if line not in _ENDS:
+            return None
+        text = "".join(self._lines).rstrip().removesuffix(",")
+        self._lines.clear()
+        path, value = self._resource(text)
+        if path <= self._last:
+            raise self._damaged(f"{path} is out of order, or stands here twice")
+        self._last = path
+        self.count += 1
+        return path, value
+
+    def end(self) -> None:
+        """The file has ended.
+
+        Raises:
+            BackupDamaged: It is cut off.
+        """
+        if not self._closed:
+            raise self._damaged("is cut off")
+
+    def _resource(self, text: str) -> tuple[MetaPath, bytes]:
+        try:
+            entry = json.loads(text)
+            path = MetaPath(entry["path"])
+            resource = classify(path)
+            if "value_base64" in entry:
+                value = base64.b64decode(entry["value_base64"], validate=True)
+            else:
+                value = canonical_as_written(entry["value"])
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, binascii.Error) as exc:
+            raise self._damaged(f"a resource that cannot be read: {exc}") from exc
+        except ValueInvalid as exc:
+            raise self._damaged(exc.message) from exc
+        if resource is None or file_of(path) != self._name:
+            raise self._damaged(f"{path} does not belong into this file")
+        return path, value
+
+    def _damaged(self, what: str) -> BackupDamaged:
+        return BackupDamaged(f"{self._name}, line {self._number}: {what}")
+
+
+def canonical_as_written(document: object) -> bytes:
+    """The bytes of a value that stands as JSON in a file.
+
+    Raises:
+        ValueInvalid: It is no JSON object.
+    """
+    if not isinstance(document, dict):
+        raise ValueInvalid(f"a JSON object is due, found {type(document).__name__}")
+    return canonical(document)
+
+
+def _folder(tenant: str) -> str:
+    """A folder's name for any tenant's: its own where that is plain, never hidden, never too long."""
+    name = quote(tenant, safe="")
+    if name.startswith("."):
+        name = f"%2E{name[1:]}"
+    if len(name) > _MAX_NAME_CHARS:
+        name = f"{name[:_MAX_NAME_CHARS]}%{hashlib.sha256(tenant.encode()).hexdigest()[:16]}"
+    return name

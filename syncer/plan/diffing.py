@@ -1,0 +1,110 @@
+"""The difference of two pictures. A picture is ``path → fingerprint``; values are looked at only where those differ."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final
+
+from syncer.conflict.projection import DIGEST_BYTES, PROJECTIONS, Projection, canonical, parse
+from syncer.errors import InvariantBroken, ValueInvalid
+from syncer.model import Digest, MetaPath, Millis, Region
+from syncer.paths import classify
+from syncer.plan.operations import Operation, Plan, planned
+
+Picture = Mapping[MetaPath, Digest]
+"""What a region holds: the fingerprint of every path in scope."""
+
+_RAW: Final = b"raw:"
+
+
+def fingerprint(path: MetaPath, value: bytes) -> Digest:
+    """Digest of the projection; of the bytes themselves where the value cannot be read, never equal to a projection's.
+
+    Raises:
+        InvariantBroken: The path is no resource.
+    """
+    try:
+        return _projection_of(path).digest(value)
+    except ValueInvalid:
+        return Digest(_RAW + hashlib.blake2b(value, digest_size=DIGEST_BYTES).digest())
+
+
+def readable(value: bytes | None) -> bool:
+    """Whether a value is a document from the first to the last field, local ones included; an absent one is."""
+    if value is None:
+        return True
+    try:
+        canonical(parse(value))
+    except ValueInvalid:
+        return False
+    return True
+
+
+def pictured(values: Mapping[MetaPath, bytes]) -> dict[MetaPath, Digest]:
+    """The picture of values at hand."""
+    return {path: fingerprint(path, value) for path, value in values.items()}
+
+
+def differing(here: Picture, there: Picture, covers: Callable[[MetaPath], bool]) -> Iterator[MetaPath]:
+    """Paths that both sides cover and that do not hold the same, in order."""
+    return (path for path in sorted(here.keys() | there.keys()) if here.get(path) != there.get(path) and covers(path))
+
+
+def operation(path: MetaPath, here: bytes | None, there: bytes | None) -> Operation | None:
+    """What brings a path from what is here to what is there; ``None`` when both hold the same.
+
+    The replicated part of the value there is laid over the value here, so that cluster-local fields stay as they are.
+    What cannot be read is taken as it is: the review refuses it, unless a person wants it so.
+    """
+    if here is None and there is None:
+        return None
+    if here is not None and there is not None and fingerprint(path, here) == fingerprint(path, there):
+        return None
+    if there is None:
+        return Operation(path=path, before=here, after=None)
+    if not readable(there):
+        return Operation(path=path, before=here, after=there)
+    base = here if readable(here) else None
+    return Operation(path=path, before=here, after=_projection_of(path).overlay(there, base))
+
+
+def diff(
+    here: Mapping[MetaPath, bytes],
+    there: Mapping[MetaPath, bytes],
+    *,
+    region: Region,
+    source: str,
+    made_at_ms: Millis,
+    paths: Iterable[MetaPath] | None = None,
+    deletes: bool = False,
+) -> Plan:
+    """The plan that makes the region hold what is there.
+
+    Args:
+        here: Values of the region's store.
+        there: Values of the other side.
+        region: Whose store it is for.
+        source: The other side, for people.
+        made_at_ms: Now.
+        paths: Which paths to look at; all of both sides when not given.
+        deletes: Delete what only the region has; otherwise the plan names it as left.
+    """
+    operations: list[Operation] = []
+    left: list[MetaPath] = []
+    for path in here.keys() | there.keys() if paths is None else frozenset(paths):
+        made = operation(path, here.get(path), there.get(path))
+        if made is None:
+            continue
+        if made.after is None and not deletes:
+            left.append(path)
+        else:
+            operations.append(made)
+    return planned(region=region, source=source, made_at_ms=made_at_ms, operations=operations, left=left)
+
+
+def _projection_of(path: MetaPath) -> Projection:
+    resource = classify(path)
+    if resource is None:
+        raise InvariantBroken(f"no resource: {path}")
+    return PROJECTIONS[resource.kind]

@@ -1,0 +1,227 @@
+"""What of a plan may be performed: the guards of replication, and the rules of parents and deletes. Pure.
+
+Every refusal is shown with its reason. Those that only a person can weigh give way to the person who names the reason
+(``allow``); a child without its parent and a parent without its children's consent never do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from syncer.conflict import guards
+from syncer.conflict.guards import Facts, Proposal, Topics
+from syncer.conflict.projection import Document, parse
+from syncer.conflict.register import Register
+from syncer.conflict.settings import Settings
+from syncer.errors import ValueInvalid
+from syncer.model import NOTHING_SEEN, MetaPath, Millis, ResourceKind, Stamp, Version
+from syncer.plan.diffing import readable
+from syncer.plan.operations import Action, Operation, Plan
+
+
+class Reason(StrEnum):
+    """Why an operation is refused."""
+
+    BUS_RESOURCE = "bus-resource"
+    LEAVES_CLUSTER_OUT = "leaves-cluster-out"
+    UNKNOWN_CLUSTER = "unknown-cluster"
+    FEWER_PARTITIONS = "fewer-partitions"
+    HAS_TOPICS = "has-topics"
+    UNREADABLE = "unreadable"
+    DELETE = "delete"
+    PARENT_MISSING = "parent-missing"
+    CHILDREN_ALIVE = "children-alive"
+    OUT_OF_SCOPE = "out-of-scope"
+
+
+ALLOWABLE: Final = frozenset(
+    {
+        Reason.BUS_RESOURCE,
+        Reason.LEAVES_CLUSTER_OUT,
+        Reason.UNKNOWN_CLUSTER,
+        Reason.FEWER_PARTITIONS,
+        Reason.HAS_TOPICS,
+        Reason.UNREADABLE,
+    }
+)
+"""Reasons that a person may set aside one by one; deletes have an option of their own, the rest never gives way."""
+
+_GUARDS: Final = (
+    guards.bus_resource,
+    guards.leaves_cluster_out,
+    guards.unknown_cluster,
+    guards.fewer_partitions,
+    guards.has_topics,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """One reason why an operation is not performed."""
+
+    reason: Reason
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What the target is like, as far as a plan depends on it.
+
+    Args:
+        settings: Its clusters and the paths of its bus.
+        scope: Paths of the plan that take part in replication there.
+        clusters: Names of clusters that its store knows.
+        alive: Parents of the plan's paths that its store holds.
+        children: Living children of the paths that the plan deletes.
+        topics: Whether topics exist below a path, as far as it was asked.
+    """
+
+    settings: Settings
+    scope: frozenset[MetaPath]
+    clusters: frozenset[str] = frozenset()
+    alive: frozenset[MetaPath] = frozenset()
+    children: Mapping[MetaPath, frozenset[MetaPath]] = field(default_factory=dict)
+    topics: Mapping[MetaPath, Topics] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Review:
+    """A plan with what of it is refused. The rest may be performed, in the order of the plan."""
+
+    plan: Plan
+    refused: Mapping[MetaPath, tuple[Refusal, ...]]
+
+    @property
+    def accepted(self) -> tuple[Operation, ...]:
+        """The operations that may be performed."""
+        return tuple(each for each in self.plan.operations if each.path not in self.refused)
+
+
+def review(
+    plan: Plan, around: Surroundings, *, allow: frozenset[Reason] = frozenset(), deletes: bool = False
+) -> Review:
+    """Judge every operation.
+
+    Args:
+        plan: What is to be done.
+        around: What the target is like.
+        allow: Reasons that a person has set aside; those outside :data:`ALLOWABLE` have no effect.
+        deletes: Deletes may be performed.
+    """
+    known = around.clusters | _clusters_made(plan)
+    refused: dict[MetaPath, tuple[Refusal, ...]] = {}
+    family = _Family(around)
+    for operation in plan.operations:
+        found = [
+            each
+            for each in (*_refusals(operation, around, known), *family.refusals(operation))
+            if each.reason not in allow or each.reason not in ALLOWABLE
+        ]
+        if operation.action is Action.DELETE and not deletes:
+            found.append(Refusal(reason=Reason.DELETE, detail="deletes are performed only when they are asked for"))
+        if found:
+            refused[operation.path] = tuple(found)
+        else:
+            family.take(operation)
+    return Review(plan=plan, refused=refused)
+
+
+def to_be_asked(plan: Plan, around: Surroundings) -> tuple[MetaPath, ...]:
+    """Paths for which a guard needs to know whether topics exist below them, in the order of the plan."""
+    known = around.clusters | _clusters_made(plan)
+    return tuple(
+        operation.path
+        for operation in plan.operations
+        if operation.path not in around.topics
+        and any(refusal.reason is None for refusal in _guarded(operation, around, known))
+    )
+
+
+class _Family:
+    """Parents and children as they stand after the operations that were accepted so far."""
+
+    def __init__(self, around: Surroundings) -> None:
+        self._around = around
+        self._made: set[MetaPath] = set()
+        self._gone: set[MetaPath] = set()
+        self._child: dict[MetaPath, MetaPath] = {}
+
+    def take(self, operation: Operation) -> None:
+        """The operation was accepted."""
+        if operation.after is None:
+            self._gone.add(operation.path)
+            return
+        self._made.add(operation.path)
+        if (parent := operation.resource.parent) is not None:
+            self._child.setdefault(parent, operation.path)
+
+    def refusals(self, operation: Operation) -> Iterator[Refusal]:
+        """A child needs its parent; a parent does not go before its children."""
+        path, parent = operation.path, operation.resource.parent
+        if operation.after is not None:
+            if parent is not None and parent not in self._around.alive and parent not in self._made:
+                yield Refusal(reason=Reason.PARENT_MISSING, detail=f"{parent} does not exist here")
+            return
+        living = sorted(self._around.children.get(path, frozenset()) - self._gone)
+        if path in self._child:
+            living.append(self._child[path])
+        if living:
+            more = f" and {len(living) - 1} more" if len(living) > 1 else ""
+            yield Refusal(reason=Reason.CHILDREN_ALIVE, detail=f"{living[0]}{more} would outlive it")
+
+
+def _refusals(operation: Operation, around: Surroundings, clusters: frozenset[str]) -> Iterator[Refusal]:
+    if operation.path not in around.scope:
+        yield Refusal(reason=Reason.OUT_OF_SCOPE, detail="no rule of this region's scope covers it")
+    for refusal in _guarded(operation, around, clusters):
+        if refusal.reason is None:
+            yield Refusal(reason=Reason.HAS_TOPICS, detail="it was not asked whether topics exist here")
+        else:
+            yield Refusal(reason=Reason(refusal.reason.value), detail=refusal.detail)
+    if operation.after is not None:
+        for which, value in (("the new value", operation.after), ("the value here", operation.before)):
+            if not readable(value):
+                yield Refusal(reason=Reason.UNREADABLE, detail=f"{which} is no JSON object")
+
+
+def _guarded(operation: Operation, around: Surroundings, clusters: frozenset[str]) -> Iterator[guards.Refusal]:
+    proposal = Proposal(
+        register=Register(path=operation.path),
+        known=_version(around.settings),
+        kind=operation.resource.kind,
+        present=_document(operation.before),
+        proposed=_document(operation.after),
+        facts=Facts(now=Millis(0), clusters=clusters, topics=around.topics.get(operation.path, Topics.NOT_ASKED)),
+        settings=around.settings,
+    )
+    for guard in _GUARDS:
+        refusal = guard(proposal)
+        if refusal is not None:
+            yield refusal
+
+
+def _version(settings: Settings) -> Version:
+    """A stand-in: no guard that is asked here looks at the version."""
+    stamp = Stamp(Millis(0), settings.region)
+    return Version(stamp=stamp, by=settings.by, seen=NOTHING_SEEN, digest=None)
+
+
+def _document(value: bytes | None) -> Document | None:
+    """The parsed value; an unreadable one names nothing, but stands there."""
+    if value is None:
+        return None
+    try:
+        return parse(value)
+    except ValueInvalid:
+        return {}
+
+
+def _clusters_made(plan: Plan) -> frozenset[str]:
+    return frozenset(
+        each.resource.name
+        for each in plan.operations
+        if each.resource.kind is ResourceKind.CLUSTER and each.after is not None
+    )

@@ -1,0 +1,64 @@
+"""Comparing a live region with another side: fingerprints first, values only of what differs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from syncer.model import MetaPath, Millis
+from syncer.paths import tenant_of
+from syncer.plan.diffing import diff, differing
+from syncer.plan.operations import Plan
+from syncer.planning.sides import Side
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """What a comparison has found.
+
+    Args:
+        plan: What makes the region hold what the other side holds.
+        compared: How many paths both sides cover.
+        uncovered: How many the other side holds and the region's scope leaves out.
+    """
+
+    plan: Plan
+    compared: int
+    uncovered: int
+
+
+async def compare(
+    here: Side, there: Side, *, now: Millis, deletes: bool = False, tenants: Collection[str] = ()
+) -> Comparison:
+    """Find what makes ``here`` hold what ``there`` holds.
+
+    A path counts only if both sides cover it. What differs between the two scans is read again before it counts, so
+    that a change that was on its way meanwhile is no difference.
+
+    Args:
+        here: The region that the plan is for.
+        there: What it should hold.
+        now: The time of the plan.
+        deletes: Delete what only ``here`` has.
+        tenants: Look only at what belongs to these; at everything when not given.
+    """
+
+    def covers(path: MetaPath) -> bool:
+        return here.scope.contains(path) and there.scope.contains(path) and (not tenants or tenant_of(path) in tenants)
+
+    theirs = await there.picture()
+    ours = await here.picture()
+    paths = list(differing(ours, theirs, covers))
+    plan = diff(
+        await here.values(paths),
+        await there.values(paths),
+        region=here.region,
+        source=there.name,
+        made_at_ms=now,
+        deletes=deletes,
+    )
+    return Comparison(
+        plan=plan,
+        compared=sum(covers(path) for path in ours.keys() | theirs.keys()),
+        uncovered=sum(not here.scope.contains(path) for path in theirs),
+    )

@@ -1,0 +1,208 @@
+"""Plans kept in files: readable JSON with exact values, sealed by a checksum, never half written, never overwritten."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Final, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from syncer.errors import InvariantBroken, PlanForeign, PlanInvalid, PreconditionFailed, ValueRefused
+from syncer.model import MetaPath, Millis, Region
+from syncer.paths import checked
+from syncer.plan.operations import Operation, Plan, planned
+
+FORMAT: Final = "pulsar-syncer-plan"
+FORMAT_VERSION: Final = 1
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ValueRecord(_Part):
+    """A value's exact bytes: as text, or in base64 where it is none."""
+
+    text: str | None = None
+    base64: str | None = None
+
+    @classmethod
+    def of(cls, value: bytes | None) -> ValueRecord | None:
+        """A value, or that there is none."""
+        if value is None:
+            return None
+        try:
+            return cls(text=value.decode())
+        except UnicodeDecodeError:
+            return cls(base64=base64.b64encode(value).decode())
+
+    def bytes(self) -> bytes:
+        """The value.
+
+        Raises:
+            PlanInvalid: It is not given in exactly one form.
+        """
+        if (self.text is None) == (self.base64 is None):
+            raise PlanInvalid("a value in the plan has not exactly one of 'text' and 'base64'")
+        try:
+            return self.text.encode() if self.text is not None else base64.b64decode(self.base64 or "", validate=True)
+        except (UnicodeEncodeError, binascii.Error) as exc:
+            raise PlanInvalid(f"a value in the plan cannot be read: {exc}") from exc
+
+
+class OperationRecord(_Part):
+    """One operation. ``action``, ``resource`` and ``name`` are for people; path and values are what counts."""
+
+    action: str
+    resource: str
+    name: str
+    path: str
+    before: ValueRecord | None
+    after: ValueRecord | None
+
+
+class PlanRecord(_Part):
+    """A plan as it is kept. ``sha256`` is over everything else."""
+
+    format: Literal["pulsar-syncer-plan"] = FORMAT
+    version: int = FORMAT_VERSION
+    region: str
+    source: str
+    made_at_ms: int
+    operations: tuple[OperationRecord, ...]
+    left: tuple[str, ...]
+    sha256: str = ""
+
+    def seal(self) -> str:
+        """The checksum that belongs to it."""
+        content = self.model_dump(mode="json", exclude={"sha256"})
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def to_text(plan: Plan) -> str:
+    """A plan as it is written; equal plans give equal texts."""
+    record = PlanRecord(
+        region=plan.region,
+        source=plan.source,
+        made_at_ms=plan.made_at_ms,
+        operations=tuple(
+            OperationRecord(
+                action=each.action.value,
+                resource=each.resource.kind.value,
+                name=each.resource.name,
+                path=each.path,
+                before=ValueRecord.of(each.before),
+                after=ValueRecord.of(each.after),
+            )
+            for each in plan.operations
+        ),
+        left=plan.left,
+    )
+    sealed = record.model_copy(update={"sha256": record.seal()})
+    return json.dumps(sealed.model_dump(mode="json", exclude_none=False), indent=2, ensure_ascii=False) + "\n"
+
+
+def from_text(text: str | bytes, name: str = "the plan") -> Plan:
+    """Read a plan.
+
+    Raises:
+        PlanInvalid: It is no plan, is damaged, or is of another version.
+    """
+    try:
+        raw = json.loads(text)
+    except (ValueError, RecursionError) as exc:
+        raise PlanInvalid(f"{name} is no JSON: {exc}") from exc
+    if not isinstance(raw, dict) or raw.get("format") != FORMAT:
+        raise PlanInvalid(f"{name} is no plan", hint="Name a file that 'syncer diff --save' wrote.")
+    if raw.get("version") != FORMAT_VERSION:
+        raise PlanInvalid(
+            f"{name} is a plan of version {raw.get('version')!r}; this program reads version {FORMAT_VERSION}",
+            hint="Make the plan again with this version, or use the one that made it.",
+        )
+    try:
+        record = PlanRecord.model_validate(raw)
+    except ValidationError as exc:
+        first = exc.errors(include_url=False)[0]
+        raise PlanInvalid(f"{name}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from exc
+    if record.sha256 != record.seal():
+        raise PlanInvalid(f"{name} is damaged or was edited: its checksum is not its own")
+    try:
+        return planned(
+            region=Region(record.region),
+            source=record.source,
+            made_at_ms=Millis(record.made_at_ms),
+            operations=[_operation(each) for each in record.operations],
+            left=map(MetaPath, record.left),
+        )
+    except (InvariantBroken, ValueRefused) as exc:
+        raise PlanInvalid(f"{name}: {exc.message}") from exc
+
+
+def read(path: Path, *, region: Region | None = None) -> Plan:
+    """Read a plan from its file.
+
+    Args:
+        path: The file.
+        region: Whose plan it must be; any region's when not given.
+
+    Raises:
+        PlanInvalid: It is no plan, is damaged, or is of another version.
+        PlanForeign: It was made for another region.
+        PreconditionFailed: The file cannot be read.
+    """
+    try:
+        text = path.read_bytes()
+    except OSError as exc:
+        raise PreconditionFailed(f"{path} cannot be read: {exc.strerror}", hint="Name the file of a plan.") from exc
+    plan = from_text(text, str(path))
+    if region is not None and plan.region != region:
+        raise PlanForeign(f"{path} is a plan for region {plan.region}, not for {region}")
+    return plan
+
+
+def write(path: Path, plan: Plan, *, replace: bool = False) -> None:
+    """Write a plan to a file, whole or not at all.
+
+    Args:
+        path: The file.
+        plan: What goes into it.
+        replace: Put it in the place of a file that exists; otherwise such a file is left as it is.
+
+    Raises:
+        PreconditionFailed: The file exists, or cannot be written.
+    """
+    try:
+        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.absolute().parent)
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
+                file.write(to_text(plan))
+                file.flush()
+                os.fsync(file.fileno())
+            if replace:
+                Path(name).replace(path)
+            else:
+                path.hardlink_to(name)
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                Path(name).unlink()
+    except FileExistsError as exc:
+        raise PreconditionFailed(f"{path} exists; it is left as it is", hint="Name another file.") from exc
+    except OSError as exc:
+        raise PreconditionFailed(
+            f"{path} cannot be written: {exc.strerror}", hint="Make its directory writable, or name another place."
+        ) from exc
+
+
+def _operation(record: OperationRecord) -> Operation:
+    return Operation(
+        path=checked(record.path),
+        before=record.before.bytes() if record.before is not None else None,
+        after=record.after.bytes() if record.after is not None else None,
+    )
