@@ -97,7 +97,7 @@ class Daemon:
 
     async def _active(self, store: MetadataStore, bus: Bus, state: SqlState, thread: DriverThread) -> None:
         driver = await thread.call(self._make_driver, store, state)
-        async with self._probe(store) as probe:
+        async with topic_probe(self.config, store) as probe:
             around = Surroundings(
                 driver=driver,
                 thread=thread,
@@ -130,17 +130,6 @@ class Daemon:
             observing=self.observing,
             identity=identity,
         )
-
-    @asynccontextmanager
-    async def _probe(self, store: MetadataStore) -> AsyncIterator[TopicProbe]:
-        admin = self.config.admin
-        clusters = self.config.clusters
-        if admin is None:
-            has_brokers = self.config.store.kind != "sqlite"
-            yield StoreProbe(store, has_brokers=has_brokers, serves_one=len(clusters) <= 1)
-            return
-        async with ClustersProbe(admin_settings(admin), clusters) as probe:
-            yield probe
 
     async def _turn(self) -> None:
         """Proof of life for the supervisor: the loop turns, and the active pumps tick."""
@@ -199,6 +188,17 @@ async def _opened(name: str, make: Callable[[], Opened]) -> AsyncIterator[Opened
     finally:
         with anyio.CancelScope(shield=True):
             await thing.close()
+
+
+@asynccontextmanager
+async def topic_probe(config: Config, store: MetadataStore) -> AsyncIterator[TopicProbe]:
+    """Whom to ask whether topics exist: the brokers where ``[admin]`` names one, else the store itself."""
+    if config.admin is None:
+        has_brokers = config.store.kind != "sqlite"
+        yield StoreProbe(store, has_brokers=has_brokers, serves_one=len(config.clusters) <= 1)
+        return
+    async with ClustersProbe(admin_settings(config.admin), config.clusters) as probe:
+        yield probe
 
 
 def admin_settings(config: AdminConfig) -> AdminSettings:

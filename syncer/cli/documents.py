@@ -209,7 +209,115 @@ class TopicDocument(Document):
     steps: list[StepDocument]
 
 
+class ChangeDocument(Document):
+    """One field that an update changes."""
+
+    field: str = Field(description="Names joined by dots.")
+    before: str | None = Field(description="JSON text; null: absent.")
+    after: str | None
+
+
+class RefusalDocument(Document):
+    """Why an operation is not performed."""
+
+    reason: str
+    detail: str
+
+
+class PlannedDocument(Document):
+    """One operation of a plan, in the order in which they are performed."""
+
+    action: Literal["create", "update", "delete"]
+    resource: str
+    name: str
+    path: str
+    changes: list[ChangeDocument] = Field(description="What an update changes in the replicated part.")
+    refused: list[RefusalDocument] = Field(description="Why it would not be performed; empty: it would.")
+
+
+class LeftDocument(Document):
+    """A resource that only this region has, and that the plan leaves."""
+
+    resource: str
+    name: str
+    path: str
+
+
+class PlanDocument(Document):
+    """``syncer diff``, ``syncer backup diff``, ``syncer plan show``."""
+
+    region: str = Field(description="Whose store the plan is for.")
+    source: str = Field(description="What that store would hold.")
+    made_at_ms: int
+    different: bool
+    compared: int | None = Field(description="Paths that both sides cover; null for a plan read from a file.")
+    uncovered: int | None = Field(description="Paths of the other side that this region's scope leaves out.")
+    operations: list[PlannedDocument]
+    left: list[LeftDocument]
+
+
+class PerformedDocument(Document):
+    """What became of one operation."""
+
+    action: Literal["create", "update", "delete"]
+    resource: str
+    name: str
+    path: str
+    state: Literal["applied", "already", "refused", "unknown", "left"] = Field(
+        description="unknown: sent, no answer came. left: not reached."
+    )
+    refused: list[RefusalDocument]
+
+
+class FailureDocument(Document):
+    """Why a run stopped."""
+
+    code: str
+    message: str
+    hint: str
+
+
+class AppliedDocument(Document):
+    """``syncer plan apply``, ``syncer backup restore``."""
+
+    region: str
+    source: str
+    dry_run: bool = Field(description="Nothing was written: 'applied' is what would be.")
+    counts: dict[str, int] = Field(description="Operations by state.")
+    operations: list[PerformedDocument]
+    left: list[LeftDocument]
+    undo: str | None = Field(description="File of the plan that takes back what was applied.")
+    error: FailureDocument | None
+
+
+class BackupDocument(Document):
+    """``syncer backup create``."""
+
+    directory: str
+    region: str
+    taken_at_ms: int
+    resources: dict[str, int] = Field(description="By kind.")
+    files: int
+    size_bytes: int
+
+
+class FindingDocument(Document):
+    """A file of a backup that is not as it was written."""
+
+    file: str
+    fault: Literal["missing", "extra", "damaged"]
+    detail: str
+
+
+class VerifyDocument(BackupDocument):
+    """``syncer backup verify``."""
+
+    ok: bool
+    findings: list[FindingDocument]
+
+
 DOCUMENTS: Final = (
     StatusDocument, RegionList, DecisionDocument, ExplainDocument, HoldList, ParkedList, ConflictList, ConflictDetail,
-    QuarantineList, OperationList, CheckDocument, TopicDocument,
+    QuarantineList, OperationList, CheckDocument, TopicDocument, PlanDocument, AppliedDocument, BackupDocument,
+    VerifyDocument,
 )  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final
 import typer
 import typer.core
 
-from syncer.cli import config_commands, conflicts, events, holds, overview, quarantine, running, topic
+from syncer.cli import backups, config_commands, conflicts, events, holds, overview, plans, quarantine, running, topic
 from syncer.cli.output import Format, out, say
 from syncer.cli.session import Session
 from syncer.errors import SyncerError, disposition
@@ -99,6 +99,9 @@ app.add_typer(conflicts.app, name="conflicts")
 app.add_typer(holds.app, name="holds")
 app.add_typer(quarantine.app, name="quarantine")
 app.add_typer(quarantine.parked, name="parked")
+app.command("diff")(plans.diff)
+app.add_typer(plans.app, name="plan")
+app.add_typer(backups.app, name="backup")
 app.command("pause")(running.pause)
 app.command("resume")(running.resume)
 

@@ -61,6 +61,7 @@ def load(
     flags: Mapping[str, Any] | None = None,
     environ: Mapping[str, str] = os.environ,
     check_adapters: bool = True,
+    file_only: bool = False,
 ) -> Config:
     """Read and check the configuration.
 
@@ -69,14 +70,17 @@ def load(
         flags: Values by dotted field that go before all others.
         environ: For the directory of the credentials. Fields are looked up in the process itself.
         check_adapters: Check ``[store]`` and ``[bus]`` too, which imports their client libraries.
+        file_only: Leave out environment and credentials: they belong to this region, the file to another.
 
     Raises:
         ConfigInvalid: Something is wrong with a field; all that is wrong is listed, with its place.
         ConfigError: A source cannot be read.
     """
-    origins = [sources.from_flags(flags or {}), sources.from_environment()]
+    origins = [sources.from_flags(flags or {})]
+    if not file_only:
+        origins.append(sources.from_environment())
     directory = environ.get(sources.CREDENTIALS_VARIABLE)
-    if directory:
+    if directory and not file_only:
         origins.append(sources.from_credentials(Path(directory)))
     if path is not None:
         origins.append(sources.from_file(path))

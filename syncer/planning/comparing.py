@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from syncer.errors import PreconditionFailed
 from syncer.model import MetaPath, Millis
 from syncer.paths import tenant_of
 from syncer.plan.diffing import diff, differing
@@ -41,6 +42,9 @@ async def compare(
         now: The time of the plan.
         deletes: Delete what only ``here`` has.
         tenants: Look only at what belongs to these; at everything when not given.
+
+    Raises:
+        PreconditionFailed: Deletes are wanted, and the other side holds nothing at all.
     """
 
     def covers(path: MetaPath) -> bool:
@@ -48,6 +52,11 @@ async def compare(
 
     theirs = await there.picture()
     ours = await here.picture()
+    if deletes and ours and not theirs:
+        raise PreconditionFailed(
+            f"{there.name} holds nothing, and everything would be deleted: no plan was made",
+            hint="Check that the other side is the right one, and that its scope is.",
+        )
     paths = list(differing(ours, theirs, covers))
     plan = diff(
         await here.values(paths),

@@ -200,6 +200,12 @@ def write(path: Path, plan: Plan, *, replace: bool = False) -> None:
         ) from exc
 
 
+def discard(path: Path) -> None:
+    """Delete a plan's file, as far as that is possible."""
+    with contextlib.suppress(OSError):
+        path.unlink(missing_ok=True)
+
+
 def _operation(record: OperationRecord) -> Operation:
     return Operation(
         path=checked(record.path),

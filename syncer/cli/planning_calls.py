@@ -1,0 +1,244 @@
+"""What the commands around plans and backups share: regions opened, plans made, judged and performed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import anyio
+import typer
+
+from syncer.cli.asking import agree
+from syncer.cli.output import Format, say
+from syncer.cli.plan_output import Applied, plan_document, show_applied, show_plan, tell_plan
+from syncer.errors import ExitCode, PreconditionFailed, SyncerError
+from syncer.model import Millis, Region
+from syncer.plan.review import ALLOWABLE, Reason, Review
+
+if TYPE_CHECKING:
+    from syncer.config import Config
+    from syncer.plan.operations import Plan
+    from syncer.planning.comparing import Comparison
+    from syncer.planning.executing import Outcome
+    from syncer.planning.sides import LiveSide, Side
+    from syncer.stores.contract import MetadataStore
+
+REPORT_EVERY_S: Final = 1.0
+
+Deletes = Annotated[bool, typer.Option("--delete", help="Delete what only this region has; without it that is left.")]
+Tenants = Annotated[
+    list[str] | None,
+    typer.Option("--tenant", metavar="NAME", help="Only what belongs to it; may be repeated."),
+]
+Allow = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow",
+        metavar="REASON",
+        help=f"Set a refusal aside; may be repeated: {', '.join(sorted(ALLOWABLE))}.",
+    ),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Check everything, write nothing.")]
+Undo = Annotated[
+    Path | None, typer.Option("--undo", metavar="FILE", help="Where the plan goes that takes everything back.")
+]
+Save = Annotated[Path | None, typer.Option("--save", metavar="FILE", help="Keep the plan in a file.")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What a person has let pass."""
+
+    allow: frozenset[Reason] = frozenset()
+    deletes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The configured region with its store open."""
+
+    config: Config
+    store: MetadataStore
+
+    @property
+    def side(self) -> LiveSide:
+        """As one side of a comparison."""
+        from syncer.planning.sides import LiveSide
+
+        return LiveSide(self.store, Region(self.config.region), self.config.compiled_scope())
+
+    async def judged(self, plan: Plan, wish: Wish) -> Review:
+        """Judge a plan by what the region is like now."""
+        from syncer.daemon import topic_probe
+        from syncer.planning.surveying import reviewed
+
+        async with topic_probe(self.config, self.store) as probe:
+            return await reviewed(
+                plan,
+                self.store,
+                probe,
+                settings=self.config.settings(),
+                scope=self.config.compiled_scope(),
+                allow=wish.allow,
+                deletes=wish.deletes,
+            )
+
+
+def now_ms() -> Millis:
+    """The time, UTC."""
+    return Millis(time.time_ns() // 1_000_000)
+
+
+def allowed(names: list[str] | None) -> frozenset[Reason]:
+    """The reasons that ``--allow`` names."""
+    wrong = [name for name in names or () if name not in ALLOWABLE]
+    if wrong:
+        raise typer.BadParameter(f"--allow {wrong[0]!r}: one of {', '.join(sorted(ALLOWABLE))}")
+    return frozenset(Reason(name) for name in names or ())
+
+
+@asynccontextmanager
+async def opened(config: Config) -> AsyncIterator[Target]:
+    """Open the store of a region.
+
+    Raises:
+        StoreError: It does not answer, or does not let us in.
+    """
+    store = config.make_store()
+    try:
+        await store.open()
+        yield Target(config, store)
+    finally:
+        with anyio.CancelScope(shield=True), anyio.move_on_after(5):
+            await store.close()
+
+
+@asynccontextmanager
+async def other_side(config: Config, *, other: Path | None, backup: Path | None) -> AsyncIterator[Side]:
+    """Open the other side: a region by its configuration, or a backup.
+
+    Raises:
+        ConfigError: The other configuration is wrong.
+        PreconditionFailed: Both name the same store.
+        BackupError: The backup cannot be used.
+    """
+    from syncer.backup.reading import Backup
+    from syncer.config import load
+    from syncer.planning.sides import BackupSide
+
+    if (other is None) == (backup is None):
+        raise typer.BadParameter("give either --with FILE or --backup DIR")
+    if backup is not None:
+        yield BackupSide(await anyio.to_thread.run_sync(Backup, backup))
+        return
+    theirs = load(other, file_only=True)
+    if theirs.store.kind == config.store.kind and theirs.store_settings == config.store_settings:
+        raise PreconditionFailed(
+            f"{other} names the very store of region {config.region}: a region does not differ from itself",
+            hint="Name the configuration of the other region with --with.",
+        )
+    async with opened(theirs) as target:
+        yield target.side
+
+
+async def compared(target: Target, there: Side, *, deletes: bool, tenants: Collection[str] | None) -> Comparison:
+    """Make the plan that makes the target hold what is there."""
+    from syncer.planning.comparing import compare
+
+    return await compare(target.side, there, now=now_ms(), deletes=deletes, tenants=frozenset(tenants or ()))
+
+
+async def differ(
+    target: Target,
+    there: Side,
+    wish: Wish,
+    *,
+    tenants: Collection[str] | None,
+    save: Path | None,
+    form: Format,
+) -> ExitCode:
+    """Show what differs, and keep the plan if that is wanted; the exit code says whether anything does."""
+    from syncer.planning import plan_file
+
+    found = await compared(target, there, deletes=wish.deletes, tenants=tenants)
+    review = await target.judged(found.plan, wish)
+    if save is not None:
+        plan_file.write(save, found.plan)
+        say(f"wrote {save}; perform it with: syncer plan apply {save}{' --delete' if wish.deletes else ''}")
+    document = plan_document(review, compared=found.compared, uncovered=found.uncovered)
+    show_plan(document, review, form)
+    return ExitCode.DIFFERENT if document.different else ExitCode.DONE
+
+
+async def carry_out(
+    target: Target, plan: Plan, wish: Wish, *, undo: Path, dry_run: bool, yes: bool, form: Format
+) -> ExitCode:
+    """Judge a plan, have a person agree, perform it, keep what takes it back, show what became of it.
+
+    Raises:
+        PlanStale: Something no longer fits: before the first write, or later; what was finished is shown.
+        PreconditionFailed: Nobody agreed, or the undo file cannot be written. Nothing was written.
+        StoreError: The store refuses, or does not answer.
+    """
+    from syncer.planning.executing import perform, pretend
+
+    review = await target.judged(plan, wish)
+    scope = target.config.compiled_scope()
+    operations = review.accepted
+    outcome = await perform(operations, target.store, scope, send=pretend)
+    kept: Path | None = None
+    if outcome.applied and not dry_run and outcome.error is None:
+        tell_plan(review)
+        agree(plan.region, f"{len(outcome.applied)} operations will be performed in region {plan.region}.", yes=yes)
+        kept = undo
+        outcome = await _performed(target, review, outcome, undo)
+    show_applied(Applied(review=review, outcome=outcome, dry_run=dry_run, undo=kept), form)
+    if outcome.error is not None:
+        raise outcome.error
+    return ExitCode.REFUSED if review.refused else ExitCode.DONE
+
+
+async def _performed(target: Target, review: Review, tried: Outcome, undo: Path) -> Outcome:
+    """Perform what was tried. The undo is on the disk before the first write, and exact after the last.
+
+    Its first form takes back everything that was to be done: safe after a crash, since what was not done is recognised.
+    """
+    from syncer.planning import plan_file
+    from syncer.planning.executing import perform
+
+    plan = review.plan
+    plan_file.write(undo, plan.reversed(only=[each.path for each in tried.applied]))
+    try:
+        outcome = await perform(review.accepted, target.store, target.config.compiled_scope(), report=_Progress())
+    except SyncerError:  # found before the first write
+        plan_file.discard(undo)
+        raise
+    exact = plan.reversed(only=[each.path for each in (*outcome.applied, *outcome.unknown)])
+    try:
+        plan_file.write(undo, exact, replace=True)
+    except PreconditionFailed as exc:
+        say(f"! {exc.message}: {undo} also names what was not performed; that does no harm")
+    return outcome
+
+
+def undo_beside(path: Path) -> Path:
+    """Where the undo of a plan or of a restore goes when nobody says."""
+    stamp = datetime.now(tz=UTC).strftime("%Y%m%dT%H%M%SZ")
+    return path.with_name(f"{path.name.removesuffix('.json')}.undo-{stamp}.json")
+
+
+class _Progress:
+    """Says how far a run has come, not more than once a second."""
+
+    def __init__(self) -> None:
+        self._told_at = time.monotonic()
+
+    def __call__(self, done: int, total: int) -> None:
+        if time.monotonic() - self._told_at >= REPORT_EVERY_S:
+            self._told_at = time.monotonic()
+            say(f"{done} of {total} operations done")
