@@ -6,11 +6,10 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
-from syncer.conflict.projection import DIGEST_BYTES, PROJECTIONS, Projection, canonical, parse
-from syncer.errors import InvariantBroken, ValueInvalid
+from syncer.conflict.projection import DIGEST_BYTES, PROJECTIONS, canonical, parse
+from syncer.errors import ValueInvalid
 from syncer.model import Digest, MetaPath, Millis, Region
-from syncer.paths import classify
-from syncer.plan.operations import Operation, Plan, planned
+from syncer.plan.operations import Operation, Plan, planned, resource_at
 
 Picture = Mapping[MetaPath, Digest]
 """What a region holds: the fingerprint of every path in scope."""
@@ -25,7 +24,7 @@ def fingerprint(path: MetaPath, value: bytes) -> Digest:
         InvariantBroken: The path is no resource.
     """
     try:
-        return _projection_of(path).digest(value)
+        return PROJECTIONS[resource_at(path).kind].digest(value)
     except ValueInvalid:
         return Digest(_RAW + hashlib.blake2b(value, digest_size=DIGEST_BYTES).digest())
 
@@ -66,7 +65,7 @@ def operation(path: MetaPath, here: bytes | None, there: bytes | None) -> Operat
     if not readable(there):
         return Operation(path=path, before=here, after=there)
     base = here if readable(here) else None
-    return Operation(path=path, before=here, after=_projection_of(path).overlay(there, base))
+    return Operation(path=path, before=here, after=PROJECTIONS[resource_at(path).kind].overlay(there, base))
 
 
 def diff(
@@ -101,10 +100,3 @@ def diff(
         else:
             operations.append(made)
     return planned(region=region, source=source, made_at_ms=made_at_ms, operations=operations, left=left)
-
-
-def _projection_of(path: MetaPath) -> Projection:
-    resource = classify(path)
-    if resource is None:
-        raise InvariantBroken(f"no resource: {path}")
-    return PROJECTIONS[resource.kind]

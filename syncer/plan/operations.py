@@ -64,8 +64,7 @@ class Operation:
     def __post_init__(self) -> None:
         if self.before == self.after:
             raise InvariantBroken(f"an operation that changes nothing: {self.path}")
-        if classify(self.path) is None:
-            raise InvariantBroken(f"an operation on what is no resource: {self.path}")
+        resource_at(self.path)
 
     @property
     def action(self) -> Action:
@@ -77,10 +76,7 @@ class Operation:
     @property
     def resource(self) -> Resource:
         """What the path means."""
-        resource = classify(self.path)
-        if resource is None:
-            raise InvariantBroken(f"no resource: {self.path}")
-        return resource
+        return resource_at(self.path)
 
     def standing(self, present: bytes | None) -> Standing:
         """Whether it can be performed on what the store holds now, has been performed, or no longer fits."""
@@ -160,6 +156,18 @@ def planned(
     if len({each.path for each in ordered}) != len(ordered):
         raise InvariantBroken("a plan with two operations on one path")
     return Plan(region=region, source=source, made_at_ms=made_at_ms, operations=ordered, left=tuple(sorted(left)))
+
+
+def resource_at(path: MetaPath) -> Resource:
+    """What a path means that must be a resource.
+
+    Raises:
+        InvariantBroken: It is none.
+    """
+    resource = classify(path)
+    if resource is None:
+        raise InvariantBroken(f"no resource: {path}")
+    return resource
 
 
 def stale_at(paths: list[MetaPath], why: str = "changed since the plan was made") -> PlanStale:

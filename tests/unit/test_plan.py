@@ -1,0 +1,195 @@
+"""Plans at their edges: what is refused and why, what gives way to whom, how a plan reads."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from syncer.conflict.guards import Topics
+from syncer.conflict.settings import Settings
+from syncer.errors import InvariantBroken
+from syncer.model import MetaPath, Millis, Region
+from syncer.plan.diffing import diff, fingerprint, operation
+from syncer.plan.operations import Action, Operation, Plan, planned
+from syncer.plan.rendering import changes, summary
+from syncer.plan.review import ALLOWABLE, Reason, Surroundings, review, to_be_asked
+
+HERE = Region("east")
+TENANT = MetaPath("/admin/policies/acme")
+SPACE = MetaPath("/admin/policies/acme/orders")
+TOPIC = MetaPath("/admin/partitioned-topics/acme/orders/persistent/paid")
+CLUSTER = MetaPath("/admin/clusters/green")
+EVERYTHING = frozenset({TENANT, SPACE, TOPIC, CLUSTER})
+
+
+def value(**fields: Any) -> bytes:
+    return json.dumps(fields).encode()
+
+
+BLUE = value(replication_clusters=["blue"])
+
+
+def plan_of(*operations: Operation) -> Plan:
+    return planned(region=HERE, source="west", made_at_ms=Millis(1), operations=operations)
+
+
+def put(path: MetaPath, after: bytes, before: bytes | None = None) -> Operation:
+    return Operation(path=path, before=before, after=after)
+
+
+def gone(path: MetaPath, before: bytes = b"{}") -> Operation:
+    return Operation(path=path, before=before, after=None)
+
+
+def around(**changed: Any) -> Surroundings:
+    usual = Surroundings(
+        settings=Settings(region=HERE, clusters=frozenset({"blue"})),
+        scope=EVERYTHING,
+        clusters=frozenset({"blue"}),
+        alive=frozenset({TENANT, SPACE}),
+    )
+    return replace(usual, **changed)
+
+
+def reasons(plan: Plan, surroundings: Surroundings, **options: Any) -> dict[MetaPath, list[Reason]]:
+    found = review(plan, surroundings, **options)
+    assert {each.path for each in found.accepted} | found.refused.keys() == {each.path for each in plan.operations}
+    return {path: [each.reason for each in refusals] for path, refusals in found.refused.items()}
+
+
+@pytest.mark.parametrize(
+    ("operation", "surroundings", "reason"),
+    [
+        (put(TOPIC, value(partitions=2), value(partitions=4)), {}, Reason.FEWER_PARTITIONS),
+        (put(SPACE, value(replication_clusters=["global"]), BLUE), {}, Reason.LEAVES_CLUSTER_OUT),
+        (put(SPACE, value(replication_clusters=["blue", "red"])), {}, Reason.UNKNOWN_CLUSTER),
+        (put(TENANT, b"no json"), {}, Reason.UNREADABLE),
+        (put(TENANT, value(adminRoles=[]), b"no json"), {}, Reason.UNREADABLE),
+        (gone(TOPIC), {"topics": {TOPIC: Topics.SOME}}, Reason.HAS_TOPICS),
+        (gone(SPACE), {"topics": {SPACE: Topics.CANNOT_ASK}}, Reason.HAS_TOPICS),
+        (gone(SPACE), {}, Reason.HAS_TOPICS),
+        (gone(TOPIC, b"no json"), {"topics": {TOPIC: Topics.SOME}}, Reason.HAS_TOPICS),
+        (
+            put(TENANT, value(adminRoles=["x"]), value()),
+            {"settings": Settings(region=HERE, bus_paths=frozenset({TENANT}))},
+            Reason.BUS_RESOURCE,
+        ),
+    ],
+)
+def test_a_guard_refuses_until_a_person_names_its_reason(
+    operation: Operation, surroundings: dict[str, Any], reason: Reason
+) -> None:
+    plan, target = plan_of(operation), around(**surroundings)
+    assert reasons(plan, target, deletes=True) == {operation.path: [reason]}
+    others = ALLOWABLE - {reason}
+    assert reasons(plan, target, deletes=True, allow=others) == {operation.path: [reason]}
+    assert reasons(plan, target, deletes=True, allow=frozenset({reason})) == {}
+
+
+def test_a_delete_is_performed_only_when_it_is_asked_for() -> None:
+    plan = plan_of(gone(TENANT))
+    assert reasons(plan, around()) == {TENANT: [Reason.DELETE]}
+    assert reasons(plan, around(), allow=frozenset(Reason)) == {TENANT: [Reason.DELETE]}
+    assert reasons(plan, around(), deletes=True) == {}
+
+
+def test_an_orphan_is_never_made() -> None:
+    topic = put(TOPIC, value(partitions=4))
+    nobody = around(alive=frozenset())
+    assert reasons(plan_of(topic), nobody, allow=frozenset(Reason)) == {TOPIC: [Reason.PARENT_MISSING]}
+    family = plan_of(topic, put(SPACE, BLUE), put(TENANT, value(adminRoles=[])))
+    assert reasons(family, nobody) == {}
+    assert [each.path for each in family.operations] == [TENANT, SPACE, TOPIC]
+
+
+def test_a_child_waits_with_its_parent_that_is_refused() -> None:
+    family = plan_of(put(TOPIC, value(partitions=4)), put(SPACE, value(replication_clusters=["blue", "red"])))
+    target = around(alive=frozenset({TENANT}))
+    assert reasons(family, target) == {SPACE: [Reason.UNKNOWN_CLUSTER], TOPIC: [Reason.PARENT_MISSING]}
+    assert reasons(family, target, allow=frozenset({Reason.UNKNOWN_CLUSTER})) == {}
+
+
+def test_a_parent_goes_only_after_all_its_children() -> None:
+    other = MetaPath(f"{TENANT}/other")
+    living = around(children={TENANT: frozenset({SPACE, other})}, topics={SPACE: Topics.NONE})
+    assert reasons(plan_of(gone(TENANT)), living, deletes=True, allow=frozenset(Reason)) == {
+        TENANT: [Reason.CHILDREN_ALIVE]
+    }
+    (told,) = review(plan_of(gone(TENANT)), living, deletes=True).refused[TENANT]
+    assert told.detail == f"{SPACE} and 1 more would outlive it"
+    (told,) = review(plan_of(gone(TENANT), gone(SPACE)), living, deletes=True).refused[TENANT]
+    assert told.detail == f"{other} would outlive it"
+    only = replace(living, children={TENANT: frozenset({SPACE})})
+    assert reasons(plan_of(gone(TENANT), gone(SPACE)), only, deletes=True) == {}
+
+
+def test_a_parent_does_not_go_from_above_a_child_that_the_plan_makes() -> None:
+    plan = plan_of(gone(TENANT), put(SPACE, BLUE))
+    assert reasons(plan, around(), deletes=True) == {TENANT: [Reason.CHILDREN_ALIVE]}
+
+
+def test_a_path_that_the_region_does_not_carry_is_refused_for_good() -> None:
+    plan = plan_of(put(TENANT, value(adminRoles=[])))
+    assert reasons(plan, around(scope=frozenset()), allow=frozenset(Reason)) == {TENANT: [Reason.OUT_OF_SCOPE]}
+
+
+def test_a_cluster_that_the_plan_itself_makes_is_known() -> None:
+    space = put(SPACE, value(replication_clusters=["blue", "green"]))
+    assert reasons(plan_of(space), around()) == {SPACE: [Reason.UNKNOWN_CLUSTER]}
+    assert reasons(plan_of(space, put(CLUSTER, value(serviceUrl="x"))), around()) == {}
+    assert reasons(plan_of(space, gone(CLUSTER)), around(), deletes=True) == {SPACE: [Reason.UNKNOWN_CLUSTER]}
+
+
+def test_brokers_are_asked_only_where_a_guard_depends_on_the_answer() -> None:
+    plan = plan_of(gone(SPACE), gone(TENANT), put(TOPIC, value(partitions=1)))
+    assert to_be_asked(plan, around()) == (SPACE,)
+    assert to_be_asked(plan, around(topics={SPACE: Topics.NONE})) == ()
+
+
+def test_a_path_has_one_operation_and_it_changes_something() -> None:
+    with pytest.raises(InvariantBroken, match="two operations"):
+        plan_of(gone(TENANT), put(TENANT, b"{}"))
+    with pytest.raises(InvariantBroken, match="changes nothing"):
+        put(TENANT, b"{}", b"{}")
+    with pytest.raises(InvariantBroken, match="no resource"):
+        put(MetaPath("/ledgers/LAYOUT"), b"{}")
+    with pytest.raises(InvariantBroken, match="no resource"):
+        put(MetaPath("/pulsar-syncer/east/fence"), b"{}")
+    with pytest.raises(InvariantBroken, match="no resource"):
+        fingerprint(MetaPath("/admin"), b"{}")
+
+
+def test_the_reverse_can_be_of_a_part() -> None:
+    plan = plan_of(gone(TENANT), put(SPACE, BLUE))
+    assert [(each.path, each.action) for each in plan.reversed(only=[SPACE]).operations] == [(SPACE, Action.DELETE)]
+    assert plan.reversed().source == "before: west"
+
+
+def test_only_the_named_paths_are_looked_at() -> None:
+    here, there = {TENANT: value(a=1), SPACE: value(a=1)}, {TENANT: value(a=2), SPACE: value(a=2)}
+    plan = diff(here, there, region=HERE, source="west", made_at_ms=Millis(1), paths=[SPACE, TOPIC])
+    assert [each.path for each in plan.operations] == [SPACE]
+
+
+def test_an_update_is_told_field_by_field() -> None:
+    before = value(message_ttl_in_seconds=60, bundles={"numBundles": 4}, backlog={"a": {"limit": 1, "same": 0}}, old=1)
+    after = value(message_ttl_in_seconds=120, bundles={"numBundles": 8}, backlog={"a": {"limit": 2, "same": 0}}, x=None)
+    update = operation(SPACE, before, after)
+    assert update is not None
+    assert summary(update) == "backlog.a.limit: 1 → 2; message_ttl_in_seconds: 60 → 120; old: 1 → -; x: - → null"
+    assert [each.field for each in changes(update)] == ["backlog.a.limit", "message_ttl_in_seconds", "old", "x"]
+
+
+def test_a_long_value_is_cut_for_people_only() -> None:
+    update = operation(TENANT, value(adminRoles=[]), value(adminRoles=["r" * 100]))
+    assert update is not None
+    assert len(summary(update)) < 90
+    assert json.loads(changes(update)[0].after or "") == ["r" * 100]
+
+
+def test_what_is_no_document_is_told_by_its_size() -> None:
+    assert summary(put(SPACE, b"12345", b"{}")) == "not readable: 2 bytes → 5 bytes"
+    assert summary(put(SPACE, value(bundles=1), value(bundles=2))) == "cluster-local fields only"
