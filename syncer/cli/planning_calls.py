@@ -228,7 +228,7 @@ async def _performed(target: Target, review: Review, tried: Outcome, undo: Path)
 
 def undo_beside(path: Path) -> Path:
     """Where the undo of a plan or of a restore goes when nobody says."""
-    stamp = datetime.now(tz=UTC).strftime("%Y%m%dT%H%M%SZ")
+    stamp = datetime.now(tz=UTC).strftime("%Y%m%dT%H%M%S.%f")[:-3] + "Z"
     return path.with_name(f"{path.name.removesuffix('.json')}.undo-{stamp}.json")
 
 

@@ -238,6 +238,8 @@ def test_the_commands_are_these() -> None:
         "config check", "config show", "config schema", "topic init", "regions list", "events tail",
         "conflicts list", "conflicts show", "conflicts restore", "holds list", "holds confirm", "holds reject",
         "quarantine list", "quarantine retry", "quarantine discard", "parked list",
+        "diff", "plan show", "plan apply", "plan reverse",
+        "backup create", "backup verify", "backup diff", "backup restore",
     }  # fmt: skip
 
 
