@@ -16,6 +16,7 @@ import json
 from typing import Any, Final, Literal
 from urllib.parse import quote
 
+import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
 from syncer.conflict.projection import canonical, parse
@@ -123,15 +124,22 @@ def resource_text(path: MetaPath, value: bytes) -> str:
     entry: dict[str, Any] = {"path": path} if resource is None else {"name": resource.name, "path": path}
     try:
         document = parse(value)
-        faithful = canonical(parse(json.dumps(document).encode())) == canonical(document)
+        plain = canonical(document)
+        faithful = canonical(parse(plain)) == plain
     except ValueInvalid:
         faithful = False
     if faithful:
         entry["value"] = document
     else:
         entry["value_base64"] = base64.b64encode(value).decode()
-    lines = json.dumps(entry, indent=2, sort_keys=True, ensure_ascii=False).split("\n")
-    return "\n".join(f"  {line}" for line in lines)
+    return "\n".join(f"  {line}" for line in _indented(entry).split("\n"))
+
+
+def _indented(entry: dict[str, Any]) -> str:
+    try:
+        return orjson.dumps(entry, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS).decode()
+    except orjson.JSONEncodeError:  # an integer outside 64 bits; the other serialiser indents the same way
+        return json.dumps(entry, indent=2, sort_keys=True, ensure_ascii=False)
 
 
 class ResourceReader:
@@ -214,7 +222,7 @@ def canonical_as_written(document: object) -> bytes:
     """
     if not isinstance(document, dict):
         raise ValueInvalid(f"a JSON object is due, found {type(document).__name__}")
-    return canonical(document)
+    return bytes(memoryview(canonical(document)))  # a copy: the serialiser's own holds 4 kB, however small the value
 
 
 def _folder(tenant: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -33,6 +33,7 @@ MAX_TOLD: Final = 40
 """Operations that are told one by one before a person agrees; the rest is a number."""
 
 LEFT_SIGN: Final = "="
+STATES: Final = ("applied", "already", "refused", "unknown", "left")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,21 +121,29 @@ def tell_plan(review: Review) -> None:
 
 def show_applied(run: Applied, form: Format) -> None:
     """Print what became of a plan."""
-    found = _applied(run)
+    states = _states(run)
+    counts = Counter(states.values())
     if form is not Format.TABLE:
-        output.document(found, form)
+        output.document(_applied(run, states, counts), form)
         return
+    plan = run.review.plan
     applied = "would be applied" if run.dry_run else "applied"
-    pairs: list[tuple[str, object]] = [("region", found.region), ("from", found.source)]
-    pairs += [(applied if state == "applied" else state, count) for state, count in found.counts.items()]
-    if found.undo is not None:
+    pairs: list[tuple[str, object]] = [("region", plan.region), ("from", plan.source)]
+    pairs += [(applied if state == "applied" else state, counts[state]) for state in STATES]
+    if run.undo is not None:
         deletes = any(each.action is Action.CREATE for each in (*run.outcome.applied, *run.outcome.unknown))
-        pairs.append(("undo", f"syncer plan apply {found.undo}{' --delete' if deletes else ''}"))
+        pairs.append(("undo", f"syncer plan apply {run.undo}{' --delete' if deletes else ''}"))
     output.facts(pairs)
     rows = [
-        (SIGNS[Action(each.action)], each.resource, each.name, each.state, _reasons(each))
-        for each in found.operations
-        if run.dry_run or each.state not in {"applied", "already"}
+        (
+            SIGNS[each.action],
+            each.resource.kind.value,
+            each.resource.name,
+            states[each.path],
+            "; ".join(f"{why.reason}: {why.detail}" for why in run.review.refused.get(each.path, ())),
+        )
+        for each in plan.operations
+        if run.dry_run or states[each.path] not in {"applied", "already"}
     ]
     if rows:
         output.out("")
@@ -143,27 +152,30 @@ def show_applied(run: Applied, form: Format) -> None:
         say(f"! {path} was replaced in the very moment between read and write; what stood there for it is lost")
 
 
-def _applied(run: Applied) -> AppliedDocument:
-    outcome, review = run.outcome, run.review
-    state: dict[MetaPath, str] = dict.fromkeys(review.refused, "refused")
+def _states(run: Applied) -> dict[MetaPath, str]:
+    outcome = run.outcome
+    states = dict.fromkeys(run.review.refused, "refused")
     for name, operations in (
         ("applied", outcome.applied),
         ("already", outcome.already),
         ("unknown", outcome.unknown),
         ("left", outcome.left),
     ):
-        state.update((each.path, name) for each in operations)
-    counts = Counter(state.values())
+        states.update((each.path, name) for each in operations)
+    return states
+
+
+def _applied(run: Applied, states: Mapping[MetaPath, str], counts: Mapping[str, int]) -> AppliedDocument:
+    review, error = run.review, run.outcome.error
     items = [
-        PerformedDocument.model_validate({**_subject(each), "state": state[each.path], "refused": _why(each, review)})
+        PerformedDocument.model_validate({**_subject(each), "state": states[each.path], "refused": _why(each, review)})
         for each in review.plan.operations
     ]
-    error = outcome.error
     return AppliedDocument(
         region=review.plan.region,
         source=review.plan.source,
         dry_run=run.dry_run,
-        counts={name: counts[name] for name in ("applied", "already", "refused", "unknown", "left")},
+        counts={name: counts[name] for name in STATES},
         operations=items,
         left=[_left(path) for path in review.plan.left],
         undo=str(run.undo) if run.undo is not None else None,
@@ -197,7 +209,3 @@ def _left(path: MetaPath) -> LeftDocument:
     if resource is None:
         return LeftDocument(resource="", name=path, path=path)
     return LeftDocument(resource=resource.kind.value, name=resource.name, path=path)
-
-
-def _reasons(performed: PerformedDocument) -> str:
-    return "; ".join(f"{each.reason}: {each.detail}" for each in performed.refused)

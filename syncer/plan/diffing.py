@@ -65,7 +65,8 @@ def operation(path: MetaPath, here: bytes | None, there: bytes | None) -> Operat
     if not readable(there):
         return Operation(path=path, before=here, after=there)
     base = here if readable(here) else None
-    return Operation(path=path, before=here, after=PROJECTIONS[resource_at(path).kind].overlay(there, base))
+    laid = PROJECTIONS[resource_at(path).kind].overlay(there, base)
+    return Operation(path=path, before=here, after=bytes(memoryview(laid)))  # the serialiser's own holds 4 kB each
 
 
 def diff(

@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, Literal
 
@@ -32,16 +33,6 @@ class ValueRecord(_Part):
 
     text: str | None = None
     base64: str | None = None
-
-    @classmethod
-    def of(cls, value: bytes | None) -> ValueRecord | None:
-        """A value, or that there is none."""
-        if value is None:
-            return None
-        try:
-            return cls(text=value.decode())
-        except UnicodeDecodeError:
-            return cls(base64=base64.b64encode(value).decode())
 
     def bytes(self) -> bytes:
         """The value.
@@ -78,35 +69,57 @@ class PlanRecord(_Part):
     made_at_ms: int
     operations: tuple[OperationRecord, ...]
     left: tuple[str, ...]
-    sha256: str = ""
+    sha256: str
 
     def seal(self) -> str:
         """The checksum that belongs to it."""
-        content = self.model_dump(mode="json", exclude={"sha256"})
-        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+        head = {"region": self.region, "source": self.source, "made_at_ms": self.made_at_ms, "left": self.left}
+        seal = _Seal(head)
+        for each in self.operations:
+            seal.take(each.model_dump(mode="json"))
+        return seal.digest()
+
+
+class _Seal:
+    """The checksum of a plan, taken part by part."""
+
+    def __init__(self, head: dict[str, object]) -> None:
+        self._hash = hashlib.sha256(_plain(head))
+
+    def take(self, operation: dict[str, object]) -> None:
+        self._hash.update(b"\n" + _plain(operation))
+
+    def digest(self) -> str:
+        return self._hash.hexdigest()
+
+
+def chunks(plan: Plan) -> Iterator[str]:
+    """A plan as it is written, in parts of bounded size; equal plans give equal texts."""
+    head: dict[str, object] = {"region": plan.region, "source": plan.source, "made_at_ms": plan.made_at_ms}
+    seal = _Seal({**head, "left": plan.left})
+    text = json.dumps({"format": FORMAT, "version": FORMAT_VERSION, **head}, indent=2, ensure_ascii=False)
+    yield text.removesuffix("\n}") + ',\n  "operations": ['
+    comma = "\n"
+    for each in plan.operations:
+        record: dict[str, object] = {
+            "action": each.action.value,
+            "resource": each.resource.kind.value,
+            "name": each.resource.name,
+            "path": each.path,
+            "before": _record_of(each.before),
+            "after": _record_of(each.after),
+        }
+        seal.take(record)
+        yield comma + "    " + json.dumps(record, indent=2, ensure_ascii=False).replace("\n", "\n    ")
+        comma = ",\n"
+    left = json.dumps(plan.left, indent=2, ensure_ascii=False).replace("\n", "\n  ")
+    end = "\n  ]" if plan.operations else "]"
+    yield f'{end},\n  "left": {left},\n  "sha256": "{seal.digest()}"\n}}\n'
 
 
 def to_text(plan: Plan) -> str:
-    """A plan as it is written; equal plans give equal texts."""
-    record = PlanRecord(
-        region=plan.region,
-        source=plan.source,
-        made_at_ms=plan.made_at_ms,
-        operations=tuple(
-            OperationRecord(
-                action=each.action.value,
-                resource=each.resource.kind.value,
-                name=each.resource.name,
-                path=each.path,
-                before=ValueRecord.of(each.before),
-                after=ValueRecord.of(each.after),
-            )
-            for each in plan.operations
-        ),
-        left=plan.left,
-    )
-    sealed = record.model_copy(update={"sha256": record.seal()})
-    return json.dumps(sealed.model_dump(mode="json", exclude_none=False), indent=2, ensure_ascii=False) + "\n"
+    """A plan as it is written, whole."""
+    return "".join(chunks(plan))
 
 
 def from_text(text: str | bytes, name: str = "the plan") -> Plan:
@@ -138,7 +151,7 @@ def from_text(text: str | bytes, name: str = "the plan") -> Plan:
             region=Region(record.region),
             source=record.source,
             made_at_ms=Millis(record.made_at_ms),
-            operations=[_operation(each) for each in record.operations],
+            operations=map(_operation, record.operations),
             left=map(MetaPath, record.left),
         )
     except (InvariantBroken, ValueRefused) as exc:
@@ -182,7 +195,7 @@ def write(path: Path, plan: Plan, *, replace: bool = False) -> None:
         descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.absolute().parent)
         try:
             with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
-                file.write(to_text(plan))
+                file.writelines(chunks(plan))
                 file.flush()
                 os.fsync(file.fileno())
             if replace:
@@ -212,3 +225,16 @@ def _operation(record: OperationRecord) -> Operation:
         before=record.before.bytes() if record.before is not None else None,
         after=record.after.bytes() if record.after is not None else None,
     )
+
+
+def _record_of(value: bytes | None) -> dict[str, str | None] | None:
+    if value is None:
+        return None
+    try:
+        return {"text": value.decode(), "base64": None}
+    except UnicodeDecodeError:
+        return {"text": None, "base64": base64.b64encode(value).decode()}
+
+
+def _plain(node: object) -> bytes:
+    return json.dumps(node, sort_keys=True, separators=(",", ":")).encode()

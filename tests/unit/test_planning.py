@@ -337,6 +337,7 @@ def test_a_plan_of_another_region_is_refused(tmp_path: Path) -> None:
         ('"format": "pulsar-syncer-plan"', '"format": "other"', "is no plan"),
         ('"region": "east"', '"region": "west"', "damaged or was edited"),
         ('"left": []', '"left": [], "more": 1', "more: "),
+        ('"base64": null', '"base64": 3', r"operations\.0\."),
         ("{", "", "no JSON"),
         ('"base64": "/wA="', '"base64": "/w?="', "damaged or was edited"),
     ],
