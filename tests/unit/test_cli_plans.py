@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -16,8 +17,10 @@ from syncer.cli.documents import AppliedDocument, BackupDocument, PlanDocument, 
 from syncer.cli.main import app
 from syncer.model import Digest, MetaPath
 from syncer.plan.diffing import pictured
+from syncer.plan.review import ALLOWABLE, Reason
 from syncer.planning import plan_file
 from syncer.stores.sqlite import OutsideWriter
+from tests.run import REPOSITORY
 from tests.support.logs import logging_restored
 from tests.support.planning import resources, value
 
@@ -390,3 +393,10 @@ def test_a_file_made_by_a_program_is_stable(run: Run, tmp_path: Path) -> None:
     for file in (tmp_path / "one").rglob("*.json"):
         if file.name != "MANIFEST.json":
             assert file.read_bytes() == (tmp_path / "two" / file.relative_to(tmp_path / "one")).read_bytes()
+
+
+def test_every_reason_of_a_refusal_is_explained() -> None:
+    page = (REPOSITORY / "docs" / "how-to" / "compare-and-restore.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `([a-z-]+)` \| .* \| `?([^|`]*)`? \|$", page, re.MULTILINE))
+    remedies = {reason.value: f"--allow {reason.value}" if reason in ALLOWABLE else "nothing" for reason in Reason}
+    assert rows == remedies | {"delete": "--delete"}
