@@ -195,8 +195,8 @@ async def carry_out(
     if outcome.applied and not dry_run and outcome.error is None:
         tell_plan(review)
         agree(plan.region, f"{len(outcome.applied)} operations will be performed in region {plan.region}.", yes=yes)
-        kept = undo
         outcome = await _performed(target, review, outcome, undo)
+        kept = undo if outcome.applied or outcome.unknown else None
     show_applied(Applied(review=review, outcome=outcome, dry_run=dry_run, undo=kept), form)
     if outcome.error is not None:
         raise outcome.error
@@ -218,9 +218,12 @@ async def _performed(target: Target, review: Review, tried: Outcome, undo: Path)
     except SyncerError:  # found before the first write
         plan_file.discard(undo)
         raise
-    exact = plan.reversed(only=[each.path for each in (*outcome.applied, *outcome.unknown)])
+    done = [each.path for each in (*outcome.applied, *outcome.unknown)]
+    if not done:
+        plan_file.discard(undo)
+        return outcome
     try:
-        plan_file.write(undo, exact, replace=True)
+        plan_file.write(undo, plan.reversed(only=done), replace=True)
     except PreconditionFailed as exc:
         say(f"! {exc.message}: {undo} also names what was not performed; that does no harm")
     return outcome

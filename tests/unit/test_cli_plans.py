@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -15,11 +15,13 @@ from typer.testing import CliRunner, Result
 
 from syncer.cli.documents import AppliedDocument, BackupDocument, PlanDocument, VerifyDocument
 from syncer.cli.main import app
+from syncer.errors import AccessDenied, StoreUnavailable
 from syncer.model import Digest, MetaPath
 from syncer.plan.diffing import pictured
 from syncer.plan.review import ALLOWABLE, Reason
 from syncer.planning import plan_file
-from syncer.stores.sqlite import OutsideWriter
+from syncer.stores.contract import Write, Written
+from syncer.stores.sqlite import OutsideWriter, SqliteStore
 from tests.run import REPOSITORY
 from tests.support.logs import logging_restored
 from tests.support.planning import resources, value
@@ -285,6 +287,49 @@ def test_a_plan_is_reversed_by_hand(run: Run, tmp_path: Path) -> None:
     again = CliRunner().invoke(app, ["plan", "reverse", "plan.json", "--save", "back.json"])
     assert again.exit_code == 5
     assert "left as it is" in again.stderr
+
+
+def test_no_permission_is_told_and_nothing_is_left_behind(
+    run: Run, east: OutsideWriter, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    async def denied(self: SqliteStore, writes: Sequence[Write]) -> tuple[Written, ...]:
+        raise AccessDenied("the store is read-only")
+
+    before = items(east)
+    run("diff", "--with", "west.toml", "--save", "plan.json")
+    monkeypatch.setattr(SqliteStore, "apply", denied)
+    result = run("plan", "apply", "plan.json", "--yes", "--undo", "undo.json", "-o", "json")
+    assert result.exit_code == 6
+    assert "error: the store is read-only" in result.stderr
+    found = applied(result)
+    assert (found.counts["applied"], found.counts["left"], found.undo) == (0, 4, None)
+    assert found.error is not None
+    assert found.error.code == "store-access-denied"
+    assert items(east) == before
+    assert not (tmp_path / "undo.json").exists()
+
+
+def test_an_answer_that_never_came_can_be_taken_back_all_the_same(
+    run: Run, east: OutsideWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    apply = SqliteStore.apply
+
+    async def silent(self: SqliteStore, writes: Sequence[Write]) -> tuple[Written, ...]:
+        await apply(self, writes)
+        raise StoreUnavailable("no answer within 5 s")
+
+    before = items(east)
+    run("diff", "--with", "west.toml", "--save", "plan.json")
+    with monkeypatch.context() as patched:
+        patched.setattr(SqliteStore, "apply", silent)
+        result = run("plan", "apply", "plan.json", "--yes", "--undo", "undo.json", "-o", "json")
+    assert result.exit_code == 4
+    assert (applied(result).counts["unknown"], applied(result).undo) == (4, "undo.json")
+    assert "Apply the same plan again" in result.stderr
+    assert applied(run("plan", "apply", "plan.json", "--yes", "-o", "json")).counts["already"] == 4
+    back = run("plan", "apply", "undo.json", "--delete", "--allow", "fewer-partitions", "--yes")
+    assert back.exit_code == 0, back.stderr
+    assert items(east) == before
 
 
 # -- backup
