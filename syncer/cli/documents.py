@@ -263,8 +263,8 @@ class PerformedDocument(Document):
     resource: str
     name: str
     path: str
-    state: Literal["applied", "already", "refused", "unknown", "left"] = Field(
-        description="unknown: sent, no answer came. left: not reached."
+    state: Literal["applied", "already", "refused", "unknown", "unreached"] = Field(
+        description="unknown: sent, no answer came. unreached: the run stopped before."
     )
     refused: list[RefusalDocument]
 

@@ -33,7 +33,7 @@ MAX_TOLD: Final = 40
 """Operations that are told one by one before a person agrees; the rest is a number."""
 
 LEFT_SIGN: Final = "="
-STATES: Final = ("applied", "already", "refused", "unknown", "left")
+STATES: Final = ("applied", "already", "refused", "unknown", "unreached")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +159,7 @@ def _states(run: Applied) -> dict[MetaPath, str]:
         ("applied", outcome.applied),
         ("already", outcome.already),
         ("unknown", outcome.unknown),
-        ("left", outcome.left),
+        ("unreached", outcome.unreached),
     ):
         states.update((each.path, name) for each in operations)
     return states

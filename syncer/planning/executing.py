@@ -44,7 +44,7 @@ class Outcome:
         already: Found performed.
         unknown: Sent, and no answer came: all of these were performed, or none.
         unread: Performed on a value that was replaced in the very moment between read and write; see ``Written``.
-        left: Not reached.
+        unreached: What comes after the stop.
         error: Why the run stopped; ``None``: it came to its end.
     """
 
@@ -52,7 +52,7 @@ class Outcome:
     already: list[Operation] = field(default_factory=list)
     unknown: list[Operation] = field(default_factory=list)
     unread: list[MetaPath] = field(default_factory=list)
-    left: list[Operation] = field(default_factory=list)
+    unreached: list[Operation] = field(default_factory=list)
     error: SyncerError | None = None
 
 
@@ -95,7 +95,7 @@ async def perform(
         except SyncerError as exc:
             run.outcome.error = exc
             behind = {each.path for each in (*run.outcome.applied, *run.outcome.already, *run.outcome.unknown)}
-            run.outcome.left = [each for each in left if each.path not in behind]
+            run.outcome.unreached = [each for each in left if each.path not in behind]
             break
         left = left[len(batch) :]
         report(len(operations) - len(left), len(operations))

@@ -98,7 +98,7 @@ async def a_change_meanwhile(store: MetadataStore, scope: Scope, path: MetaPath)
     outcome = await perform([operation], store, scope, send=overtaken)
     assert isinstance(outcome.error, PlanStale)
     assert path in outcome.error.message
-    assert outcome.left == [operation]
+    assert outcome.unreached == [operation]
     entry = (await store.read([path]))[path]
     assert entry is not None
     assert entry.value == before.value + b" ", "theirs stays"

@@ -190,7 +190,7 @@ def test_a_plan_is_kept_shown_tried_applied_and_taken_back(run: Run, east: Outsi
 
     tried = run("plan", "apply", "plan.json", "--dry-run", "--delete", "-o", "json")
     assert tried.exit_code == 0, tried.stderr
-    assert applied(tried).counts == {"applied": 5, "already": 0, "refused": 0, "unknown": 0, "left": 0}
+    assert applied(tried).counts == {"applied": 5, "already": 0, "refused": 0, "unknown": 0, "unreached": 0}
     assert applied(tried).dry_run
     assert items(east) == before
 
@@ -302,7 +302,7 @@ def test_no_permission_is_told_and_nothing_is_left_behind(
     assert result.exit_code == 6
     assert "error: the store is read-only" in result.stderr
     found = applied(result)
-    assert (found.counts["applied"], found.counts["left"], found.undo) == (0, 4, None)
+    assert (found.counts["applied"], found.counts["unreached"], found.undo) == (0, 4, None)
     assert found.error is not None
     assert found.error.code == "store-access-denied"
     assert items(east) == before

@@ -179,7 +179,7 @@ async def test_a_change_between_two_batches_stops_the_run_there(store: SqliteSto
     assert isinstance(outcome.error, PlanStale)
     assert last in outcome.error.message
     assert len(outcome.applied) == MAX_BATCH_WRITES
-    assert [each.path for each in outcome.left] == [each.path for each in plan.operations[MAX_BATCH_WRITES:]]
+    assert [each.path for each in outcome.unreached] == [each.path for each in plan.operations[MAX_BATCH_WRITES:]]
     assert writer.get(last) == value(partitions=77)
     writer.put(last, value(partitions=4))
     again = await perform(plan.operations, store, SCOPE)
@@ -236,7 +236,7 @@ async def test_an_answer_that_never_came_is_unknown_and_the_plan_can_be_repeated
     outcome = await perform([operation], store, SCOPE, send=silent)
     assert isinstance(outcome.error, StoreUnavailable)
     assert outcome.unknown == [operation]
-    assert outcome.left == []
+    assert outcome.unreached == []
     assert (await perform([operation], store, SCOPE)).already == [operation]
 
 
