@@ -440,6 +440,25 @@ def test_a_file_made_by_a_program_is_stable(run: Run, tmp_path: Path) -> None:
             assert file.read_bytes() == (tmp_path / "two" / file.relative_to(tmp_path / "one")).read_bytes()
 
 
+def test_a_large_plan_is_told_in_short_before_a_person_agrees(run: Run, west: OutsideWriter) -> None:
+    for number in range(60):
+        west.put(f"/admin/policies/many-{number:02}", value(adminRoles=[]))
+    run("diff", "--with", "west.toml", "--save", "plan.json")
+    result = run("plan", "apply", "plan.json", "--yes")
+    assert "… and 24 more" in result.stderr
+    assert "applied    64" in result.stdout
+    assert len(planned(run("plan", "show", "plan.json", "-o", "json")).operations) == 64
+
+
+def test_what_this_region_does_not_carry_is_counted(run: Run, tmp_path: Path) -> None:
+    run("backup", "create", "saved")
+    with (tmp_path / "east.toml").open("a", encoding="utf-8") as file:
+        file.write('[scope]\nrules = [{ pattern = "/admin/policies/**", direction = "both" }]\n')
+    result = run("backup", "diff", "saved")
+    assert result.exit_code == 0
+    assert "2 resources of the other side are outside of this region's scope" in result.stderr
+
+
 def test_every_reason_of_a_refusal_is_explained() -> None:
     page = (REPOSITORY / "docs" / "how-to" / "compare-and-restore.md").read_text(encoding="utf-8")
     rows = dict(re.findall(r"^\| `([a-z-]+)` \| .* \| `?([^|`]*)`? \|$", page, re.MULTILINE))

@@ -13,10 +13,13 @@ from syncer.conflict.settings import Direction
 from syncer.errors import (
     AccessDenied,
     InvariantBroken,
+    NotEmpty,
+    ParentMissing,
     PlanForeign,
     PlanInvalid,
     PlanStale,
     PreconditionFailed,
+    RevisionMismatch,
     StoreUnavailable,
     ValueRefused,
 )
@@ -224,6 +227,19 @@ async def test_a_refused_write_is_told_with_its_path(store: SqliteStore, cause: 
     assert type(outcome.error) is type(cause)
     assert outcome.error is not None
     assert outcome.error.message.startswith(TENANT)
+
+
+@pytest.mark.parametrize("cause", [RevisionMismatch("other"), ParentMissing("none"), NotEmpty("children")])
+async def test_what_the_store_refuses_because_it_changed_is_a_stale_plan(store: SqliteStore, cause: Exception) -> None:
+    async def refuse(writes: Sequence[Write]) -> tuple[Written, ...]:
+        raise BatchRefused(1, cause)
+
+    first, second = TENANT, MetaPath("/admin/policies/other")
+    operations = [Operation(path=path, before=None, after=b"{}") for path in (first, second)]
+    outcome = await perform(operations, store, SCOPE, send=refuse)
+    assert isinstance(outcome.error, PlanStale)
+    assert outcome.error.message.startswith(second), "the write that was refused, not the first of its batch"
+    assert outcome.unreached == operations
 
 
 async def test_an_answer_that_never_came_is_unknown_and_the_plan_can_be_repeated(store: SqliteStore) -> None:
