@@ -193,3 +193,20 @@ def test_a_long_value_is_cut_for_people_only() -> None:
 def test_what_is_no_document_is_told_by_its_size() -> None:
     assert summary(put(SPACE, b"12345", b"{}")) == "not readable: 2 bytes → 5 bytes"
     assert summary(put(SPACE, value(bundles=1), value(bundles=2))) == "cluster-local fields only"
+
+
+def test_what_cannot_be_read_is_taken_byte_for_byte() -> None:
+    assert operation(TENANT, None, None) is None
+    assert operation(TENANT, b"\xff", b"\xff") is None
+    taken = operation(TENANT, value(adminRoles=[]), b"\xff")
+    assert taken is not None
+    assert taken.after == b"\xff"
+    assert fingerprint(TENANT, b"\xff") != fingerprint(TENANT, b"\xfe")
+    laid = operation(SPACE, b"\xff", value(bundles=8, replication_clusters=["blue"]))
+    assert laid is not None
+    assert json.loads(laid.after or b"")["bundles"] == 8, "as if nothing stood there: what was there cannot be read"
+
+
+@pytest.mark.parametrize("one", [gone(TENANT), put(TENANT, b"{}")])
+def test_a_create_and_a_delete_change_no_field(one: Operation) -> None:
+    assert (summary(one), changes(one)) == ("", ())
