@@ -26,9 +26,10 @@ setup: ## Make .venv: every dependency at its locked version and hash, the proje
 	@requirements/python.sh
 
 .PHONY: servers
-servers: setup ## Fetch the real servers (Pulsar, ZooKeeper, etcd) that tests and demo-pulsar start
+servers: setup ## Fetch the real servers (Pulsar, ZooKeeper, etcd, PostgreSQL) that tests and demo-pulsar start
 	@requirements/java.sh
-	@$(BIN)/python -c 'from deploy.lab.software import etcd_binary, java, pulsar_home; print(java(), pulsar_home(), etcd_binary(), sep="\n")'
+	@requirements/postgres.sh
+	@$(BIN)/python -c 'from deploy.lab.software import etcd_binary, java, postgres_programs, pulsar_home; print(java(), pulsar_home(), etcd_binary(), postgres_programs(), sep="\n")'
 
 .PHONY: demo
 demo: setup ## Three regions on this machine converge, quarrel, crash and agree again (under a minute)

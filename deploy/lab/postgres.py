@@ -1,0 +1,236 @@
+"""One PostgreSQL server alone, with a user whose password is asked for, and databases made on demand.
+
+PostgreSQL refuses to run as root: then it runs as another account, in a directory that this account may enter. A server
+is many processes, each in a session of its own, so that being killed or frozen has to be done to all of them.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import secrets
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+import psycopg
+from psycopg import sql
+
+from deploy.lab.ports import HOST, free_ports
+from deploy.lab.process import POLL_S, STOP_GRACE_S, Command, ServerFailed, ServerProcess, start_time
+from deploy.lab.software import SoftwareMissing, postgres_programs
+
+READY_TIMEOUT_S: Final = 60.0
+CALL_TIMEOUT_S: Final = 60.0
+USER: Final = "syncer"
+ACCOUNTS: Final = ("postgres", "nobody")
+"""Who runs the server when root starts it: the first that exists."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PostgresTls:
+    """Files (PEM) of a server that speaks TLS."""
+
+    cert_file: Path
+    key_file: Path
+
+
+class PostgresServer:
+    """A server with a data directory and a port of its own; both survive a restart.
+
+    Args:
+        directory: Holds log and pid file, and the data unless root starts the server.
+        name: Name of the process and of its files.
+        port: ``None`` takes a free one.
+        leashed: End it when this program ends.
+        tls: Offer TLS; the password is asked for either way.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        name: str = "postgres",
+        port: int | None = None,
+        leashed: bool = False,
+        tls: PostgresTls | None = None,
+    ) -> None:
+        self.port = port or free_ports(1)[0]
+        self.password: Final = secrets.token_urlsafe(12) + "/@:%"  # must be escaped in a URL, as real ones must
+        self._account = account()
+        self._tls = tls
+        self._home = directory if self._account is None else Path(tempfile.mkdtemp(prefix="pulsar-syncer-postgres-"))
+        self.data_directory = self._home / "data"
+        self.process = ServerProcess(name=name, directory=directory, leashed=leashed)
+
+    def url(self, database: str = "postgres", *, password: bool = True) -> str:
+        """Where clients connect; without the password they have it from elsewhere."""
+        secret = f":{quote(self.password, safe='')}" if password else ""
+        return f"postgresql://{USER}{secret}@{HOST}:{self.port}/{database}"
+
+    def launch(self) -> None:
+        """Start the process without waiting for it; the data directory is made when it is not there."""
+        if not (self.data_directory / "PG_VERSION").exists():
+            self._initialize()
+        settings = {
+            "port": str(self.port),
+            "listen_addresses": HOST,
+            "unix_socket_directories": "",
+            "fsync": "off",
+            "max_connections": "60",
+            "shared_buffers": "32MB",
+            "log_min_messages": "warning",
+            "ssl": "on" if self._tls is not None else "off",
+        }
+        flags = (word for name, value in settings.items() for word in ("-c", f"{name}={value}"))
+        words = (str(postgres_programs() / "postgres"), "-D", str(self.data_directory), *flags)
+        self.process.start(Command(words=words, directory=self._home, user=self._account))
+
+    def wait_ready(self) -> None:
+        """Wait until it serves clients.
+
+        Raises:
+            ServerFailed: It ended, or was not ready in time.
+        """
+        self.process.wait_until(self._serves, timeout_s=READY_TIMEOUT_S)
+
+    def start(self) -> None:
+        """Start it and wait until it serves; nothing when it runs already."""
+        self.launch()
+        self.wait_ready()
+
+    def stop(self) -> None:
+        """End it in order, without waiting for its clients; the data stays."""
+        self.resume()
+        self.process.stop(by=signal.SIGINT)
+
+    def kill(self) -> None:
+        """End all of its processes as a power loss would; the data stays."""
+        pids = self._pids()
+        self._signal(pids, signal.SIGSTOP)  # none of them may tidy up after another
+        pids |= self._pids()
+        self._signal(pids, signal.SIGKILL)
+        self.process.kill()
+        _until_gone(pids)
+
+    def pause(self) -> None:
+        """Freeze all of its processes (SIGSTOP): connections stay open, nothing answers."""
+        self.process.pause()  # first the one that starts the others
+        self._signal(self._pids(), signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let it go on after :meth:`pause`."""
+        self._signal(self._pids(), signal.SIGCONT)
+
+    def remove(self) -> None:
+        """End it and delete its data."""
+        self.stop()
+        shutil.rmtree(self.data_directory, ignore_errors=True)
+        if self._account is not None:
+            shutil.rmtree(self._home, ignore_errors=True)
+
+    def create(self, database: str) -> str:
+        """Make an empty database; its URL."""
+        self._execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(database)))
+        return self.url(database)
+
+    def drop(self, database: str) -> None:
+        """Delete a database, whoever is connected to it."""
+        self._execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(database)))
+
+    def _execute(self, statement: sql.Composed) -> None:
+        with psycopg.connect(self.url(), autocommit=True, connect_timeout=10) as connection:
+            connection.execute(statement)
+
+    def _serves(self) -> bool:
+        try:
+            psycopg.connect(self.url(), connect_timeout=2).close()
+        except psycopg.OperationalError:
+            return False
+        return True
+
+    def _initialize(self) -> None:
+        owner = pwd.getpwnam(self._account) if self._account is not None else None
+        self._home.mkdir(parents=True, exist_ok=True)
+        if owner is not None:
+            os.chown(self._home, owner.pw_uid, owner.pw_gid)
+        file = self._home / "password"
+        file.write_text(self.password)
+        file.chmod(0o600)
+        if owner is not None:
+            os.chown(file, owner.pw_uid, owner.pw_gid)
+        words = [
+            str(postgres_programs() / "initdb"),
+            *("-D", str(self.data_directory), "-U", USER, "--pwfile", str(file)),
+            *("--auth=scram-sha-256", "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync", "--no-instructions"),
+        ]
+        done = subprocess.run(
+            words,
+            cwd=self._home,
+            capture_output=True,
+            text=True,
+            timeout=CALL_TIMEOUT_S,
+            check=False,
+            user=self._account,
+            group=owner.pw_gid if owner is not None else None,
+            extra_groups=() if owner is not None else None,
+        )
+        file.unlink()
+        if done.returncode != 0:
+            raise ServerFailed(f"initdb failed: {(done.stdout + done.stderr).strip()[-800:]}")
+        if self._tls is not None:
+            for source, name in ((self._tls.cert_file, "server.crt"), (self._tls.key_file, "server.key")):
+                copy = self.data_directory / name
+                shutil.copyfile(source, copy)
+                copy.chmod(0o600)
+                if owner is not None:
+                    os.chown(copy, owner.pw_uid, owner.pw_gid)
+
+    def _pids(self) -> set[int]:
+        """The server's process and its children; children have none of their own."""
+        main = self.process.pid()
+        if main is None:
+            return set()
+        try:
+            children = Path(f"/proc/{main}/task/{main}/children").read_text()
+        except (FileNotFoundError, ProcessLookupError):
+            children = ""
+        return {main, *map(int, children.split())}
+
+    @staticmethod
+    def _signal(pids: set[int], number: signal.Signals) -> None:
+        for pid in pids:
+            try:
+                os.kill(pid, number)
+            except ProcessLookupError:
+                continue
+
+
+def account() -> str | None:
+    """Whom the server runs as when that is not ourselves.
+
+    Raises:
+        SoftwareMissing: We are root, and no other account is there.
+    """
+    if os.geteuid() != 0:
+        return None
+    known = {entry.pw_name for entry in pwd.getpwall()}
+    for name in ACCOUNTS:
+        if name in known:
+            return name
+    raise SoftwareMissing(f"PostgreSQL does not run as root, and none of these accounts exists: {', '.join(ACCOUNTS)}")
+
+
+def _until_gone(pids: set[int]) -> None:
+    """Wait until none of these processes is left: a killed server's memory is free only then."""
+    deadline = time.monotonic() + STOP_GRACE_S
+    while any(start_time(pid) is not None for pid in pids):
+        if time.monotonic() > deadline:
+            raise ServerFailed(f"processes of the killed server are left: {sorted(pids)}")
+        time.sleep(POLL_S)

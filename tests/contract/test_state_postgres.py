@@ -1,0 +1,21 @@
+"""The suite of every sidecar database, on a real PostgreSQL server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+
+from syncer.state.sql import SqlState
+from syncer.state.views import Views
+from tests.unit.test_state_contract import *  # noqa: F403 - each test of the suite runs here too, on the subject below
+from tests.unit.test_state_contract import EAST, Subject
+
+
+@pytest.fixture
+def subject(postgres_url: str) -> Iterator[Subject]:
+    with closing(SqlState.open(postgres_url, EAST)) as state:
+        state.activate()
+        with closing(Views.open(postgres_url, EAST)) as views:
+            yield Subject(state, views.ask)
