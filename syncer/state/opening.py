@@ -6,12 +6,15 @@ it has read cannot be overtaken), and a file that is never made again by acciden
 
 from __future__ import annotations
 
+import importlib
 import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, Literal
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import quote
 
 from alembic import command
@@ -31,12 +34,19 @@ from sqlalchemy.pool import NullPool, StaticPool
 
 from syncer.errors import ConfigError, InvariantBroken, StateForeign, StateUnavailable
 
+if TYPE_CHECKING:
+    from syncer.state.postgres import Deadlines
+
 Synchronous = Literal["FULL", "NORMAL"]
 Access = Literal["writer", "reader", "asker"]
 
 BUSY_TIMEOUT_S: Final = 10.0
 _CACHE_KIB: Final = 32_768
 _STATEMENTS: Final = 256
+SECRET_PARAMETERS: Final = ("password", "sslpassword", "oauth_client_secret")
+"""Parameters of a PostgreSQL URL that nobody may see."""
+
+_NOT_ALLOWED: Final = "42501"
 _MIGRATION_LOCK: Final = 0x73796E636572  # "syncer"
 
 
@@ -58,6 +68,12 @@ def parse_url(url: str) -> URL:
     if name != "sqlite":
         raise ConfigError(f"'state.url' names a {name} database; SQLite and PostgreSQL are known")
     return parsed
+
+
+def safe(url: URL) -> str:
+    """The URL without its secrets."""
+    hidden = url.update_query_dict({name: "***" for name in SECRET_PARAMETERS if name in url.query})
+    return hidden.render_as_string(hide_password=True)
 
 
 def file_of(url: URL) -> Path | None:
@@ -95,19 +111,13 @@ def connect(
         url: From :func:`parse_url`.
         access: ``writer``: the daemon's. ``reader``: cannot write. ``asker``: writes, but waits in line like anyone.
         synchronous: SQLite's own setting. ``NORMAL`` may forget acknowledged commits when the power fails.
-        busy_timeout_s: How long to wait for another writer, and for a connection.
+        busy_timeout_s: How long to wait for another writer.
+
+    Raises:
+        ConfigError: It is PostgreSQL, whose client is not installed.
     """
     if url.get_backend_name() == "postgresql":
-        return create_engine(
-            url,
-            poolclass=NullPool,
-            paramstyle="format",
-            connect_args={
-                "connect_timeout": max(1, round(busy_timeout_s)),
-                "options": f"-c lock_timeout={round(busy_timeout_s * 1000)}"
-                + (" -c default_transaction_read_only=on" if access == "reader" else ""),
-            },
-        )
+        return _postgres().make_engine(url, reading=access == "reader", deadlines=deadlines_of(busy_timeout_s))
     path = file_of(url)
     begin = "BEGIN" if access == "reader" else "BEGIN IMMEDIATE"
 
@@ -138,6 +148,31 @@ def connect(
     return engine
 
 
+def deadlines_of(busy_timeout_s: float) -> Deadlines:
+    """The deadlines of a PostgreSQL connection; shorter ones for those who want to wait shortly."""
+    usual = _postgres().Deadlines()
+    scale = min(1.0, busy_timeout_s / BUSY_TIMEOUT_S)
+    return replace(
+        usual,
+        connect_s=usual.connect_s * scale,
+        lock_s=usual.lock_s * scale,
+        statement_s=usual.statement_s * scale,
+        idle_s=usual.idle_s * scale,
+        answer_s=usual.answer_s * scale,
+    )
+
+
+def _postgres() -> ModuleType:
+    """The part that needs the client of PostgreSQL, which is not installed everywhere."""
+    try:
+        return importlib.import_module("syncer.state.postgres")
+    except ImportError as exc:
+        raise ConfigError(
+            "'state.url' names a PostgreSQL database, but its client is not installed",
+            hint="Install it: pip install 'pulsar-syncer[postgresql]'",
+        ) from exc
+
+
 @contextmanager
 def translated(url: URL) -> Iterator[None]:
     """Raise what SQLAlchemy and the drivers raise as errors of this program.
@@ -149,20 +184,29 @@ def translated(url: URL) -> Iterator[None]:
     try:
         yield
     except (IntegrityError, ProgrammingError, DataError) as exc:
-        raise InvariantBroken(f"the sidecar database refused a statement: {_cause(exc)}") from exc
+        if getattr(exc.orig, "sqlstate", None) == _NOT_ALLOWED:
+            raise StateUnavailable(
+                f"the sidecar database does not allow it: {cause_of(exc)}",
+                hint="Make the user of 'state.url' the owner of the database.",
+            ) from exc
+        raise InvariantBroken(f"the sidecar database refused a statement: {cause_of(exc)}") from exc
     except SQLAlchemyError as exc:
-        place = url.render_as_string(hide_password=True)
-        raise StateUnavailable(f"the sidecar database {place} cannot be used: {_cause(exc)}") from exc
+        place = safe(url)
+        raise StateUnavailable(f"the sidecar database {place} cannot be used: {cause_of(exc)}") from exc
 
 
-def _cause(exc: SQLAlchemyError) -> str:
+def cause_of(exc: SQLAlchemyError) -> str:
+    """What the driver said, in one line."""
     return str(getattr(exc, "orig", None) or exc).strip().splitlines()[0]
 
 
-def migrate(engine: Engine, url: URL) -> None:
-    """Bring the schema to this version's; two processes may do it at once.
+def prepare(engine: Engine, url: URL) -> None:
+    """Make the schema where there is none; two processes may do it at once. An older one is left as it is.
+
+    Whoever is the writer may still work with the older one: :func:`bring_up_to_date` is the next writer's first act.
 
     Raises:
+        ConfigError: The database cannot hold our text.
         StateForeign: The schema is of a newer version of this program.
         StateUnavailable: The database cannot be used.
     """
@@ -175,8 +219,33 @@ def migrate(engine: Engine, url: URL) -> None:
         with engine.begin() as connection:
             if engine.dialect.name == "postgresql":
                 connection.execute(text(f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})"))
-            if revision(connection) != head():
+                encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
+                if encoding != "UTF8":
+                    raise ConfigError(
+                        f"the database of 'state.url' is encoded as {encoding}",
+                        hint="Create one with ENCODING 'UTF8'; names and values may hold any character.",
+                    )
+            if revision(connection) is None:
                 command.upgrade(_alembic(connection), "head")
+
+
+def bring_up_to_date(connection: Connection, *, busy_timeout_s: float) -> None:
+    """Bring the schema to this version's, in the open transaction of who has just become the writer.
+
+    Raises:
+        StateForeign: The schema is of a newer version of this program.
+    """
+    if revision(connection) == head():
+        return
+    if connection.dialect.name != "postgresql":
+        command.upgrade(_alembic(connection), "head")
+        return
+    module = _postgres()
+    module.be_patient(connection)
+    try:
+        command.upgrade(_alembic(connection), "head")
+    finally:
+        module.be_brisk(connection, deadlines_of(busy_timeout_s))
 
 
 def head() -> str:

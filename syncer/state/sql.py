@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
-from sqlalchemy import URL, Connection, Engine, RowMapping, select, update
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy import URL, Connection, Engine, RootTransaction, RowMapping, select, update
+from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
 from syncer.errors import Fenced, InvariantBroken, StateForeign, StateUnavailable
 from syncer.model import Millis, Region
@@ -20,6 +20,8 @@ from syncer.state.contract import Identity
 from syncer.state.opening import BUSY_TIMEOUT_S, Synchronous, translated
 from syncer.state.statements import Statements, inserting
 from syncer.state.transaction import SqlTransaction
+
+REDIAL_S: Final = 1.0
 
 
 def wall_clock() -> Millis:
@@ -55,6 +57,9 @@ class SqlState:
         self._file = opening.file_of(url)
         self._inode = self._found()
         self._epoch: int | None = None
+        self._not_active = f"this daemon is not the active one on the sidecar database of {region}"
+        self._hint: str | None = None
+        self._down: tuple[float, str] | None = None
         with translated(url), engine.begin() as connection:
             self.database_id: Final = self._introduce(connection)
 
@@ -68,7 +73,7 @@ class SqlState:
         busy_timeout_s: float = BUSY_TIMEOUT_S,
         clock: Callable[[], Millis] = wall_clock,
     ) -> SqlState:
-        """Open a region's sidecar database; make it, or bring its schema up to date, where needed.
+        """Open a region's sidecar database; make it where needed. An older schema waits for :meth:`activate`.
 
         Args:
             url: ``sqlite:////absolute/path``, ``sqlite://`` (in memory) or ``postgresql://…``.
@@ -88,7 +93,7 @@ class SqlState:
             opening.create_file(path)
         engine = opening.connect(parsed, "writer", synchronous=synchronous, busy_timeout_s=busy_timeout_s)
         try:
-            opening.migrate(engine, parsed)
+            opening.prepare(engine, parsed)
             return cls(engine, parsed, region, busy_timeout_s=busy_timeout_s, clock=clock)
         except BaseException:
             engine.dispose()
@@ -104,21 +109,24 @@ class SqlState:
     def activate(self) -> Identity:
         """Become the writer: raise the epoch, read the facts anew. Transactions of a former writer fail from then on.
 
+        An older schema is brought up to date in the same transaction, when nobody works with it any more.
+
         Raises:
-            StateForeign: The database was replaced by another one.
+            StateForeign: The database was replaced by another one, or a newer version has changed its schema.
             StateUnavailable: The database cannot be used now.
         """
         with self._turn(), translated(self._url):
             self._epoch = None
             self._cache.clear()
-            connection = self._connected()
             try:
+                connection = self._connected()
                 with connection.begin():
                     table = tables.identity
                     connection.execute(update(table).values(epoch=table.c.epoch + 1))
+                    opening.bring_up_to_date(connection, busy_timeout_s=self._busy_timeout_s)
                     identity = self._read(connection)
-            except BaseException:
-                self._hang_up()
+            except BaseException as exc:
+                self._hang_up(exc)
                 raise
             self._epoch = identity.epoch
             return identity
@@ -129,12 +137,18 @@ class SqlState:
 
         Raises:
             Fenced: Not active, or another daemon has become active since; nothing was written.
-            StateUnavailable: The database cannot be used now; nothing was written.
+            StateUnavailable: The database cannot be used now. Nothing was written, or, when a server's answer to the
+                commit was lost, nobody can tell: then this daemon is not active any more, and finds out what was
+                written by becoming active again, as after a crash.
         """
         with self._turn(), translated(self._url):
             if self._epoch is None:
-                raise Fenced(f"this daemon is not the active one on the sidecar database of {self._region}")
-            connection = self._connected()
+                raise Fenced(self._not_active, hint=self._hint)
+            try:
+                connection = self._connected()
+            except SQLAlchemyError as exc:
+                self._hang_up(exc)
+                raise
             work: SqlTransaction | None = None
             before = (self._cache.identity, self._cache.alive)
             try:
@@ -145,10 +159,22 @@ class SqlState:
                 yield work
                 if not work.finish():
                     raise self._fenced()
-                begun.commit()
+                self._commit(begun)
             except BaseException as exc:
                 self._undo(connection, work, before, exc)
                 raise
+
+    def _commit(self, begun: RootTransaction) -> None:
+        try:
+            begun.commit()
+        except SQLAlchemyError:
+            if self.engine.dialect.name == "postgresql":
+                self._epoch = None
+                self._not_active = (
+                    f"whether the last commit on the sidecar database of {self._region} landed is not known"
+                )
+                self._hint = "Nothing to do: the daemon becomes active again and reads what the database holds."
+            raise
 
     def _undo(
         self,
@@ -161,13 +187,13 @@ class SqlState:
         cache = self._cache
         if isinstance(cause, SQLAlchemyError | Fenced):
             cache.clear()
-            self._hang_up()
+            self._hang_up(cause)
             return
         try:
             connection.rollback()
-        except SQLAlchemyError:
+        except SQLAlchemyError as exc:
             cache.clear()
-            self._hang_up()
+            self._hang_up(exc)
             return
         cache.identity, cache.alive = before
         cache.consumed.clear()
@@ -184,7 +210,9 @@ class SqlState:
 
     def _fenced(self) -> Fenced:
         self._epoch = None
-        return Fenced(f"another daemon has become active on the sidecar database of {self._region}")
+        self._not_active = f"another daemon has become active on the sidecar database of {self._region}"
+        self._hint = None
+        return Fenced(self._not_active)
 
     def _read(self, connection: Connection) -> Identity:
         row = connection.execute(select(tables.identity)).mappings().one()
@@ -242,12 +270,23 @@ class SqlState:
                 hint="Put the file back, or restart the daemon; nothing is acknowledged until then.",
             )
         if self._connection is None:
+            if self._down is not None and time.monotonic() < self._down[0]:
+                raise StateUnavailable(f"the server of the sidecar database did not answer just now: {self._down[1]}")
             self._connection = self.engine.connect()
+            self._down = None
         return self._connection
 
-    def _hang_up(self) -> None:
+    def _hang_up(self, cause: BaseException | None = None) -> None:
+        """Let go of the connection.
+
+        Args:
+            cause: Why. After an error of a server nobody dials again for a moment: each call would wait for it in
+                turn, and a daemon whose calls all wait looks as if it hung.
+        """
         connection, self._connection = self._connection, None
         self._cache.clear()
+        if isinstance(cause, OperationalError) and self.engine.dialect.name == "postgresql":
+            self._down = (time.monotonic() + REDIAL_S, opening.cause_of(cause))
         if connection is not None:
             with suppress(SQLAlchemyError):
                 connection.close()
