@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import importlib.metadata
+import os
 import signal
+import socket
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, TypeVar, cast
 
 import anyio
+import anyio.to_thread
 import structlog
 
 from syncer import notify
@@ -20,7 +23,7 @@ from syncer.admin.topics import ClustersProbe
 from syncer.bus.contract import Bus
 from syncer.config.model import AdminConfig, Config
 from syncer.conflict.replica import Replica
-from syncer.errors import InvariantBroken, SyncerError
+from syncer.errors import InvariantBroken, StateUnavailable, SyncerError
 from syncer.model import Millis, Region
 from syncer.replication.driver import Driver
 from syncer.replication.leadership import Leadership
@@ -29,12 +32,16 @@ from syncer.replication.pumps import Pumps
 from syncer.replication.surroundings import Surroundings, Timing, wall_clock_ms
 from syncer.replication.topics import StoreProbe, TopicProbe
 from syncer.replication.worker import DriverThread
+from syncer.state import opening
+from syncer.state.presence import DaemonRole, Presence
 from syncer.state.sql import SqlState
 from syncer.stores.contract import MetadataStore
 
 log = structlog.get_logger()
 
 BUS_POLL_S: Final = 5.0
+PRESENCE_S: Final = 3.0
+LOOK_S: Final = 0.25
 STALLED_S: Final = 30.0
 """A loop that did not turn for so long is taken as hanging."""
 
@@ -68,7 +75,7 @@ class Daemon:
         Raises:
             SyncerError: What no repeat can mend: configuration, another store than before, a foreign database.
         """
-        state = SqlState.open(self.config.database_url(), Region(self.config.region))
+        state = await self._open_state()
         thread = DriverThread()
         try:
             async with _opened("store", self._make_store) as store, _opened("bus", self._make_bus) as bus:
@@ -78,6 +85,7 @@ class Daemon:
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(self._turn)
                     tasks.start_soon(self._ask_bus, bus)
+                    tasks.start_soon(self._be_present)
                     tasks.start_soon(self.leadership.run)
         finally:
             notify.stopping()
@@ -88,6 +96,51 @@ class Daemon:
     def observing(self) -> bool:
         """Whether this daemon only reads, folds and reports."""
         return self.config.mode == "observe"
+
+    async def _open_state(self) -> SqlState:
+        """Open the sidecar database; one on a server is waited for, however long the server needs to come up."""
+        url, backoff = self.config.database_url(), Backoff()
+        while True:
+            try:
+                return await anyio.to_thread.run_sync(SqlState.open, url, Region(self.config.region))
+            except StateUnavailable as exc:
+                if opening.file_of(opening.parse_url(url)) is not None:
+                    raise
+                log.warning("not_open_yet", what="state", code=exc.code, cause=exc.message)
+            await backoff.pause()
+
+    @property
+    def role(self) -> DaemonRole:
+        """What this daemon is now. It is active once it has raised the epoch and holds the fence."""
+        pumps = self.pumps
+        if self.observing:
+            return DaemonRole.OBSERVER
+        return DaemonRole.ACTIVE if pumps is not None and pumps.driver.context.fence is not None else DaemonRole.STANDBY
+
+    async def _be_present(self) -> None:
+        """Say in the sidecar database, for people, that this daemon is there, and as what; nothing depends on it."""
+        presence = Presence(
+            self.config.database_url(), host=socket.gethostname(), pid=os.getpid(), version=version(), clock=self.clock
+        )
+        told: DaemonRole | None = None
+        silent_s = 0.0
+        try:
+            while True:
+                role, pumps = self.role, self.pumps
+                if role is not told or silent_s >= PRESENCE_S:
+                    epoch = pumps.driver.context.identity.epoch if pumps is not None else None
+                    try:
+                        await anyio.to_thread.run_sync(presence.tell, role, epoch)
+                        told, silent_s = role, 0.0
+                    except StateUnavailable as exc:
+                        log.debug("presence_not_told", cause=exc.message)
+                        silent_s = 0.0
+                await anyio.sleep(LOOK_S)
+                silent_s += LOOK_S
+        finally:
+            with anyio.CancelScope(shield=True), suppress(StateUnavailable):
+                await anyio.to_thread.run_sync(presence.leave)
+            presence.close()
 
     def _make_store(self) -> MetadataStore:
         return self.config.make_store()

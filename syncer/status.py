@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 if TYPE_CHECKING:
     from syncer.config import Config
     from syncer.state.contract import PeerRow
+    from syncer.state.presence import DaemonRow
     from syncer.state.views import Status, Views
 
 SILENT_AFTER_S: Final = 15.0
@@ -75,6 +76,22 @@ class RegionDocument(Document):
     same_rules: bool | None = Field(description="Whether scope and tie order are the same as here; null: not known.")
 
 
+class DaemonDocument(Document):
+    """A daemon of this region, active or standing by, as its database knows it."""
+
+    id: str = Field(description="Made at each start.")
+    host: str
+    pid: int
+    version: str
+    role: Literal["active", "standby", "observer", "former"] = Field(
+        description="former: it was active, and another one has become active since; what it writes is refused."
+    )
+    since_ms: int = Field(description="When it took the role.")
+    seen_at_ms: int
+    seen_age_s: float = Field(description="By the database's clock; a running daemon is seen every few seconds.")
+    silent: bool = Field(description="Not seen for long: it was killed, hangs, or is cut off from the database.")
+
+
 class StatusDocument(Document):
     """``syncer status``."""
 
@@ -93,6 +110,7 @@ class StatusDocument(Document):
     paths: int = Field(description="Paths in scope that the store is known to hold.")
     outbox: Outbox
     waiting: Waiting
+    daemons: list[DaemonDocument] = Field(description="The active one first.")
     peers: list[RegionDocument]
     conditions: list[Condition]
     not_carried: list[str]
@@ -106,6 +124,7 @@ def collect(views: Views, config: Config) -> StatusDocument:
     """
     now = time.time_ns() // 1_000_000
     facts = views.status()
+    daemons = views.daemons()
     report: dict[str, Any] = dict(facts.document or {})
     age_s = (now - facts.reported_at_ms) / 1000 if facts.reported_at_ms is not None else None
     oldest = facts.outbox.oldest_at_ms
@@ -125,12 +144,13 @@ def collect(views: Views, config: Config) -> StatusDocument:
         paths=facts.counts.alive,
         outbox=Outbox(depth=facts.outbox.depth, oldest_age_s=None if oldest is None else max(0, now - oldest) / 1000),
         waiting=_waiting(facts),
+        daemons=sorted((_daemon(each, facts.identity.epoch) for each in daemons), key=_precedence),
         peers=[
             _peer(peer, now, scope, ties, skews.get(peer.region))
             for peer in views.peers()
             if peer.region != facts.identity.region
         ],
-        conditions=_conditions(report),
+        conditions=_conditions(report) + [_troubled(each) for each in daemons if each.trouble is not None],
         not_carried=list(NOT_CARRIED),
     )
 
@@ -155,6 +175,29 @@ def _conditions(report: dict[str, Any]) -> list[Condition]:
         for each in report.get("disagreements", ())
     ]
     return standing + disagreements
+
+
+def _daemon(row: DaemonRow, epoch: int) -> DaemonDocument:
+    former = row.role == "active" and row.epoch != epoch
+    return DaemonDocument(
+        id=row.id,
+        host=row.host,
+        pid=row.pid,
+        version=row.version,
+        role="former" if former else row.role.value,
+        since_ms=row.since_ms,
+        seen_at_ms=row.seen_at_ms,
+        seen_age_s=row.age_ms / 1000,
+        silent=row.age_ms > SILENT_AFTER_S * 1000,
+    )
+
+
+def _precedence(daemon: DaemonDocument) -> tuple[bool, bool, float]:
+    return daemon.role != "active", daemon.silent, daemon.seen_age_s
+
+
+def _troubled(row: DaemonRow) -> Condition:
+    return Condition(code="daemon-outdated", message=f"the daemon on {row.host} (process {row.pid}): {row.trouble}")
 
 
 def _peer(peer: PeerRow, now: int, scope: str, ties: str, skew_ms: int | None) -> RegionDocument:

@@ -12,7 +12,7 @@ from syncer.cli import output
 from syncer.cli.documents import RegionList
 from syncer.cli.output import Format, moment, out, span
 from syncer.cli.session import Session, session_of
-from syncer.status import RegionDocument, StatusDocument, collect
+from syncer.status import DaemonDocument, RegionDocument, StatusDocument, collect
 
 regions = typer.Typer(no_args_is_help=True, help="The regions of the group.")
 
@@ -74,6 +74,18 @@ def _region_row(region: RegionDocument) -> output.Row:
     )
 
 
+def _daemon_row(daemon: DaemonDocument) -> output.Row:
+    seen = f"{span(daemon.seen_age_s)} ago"
+    return (
+        daemon.host,
+        daemon.pid,
+        daemon.version,
+        daemon.role,
+        moment(daemon.since_ms),
+        f"silent, {seen}" if daemon.silent else seen,
+    )
+
+
 def show(found: StatusDocument, session: Session, *, streaming: bool) -> None:
     """Print the status."""
     if session.form is not Format.TABLE:
@@ -97,6 +109,9 @@ def show(found: StatusDocument, session: Session, *, streaming: bool) -> None:
             ("quarantine", waiting.quarantine),
         ]
     )
+    if found.daemons:
+        out("")
+        output.table(("host", "process", "version", "role", "since", "seen"), map(_daemon_row, found.daemons))
     if found.peers:
         out("")
         output.table(

@@ -7,11 +7,12 @@ that only look into the sidecar database never load a client library.
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, Literal, Self
-from urllib.parse import quote_plus
+from urllib.parse import parse_qs, quote, quote_plus, urlsplit, urlunsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints, field_validator, model_validator
 
@@ -29,6 +30,7 @@ from syncer.stores.contract import MetadataStore
 
 DEFAULT_STATE_PATH: Final = Path("/var/lib/pulsar-syncer/state.db")
 
+_USER: Final = re.compile(r"^\w+://[^/@]+@")
 _ZERO: Final = timedelta(0)
 _NAME: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$"
 
@@ -76,19 +78,44 @@ class StateConfig(Section):
     path: Path = Field(default=DEFAULT_STATE_PATH, description="SQLite file; its directory must exist.")
     url: SecretStr | None = Field(
         default=None,
-        description="Instead of 'path': a database URL, for a pair of daemons on one PostgreSQL.",
-        examples=["postgresql://syncer@db.example/syncer"],
+        description="Instead of 'path': a PostgreSQL database, shared by the daemons of one region. Its parameters are "
+        "libpq's (sslmode, sslrootcert, …).",
+        examples=["postgresql://syncer@db.example/syncer?sslmode=verify-full&sslrootcert=/etc/pulsar-syncer/ca.pem"],
+    )
+    password_file: Path | None = Field(
+        default=None, description="File that holds the password of the database's user, instead of having it in 'url'."
     )
 
     @model_validator(mode="after")
     def _one_place(self) -> Self:
         if self.url is not None and "path" in self.model_fields_set:
             raise ValueError("'path' and 'url' exclude each other")
+        if self.password_file is not None and self.url is None:
+            raise ValueError("'password_file' belongs to 'url'")
+        if self.password_file is not None and not _USER.search(self.url.get_secret_value() if self.url else ""):
+            raise ValueError("'password_file' needs the user's name in 'url': postgresql://USER@HOST/DATABASE")
         return self
 
     def database_url(self) -> str:
-        """URL of the database, its password included."""
-        return self.url.get_secret_value() if self.url is not None else f"sqlite:///{self.path.absolute()}"
+        """URL of the database, its password included.
+
+        Raises:
+            ConfigError: The file of the password cannot be read, or the URL has a password too.
+        """
+        if self.url is None:
+            return f"sqlite:///{self.path.absolute()}"
+        url = self.url.get_secret_value()
+        if self.password_file is None:
+            return url
+        try:
+            password = self.password_file.read_text(encoding="utf-8").rstrip("\r\n")
+        except (OSError, UnicodeDecodeError) as exc:
+            raise ConfigError(f"state.password_file: {self.password_file} cannot be read: {exc}") from exc
+        parts = urlsplit(url)
+        user, at, host = parts.netloc.rpartition("@")
+        if ":" in user or "password" in parse_qs(parts.query):
+            raise ConfigError("'state.url' has a password, and 'state.password_file' names another one")
+        return urlunsplit(parts._replace(netloc=f"{user}:{quote(password, safe='')}{at}{host}"))
 
 
 class RuleConfig(Section):
@@ -263,6 +290,14 @@ class Config(Section):
             raise ValueError(f"'peers.expected' names this region itself ({self.region!r}); list the other regions")
         return self
 
+    @model_validator(mode="after")
+    def _observer_apart(self) -> Self:
+        if self.mode == "observe" and self.state.url is not None:
+            raise ValueError(
+                "an observer keeps a database of its own, or it would end who is active: give 'state.path'"
+            )
+        return self
+
     @functools.cached_property
     def store_settings(self) -> BaseModel:
         """The checked settings of the store.
@@ -301,9 +336,13 @@ class Config(Section):
         return bus
 
     def database_url(self) -> str:
-        """URL of the sidecar database. An observer keeps its own SQLite file, and disturbs nobody."""
+        """URL of the sidecar database. An observer keeps its own SQLite file, and disturbs nobody.
+
+        Raises:
+            ConfigError: The file with its password cannot be used.
+        """
         url = self.state.database_url()
-        return f"{url}.observe" if self.mode == "observe" and self.state.url is None else url
+        return f"{url}.observe" if self.mode == "observe" else url
 
     @property
     def bus_paths(self) -> frozenset[MetaPath]:

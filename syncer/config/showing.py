@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import timedelta
 from enum import Enum
 from pathlib import PurePath
 from typing import Any, Final
+from urllib.parse import unquote
 
 from pydantic import BaseModel, SecretStr
 from pydantic.json_schema import models_json_schema
@@ -15,9 +17,11 @@ from pydantic.json_schema import models_json_schema
 from syncer.config import adapters
 from syncer.config.durations import format_duration
 from syncer.config.model import Config
+from syncer.errors import ConfigError
 
 HIDDEN: Final = "********"
 _USER_INFO: Final = re.compile(r"(?<=://)([^/@:\s]*):([^/@\s]*)@")
+_PARAMETER: Final = re.compile(r"(?<=[?&])((?:ssl)?password=|oauth_client_secret=)([^&\s]*)")
 _REF: Final = "#/$defs/{model}"
 
 
@@ -37,8 +41,8 @@ def _adapter(kind: str, settings: BaseModel) -> dict[str, Any]:
 
 
 def hide_user_info(text: str) -> str:
-    """Hide the password in a URL."""
-    return _USER_INFO.sub(rf"\1:{HIDDEN}@", text)
+    """Hide the passwords in a URL."""
+    return _PARAMETER.sub(rf"\1{HIDDEN}", _USER_INFO.sub(rf"\1:{HIDDEN}@", text))
 
 
 def secrets_of(config: Config) -> frozenset[str]:
@@ -46,6 +50,8 @@ def secrets_of(config: Config) -> frozenset[str]:
     found: set[str] = set()
     for model in (config, config.store_settings, config.bus_settings):
         _collect(model, found)
+    with suppress(ConfigError):  # its file cannot be read: who opens the database tells so
+        _collect(SecretStr(config.database_url()), found)
     return frozenset(found)
 
 
@@ -53,7 +59,9 @@ def _collect(value: object, found: set[str]) -> None:
     if isinstance(value, SecretStr):
         secret = value.get_secret_value()
         found.add(secret)
-        found.update(match[2] for match in _USER_INFO.finditer(secret))
+        inside = [match[2] for pattern in (_USER_INFO, _PARAMETER) for match in pattern.finditer(secret)]
+        found.update(inside)
+        found.update(map(unquote, inside))  # as the server's client has it
     elif isinstance(value, BaseModel):
         for name in type(value).model_fields:
             _collect(getattr(value, name), found)

@@ -6,15 +6,15 @@ it has read cannot be overtaken), and a file that is never made again by acciden
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import os
 import sqlite3
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from functools import cache
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 from urllib.parse import quote
 
 from alembic import command
@@ -34,9 +34,6 @@ from sqlalchemy.pool import NullPool, StaticPool
 
 from syncer.errors import ConfigError, InvariantBroken, StateForeign, StateUnavailable
 
-if TYPE_CHECKING:
-    from syncer.state.postgres import Deadlines
-
 Synchronous = Literal["FULL", "NORMAL"]
 Access = Literal["writer", "reader", "asker"]
 
@@ -45,6 +42,9 @@ _CACHE_KIB: Final = 32_768
 _STATEMENTS: Final = 256
 SECRET_PARAMETERS: Final = ("password", "sslpassword", "oauth_client_secret")
 """Parameters of a PostgreSQL URL that nobody may see."""
+
+_ALEMBIC: Final = threading.Lock()
+"""Alembic keeps what it works on in its modules: one change of a schema at a time in a process."""
 
 _NOT_ALLOWED: Final = "42501"
 _MIGRATION_LOCK: Final = 0x73796E636572  # "syncer"
@@ -117,7 +117,12 @@ def connect(
         ConfigError: It is PostgreSQL, whose client is not installed.
     """
     if url.get_backend_name() == "postgresql":
-        return _postgres().make_engine(url, reading=access == "reader", deadlines=deadlines_of(busy_timeout_s))
+        _needs_client()
+        from syncer.state import postgres  # noqa: PLC0415 - its client is not installed everywhere
+
+        return postgres.make_engine(
+            url, reading=access == "reader", deadlines=postgres.Deadlines.scaled(busy_timeout_s / BUSY_TIMEOUT_S)
+        )
     path = file_of(url)
     begin = "BEGIN" if access == "reader" else "BEGIN IMMEDIATE"
 
@@ -148,29 +153,12 @@ def connect(
     return engine
 
 
-def deadlines_of(busy_timeout_s: float) -> Deadlines:
-    """The deadlines of a PostgreSQL connection; shorter ones for those who want to wait shortly."""
-    usual = _postgres().Deadlines()
-    scale = min(1.0, busy_timeout_s / BUSY_TIMEOUT_S)
-    return replace(
-        usual,
-        connect_s=usual.connect_s * scale,
-        lock_s=usual.lock_s * scale,
-        statement_s=usual.statement_s * scale,
-        idle_s=usual.idle_s * scale,
-        answer_s=usual.answer_s * scale,
-    )
-
-
-def _postgres() -> ModuleType:
-    """The part that needs the client of PostgreSQL, which is not installed everywhere."""
-    try:
-        return importlib.import_module("syncer.state.postgres")
-    except ImportError as exc:
+def _needs_client() -> None:
+    if importlib.util.find_spec("psycopg") is None:
         raise ConfigError(
             "'state.url' names a PostgreSQL database, but its client is not installed",
             hint="Install it: pip install 'pulsar-syncer[postgresql]'",
-        ) from exc
+        )
 
 
 @contextmanager
@@ -226,10 +214,10 @@ def prepare(engine: Engine, url: URL) -> None:
                         hint="Create one with ENCODING 'UTF8'; names and values may hold any character.",
                     )
             if revision(connection) is None:
-                command.upgrade(_alembic(connection), "head")
+                _upgrade(connection)
 
 
-def bring_up_to_date(connection: Connection, *, busy_timeout_s: float) -> None:
+def bring_up_to_date(connection: Connection) -> None:
     """Bring the schema to this version's, in the open transaction of who has just become the writer.
 
     Raises:
@@ -237,17 +225,21 @@ def bring_up_to_date(connection: Connection, *, busy_timeout_s: float) -> None:
     """
     if revision(connection) == head():
         return
-    if connection.dialect.name != "postgresql":
-        command.upgrade(_alembic(connection), "head")
-        return
-    module = _postgres()
-    module.be_patient(connection)
-    try:
-        command.upgrade(_alembic(connection), "head")
-    finally:
-        module.be_brisk(connection, deadlines_of(busy_timeout_s))
+    if connection.dialect.name == "postgresql":
+        from syncer.state import postgres  # noqa: PLC0415 - its client is not installed everywhere
+
+        with postgres.long_enough(connection):
+            _upgrade(connection)
+    else:
+        _upgrade(connection)
 
 
+def _upgrade(connection: Connection) -> None:
+    with _ALEMBIC:
+        command.upgrade(_alembic(connection), "head")
+
+
+@cache
 def head() -> str:
     """The newest schema revision that this version knows."""
     newest = ScriptDirectory.from_config(_alembic()).get_current_head()
@@ -263,13 +255,17 @@ def revision(connection: Connection) -> str | None:
         StateForeign: This version does not know it.
     """
     current = MigrationContext.configure(connection).get_current_revision()
-    known = {script.revision for script in ScriptDirectory.from_config(_alembic()).walk_revisions()}
-    if current is not None and current not in known:
+    if current is not None and current not in _known():
         raise StateForeign(
             f"the sidecar database has schema revision {current}, which this version does not know",
             hint="Start the version that wrote it, or a newer one.",
         )
     return current
+
+
+@cache
+def _known() -> frozenset[str]:
+    return frozenset(script.revision for script in ScriptDirectory.from_config(_alembic()).walk_revisions())
 
 
 def _alembic(connection: Connection | None = None) -> Config:

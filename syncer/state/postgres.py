@@ -11,8 +11,9 @@ for the row (``lock_timeout``).
 from __future__ import annotations
 
 import time
-from collections.abc import Generator
-from dataclasses import dataclass
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
 from typing import Any, Final, Self, TypeVar
 
 import psycopg
@@ -50,6 +51,12 @@ class Deadlines:
     idle_s: float = 5.0
     answer_s: float = 17.0
 
+    @classmethod
+    def scaled(cls, factor: float) -> Self:
+        """Shorter ones; never longer."""
+        usual, factor = cls(), min(1.0, factor)
+        return cls(**{each.name: getattr(usual, each.name) * factor for each in fields(cls)})
+
 
 class Patience(psycopg.Connection[Any]):
     """A connection that is closed when the server leaves a call without an answer for ``answer_s`` seconds."""
@@ -63,14 +70,15 @@ class Patience(psycopg.Connection[Any]):
         connection.answer_s = deadlines.answer_s
         return connection
 
-    def wait(self, gen: Generator[Any, Any, Answer], interval: float = POLL_S, **others: Any) -> Answer:  # noqa: ANN401
+    def wait(self, gen: Generator[Any, Any, Answer], interval: float = POLL_S, timeout: float | None = None) -> Answer:
         """Run a call of the connection; every call of psycopg comes through here.
 
         Raises:
             psycopg.OperationalError: No answer in time; what became of the call is not known.
         """
+        seconds = self.answer_s if timeout is None else min(timeout, self.answer_s)
         try:
-            return super().wait(_until(gen, time.monotonic() + self.answer_s), min(interval, POLL_S), **others)
+            return super().wait(_until(gen, time.monotonic() + seconds), min(interval, POLL_S))
         except TimeoutError:
             self.close()
             raise psycopg.OperationalError(LOST) from None
@@ -143,18 +151,17 @@ def make_engine(url: URL, *, reading: bool, deadlines: Deadlines) -> Engine:
     return engine
 
 
-def be_patient(connection: Connection) -> None:
-    """Let the rest of this transaction take as long as a change of the schema may."""
+@contextmanager
+def long_enough(connection: Connection) -> Iterator[None]:
+    """Let the statements of the open transaction take as long as a change of the schema may."""
     raw: Any = connection.connection.driver_connection
-    raw.answer_s = MIGRATION_S
-    for name in ("statement_timeout", "idle_in_transaction_session_timeout"):
-        connection.exec_driver_sql(f"SET LOCAL {name} = {_ms(MIGRATION_S)}")
-
-
-def be_brisk(connection: Connection, deadlines: Deadlines) -> None:
-    """Take back :func:`be_patient`; the server's side ends with its transaction."""
-    raw: Any = connection.connection.driver_connection
-    raw.answer_s = deadlines.answer_s
+    usual, raw.answer_s = raw.answer_s, MIGRATION_S
+    try:
+        connection.exec_driver_sql(f"SET LOCAL statement_timeout = {_ms(MIGRATION_S)}")
+        yield
+        connection.exec_driver_sql("SET LOCAL statement_timeout TO DEFAULT")
+    finally:
+        raw.answer_s = usual
 
 
 def _ms(seconds: float) -> int:

@@ -123,7 +123,7 @@ class SqlState:
                 with connection.begin():
                     table = tables.identity
                     connection.execute(update(table).values(epoch=table.c.epoch + 1))
-                    opening.bring_up_to_date(connection, busy_timeout_s=self._busy_timeout_s)
+                    opening.bring_up_to_date(connection)
                     identity = self._read(connection)
             except BaseException as exc:
                 self._hang_up(exc)

@@ -219,6 +219,21 @@ status: Final = Table(
     _text("document", nullable=False),
 )
 
+daemons: Final = Table(
+    "daemons",
+    metadata,
+    Column("id", Text, primary_key=True),
+    _text("host", nullable=False),
+    Column("pid", BigInteger, nullable=False),
+    _text("version", nullable=False),
+    _text("role", nullable=False),
+    Column("epoch", BigInteger),
+    _at("started_at"),
+    _at("since"),
+    _at("seen_at"),
+    _text("trouble"),
+)
+
 operations: Final = Table(
     "operations",
     metadata,

@@ -17,9 +17,10 @@ from syncer.conflict.acts import Journal
 from syncer.conflict.register import Hold, Parked, Register
 from syncer.errors import InvariantBroken, StateForeign, StateUnavailable
 from syncer.model import Digest, EventType, MetaPath, Millis, Region, Stamp
-from syncer.state import opening, rows, tables
+from syncer.state import opening, presence, rows, tables
 from syncer.state.contract import ConflictRow, Identity, Operation, OperationState, PeerRow, PoisonRow
 from syncer.state.opening import BUSY_TIMEOUT_S, translated
+from syncer.state.presence import DaemonRow
 from syncer.state.sql import identity_of, wall_clock
 from syncer.state.transaction import beyond
 
@@ -218,6 +219,11 @@ class Views:
         with self._reading() as connection:
             return [rows.peer_of(row) for row in connection.execute(query)]
 
+    def daemons(self) -> list[DaemonRow]:
+        """The daemons that use this database, or did within a day; those seen last come first."""
+        with self._reading() as connection:
+            return presence.read(connection, self._clock)
+
     # -- paths
 
     def register(self, path: MetaPath) -> Register | None:
@@ -398,7 +404,7 @@ class Views:
             if opening.revision(connection) != opening.head():
                 raise StateForeign(
                     "the schema of the sidecar database is older than this version",
-                    hint="Start this version's daemon on it; it brings the schema up to date.",
+                    hint="This version's daemon updates it when it becomes active; ask the old one until then.",
                 )
         found = self.identity().region
         if region is not None and found != region:

@@ -38,6 +38,7 @@ STATUS = StatusDocument(
     paths=3,
     outbox=Outbox(depth=0, oldest_age_s=None),
     waiting=Waiting(due=0, holds=0, future_events=0, parked=0, conflicts=0, quarantine=0, operations=0),
+    daemons=[],
     peers=[],
     conditions=[],
     not_carried=list(NOT_CARRIED),
