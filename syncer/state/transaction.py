@@ -39,6 +39,11 @@ def beyond(prefix: str) -> str:
     return prefix[:-1] + chr(ord(prefix[-1]) + 1)
 
 
+def storable(text: str) -> str:
+    """Text that any database takes: PostgreSQL has no zero byte in text, and strangers write what they like."""
+    return text.replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
 def check_changes(changes: Collection[str]) -> None:
     """Refuse changes of facts that are not the caller's to change.
 
@@ -278,15 +283,15 @@ class SqlTransaction:
 
     def quarantine(self, poison: Poison, now: Millis) -> None:
         """Keep something that cannot be handled; the same origin and position is kept once."""
-        table = tables.quarantine
-        same = select(table.c.id).where(table.c.origin == poison.origin, table.c.position == poison.position)
+        table, position = tables.quarantine, storable(poison.position)
+        same = select(table.c.id).where(table.c.origin == poison.origin, table.c.position == position)
         if self._connection.execute(same).first() is not None:
             return
         new = insert(table).values(
             origin=poison.origin,
-            position=poison.position,
+            position=position,
             code=poison.code,
-            detail=poison.detail,
+            detail=storable(poison.detail),
             path=poison.path,
             properties=rows.dumps(poison.properties),
             recorded_at=now,
