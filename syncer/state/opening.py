@@ -73,7 +73,7 @@ def parse_url(url: str) -> URL:
 def safe(url: URL) -> str:
     """The URL without its secrets."""
     hidden = url.update_query_dict({name: "***" for name in SECRET_PARAMETERS if name in url.query})
-    return hidden.render_as_string(hide_password=True)
+    return hidden.set(drivername=url.get_backend_name()).render_as_string(hide_password=True)
 
 
 def file_of(url: URL) -> Path | None:

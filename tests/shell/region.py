@@ -122,6 +122,7 @@ class Site:
         bus_file: Of all regions.
         name: The region's id.
         overrides: Configuration beside the usual one, by section.
+        shared: URL of a sidecar database on a server, instead of a file of the region's own.
     """
 
     folder: Path
@@ -130,6 +131,7 @@ class Site:
     overrides: dict[str, Any] = field(default_factory=dict)
     clusters: Sequence[str] = ("east", "north", "west")
     ahead_ms: int = 0
+    shared: str = ""
     writer: OutsideWriter = field(init=False)
     process: subprocess.Popen[bytes] | None = None
 
@@ -161,7 +163,7 @@ class Site:
             "heartbeat_interval": "200ms",
             "store": {"kind": "sqlite", "path": str(self.store_file), "timeout": "1s"},
             "bus": {"kind": "embedded", "path": str(self.bus_file), "busy_timeout": "500ms", "lease": "1s"},
-            "state": {"path": str(self.database)},
+            "state": {"url": self.shared} if self.shared else {"path": str(self.database)},
             "api": {"enabled": False},
         }
         for section, values in [*self.overrides.items(), *overrides.items()]:
@@ -193,6 +195,8 @@ class Site:
         config = self.config(**overrides)
         raw = config.model_dump(mode="json", exclude_none=True, exclude_unset=True)
         raw["store"], raw["bus"] = config.store.raw, config.bus.raw
+        if self.shared:
+            raw["state"] = {"url": self.shared}  # a dump hides it
         return json.dumps(raw)
 
     def kill(self) -> None:
@@ -232,7 +236,7 @@ class Site:
 
     def ask(self, question: Callable[[Views], Any]) -> Any:
         """Look into the sidecar database as the command line does."""
-        with closing(Views.open(f"sqlite:///{self.database}")) as views:
+        with closing(Views.open(self.shared or f"sqlite:///{self.database}")) as views:
             return question(views)
 
     def status(self) -> Status:
