@@ -150,7 +150,8 @@ class LabRegion:
 
     def views(self) -> contextlib.closing[Views]:
         """Its sidecar database, to look into."""
-        return contextlib.closing(Views.open(f"sqlite:///{self.directory / 'state.db'}", Region(self.name)))
+        url = load(self.file, check_adapters=False).database_url()
+        return contextlib.closing(Views.open(url, Region(self.name)))
 
     def status(self) -> Status:
         """How it is."""

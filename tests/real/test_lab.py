@@ -10,9 +10,11 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from deploy.lab.etcd import EtcdNode
+from deploy.lab.postgres import PostgresServer
 from deploy.lab.process import start_time
 from deploy.lab.pulsar import Part, PulsarCluster, bring_up
 from deploy.lab.zookeeper import ZooKeeperServer
@@ -32,6 +34,26 @@ def test_zookeeper_answers_and_comes_back_on_its_port(zookeeper_server: ZooKeepe
 
     assert zookeeper_server.ask("ruok") == "imok"
     assert zookeeper_server.process.pid() not in {None, before}
+
+
+def test_postgres_keeps_its_data_through_a_kill_and_answers_nobody_while_frozen(
+    postgres_server: PostgresServer, postgres_url: str
+) -> None:
+    with psycopg.connect(postgres_url) as connection:
+        connection.execute("CREATE TABLE kept AS SELECT 7 AS number")
+    before = postgres_server.process.pid()
+    postgres_server.kill()
+    postgres_server.start()
+    assert postgres_server.process.pid() not in {None, before}
+    with psycopg.connect(postgres_url) as connection:
+        assert connection.execute("SELECT number FROM kept").fetchone() == (7,)
+        postgres_server.pause()
+        with pytest.raises(psycopg.OperationalError):
+            psycopg.connect(postgres_url, connect_timeout=2)
+        postgres_server.resume()
+        assert connection.execute("SELECT 1").fetchone() == (1,)
+    with pytest.raises(psycopg.OperationalError, match="password"):
+        psycopg.connect(postgres_url.replace("syncer:", "syncer:x"))
 
 
 def test_starting_twice_is_starting_once(etcd_server: EtcdNode) -> None:

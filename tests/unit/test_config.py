@@ -25,6 +25,7 @@ from syncer.conflict.scope import DEFAULT_RULES
 from syncer.conflict.settings import Direction, Limits
 from syncer.errors import ConfigError, ExitCode, disposition
 from syncer.model import MetaPath, TieOrder
+from syncer.state.opening import parse_url, safe
 
 MINIMAL = """\
 region = "east"
@@ -210,6 +211,8 @@ def test_a_secret_never_stands_in_a_message(file: Path) -> None:
     ("extra", "part"),
     [
         ('[state]\npath = "/x"\nurl = "sqlite:////y"\n', "exclude each other"),
+        ('[state]\npassword_file = "/p"\n', "belongs to 'url'"),
+        ('[state]\nurl = "postgresql://db/x"\npassword_file = "/p"\n', "needs the user's name"),
         ('[peers]\nexpected = ["west", "east"]\n', "names this region itself"),
         ('[api]\nlisten = "8950"\n', "host:port"),
         ('[api]\nlisten = "::1:8950"\n', "host:port"),
@@ -368,7 +371,46 @@ def test_an_observer_keeps_a_database_of_its_own(file: Path) -> None:
     assert config.database_url() == "sqlite:////x.db.observe"
 
 
+def test_an_observer_is_kept_off_a_shared_database(file: Path) -> None:
+    found = problems(file, 'mode = "observe"\n' + MINIMAL + '[state]\nurl = "postgresql://me@db/x"\n')
+    assert ["keeps a database of its own" in each for each in found] == [True]
+
+
+def test_the_password_of_a_database_comes_from_a_file(file: Path, tmp_path: Path) -> None:
+    secret = tmp_path / "password"
+    secret.write_text("hunter/22@:%\n", encoding="utf-8")
+    url = "postgresql://me@[::1]:5432/x?sslmode=verify-full"
+    config = loaded(file, MINIMAL + f'[state]\nurl = "{url}"\npassword_file = "{secret}"\n')
+    assert parse_url(config.database_url()).password == "hunter/22@:%"
+    assert parse_url(config.database_url()).host == "::1"
+    assert {"hunter/22@:%", "hunter%2F22%40%3A%25"} <= secrets_of(config)
+    assert "hunter" not in json.dumps(shown(config)) + repr(config)
+    secret.unlink()
+    with pytest.raises(ConfigError, match="password_file"):
+        config.database_url()
+    assert secrets_of(config)
+
+
+@pytest.mark.parametrize("url", ["postgresql://me:one@db/x", "postgresql://me@db/x?password=one"])
+def test_two_passwords_of_a_database_are_refused(url: str, file: Path, tmp_path: Path) -> None:
+    (tmp_path / "password").write_text("two", encoding="utf-8")
+    config = loaded(file, MINIMAL + f'[state]\nurl = "{url}"\npassword_file = "{tmp_path / "password"}"\n')
+    with pytest.raises(ConfigError, match="another one") as caught:
+        config.database_url()
+    assert "one@" not in caught.value.message
+
+
 # -- showing
+
+
+def test_secrets_in_the_parameters_of_a_url_are_hidden(file: Path) -> None:
+    url = "postgresql://me@db/x?sslpassword=hunter%2022&password=hunter33&sslmode=require"
+    config = loaded(file, MINIMAL + f'[state]\nurl = "{url}"\n')
+    assert shown(config)["state"]["url"] == (
+        f"postgresql://me@db/x?sslpassword={HIDDEN}&password={HIDDEN}&sslmode=require"
+    )
+    assert {"hunter 22", "hunter33"} <= secrets_of(config)
+    assert "hunter" not in safe(parse_url(url))
 
 
 def test_what_is_shown_hides_every_secret_and_reads_as_written(file: Path) -> None:

@@ -38,8 +38,23 @@ def switched_on(kind: str, directory: Path) -> Path:
     return file
 
 
-def test_there_is_one_sample_per_store() -> None:
-    assert {file.stem for file in SAMPLES.glob("*.toml")} == set(installed(STORES))
+def test_there_is_one_sample_per_store_and_one_for_a_pair() -> None:
+    assert {file.stem for file in SAMPLES.glob("*.toml")} == {*installed(STORES), "pair"}
+
+
+def test_the_sample_of_a_pair_differs_in_its_database_only(tmp_path: Path) -> None:
+    pair, alone = load_table(sample("pair")), load_table(sample("zookeeper"))
+    state = pair.pop("state")
+    alone.pop("state")
+    assert pair == alone
+    secret = tmp_path / "password"
+    secret.write_text("p/w:d@1\n", encoding="utf-8")
+    text = switched_on("pair", tmp_path).read_text(encoding="utf-8")
+    assert isinstance(state, dict)
+    (tmp_path / "config.toml").write_text(text.replace(state["password_file"], str(secret)), encoding="utf-8")
+    assert load(tmp_path / "config.toml", environ={}).database_url() == state["url"].replace(
+        "syncer@", "syncer:p%2Fw%3Ad%401@"
+    )
 
 
 @pytest.mark.parametrize("kind", sorted(installed(STORES)))
