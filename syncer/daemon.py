@@ -132,13 +132,13 @@ class Daemon:
                     try:
                         await anyio.to_thread.run_sync(presence.tell, role, epoch)
                         told, silent_s = role, 0.0
-                    except StateUnavailable as exc:
-                        log.debug("presence_not_told", cause=exc.message)
+                    except SyncerError as exc:
+                        log.debug("presence_not_told", code=exc.code, cause=exc.message)
                         silent_s = 0.0
                 await anyio.sleep(LOOK_S)
                 silent_s += LOOK_S
         finally:
-            with anyio.CancelScope(shield=True), suppress(StateUnavailable):
+            with anyio.CancelScope(shield=True), suppress(SyncerError):
                 await anyio.to_thread.run_sync(presence.leave)
             presence.close()
 

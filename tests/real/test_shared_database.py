@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.to_thread
 import pytest
 
 from deploy.lab.postgres import PostgresServer
@@ -27,7 +28,7 @@ from tests.shell.conftest import MakeSite, bus_file, make_site  # noqa: F401 - f
 from tests.shell.region import Site, backlog, distinct_changes_on, equal, path_of, tenant, until
 from tests.shell.test_lifecycle import each_value_once
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = [pytest.mark.real("postgres"), pytest.mark.timeout(180)]
 
 TAKE_OVER_S = 5.0
 AWAY_S = 60.0 if os.environ.get("TEST_FORM") == "long" else 6.0
@@ -122,25 +123,32 @@ async def during(task: Callable[[], Any], seconds: Callable[[], Any]) -> None:
         tasks.cancel_scope.cancel()
 
 
-async def test_the_standby_takes_over_when_the_active_one_is_killed(pair: Pair, bus_file: Path) -> None:  # noqa: F811
+@pytest.mark.parametrize("how", ["killed", "stopped"])
+async def test_the_standby_takes_over_when_the_active_one_is_gone(
+    pair: Pair,
+    bus_file: Path,  # noqa: F811
+    how: str,
+) -> None:
     async with pair.west.running():
         await pair.started()
         took: list[float] = []
 
-        async def kill_it() -> None:
+        async def end_it() -> None:
             await anyio.sleep(0.5)
-            killed, other = pair.active(), pid_of(pair.standby())
-            killed.kill()
+            going, other = pair.active(), pid_of(pair.standby())
             began = time.monotonic()
+            await anyio.to_thread.run_sync({"killed": going.kill, "stopped": going.stop}[how])
             await until(lambda: pair.roles().get("active") == other, "the standby is active")
             took.append(time.monotonic() - began)
             pair.write("after")
             await until(lambda: pair.west.get(path_of("after")) is not None, "a later write arrives")
             took.append(time.monotonic() - began)
 
-        await during(lambda: writing(pair, "k"), kill_it)
+        await during(lambda: writing(pair, "k"), end_it)
         await pair.everything_arrives(bus_file)
-    print(f"killed: active after {took[0]:.1f} s, its first change in the other region after {took[1]:.1f} s")
+    print(
+        f"{how}: another one active after {took[0]:.1f} s, its first change in the other region after {took[1]:.1f} s"
+    )
     assert took[0] < TAKE_OVER_S
     each_value_once(bus_file)
     assert len(distinct_changes_on(bus_file)) == len(pair.written)
