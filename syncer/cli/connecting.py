@@ -68,7 +68,7 @@ async def _bus(config: Config) -> None:
 async def _database(config: Config) -> None:
     from syncer.errors import StateUnavailable
     from syncer.model import Region
-    from syncer.state.opening import file_of, parse_url
+    from syncer.state.opening import file_of, is_made, parse_url
     from syncer.state.views import Views
 
     url = config.database_url()
@@ -80,6 +80,8 @@ async def _database(config: Config) -> None:
                 hint="Create it, owned by the user of the daemon.",
             )
         return
+    if file is None and not await anyio.to_thread.run_sync(is_made, parse_url(url)):
+        return  # the daemon makes it when it starts for the first time
     await anyio.to_thread.run_sync(lambda: Views.open(url, Region(config.region)).close())
 
 

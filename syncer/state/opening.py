@@ -234,6 +234,22 @@ def bring_up_to_date(connection: Connection) -> None:
         _upgrade(connection)
 
 
+def is_made(url: URL) -> bool:
+    """Whether a daemon has made its schema in the database of a server.
+
+    Raises:
+        ConfigError: The client of PostgreSQL is not installed.
+        StateForeign: The schema is of a newer version of this program.
+        StateUnavailable: The database cannot be reached.
+    """
+    engine = connect(url, "reader")
+    try:
+        with translated(url), engine.connect() as connection:
+            return revision(connection) is not None
+    finally:
+        engine.dispose()
+
+
 def _upgrade(connection: Connection) -> None:
     with _ALEMBIC:
         command.upgrade(_alembic(connection), "head")

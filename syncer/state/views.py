@@ -401,14 +401,20 @@ class Views:
 
     def _check(self, region: Region | None) -> None:
         with self._reading() as connection:
-            if opening.revision(connection) != opening.head():
+            found = opening.revision(connection)
+            if found is None:
+                raise StateUnavailable(
+                    "the database holds no sidecar database yet",
+                    hint="Check 'state.url'; the daemon makes it when it starts for the first time.",
+                )
+            if found != opening.head():
                 raise StateForeign(
                     "the schema of the sidecar database is older than this version",
                     hint="This version's daemon updates it when it becomes active; ask the old one until then.",
                 )
-        found = self.identity().region
-        if region is not None and found != region:
-            raise StateForeign(f"the sidecar database belongs to region {found}, not to {region}")
+        owner = self.identity().region
+        if region is not None and owner != region:
+            raise StateForeign(f"the sidecar database belongs to region {owner}, not to {region}")
 
     def _journal(self, query: Select[Any]) -> list[JournalRow]:
         with self._reading() as connection:

@@ -341,6 +341,17 @@ def test_lines_of_daemons_that_are_gone_do_not_pile_up(state: SqlState, postgres
 # -- what an operator gets wrong
 
 
+def test_a_database_that_no_daemon_has_used_yet_is_told_from_an_older_one(postgres_url: str) -> None:
+    assert not opening.is_made(opening.parse_url(postgres_url))
+    with pytest.raises(StateUnavailable, match="no sidecar database yet"):
+        Views.open(postgres_url, EAST)
+    SqlState.open(postgres_url, EAST).close()
+    assert opening.is_made(opening.parse_url(postgres_url))
+    made_older(postgres_url)
+    with pytest.raises(StateForeign, match="older"):
+        Views.open(postgres_url, EAST)
+
+
 def test_another_encoding_is_refused(postgres_server: PostgresServer, postgres_url: str) -> None:
     name = postgres_url.rpartition("/")[2] + "_latin"
     with psycopg.connect(postgres_url, autocommit=True) as connection:
