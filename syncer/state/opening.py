@@ -217,6 +217,15 @@ def prepare(engine: Engine, url: URL) -> None:
                 _upgrade(connection)
 
 
+def end_abandoned(connection: Connection) -> None:
+    """End what a frozen writer has left open on a server; nothing in a file, which has no such thing."""
+    if connection.dialect.name == "postgresql":
+        from syncer.state import postgres  # noqa: PLC0415 - its client is not installed everywhere
+
+        with connection.begin():
+            postgres.end_abandoned(connection)
+
+
 def bring_up_to_date(connection: Connection) -> None:
     """Bring the schema to this version's, in the open transaction of who has just become the writer.
 

@@ -30,6 +30,14 @@ _DURABLE: Final = """\
 SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"""
 """An acknowledged commit must outlive a crash of the server, whatever its default; stronger settings stay."""
 
+_ABANDONED: Final = """\
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+WHERE datname = current_database() AND usename = current_user AND pid <> pg_backend_pid()
+  AND wait_event = 'ClientRead' AND query_start < clock_timestamp() - make_interval(secs => %s)
+  AND pid IN (SELECT pid FROM pg_locks WHERE granted AND relation = 'identity'::regclass
+              AND mode IN ('RowShareLock', 'RowExclusiveLock'))"""
+"""Readers hold other locks; a change of the schema does not wait for its client."""
+
 LOST: Final = "no answer of the server in time; the connection was given up"
 
 
@@ -149,6 +157,16 @@ def make_engine(url: URL, *, reading: bool, deadlines: Deadlines) -> Engine:
 
     event.listen(engine, "do_connect", dial)
     return engine
+
+
+def end_abandoned(connection: Connection) -> int:
+    """End the writers' sessions that have waited for their client for too long inside a transaction; their number.
+
+    ``idle_in_transaction_session_timeout`` does not count while a client is in the middle of a pipeline, as it is when
+    it was frozen while it sent many rows. Only who is about to become the writer may call this.
+    """
+    found = connection.exec_driver_sql(_ABANDONED, (Deadlines().idle_s,)).all()
+    return len(found)
 
 
 @contextmanager

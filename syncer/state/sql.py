@@ -120,6 +120,7 @@ class SqlState:
             self._cache.clear()
             try:
                 connection = self._connected()
+                opening.end_abandoned(connection)
                 with connection.begin():
                     table = tables.identity
                     connection.execute(update(table).values(epoch=table.c.epoch + 1))

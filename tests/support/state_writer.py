@@ -4,7 +4,8 @@
 events into the outbox; each event that was committed is printed, as ``EPOCH NUMBER``.
 
 ``python -m tests.support.state_writer URL hold``: become the writer, begin a transaction, write, print ``open``, wait
-for a line on stdin, commit, and print how that ended: ``committed`` or the code of the error.
+for a line on stdin, commit, and print how that ended: ``committed`` or the code of the error; then how the next one
+ended. With ``pipeline`` instead of ``hold`` it waits in the middle of sending many rows.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import random
 import sys
 import time
 from contextlib import closing
+
+import psycopg
 
 from syncer.errors import Fenced, StateUnavailable
 from syncer.model import Counter, EventType, MetadataChangeEvent, MetaPath, Millis, Region, ResourceKind, Stamp
@@ -51,23 +54,39 @@ def race(state: SqlState, rounds: int) -> None:
             continue
 
 
-def hold(state: SqlState) -> None:
+def hold(state: SqlState, *, pipelined: bool) -> None:
     """Keep a transaction open until told to commit it."""
     epoch = state.activate().epoch
     try:
         with state.transaction() as work:
             work.enqueue([event(f"{epoch} 1")])
-            print("open", flush=True)
-            sys.stdin.readline()
+            if pipelined:
+                raw = work._connection.connection.driver_connection
+                assert isinstance(raw, psycopg.Connection)
+                with raw.pipeline():  # as it is while many rows are sent
+                    raw.execute("SELECT 1")
+                    raw.pgconn.send_flush_request()
+                    raw.pgconn.flush()
+                    print("open", flush=True)
+                    sys.stdin.readline()
+            else:
+                print("open", flush=True)
+                sys.stdin.readline()
     except (Fenced, StateUnavailable) as exc:
         print(exc.code, flush=True)
+    except psycopg.OperationalError:  # raised between the layers, by the pipeline of the test
+        print(StateUnavailable.code, flush=True)
     else:
         print("committed", flush=True)
-    try:
-        with state.transaction():
-            pass
-    except (Fenced, StateUnavailable) as exc:
-        print(exc.code, flush=True)
+    while True:
+        try:
+            with state.transaction():
+                return
+        except StateUnavailable:  # the server is not dialled again at once
+            time.sleep(0.1)
+        except Fenced as exc:
+            print(exc.code, flush=True)
+            return
 
 
 def main(arguments: list[str]) -> None:
@@ -77,7 +96,7 @@ def main(arguments: list[str]) -> None:
         if what == "race":
             race(state, int(rest[0]))
         else:
-            hold(state)
+            hold(state, pipelined=what == "pipeline")
 
 
 if __name__ == "__main__":
