@@ -20,7 +20,7 @@ from tests.support.synced import BOTH, Side, Synced, eventually, tenant
 pytestmark = [pytest.mark.real("pulsar", "zookeeper", "etcd", "postgres"), pytest.mark.timeout(300)]
 
 TAKE_OVER_S = 5.0
-KEEP_ALIVE_S = 150.0
+KEEP_ALIVE_S = 90.0
 """A broker gives a silent client two rounds of 30 s; then the waiting one has to ask again."""
 
 
