@@ -139,7 +139,8 @@ def now_ms(dialect: Dialect, clock: Callable[[], Millis]) -> ColumnElement[int]:
 def read(connection: Connection, clock: Callable[[], Millis]) -> list[DaemonRow]:
     """All lines, those first that were seen last; one moment's age."""
     table = tables.daemons
-    query = select(table, now_ms(connection.dialect, clock).label("now")).order_by(table.c.seen_at.desc(), table.c.id)
+    shown = (table.c.seen_at.desc(), table.c.host, table.c.pid, table.c.id)
+    query = select(table, now_ms(connection.dialect, clock).label("now")).order_by(*shown)
     return [
         DaemonRow(
             id=row["id"],
