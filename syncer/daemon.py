@@ -79,7 +79,7 @@ class Daemon:
         thread = DriverThread()
         try:
             async with _opened("store", self._make_store) as store, _opened("bus", self._make_bus) as bus:
-                self.leadership = Leadership(bus.role, lambda: self._active(store, bus, state, thread))
+                self.leadership = Leadership(bus.role, lambda: self._active(store, bus, state, thread), bus.proven)
                 notify.ready()
                 self.started.set()
                 async with anyio.create_task_group() as tasks:

@@ -101,6 +101,13 @@ class Bus(Protocol):
         """Stream the role: the present one first, then each change."""
         ...
 
+    async def proven(self) -> None:
+        """Wait until the bus has said anew that this daemon holds the role; while it stands by, that may never be.
+
+        A daemon that was paused and is woken may believe for a while that it holds it still.
+        """
+        ...
+
     async def position(self) -> BusPosition:
         """Depth of the subscription, for status."""
         ...

@@ -172,6 +172,10 @@ class EmbeddedBus:
         """Stream whether this daemon holds the region's lease."""
         return self._feed.stream()
 
+    async def proven(self) -> None:
+        """Wait until the lease was renewed once more."""
+        await self._feed.proven()
+
     async def position(self) -> BusPosition:
         """Count what the region has not acknowledged; ``connected`` says whether its link is up."""
         return await self._call(self._depth)

@@ -19,6 +19,7 @@ class RoleFeed:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._role = Role.STANDBY
         self._turn = 0
+        self._proofs = 0
         self._closed = False
         self._changed = asyncio.Event()
 
@@ -42,11 +43,14 @@ class RoleFeed:
             self._loop.call_soon_threadsafe(self.set, role)
 
     def set(self, role: Role) -> None:
-        """Change the role, on the event loop; the same role again is no change."""
-        if role is not self._role and not self._closed:
+        """Change the role, on the event loop; the same role again is no change, but it proves that it is still held."""
+        if self._closed:
+            return
+        self._proofs += role is Role.ACTIVE
+        if role is not self._role:
             self._role = role
             self._turn += 1
-            self._wake()
+        self._wake()
 
     def close(self) -> None:
         """End every stream; the role falls back to standby."""
@@ -61,12 +65,22 @@ class RoleFeed:
 
     async def wait_changed(self, timeout_s: float | None = None) -> None:
         """Wait for the next change, at most the time given."""
-        changed = self._changed
+        turn = self._turn
         try:
             async with asyncio.timeout(timeout_s):
-                await changed.wait()
+                while self._turn == turn and not self._closed:
+                    await self._changed.wait()
         except TimeoutError:
             return
+
+    async def proven(self) -> None:
+        """Wait until the role was taken or renewed by a call to the bus that began after this one.
+
+        Whoever sets the role does so one call after the other, and the first to be heard of may have begun before.
+        """
+        enough = self._proofs + 2
+        while self._proofs < enough and not self._closed:
+            await self._changed.wait()
 
     async def stream(self) -> AsyncIterator[Role]:
         """Yield the present role, then each change; ends when the bus is closed."""

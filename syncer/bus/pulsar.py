@@ -150,6 +150,10 @@ class PulsarBus:
         """Stream whether this daemon holds the region's lock."""
         return self._feed.stream()
 
+    async def proven(self) -> None:
+        """Wait until the lock was renewed once more."""
+        await self._feed.proven()
+
     async def position(self) -> BusPosition:
         """Ask the cluster for the depth of the subscription; unknown when its REST API does not answer."""
         connected = self._producer is not None and self._producer.is_connected()

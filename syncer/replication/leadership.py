@@ -1,6 +1,6 @@
 """Being active or standby: the bus says who should try, the fence in the store decides.
 
-bus: ACTIVE ──▶ pumps run ──▶ Fenced: another daemon is the writer ──▶ wait, then try again while the bus still says so
+bus: ACTIVE ──▶ pumps run ──▶ Fenced: another daemon is the writer ──▶ try again once the bus has said so anew
 bus: STANDBY ─▶ pumps are cancelled at once; the fence keeps what was under way from landing twice
 """
 
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from functools import partial
 from typing import Final
 
 import anyio
@@ -20,7 +19,6 @@ from syncer.replication.pace import Backoff
 
 log = structlog.get_logger()
 
-FENCED_PAUSE_S: Final = 1.0
 LONG_ENOUGH_S: Final = 30.0
 """A daemon that was active for so long had recovered: its next failure waits shortly again."""
 
@@ -31,11 +29,19 @@ class Leadership:
     Args:
         roles: Makes a new stream of roles; the present one comes first.
         active: What an active daemon does; it ends only by an error or by being cancelled.
+        proven: Waits until the bus says anew that this daemon is the active one. One that was paused and is woken may
+            believe it for a while, and must not fence the one that took over again and again.
     """
 
-    def __init__(self, roles: Callable[[], AsyncIterator[Role]], active: Callable[[], Awaitable[None]]) -> None:
+    def __init__(
+        self,
+        roles: Callable[[], AsyncIterator[Role]],
+        active: Callable[[], Awaitable[None]],
+        proven: Callable[[], Awaitable[None]],
+    ) -> None:
         self._roles = roles
         self._active = active
+        self._proven = proven
         self._scope: anyio.CancelScope | None = None
         self._wanted = anyio.Event()
         self.role = Role.STANDBY
@@ -84,7 +90,7 @@ class Leadership:
                     await self._active()
                 except* Fenced as fenced:
                     log.warning("fenced", cause=str(fenced.exceptions[0]))
-                    pause = partial(anyio.sleep, FENCED_PAUSE_S)
+                    pause = self._proven
                 except* SyncerError as failed:
                     if failed.subgroup(_is_final) is not None:
                         raise

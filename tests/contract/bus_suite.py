@@ -236,6 +236,27 @@ class BusContract:
             assert numbers(await take(second, 10)) == list(range(1, 11))
             await second.close()
 
+    async def test_the_role_is_proven_anew_by_who_holds_it_and_by_nobody_else(self, rig: Rig) -> None:
+        first, second = rig.bus(), rig.bus()
+        async with opened(first):
+            await until_role(first, Role.ACTIVE)
+            async with opened(second), anyio.create_task_group() as tasks:
+                proven = anyio.Event()
+
+                async def wait_for_the_second() -> None:
+                    await second.proven()
+                    proven.set()
+
+                tasks.start_soon(wait_for_the_second)
+                for _ in range(2):
+                    with anyio.fail_after(DEADLINE_S):
+                        await first.proven()
+                assert not proven.is_set()
+                await first.close()
+                with anyio.fail_after(DEADLINE_S):
+                    await proven.wait()
+                await until_role(second, Role.ACTIVE)
+
     async def test_a_daemon_that_vanishes_is_replaced(self, rig: Rig) -> None:
         first, second = rig.bus(), rig.bus()
         async with opened(first):

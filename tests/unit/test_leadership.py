@@ -20,9 +20,14 @@ class Roles:
 
     def __init__(self) -> None:
         self._told: asyncio.Queue[Role] = asyncio.Queue()
+        self.proof = asyncio.Event()
 
     def tell(self, role: Role) -> None:
         self._told.put_nowait(role)
+
+    async def proven(self) -> None:
+        await self.proof.wait()
+        self.proof.clear()
 
     async def stream(self) -> AsyncIterator[Role]:
         while True:
@@ -50,7 +55,7 @@ class Active:
 @pytest.mark.parametrize("error", [Fenced("another one"), StateUnavailable("not now")])
 async def test_a_stop_while_it_waits_to_try_again_is_no_failure(error: SyncerError) -> None:
     roles, active = Roles(), Active(error)
-    leadership = Leadership(roles.stream, active)
+    leadership = Leadership(roles.stream, active, roles.proven)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(leadership.run)
         roles.tell(Role.ACTIVE)
@@ -62,7 +67,7 @@ async def test_a_stop_while_it_waits_to_try_again_is_no_failure(error: SyncerErr
 
 async def test_standing_by_while_it_waits_to_try_again_and_coming_back() -> None:
     roles, active = Roles(), Active(Fenced("another one"))
-    leadership = Leadership(roles.stream, active)
+    leadership = Leadership(roles.stream, active, roles.proven)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(leadership.run)
         roles.tell(Role.ACTIVE)
@@ -77,10 +82,27 @@ async def test_standing_by_while_it_waits_to_try_again_and_coming_back() -> None
         tasks.cancel_scope.cancel()
 
 
+async def test_a_fenced_one_tries_again_only_when_the_bus_has_said_anew_that_it_is_the_one() -> None:
+    roles, active = Roles(), Active(Fenced("another one"))
+    leadership = Leadership(roles.stream, active, roles.proven)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(leadership.run)
+        roles.tell(Role.ACTIVE)
+        await active.tried.wait()
+        for _ in range(3):
+            roles.tell(Role.ACTIVE)
+            await anyio.wait_all_tasks_blocked()
+        assert active.tries == 1
+        roles.proof.set()
+        await anyio.wait_all_tasks_blocked()
+        assert active.tries == 2
+        tasks.cancel_scope.cancel()
+
+
 async def test_what_no_repeat_can_mend_ends_it() -> None:
     roles, active = Roles(), Active(StateForeign("of another region"))
     roles.tell(Role.ACTIVE)
     with pytest.raises(ExceptionGroup) as caught:
-        await Leadership(roles.stream, active).run()
+        await Leadership(roles.stream, active, roles.proven).run()
     assert caught.value.subgroup(StateForeign) is not None
     assert active.tries == 1
