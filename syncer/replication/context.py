@@ -21,6 +21,7 @@ from syncer.replication.dirty import DirtyPaths, Origin
 from syncer.replication.fence import HeldFence
 from syncer.replication.peers import Peers, own_rules
 from syncer.replication.remembered import Remembered
+from syncer.replication.summing import Sums
 from syncer.replication.writing import WriteQueue
 from syncer.state.contract import Identity, State
 
@@ -47,6 +48,7 @@ class Context:
         clusters_grew: What waited for a cluster has to be looked at again.
         paused: Why neither writes nor publications go out; ``None`` while they do.
         peers: What other regions told of themselves.
+        sums: The digest tree over what is known.
         conditions: Alarms that stand until the daemon is started again, by code, for the status.
         tally: Counts since the start, for metrics, by name and label.
         lags: Author's region and seconds from its stamp to our store, of the latest writes; the metrics take them away.
@@ -67,6 +69,7 @@ class Context:
     clusters_grew: bool = False
     paused: str | None = None
     peers: Peers = field(init=False)
+    sums: Sums = field(init=False)
     conditions: dict[str, str] = field(default_factory=dict)
     ledger: ReadLedger = field(default_factory=ReadLedger)
     dirty: DirtyPaths = field(default_factory=lambda: DirtyPaths(DIRTY_BOUND))
@@ -83,6 +86,7 @@ class Context:
     def __post_init__(self) -> None:
         settings = self.replica.settings
         self.deletes = DeleteWindow(settings.limits)
+        self.sums = Sums(self.scope)
         self.peers = Peers(own_rules(self.scope.fingerprint, settings.ties))
 
     @property

@@ -87,6 +87,7 @@ class Driver:
         self._due_after: MetaPath | None = None
         with state.transaction() as tx:
             self.context.peers = Peers(self.context.peers.ours, tx.peers())
+            self.context.sums.load(tx)
 
     # -- becoming the writer
 

@@ -18,8 +18,9 @@ from syncer.conflict.acts import (
     Quarantine,
     RecordConflict,
 )
+from syncer.conflict.digest_tree import Changes
 from syncer.conflict.register import ParkReason, Register
-from syncer.model import MetadataChangeEvent, MetaPath, Millis
+from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis
 from syncer.paths import child_prefixes, classify
 from syncer.replication.context import Context
 from syncer.replication.dirty import Origin
@@ -34,7 +35,9 @@ class Unit:
         self._tx = transaction
         self.now = now
         self._registers: dict[MetaPath, Register] = {}
-        self._changed: dict[MetaPath, None] = {}
+        self._changed: dict[MetaPath, Digest | None] = {}
+        """Changed paths, with the digest that was known before."""
+        self._summed: tuple[int, Changes] = (0, {})
         self._published: list[MetadataChangeEvent] = []
         self._journal: list[Journal] = []
         self._reads: dict[MetaPath, None] = {}
@@ -75,7 +78,9 @@ class Unit:
         before = self._registers.get(path)
         if register is not before and register != before:
             self._registers[path] = register
-            self._changed[path] = None
+            if path not in self._changed:
+                known = before.known if before is not None else None
+                self._changed[path] = known.digest if known is not None else None
             if register.hold is not None and (before is None or before.hold is None):
                 self._context.tally["held", register.hold.reason] += 1
         for act in outcome.acts:
@@ -151,6 +156,9 @@ class Unit:
         """Write everything into the transaction."""
         if self._changed:
             self._tx.save(self._registers[path] for path in self._changed)
+            sums = self._context.sums
+            changes = sums.changes_of((path, before, self._registers[path]) for path, before in self._changed.items())
+            self._summed = sums.keep(self._tx, changes), changes
         if self._published and not self._context.observing:
             self._tx.enqueue(self._published)
         if self._journal:
@@ -159,6 +167,7 @@ class Unit:
     def settle(self) -> None:
         """After the commit: what was in flight about changed rows is void, and what needs a read becomes dirty."""
         context = self._context
+        context.sums.commit(*self._summed)
         context.ledger.changed(self._changed)
         woken: list[MetaPath] = []
         for path in self._changed:

@@ -137,6 +137,8 @@ class Cache:
         self.identity: Identity | None = None
         self.alive = 0
         self.open: OpenPaths | None = None
+        self.tree_number: int | None = None
+        """Of the last row of the digest tree's log."""
         self.lacking: bool | None = None
         """Whether some conflict still lacks its loser's value."""
 
@@ -148,6 +150,7 @@ class Cache:
         self.alive = 0
         self.open = None
         self.lacking = None
+        self.tree_number = None
 
 
 def _value_bytes(register: Register) -> int:

@@ -7,7 +7,7 @@ commits all of it, an exception undoes all of it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -128,6 +128,23 @@ class PeerRow:
     document: dict[str, object]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptTree:
+    """The digest tree as kept: pages, and what was logged since they were written. Opaque to the database.
+
+    Args:
+        label: What it sums, and how; empty: nothing was summed yet.
+        number: Of the last log row ever written.
+        pages: By their number.
+        log: In order.
+    """
+
+    label: str
+    number: int
+    pages: Mapping[int, bytes] = field(default_factory=dict)
+    log: Sequence[bytes] = ()
+
+
 class Transaction(Protocol):
     """One transaction. Reads see its own writes."""
 
@@ -154,6 +171,27 @@ class Transaction(Protocol):
 
     def count_alive(self) -> int:
         """How many paths the store was last known to hold. Cheap: kept up to date, not counted."""
+        ...
+
+    def living(self, limit: int, after: MetaPath | None = None) -> list[tuple[MetaPath, Digest, Stamp]]:
+        """Paths whose *known* version is alive, with its digest and stamp, in path order, beyond ``after``."""
+        ...
+
+    # digest tree
+    def tree(self) -> KeptTree:
+        """The digest tree as kept."""
+        ...
+
+    def tree_number(self) -> int:
+        """Number of the last row ever written into the tree's log. Cheap."""
+        ...
+
+    def log_tree(self, changes: bytes) -> int:
+        """Append to the tree's log; the row's number, one more than that of the last one."""
+        ...
+
+    def save_tree(self, label: str, pages: Mapping[int, bytes]) -> None:
+        """Replace the label and all pages, and forget the log; its numbers go on."""
         ...
 
     # outbox

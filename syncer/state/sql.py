@@ -200,6 +200,7 @@ class SqlState:
         cache.consumed.clear()
         cache.open = None
         cache.lacking = None
+        cache.tree_number = None
         cache.registers.forget(work.touched if work is not None else ())
 
     def _check(self, connection: Connection) -> None:

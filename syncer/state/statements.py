@@ -34,7 +34,7 @@ from sqlalchemy.sql.dml import Insert
 
 from syncer.errors import InvariantBroken
 from syncer.state.rows import Row, columns_of
-from syncer.state.tables import consumed, held_publications, identity, journal, met, outbox, registers
+from syncer.state.tables import consumed, held_publications, identity, journal, met, outbox, registers, tree_log
 
 CHUNKS: Final = (1, 16, 128, 500)
 """How many paths one SELECT asks for; a shorter list repeats its last one."""
@@ -103,6 +103,7 @@ class Statements:
             delete(outbox).where(outbox.c.sequence == bindparam("sequence")), ("sequence",)
         )
         self.met: Final = self._sql(inserting(dialect, met).on_conflict_do_nothing(), ("path",))
+        self.log_tree: Final = self._sql(insert(tree_log), ("number", "changes"))
         self.set_facts: Final = self._sql(
             update(identity)
             .where(identity.c.epoch == bindparam("mine"))

@@ -250,3 +250,27 @@ operations: Final = Table(
     Index("operations_state", "state", "id"),
     sqlite_autoincrement=True,
 )
+
+tree: Final = Table(
+    "tree",
+    metadata,
+    Column("one", Integer, CheckConstraint("one = 1", name="tree_is_one_row"), primary_key=True, autoincrement=False),
+    _text("label", nullable=False),
+    Column("number", BigInteger, nullable=False),
+)
+
+tree_pages: Final = Table(
+    "tree_pages",
+    metadata,
+    Column("page", Integer, primary_key=True, autoincrement=False),
+    Column("sums", LargeBinary, nullable=False),
+)
+
+tree_log: Final = Table(
+    "tree_log",
+    metadata,
+    Column("number", Number, primary_key=True, autoincrement=False),
+    Column("changes", LargeBinary, nullable=False),
+)
+"""What was added to the sums since the pages were written, one short row per transaction: pages lie scattered, and
+writing each touched one at once would double what a transaction writes."""

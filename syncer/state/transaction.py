@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import astuple, fields
 from typing import Any, Final
 
@@ -13,7 +13,7 @@ from syncer.conflict.acts import FillConflict, Journal, RecordConflict
 from syncer.conflict.consumed import Consumed
 from syncer.conflict.register import Register
 from syncer.errors import InvariantBroken
-from syncer.model import MetadataChangeEvent, MetaPath, Millis, Stamp
+from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis, Stamp
 from syncer.paths import child_prefixes
 from syncer.replacing import replace
 from syncer.state import rows, tables
@@ -21,6 +21,7 @@ from syncer.state.cache import MAX_OPEN, Cache, OpenPaths, Unknown
 from syncer.state.contract import (
     ConflictRow,
     Identity,
+    KeptTree,
     Operation,
     OperationState,
     OutboxRow,
@@ -137,6 +138,57 @@ class SqlTransaction:
     def count_alive(self) -> int:
         """How many paths the store was last known to hold."""
         return self._cache.alive
+
+    def living(self, limit: int, after: MetaPath | None = None) -> list[tuple[MetaPath, Digest, Stamp]]:
+        """Paths whose known version is alive, with its digest and stamp, in path order, beyond ``after``."""
+        c = tables.registers.c
+        query = select(c.path, c.k_digest, c.k_time, c.k_region)
+        query = query.where(c.k_digest.is_not(None), c.path > (after or "")).order_by(c.path).limit(limit)
+        found = self._connection.execute(query)
+        return [(path, digest, Stamp(time, region)) for path, digest, time, region in found]
+
+    # -- digest tree
+
+    def tree(self) -> KeptTree:
+        """The digest tree as kept."""
+        facts = self._connection.execute(select(tables.tree.c.label, tables.tree.c.number)).first()
+        label, number = facts if facts is not None else ("", 0)
+        pages = self._connection.execute(select(tables.tree_pages.c.page, tables.tree_pages.c.sums))
+        log = self._connection.execute(select(tables.tree_log).order_by(tables.tree_log.c.number)).all()
+        return KeptTree(
+            label=label,
+            number=log[-1][0] if log else number,
+            pages={page: sums for page, sums in pages},
+            log=[changes for _, changes in log],
+        )
+
+    def tree_number(self) -> int:
+        """Number of the last row ever written into the tree's log."""
+        number = self._cache.tree_number
+        if number is None:
+            last = select(func.max(tables.tree_log.c.number)).scalar_subquery()
+            kept = select(tables.tree.c.number).scalar_subquery()
+            found = self._connection.execute(select(func.coalesce(last, kept, 0))).scalar_one()
+            number = self._cache.tree_number = int(found)
+        return number
+
+    def log_tree(self, changes: bytes) -> int:
+        """Append to the tree's log; the row's number, one more than that of the last one."""
+        number = self.tree_number() + 1
+        self._many(self._statements.log_tree, [(number, rows.as_bytes(changes))])
+        self._cache.tree_number = number
+        return number
+
+    def save_tree(self, label: str, pages: Mapping[int, bytes]) -> None:
+        """Replace the label and all pages, and forget the log; its numbers go on."""
+        number = self.tree_number()
+        self._connection.execute(delete(tables.tree_log))
+        self._connection.execute(delete(tables.tree_pages))
+        if pages:
+            changed = [{"page": page, "sums": sums} for page, sums in pages.items()]
+            self._connection.execute(insert(tables.tree_pages), changed)
+        facts = {"one": 1, "label": label, "number": number}
+        self._connection.execute(upserting(self._connection.dialect, tables.tree), facts)
 
     # -- outbox
 

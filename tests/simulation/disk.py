@@ -5,7 +5,7 @@ One :class:`Disk` per region; every daemon on it has a :class:`DiskState` of its
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -16,11 +16,12 @@ from syncer.conflict.acts import FillConflict, Journal, RecordConflict
 from syncer.conflict.consumed import Consumed
 from syncer.conflict.register import Register
 from syncer.errors import Fenced, StateUnavailable
-from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region, Stamp
+from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis, Region, Stamp
 from syncer.paths import child_prefixes
 from syncer.state.contract import (
     ConflictRow,
     Identity,
+    KeptTree,
     Operation,
     OperationState,
     OutboxRow,
@@ -28,6 +29,7 @@ from syncer.state.contract import (
     Poison,
     PoisonRow,
 )
+from tests.support.memory_state import living, logged
 
 
 class Crash(BaseException):
@@ -59,6 +61,7 @@ class Tables:
     peers: dict[Region, PeerRow] = field(default_factory=dict)
     operations: dict[int, Operation] = field(default_factory=dict)
     journal: list[Journal] = field(default_factory=list)
+    tree: KeptTree = KeptTree(label="", number=0)
     stamped: list[MetadataChangeEvent] = field(default_factory=list)
     """Every event that was ever put into the outbox or held back; for the referee, never pruned."""
 
@@ -77,6 +80,7 @@ class Tables:
             self.peers.copy(),
             self.operations.copy(),
             self.journal.copy(),
+            self.tree,
             self.stamped.copy(),
         )
 
@@ -194,6 +198,31 @@ class DiskTransaction:
     def count_alive(self) -> int:
         """How many paths the store was last known to hold."""
         return sum(register.seated_alive for register in self._read.registers.values())
+
+    def living(self, limit: int, after: MetaPath | None = None) -> list[tuple[MetaPath, Digest, Stamp]]:
+        """Paths whose known version is alive."""
+        return living(self._read.registers, limit, after)
+
+    # -- digest tree
+
+    def tree(self) -> KeptTree:
+        """The tree as kept."""
+        return self._read.tree
+
+    def tree_number(self) -> int:
+        """Number of the log's last row."""
+        return self._read.tree.number
+
+    def log_tree(self, changes: bytes) -> int:
+        """Append to the tree's log."""
+        tables = self._write
+        tables.tree = logged(tables.tree, changes)
+        return tables.tree.number
+
+    def save_tree(self, label: str, pages: Mapping[int, bytes]) -> None:
+        """Replace label and pages, forget the log."""
+        tables = self._write
+        tables.tree = KeptTree(label=label, number=tables.tree.number, pages=dict(pages))
 
     # -- outbox
 

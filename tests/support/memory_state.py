@@ -15,11 +15,12 @@ from syncer.conflict.acts import FillConflict, Journal, RecordConflict
 from syncer.conflict.consumed import Consumed
 from syncer.conflict.register import Register
 from syncer.errors import Fenced, InvariantBroken
-from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region, Stamp
+from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis, Region, Stamp
 from syncer.paths import child_prefixes
 from syncer.state.contract import (
     ConflictRow,
     Identity,
+    KeptTree,
     Operation,
     OperationState,
     OutboxRow,
@@ -55,6 +56,7 @@ class MemoryDatabase:
         self.peers: dict[Region, PeerRow] = {}
         self.status: dict[str, tuple[Millis, dict[str, object]]] = {}
         self.operations: dict[int, tuple[Operation, Millis]] = {}
+        self.tree: dict[str, KeptTree] = {"": KeptTree(label="", number=0)}
 
 
 class MemoryState:
@@ -133,6 +135,22 @@ class MemoryTransaction:
             change = register.seated_alive - (former is not None and former.seated_alive)
             if change:
                 self._put(self._db.alive, "", self._db.alive[""] + change)
+
+    def living(self, limit: int, after: MetaPath | None = None) -> list[tuple[MetaPath, Digest, Stamp]]:
+        return living(self._db.registers, limit, after)
+
+    def tree(self) -> KeptTree:
+        return self._db.tree[""]
+
+    def tree_number(self) -> int:
+        return self._db.tree[""].number
+
+    def log_tree(self, changes: bytes) -> int:
+        self._put(self._db.tree, "", logged(self._db.tree[""], changes))
+        return self._db.tree[""].number
+
+    def save_tree(self, label: str, pages: Mapping[int, bytes]) -> None:
+        self._put(self._db.tree, "", KeptTree(label=label, number=self._db.tree[""].number, pages=dict(pages)))
 
     def parents_of_living(self, paths: Collection[MetaPath]) -> set[MetaPath]:
         prefixes = {path: child_prefixes(path) for path in paths}
@@ -335,6 +353,23 @@ class MemoryTransaction:
         if key in table:
             former = table.pop(key)
             self._undo.append(lambda: _back(table, key, former))
+
+
+def living(
+    registers: Mapping[MetaPath, Register], limit: int, after: MetaPath | None
+) -> list[tuple[MetaPath, Digest, Stamp]]:
+    """The living known versions of registers, in path order."""
+    found: list[tuple[MetaPath, Digest, Stamp]] = []
+    for path in sorted(registers):
+        known = registers[path].known
+        if path > (after or "") and known is not None and known.digest is not None and len(found) < limit:
+            found.append((path, known.digest, known.stamp))
+    return found
+
+
+def logged(tree: KeptTree, changes: bytes) -> KeptTree:
+    """The tree with one more row in its log."""
+    return replace(tree, number=tree.number + 1, log=(*tree.log, changes))
 
 
 def _back(table: dict[K, V], key: K, former: V) -> None:
