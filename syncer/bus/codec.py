@@ -1,4 +1,4 @@
-"""What a message of the topic means: changes, heartbeats and control messages to and from payload and properties.
+"""What a message of the topic means: changes, and what daemons say to each other, to and from payload and properties.
 
 The payload is always Pulsar's own record (:mod:`syncer.bus.native`), so a region that runs Pulsar's synchronizer reads
 changes of ours as if a broker had sent them. What the record has no field for travels as properties with the prefix
@@ -6,7 +6,7 @@ changes of ours as if a broker had sent them. What the record has no field for t
 
     property          in        meaning
     syncer.v          all       version of this table, "1"
-    syncer.kind       all       change, heartbeat, control
+    syncer.kind       all       change, heartbeat, control, tree
     syncer.region     all       region id (the record's sourceCluster may be the cluster's name instead)
     syncer.sender     all       id of the sender's database
     syncer.seq        change    running number of the sender
@@ -16,8 +16,13 @@ changes of ours as if a broker had sent them. What the record has no field for t
     syncer.by         change    counter of the author
     syncer.seen       change    version vector, JSON {counter: time}
     syncer.base       change    time@region, absent when there was none; for people
+    syncer.target     tree      region that it is for
+    syncer.label      tree      what the sender's digest tree sums, and how
+    syncer.step       tree      how far down the tree
+    syncer.round      tree      number of the comparison
 
-Heartbeats and control messages carry their fields as JSON in the record's value, at a path below ``/pulsar-syncer``.
+Heartbeats and control messages carry their fields as JSON in the record's value, at a path below ``/pulsar-syncer``; a
+step of a comparison carries its body there.
 """
 
 from __future__ import annotations
@@ -32,7 +37,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from syncer.bus.contract import Outgoing
 from syncer.bus.limits import MAX_MESSAGE_BYTES
-from syncer.bus.messages import Control, Heartbeat, Ignored, Message
+from syncer.bus.messages import Control, Heartbeat, Ignored, Message, TreeMessage
 from syncer.bus.native import NativeEvent, NativeType, decode_native, encode_native
 from syncer.errors import InvariantBroken, PayloadInvalid, ValueRefused
 from syncer.model import (
@@ -71,7 +76,9 @@ _Said = TypeVar("_Said", Heartbeat, Control)
 
 
 def encode(
-    message: MetadataChangeEvent | Heartbeat | Control, *, native_names: Mapping[Region, str] | None = None
+    message: MetadataChangeEvent | Heartbeat | Control | TreeMessage,
+    *,
+    native_names: Mapping[Region, str] | None = None,
 ) -> Outgoing:
     """Put a message into the form of the topic.
 
@@ -87,6 +94,8 @@ def encode(
         return _encode_change(message, native_names)
     if isinstance(message, Heartbeat):
         kind, said = "heartbeat", _HEARTBEAT.dump_json(message)
+    elif isinstance(message, TreeMessage):
+        kind, said = "tree", message.body
     else:
         kind, said = "control", _CONTROL.dump_json(message)
     record = NativeEvent(
@@ -102,6 +111,13 @@ def encode(
         "syncer.region": message.region,
         _SENDER: message.sender,
     }
+    if isinstance(message, TreeMessage):
+        properties |= {
+            "syncer.target": message.target,
+            "syncer.label": message.label,
+            "syncer.step": message.step,
+            "syncer.round": str(message.round),
+        }
     return Outgoing(encode_native(record), properties)
 
 
@@ -135,6 +151,8 @@ def decode(payload: bytes, properties: Mapping[str, str], *, max_bytes: int = MA
         return _said(_HEARTBEAT, kind, record, path, properties)
     if kind == "control":
         return _said(_CONTROL, kind, record, path, properties)
+    if kind == "tree":
+        return _from_tree(record, path, properties)
     raise PayloadInvalid(f"unknown kind of message {kind!r}")
 
 
@@ -312,14 +330,37 @@ def _base(text: str | None) -> Stamp | None:
     return Stamp(time_ms, _region(region, "syncer.base"))
 
 
-def _said(
-    adapter: TypeAdapter[_Said], kind: str, record: NativeEvent, path: MetaPath, properties: Mapping[str, str]
-) -> _Said:
+def _from_tree(record: NativeEvent, path: MetaPath, properties: Mapping[str, str]) -> TreeMessage:
+    region = _checked_source("tree", record, path, properties)
+    if record.value is None:
+        raise PayloadInvalid(f"a tree of region {region!r} without a value")
+    return TreeMessage(
+        region=region,
+        sender=_property(properties, _SENDER),
+        sent_at_ms=_time(
+            record.timestamp_ms, f"the time of the tree of region {region!r}", earliest=FIRST_REAL_TIME_MS
+        ),
+        target=_property(properties, "syncer.target"),
+        label=_property(properties, "syncer.label"),
+        step=_property(properties, "syncer.step"),
+        round=_number(_property(properties, "syncer.round"), "syncer.round"),
+        body=record.value,
+    )
+
+
+def _checked_source(kind: str, record: NativeEvent, path: MetaPath, properties: Mapping[str, str]) -> Region:
     region = _region(_property(properties, "syncer.region"), "syncer.region")
     if path != f"{OWN_PREFIX}/{region}/{kind}":
         raise PayloadInvalid(f"the properties say {kind} of region {region!r}, the payload's path is {path!r}")
     if record.type is not NativeType.MODIFIED:
         raise PayloadInvalid(f"a {kind} whose payload does not say Modified")
+    return region
+
+
+def _said(
+    adapter: TypeAdapter[_Said], kind: str, record: NativeEvent, path: MetaPath, properties: Mapping[str, str]
+) -> _Said:
+    region = _checked_source(kind, record, path, properties)
     if record.value is None:
         raise PayloadInvalid(f"a {kind} of region {region!r} without a value")
     try:

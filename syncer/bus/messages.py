@@ -1,4 +1,4 @@
-"""What daemons say to each other on the topic besides changes: heartbeats and control messages."""
+"""What daemons say to each other on the topic besides changes: heartbeats, control messages, digest trees."""
 
 from __future__ import annotations
 
@@ -35,6 +35,10 @@ class Heartbeat:
         mode: What the daemon does with changes (``sync``, ``observe``, …).
         version: Version of the program.
         seated_tombstones: How many tombstones the region has seated.
+        reached: Sender → highest sequence number that was consumed at all, whatever is missing before it.
+        tree: Label of the digest tree: what it sums, and how; empty while there is none.
+        root: Its root, as hexadecimal digits.
+        alive: How many living paths it sums.
     """
 
     region: Region
@@ -50,6 +54,10 @@ class Heartbeat:
     mode: str
     version: str
     seated_tombstones: int = 0
+    reached: Mapping[str, int] = field(default_factory=dict)
+    tree: str = ""
+    root: str = ""
+    alive: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +83,30 @@ class Control:
     target: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeMessage:
+    """One step of the comparison of two regions' digest trees.
+
+    Args:
+        region: Region that sends it.
+        sender: Id of its sidecar database.
+        target: Region that it is for; all others ignore it.
+        label: Of the sender's tree; only equal labels are compared.
+        step: Which step; one that a region does not know is ignored.
+        round: Number that the region which began has given to this comparison.
+        body: By :mod:`syncer.bus.tree_bodies`.
+    """
+
+    region: Region
+    sender: str
+    sent_at_ms: Millis
+    target: str
+    label: str
+    step: str
+    round: int
+    body: bytes = field(repr=False)
+
+
 @dataclass(frozen=True, slots=True)
 class Ignored:
     """A sound message that is none of our business; ``reason`` is machine-readable (kebab-case)."""
@@ -83,5 +115,5 @@ class Ignored:
     path: str
 
 
-Message = MetadataChangeEvent | Heartbeat | Control | Ignored
+Message = MetadataChangeEvent | Heartbeat | Control | TreeMessage | Ignored
 """Everything that a message of the topic can mean."""

@@ -62,9 +62,7 @@ def note(changes: Changes, path: MetaPath, before: Digest | None, after: Digest 
 
 def packed(changes: Changes) -> bytes:
     """Changes as bytes, to be kept beside the rows that they sum."""
-    return b"".join(
-        _ENTRY.pack(bucket, added.to_bytes(SUM_BYTES), count) for bucket, (added, count) in changes.items()
-    )
+    return b"".join(_ENTRY.pack(bucket, added.to_bytes(SUM_BYTES), count) for bucket, (added, count) in changes.items())
 
 
 def unpacked(kept: bytes) -> Changes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import anyio
@@ -9,7 +10,8 @@ import structlog
 
 from syncer.bus.codec import encode, is_change_of
 from syncer.bus.contract import Delivery, Outgoing
-from syncer.bus.messages import Control
+from syncer.bus.limits import message_bytes
+from syncer.bus.messages import Control, TreeMessage
 from syncer.errors import PayloadInvalid, StateUnavailable, SyncerError
 from syncer.model import Millis
 from syncer.replication.consuming import arrived_of
@@ -20,6 +22,8 @@ from syncer.state.contract import OutboxRow
 log = structlog.get_logger()
 
 PUBLISH_LIMIT: Final = 500
+STEPS_LIMIT: Final = 8
+"""Messages of a comparison that are sent at once, so that changes have their turn between them."""
 
 
 class BusPumps:
@@ -90,6 +94,27 @@ class BusPumps:
             await self._around.bus.publish([encode(beat)])
         except SyncerError as exc:
             log.warning("heartbeat_not_sent", region=self._around.region, code=exc.code, cause=exc.message)
+
+    async def comparer(self) -> None:
+        """Compare with the peers; what is lost on the way is asked for again."""
+        while True:
+            messages = await self._around.thread.call(self._around.driver.compare, self._around.clock())
+            if messages:
+                await self._send_steps(messages)
+            if not self._around.driver.comparing:
+                await anyio.sleep(IDLE_S)
+
+    async def _send_steps(self, messages: Sequence[TreeMessage | Control]) -> None:
+        encoded = [encode(message) for message in messages]
+        for start in range(0, len(encoded), STEPS_LIMIT):
+            portion = encoded[start : start + STEPS_LIMIT]
+            try:
+                await self._around.bus.publish(portion)
+            except SyncerError as exc:
+                log.warning("comparison_not_sent", region=self._around.region, code=exc.code, cause=exc.message)
+                return
+            self._around.driver.context.tally["compared", "bytes"] += sum(map(message_bytes, portion))
+            self._around.driver.context.tally["compared", "messages"] += len(portion)
 
     async def send_controls(self) -> None:
         """What others are asked for is kept until the bus has it."""

@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from syncer.bus.codec import decode
-from syncer.bus.messages import Action, Control, Heartbeat, Ignored, Message
+from syncer.bus.messages import Action, Control, Heartbeat, Ignored, Message, TreeMessage
 from syncer.conflict.consumed import Consumed
+from syncer.conflict.register import Register
 from syncer.errors import PayloadInvalid, ValueInvalid
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region
+from syncer.replication import antientropy
 from syncer.replication.context import Context
 from syncer.replication.dirty import Origin
 from syncer.replication.reading import seat
@@ -75,6 +77,9 @@ def take(context: Context, unit: Unit, tx: Transaction, arrived: Sequence[Arrive
                 _hear(context, tx, beat, unit.now)
             case Control() as control:
                 _take_control(context, unit, tx, item, control)
+            case TreeMessage() as step:
+                if _stranger(context, step.region) is None:
+                    antientropy.take(context, unit, step)
             case Ignored() as ignored:
                 context.tally["ignored", ignored.reason] += 1
             case MetadataChangeEvent():
@@ -105,7 +110,7 @@ def _fold_new(context: Context, unit: Unit, tx: Transaction, changes: Sequence[A
 
 
 def _fold(context: Context, unit: Unit, item: Arrived, event: MetadataChangeEvent) -> None:
-    problem = _unwelcome(context, event)
+    problem = _unwelcome(context, unit[event.path], event)
     if problem is not None:
         _quarantine(unit, item, *problem)
         return
@@ -118,12 +123,14 @@ def _fold(context: Context, unit: Unit, item: Arrived, event: MetadataChangeEven
         _quarantine(unit, item, exc.code, exc.message)
 
 
-def _unwelcome(context: Context, event: MetadataChangeEvent) -> tuple[str, str] | None:
+def _unwelcome(context: Context, register: Register, event: MetadataChangeEvent) -> tuple[str, str] | None:
     """Why an event must not be folded: code and detail."""
     region, own = event.stamp.region, context.identity.region
     if region == own:
         if context.observing or context.peers.region_of(event.sender) is not None:
             return None  # the active daemon of the region; or a peer that tells what it knows of our own change
+        if event.sender and event.stamp.updated_at_ms <= register.own:
+            return None  # likewise, of a peer that was not heard yet: it cannot be newer than what is known here
         _note_double(context, event.sender or "a broker")
         detail = (
             f"an event under this region's own id {region!r}, sent from another database ({event.sender or 'native'}): "
@@ -177,6 +184,7 @@ def _hear(context: Context, tx: Transaction, beat: Heartbeat, now: Millis) -> No
         )
         return
     tx.save_peer(context.peers.hear(beat, now))
+    antientropy.hear(context, tx, beat, now)
 
 
 def _take_control(context: Context, unit: Unit, tx: Transaction, item: Arrived, control: Control) -> None:
@@ -197,5 +205,4 @@ def _take_control(context: Context, unit: Unit, tx: Transaction, item: Arrived, 
             tx.set_identity(paused=None)
         case Action.REQUEST:
             paths = [MetaPath(path) for path in control.paths if context.scope.contains(MetaPath(path))]
-            context.requested.update(dict.fromkeys(paths))
-            context.dirty.add(paths, Origin.DUE)
+            antientropy.tell(context, paths)

@@ -17,6 +17,7 @@ from syncer.conflict.replica import Replica
 from syncer.conflict.scope import Scope
 from syncer.model import MetaPath, Millis, Region
 from syncer.paths import fence_path
+from syncer.replication.comparisons import Comparisons, Pace
 from syncer.replication.dirty import DirtyPaths, Origin
 from syncer.replication.fence import HeldFence
 from syncer.replication.peers import Peers, own_rules
@@ -49,6 +50,7 @@ class Context:
         paused: Why neither writes nor publications go out; ``None`` while they do.
         peers: What other regions told of themselves.
         sums: The digest tree over what is known.
+        comparisons: How this tree and those of the peers stand.
         conditions: Alarms that stand until the daemon is started again, by code, for the status.
         tally: Counts since the start, for metrics, by name and label.
         lags: Author's region and seconds from its stamp to our store, of the latest writes; the metrics take them away.
@@ -70,6 +72,7 @@ class Context:
     paused: str | None = None
     peers: Peers = field(init=False)
     sums: Sums = field(init=False)
+    comparisons: Comparisons = field(default_factory=lambda: Comparisons(Pace()))
     conditions: dict[str, str] = field(default_factory=dict)
     ledger: ReadLedger = field(default_factory=ReadLedger)
     dirty: DirtyPaths = field(default_factory=lambda: DirtyPaths(DIRTY_BOUND))

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from syncer.bus.messages import Heartbeat
+from syncer.bus.messages import Control, Heartbeat, TreeMessage
 from syncer.conflict.guards import Topics
 from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.reads import Ticket
@@ -23,8 +23,9 @@ from syncer.conflict.scope import Scope
 from syncer.errors import InvariantBroken
 from syncer.model import MetaPath, Millis, Region
 from syncer.paths import scaffold
-from syncer.replication import applying, consuming, operations, reading, scanning
 from syncer.replication.applying import Landing
+from syncer.replication import antientropy, applying, consuming, operations, reading, scanning
+from syncer.replication.comparisons import Comparisons, Pace, reached
 from syncer.replication.consuming import Arrived
 from syncer.replication.context import Context
 from syncer.replication.dirty import Origin
@@ -57,6 +58,7 @@ class Driver:
         expected: Regions that may send; empty: any.
         observing: Read, fold and report, but neither write nor publish.
         identity: What the database said when it was activated for this driver; activated here when not given.
+        pace: How often it compares with its peers.
     """
 
     def __init__(
@@ -69,6 +71,7 @@ class Driver:
         expected: Collection[Region] = (),
         observing: bool = False,
         identity: Identity | None = None,
+        pace: Pace | None = None,
     ) -> None:
         identity = identity or state.activate()
         queue = WriteQueue(max_writes=capabilities.max_batch_writes, max_bytes=capabilities.max_batch_bytes)
@@ -83,6 +86,7 @@ class Driver:
             paused=identity.paused,
             alive_until=identity.alive_until,
             gap_floor=identity.alive_until,
+            comparisons=Comparisons(pace or Pace()),
         )
         self._due_after: MetaPath | None = None
         with state.transaction() as tx:
@@ -304,6 +308,8 @@ class Driver:
             identity = tx.identity()
             consumed = tx.consumed([peer.sender for peer in tx.peers()])
             waiting = tx.outbox(1)
+            context.sums.check(tx)
+        tree = context.sums.tree if context.genesis else None
         watermark = waiting[0].event.stamp.updated_at_ms - 1 if waiting else now
         return Heartbeat(
             region=settings.region,
@@ -318,7 +324,22 @@ class Driver:
             tie_order=settings.ties,
             mode="observe" if context.observing else "active",
             version=version,
+            reached={sender: reached(done) for sender, done in consumed.items()},
+            tree=context.sums.label if tree is not None else "",
+            root=f"{tree.root:032x}" if tree is not None else "",
+            alive=tree.count if tree is not None else 0,
         )
+
+    # -- comparing with peers
+
+    @property
+    def comparing(self) -> bool:
+        """Whether :meth:`compare` has something to do at once."""
+        return self.context.sums.busy or self.context.comparisons.busy
+
+    def compare(self, now: Millis) -> list[TreeMessage | Control]:
+        """Do the next piece of work of anti-entropy; messages to publish, each of which may be lost."""
+        return antientropy.work(self.context, now)
 
     # -- upkeep
 

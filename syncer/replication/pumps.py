@@ -66,6 +66,7 @@ class Pumps:
                 store.prober,
                 bus.publisher,
                 bus.receiver,
+                bus.comparer,
                 self._ticker,
                 self._pruner,
             ):

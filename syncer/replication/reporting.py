@@ -11,6 +11,8 @@ def report(context: Context, now: Millis) -> dict[str, object]:
     identity, fence = context.identity, context.fence
     skew_ms = context.replica.settings.limits.max_clock_skew_ms
     conditions = sorted(context.conditions.items()) + context.peers.conditions(skew_ms)
+    conditions += context.comparisons.conditions()
+    tree = context.sums.tree
     return {
         "region": identity.region,
         "mode": "observe" if context.observing else "active",
@@ -30,5 +32,7 @@ def report(context: Context, now: Millis) -> dict[str, object]:
         "conditions": [{"code": code, "message": message} for code, message in conditions],
         "disagreements": context.peers.disagreements(),
         "peers": context.peers.report(),
+        "tree": None if tree is None else {"root": f"{tree.root:032x}", "alive": tree.count},
+        "comparisons": context.comparisons.report(),
         "tally": {f"{name}.{label}": count for (name, label), count in sorted(context.tally.items())},
     }

@@ -158,7 +158,7 @@ class SqlTransaction:
         return KeptTree(
             label=label,
             number=log[-1][0] if log else number,
-            pages={page: sums for page, sums in pages},
+            pages=dict(pages.tuples()),
             log=[changes for _, changes in log],
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
 
@@ -36,6 +37,7 @@ class SimBus:
 
     Args:
         reorder: How far a message may overtake others; 1: never.
+        vanishes: Whether the message that arrives now never reaches a region.
     """
 
     regions: tuple[Region, ...]
@@ -43,6 +45,8 @@ class SimBus:
     log: list[Message] = field(default_factory=list)
     waiting: dict[Region, list[int]] = field(default_factory=dict)
     under_way: list[Publishing] = field(default_factory=list)
+    vanishes: Callable[[Region], bool] = field(default=lambda _: False)
+    vanished: int = 0
 
     def __post_init__(self) -> None:
         self.waiting = {region: [] for region in self.regions}
@@ -55,12 +59,24 @@ class SimBus:
 
     def land(self, publishing: Publishing) -> None:
         """The next message of a publisher arrives."""
-        self.log.append(publishing.messages[publishing.landed])
+        self.arrive(publishing.messages[publishing.landed])
         publishing.landed += 1
-        for waiting in self.waiting.values():
-            waiting.append(len(self.log) - 1)
         if publishing.done:
             self.under_way.remove(publishing)
+
+    def arrive(self, message: Message) -> None:
+        """A message arrives; it waits for every region that it will ever reach."""
+        self.log.append(message)
+        for region, waiting in self.waiting.items():
+            if self.vanishes(region):
+                self.vanished += 1
+            else:
+                waiting.append(len(self.log) - 1)
+
+    def expire(self, region: Region) -> None:
+        """The bus forgets what waits for a region."""
+        self.vanished += len(self.waiting[region])
+        self.waiting[region].clear()
 
     def drop(self, publishing: Publishing) -> None:
         """The rest of a publisher's messages never arrives."""

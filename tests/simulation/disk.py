@@ -61,7 +61,7 @@ class Tables:
     peers: dict[Region, PeerRow] = field(default_factory=dict)
     operations: dict[int, Operation] = field(default_factory=dict)
     journal: list[Journal] = field(default_factory=list)
-    tree: KeptTree = KeptTree(label="", number=0)
+    tree: KeptTree = field(default_factory=lambda: KeptTree(label="", number=0))
     stamped: list[MetadataChangeEvent] = field(default_factory=list)
     """Every event that was ever put into the outbox or held back; for the referee, never pruned."""
 

@@ -37,6 +37,10 @@ class Mode:
         pause: Chance that a region is paused or resumed.
         found: Chance that a path exists before the first daemon starts.
         late: Chance that a region's daemon starts later than the others.
+        vanish: Chance that a message of the bus never reaches a region, faults ended or not.
+        dark: Chance that a region gets nothing of the bus for a while.
+        away: Chance that a region goes away for so long that the bus forgets what waits for it.
+        compares: Regions compare their digest trees.
         paths: How many of the paths take part.
     """
 
@@ -57,6 +61,10 @@ class Mode:
     pause: float = 0.0
     found: float = 0.1
     late: float = 0.1
+    vanish: float = 0.0
+    dark: float = 0.0
+    away: float = 0.0
+    compares: bool = False
     paths: int = 2
 
 
@@ -89,6 +97,20 @@ MODES: Final[dict[str, Mode]] = {
             jump=0.01,
             pause=0.02,
             late=0.3,
+        ),
+        replace(_CALM, name="vanishing", vanish=0.3, compares=True),
+        replace(_CALM, name="dark", dark=0.03, vanish=0.02, crash=0.01, cut=0.02, gap=0.01, compares=True),
+        replace(
+            _CALM,
+            name="away",
+            paths=7,
+            actions=(100, 220),
+            outside=0.15,
+            away=0.015,
+            vanish=0.05,
+            crash=0.01,
+            lose=0.05,
+            compares=True,
         ),
     )
 }

@@ -14,15 +14,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 from unittest import mock
 
+from syncer.bus.tree_bodies import TreeStep
 from syncer.conflict import folding, observing, seating
 from syncer.conflict.acts import Outcome
+from syncer.conflict.digest_tree import note
 from syncer.conflict.order import Relation, later, relate
 from syncer.conflict.reads import ReadLedger
 from syncer.conflict.register import Register
 from syncer.errors import InvariantBroken, RevisionMismatch
 from syncer.model import Digest, MetaPath, Millis, Stamp
 from syncer.paths import OWN_PREFIX, is_under
-from syncer.replication import applying, reading, scanning
+from syncer.replication import antientropy, applying, reading, scanning, summing
 from syncer.replication.dirty import Origin
 from tests.simulation.bus import SimBus
 from tests.simulation.disk import DiskState, DiskTransaction, _Block
@@ -242,6 +244,51 @@ def _lost_answer_means_not_landed() -> Patches:
     return [(Daemon, "probe", hasty)]
 
 
+def _no_comparisons() -> Patches:
+    return [(antientropy, "work", lambda context, _: context.sums.work(context.state) or [])]
+
+
+def _no_tombstones_told() -> Patches:
+    tell = antientropy.tell
+
+    def living(context: Any, paths: Any) -> None:
+        with context.state.transaction() as tx:
+            registers = tx.registers(list(paths))
+        tell(context, [path for path in paths if path in registers and registers[path].known.alive])
+
+    return [(antientropy, "tell", living)]
+
+
+def _nothing_asked() -> Patches:
+    return [(antientropy, "_ask", lambda *_: None)]
+
+
+def _no_remainder() -> Patches:
+    say = antientropy._say
+
+    def silent(context: Any, region: Any, step: Any, *rest: Any) -> None:
+        if step is not TreeStep.REMAINDER:
+            say(context, region, step, *rest)
+
+    return [(antientropy, "_say", silent)]
+
+
+def _deaths_not_summed() -> Patches:
+    def living(changes: Any, path: Any, before: Any, after: Any) -> None:
+        if after is not None:
+            note(changes, path, before, after)
+
+    return [(summing, "note", living)]
+
+
+def _sums_not_logged() -> Patches:
+    return [(summing, "packed", lambda _: b"")]
+
+
+def _always_ask() -> Patches:
+    return [(antientropy, "later", lambda *_: True)]
+
+
 MUTANTS = (
     Mutant("drop the compare-and-set", ("calm", "crashes"), _no_compare_and_set, rare=True),
     Mutant("stamp from known instead of seated", ("calm",), _stamp_from_known),
@@ -263,6 +310,13 @@ MUTANTS = (
     Mutant("absent from a scan is deleted", ("gaps",), _absent_from_scan_is_deleted),
     Mutant("no revive", ("trees",), _no_revive),
     Mutant("the loser's value is not kept", ("calm",), _loser_without_value),
+    Mutant("never compare", ("vanishing", "dark", "away"), _no_comparisons),
+    Mutant("tell no tombstones", ("vanishing", "dark", "away"), _no_tombstones_told),
+    Mutant("ask for nothing", ("vanishing", "dark", "away"), _nothing_asked),
+    Mutant("list no remainder", ("vanishing", "dark", "away"), _no_remainder),
+    Mutant("do not take dead paths out of the sums", ("vanishing", "dark", "away"), _deaths_not_summed),
+    Mutant("do not keep the sums with the registers", ("vanishing", "dark", "away"), _sums_not_logged),
+    Mutant("always ask, never tell", ("vanishing", "dark", "away"), _always_ask),
 )
 
 

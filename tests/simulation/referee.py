@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from syncer.conflict.acts import Decision
+from syncer.conflict.digest_tree import Changes, DigestTree, note, unpacked
 from syncer.conflict.order import later
 from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.register import ParkReason, Register
@@ -154,6 +155,8 @@ class Referee:
 
     def _at_rest(self, world: World, site: Site) -> None:
         tables = site.disk.tables
+        if world.mode.compares:
+            self._summed(site, tables)
         if tables.outbox:
             event = next(iter(tables.outbox.values()))
             raise Violation("not at rest", event.path, f"{site.region} has {len(tables.outbox)} rows in its outbox")
@@ -164,6 +167,20 @@ class Referee:
                 raise Violation("not at rest", register.path, f"{site.region} has an open wish")
             if register.due and not waits_rightly(world, site, register):
                 raise Violation("not at rest", register.path, f"{site.region} has a write due: {register}")
+
+    def _summed(self, site: Site, tables: Tables) -> None:
+        """The tree, in memory and as kept, is what the registers sum up to."""
+        changes: Changes = {}
+        for path, register in tables.registers.items():
+            note(changes, path, None, register.known.digest if register.known is not None else None)
+        for what in ("kept", "in memory"):
+            tree, expected = DigestTree(), DigestTree()
+            expected.apply(changes)
+            for kept in (*tables.tree.pages.values(), *tables.tree.log):
+                tree.apply(unpacked(kept))
+            found = tree if what == "kept" else site.daemon.driver.context.sums.tree
+            if found != expected:
+                raise Violation("wrong sums", "", f"the tree of {site.region} {what} is not that of its registers")
 
     def _conflicts(self, site: Site) -> None:
         for row in site.disk.conflicts():
@@ -215,7 +232,10 @@ class Referee:
         for site in world.sites.values():
             register = site.disk.tables.registers.get(path)
             known = register.known if register is not None else None
-            if known is None or known.stamp != winner:
+            same = known is not None and known.stamp == winner
+            if world.mode.compares:  # equal values are equal, whatever their stamps; who is unknown is as good as dead
+                same = (known.digest if known is not None else None) == expected
+            if not same:
                 detail = f"{site.region} knows {known.stamp if known else None}, the greatest stamp is {winner}"
                 raise Violation("wrong winner", path, detail)
             if register is not None and register.due and waits_rightly(world, site, register):

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Final
 
-from syncer.bus.messages import Control, Message
+from syncer.bus.messages import Control, Message, TreeMessage
 from syncer.conflict.guards import Topics
 from syncer.conflict.reads import Ticket
 from syncer.errors import Fenced, StateUnavailable
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Stamp
 from syncer.replication.applying import Landing
+from syncer.replication.comparisons import Pace
 from syncer.replication.consuming import Arrived
 from syncer.replication.driver import Driver
 from syncer.replication.operations import Wanted
@@ -34,6 +35,8 @@ Move = Callable[[], None]
 
 TICK_MS: Final = 1_000
 HEARTBEAT_MS: Final = 30_000
+COMPARING_HEARTBEAT_MS: Final = 10_000
+PACE: Final = Pace(pause_ms=2_000, longest_ms=15_000, patience_ms=60_000)
 _PLANS: Final = 3
 _DELIVERIES: Final = 3
 
@@ -96,7 +99,7 @@ class Daemon:
         self.site = site
         self.alive = True
         self.frozen = False
-        self.driver = Driver(site.replica, world.scope, DiskState(site.disk), site.store.capabilities)
+        self.driver = Driver(site.replica, world.scope, DiskState(site.disk), site.store.capabilities, pace=PACE)
         self.driver.know_clusters({"east", "west"})
         self.raised = False
         self.raising: Put | None = None
@@ -159,6 +162,8 @@ class Daemon:
             moves.append(self.acknowledge)
         if self.world.story.now - self.last_tick > TICK_MS:
             moves.append(self.tick)
+        if self.world.mode.compares and self.driver.comparing:
+            moves.append(self.compare)
         if tables.operations and any(operation.state == "pending" for operation in tables.operations.values()):
             moves.append(self.operate)
         if self.driver.context.asking:
@@ -520,14 +525,25 @@ class Daemon:
         """Look at what waits; tell the peers."""
         self.last_tick = self.world.story.now
         now = self.now
-        if self._call(lambda: self.driver.tick(now)) and self.last_tick - self.last_heartbeat > HEARTBEAT_MS:
+        compares = self.world.mode.compares
+        interval = COMPARING_HEARTBEAT_MS if compares else HEARTBEAT_MS
+        if self._call(lambda: self.driver.tick(now)) and self.last_tick - self.last_heartbeat >= interval:
             self.last_heartbeat = self.last_tick
             self._call(self._beat_heart)
+        if compares and self.alive:
+            self.compare()
 
     def _beat_heart(self) -> None:
-        self.world.bus.log.append(self.driver.heartbeat(self.now, "simulated"))
-        for waiting in self.world.bus.waiting.values():
-            waiting.append(len(self.world.bus.log) - 1)
+        self.world.bus.arrive(self.driver.heartbeat(self.now, "simulated"))
+
+    def compare(self) -> None:
+        """Do a piece of anti-entropy."""
+        messages: list[Message] = []
+        self._call(lambda: messages.extend(self.driver.compare(self.now)))
+        for message in messages:
+            what = f"compares: {message.step}" if isinstance(message, TreeMessage) else "asks for registers"
+            self.tell(what)
+            self.world.bus.arrive(message)
 
     def operate(self) -> None:
         """Perform what a person asked for."""

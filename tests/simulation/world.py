@@ -47,6 +47,7 @@ PATHS: Final = (
 )
 
 _ROUNDS: Final = 60
+_COMPARING_ROUNDS: Final = 400
 _QUIET_ROUNDS: Final = 4
 _MOVES_PER_ROUND: Final = 4000
 
@@ -109,7 +110,8 @@ class World:
         for name, kind in zip("abc", kinds, strict=False):
             site = self._site(Region(name), kind)
             self.sites[site.region] = site
-        self.bus = SimBus(tuple(self.sites), mode.reorder)
+        self.bus = SimBus(tuple(self.sites), mode.reorder, vanishes=self._vanishes)
+        self.dark_until: dict[Region, int] = {}
         self._tag = 0
 
     def _site(self, region: Region, kind: StoreKind) -> Site:
@@ -124,6 +126,11 @@ class World:
         site.store = SimStore(region, kind, self.history, site.clock, overwritten, self.referee.unprotected)
         site.store.put_outside(KEEPER, b'{"keep":1}')
         return site
+
+    def _vanishes(self, region: Region) -> bool:
+        if self.dark_until.get(region, 0) > self.story.now:
+            return True
+        return bool(self.mode.vanish) and self.rng.random() < self.mode.vanish
 
     # -- what a test or chance can do
 
@@ -289,6 +296,8 @@ class World:
             (mode.second, "second"),
             (mode.jump, "jump"),
             (mode.pause, "pause"),
+            (mode.dark, "dark"),
+            (mode.away, "away"),
         )
         for chance, name in chances:
             if chance and rng.random() < chance and self._strike(name, site, daemon):
@@ -321,9 +330,24 @@ class World:
                 self.story.tell(site.region, "its clock jumps to", None, site.skew_ms)
             case "pause":
                 site.disk.ask(rng.choice(("pause", "resume", "resume")), everywhere=rng.choice(("true", "false")))
+            case "dark":
+                self.dark_until[site.region] = self.story.now + rng.choice((2_000, 20_000, 200_000))
+                self.story.tell(site.region, "gets nothing of the bus for a while")
+            case "away":
+                self._go_away(site)
             case _:
                 return False
         return True
+
+    def _go_away(self, site: Site) -> None:
+        """A region is away for long: the bus keeps nothing for it."""
+        self.story.tell(site.region, "goes away")
+        for daemon in list(site.daemons):
+            daemon.crash()
+        self.bus.expire(site.region)
+        self.dark_until[site.region] = self.story.now + self.rng.choice((60_000, 3_600_000))
+        if self.rng.random() < 0.3:
+            self.advance(30 * 86_400_000)
 
     # -- the end
 
@@ -337,6 +361,7 @@ class World:
         for site in self.sites.values():
             site.disk.trouble = Trouble.NONE
             site.disk.ask("resume")
+        self.dark_until.clear()
         self.settle()
         self.referee.judge(self)
         if self.rng.random() < 0.3:
@@ -364,7 +389,7 @@ class World:
             Violation: It never comes to rest.
         """
         quiet = 0
-        for _ in range(_ROUNDS):
+        for _ in range(_COMPARING_ROUNDS if self.mode.compares else _ROUNDS):
             self.story.step += 1
             before = self._progress()
             for site in self.sites.values():
@@ -375,7 +400,7 @@ class World:
                 self.bus.land(self.bus.under_way[0])
             self.advance(PARK_GRACE_MS // 2)
             acted = operated and self._operator()
-            quiet = 0 if acted or self._progress() != before else quiet + 1
+            quiet = 0 if acted or self._progress() != before or not self._agreed() else quiet + 1
             if quiet > _QUIET_ROUNDS:
                 return
         waiting = [
@@ -385,6 +410,13 @@ class World:
             if register.due
         ]
         raise Violation("restless", waiting[0] if waiting else "", "the group does not come to rest")
+
+    def _agreed(self) -> bool:
+        """Whether regions that compare their trees have equal ones."""
+        if not self.mode.compares:
+            return True
+        trees = [site.daemon.driver.context.sums.tree if site.daemons else None for site in self.sites.values()]
+        return None not in trees and len({tree.root for tree in trees if tree is not None}) == 1
 
     def _progress(self) -> tuple[int, ...]:
         """What changes as long as something real happens."""

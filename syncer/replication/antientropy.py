@@ -1,0 +1,327 @@
+"""Anti-entropy: two regions whose roots differ walk down their digest trees, and only differing paths travel.
+
+    heartbeat   root ≠ root, and it stays so
+    one ─▶ the other   groups      sums of its 256 groups
+    one ◀─ the other   buckets     sums of the buckets of differing groups
+    one ─▶ the other   listing     what it knows alive in differing buckets: path, digest, stamp
+    one ◀─ the other   remainder   what the other knows alive there beside that
+
+Whoever reads an entry that differs from what is known here sends the path's whole register as an event when the stamp
+known here is the greater one (a tombstone too), and asks for it when it is the lesser one or the path is unknown. An
+event's value is read from the store first, like any other. Every step carries all that its answer needs and is judged
+by what is known when it arrives; so steps may be lost, come twice or in any order, and no crash leaves anything to
+clear up. Folding decides as always: what a comparison brings can do no more than an event can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from syncer.bus.messages import Action, Control, Heartbeat, TreeMessage
+from syncer.bus.tree_bodies import (
+    BUCKETS_PER_MESSAGE,
+    ENTRIES_PER_MESSAGE,
+    GROUPS_PER_MESSAGE,
+    SHORT_BYTES,
+    Listing,
+    TreeEntry,
+    TreeStep,
+    buckets_body,
+    buckets_of,
+    groups_body,
+    groups_of,
+    listing_body,
+    listing_of,
+)
+from syncer.conflict.digest_tree import BUCKETS, GROUPS, DigestTree, bucket_of
+from syncer.conflict.order import later
+from syncer.errors import PayloadInvalid
+from syncer.model import MetaPath, Millis, Region
+from syncer.replication.comparisons import MAX_LISTED, Comparison, Listed, Wanted, reached, traffic
+from syncer.replication.context import Context
+from syncer.replication.dirty import Origin
+from syncer.replication.summing import SLICE
+from syncer.replication.unit import Unit
+from syncer.state.contract import Transaction
+
+MAX_REQUESTED: Final = 50_000
+"""Registers that peers have asked for and that were not yet sent; more are asked for again."""
+_STRIDE: Final = 10_007
+"""Prime: each comparison begins at another bucket, so that what stays different keeps nothing from its turn."""
+
+
+def hear(context: Context, tx: Transaction, beat: Heartbeat, now: Millis) -> None:
+    """Compare roots, as a peer's heartbeat shows its own."""
+    comparison = context.comparisons.of(beat.region)
+    comparison.blocked = _blocked(context, beat)
+    tree = context.sums.tree
+    if comparison.blocked or tree is None or not beat.tree or not context.genesis:
+        return
+    ours = {sender: reached(done) for sender, done in tx.consumed([beat.sender, *beat.reached]).items()}
+    identity = tx.identity()
+    under_way = traffic(beat, ours, identity.database_id, identity.last_sequence)
+    comparison.hear(beat, tree.root, now, under_way=under_way)
+
+
+def _blocked(context: Context, beat: Heartbeat) -> str:
+    """Why sums mean nothing between two regions; empty when they can be compared."""
+    if any(entry["peer"] == beat.region for entry in context.peers.disagreements()):
+        return "they do not agree by which rules values are compared"
+    if beat.tree and beat.tree != context.sums.label:
+        return f"it sums {beat.tree}, this region {context.sums.label}: their scopes or versions differ"
+    try:
+        int(beat.root or "0", 16)
+    except ValueError:
+        return f"its root is no number: {beat.root[:40]!r}"
+    return ""
+
+
+def work(context: Context, now: Millis) -> list[TreeMessage | Control]:
+    """Do the next piece of work; what is to be published now, and may be lost."""
+    if context.sums.busy:
+        context.sums.work(context.state)
+        return []
+    tree, comparisons = context.sums.tree, context.comparisons
+    if tree is None or context.observing or context.paused is not None or not context.genesis:
+        comparisons.outgoing.clear()
+        return []
+    own = context.identity.region
+    for region, comparison in comparisons.peers.items():
+        if comparison.due(comparisons.pace, now, first=own < region):
+            comparison.begin(comparisons.pace, now)
+            _say(context, region, TreeStep.GROUPS, comparison.round, groups_body(tree.groups), now)
+            context.tally["comparisons", "begun"] += 1
+    _list_on(context, tree, now)
+    messages = list(comparisons.outgoing)
+    comparisons.outgoing.clear()
+    return messages
+
+
+def take(context: Context, unit: Unit, message: TreeMessage) -> None:
+    """Take a step of a comparison that is meant for this region.
+
+    What it says wrongly is reported, and changes nothing.
+    """
+    tree = context.sums.tree
+    if message.target != context.identity.region or message.region == message.target:
+        return
+    if tree is None or context.observing or context.paused is not None or not context.genesis:
+        return
+    comparison = context.comparisons.of(message.region)
+    if message.label != context.sums.label:
+        comparison.blocked = f"it sums {message.label[:100]}, this region {context.sums.label}"
+        return
+    try:
+        _step(context, unit, tree, comparison, message)
+    except PayloadInvalid as exc:
+        comparison.trouble = f"{message.step[:40]}: {exc.message}"
+        context.tally["comparisons", "malformed"] += 1
+
+
+def _step(context: Context, unit: Unit, tree: DigestTree, comparison: Comparison, message: TreeMessage) -> None:
+    match message.step:
+        case TreeStep.GROUPS:
+            theirs = groups_of(message.body)
+            comparison.meet(message.round)
+            _answer_groups(context, tree, comparison, message, theirs, unit.now)
+        case TreeStep.BUCKETS:
+            groups = buckets_of(message.body)
+            comparison.meet(message.round)
+            comparison.unanswered, comparison.compared_at_ms = 0, unit.now
+            differing = (b for group, sums in groups.items() for b in tree.differing(group, sums, 8 * SHORT_BYTES))
+            _want(tree, comparison, differing, answers=False)
+        case TreeStep.LISTING:
+            listing = listing_of(message.body)
+            comparison.meet(message.round)
+            comparison.compared_at_ms = unit.now
+            differing_here = _judge(context, unit, message, listing)
+            comparison.differing += differing_here
+            wanted = _want(tree, comparison, listing.buckets, answers=True)
+            wanted.listed.update(entry.path for entry in listing.entries)
+            wanted.differing += differing_here
+        case TreeStep.REMAINDER:
+            listing = listing_of(message.body)
+            comparison.meet(message.round)
+            comparison.unanswered, comparison.compared_at_ms = 0, unit.now
+            _judge(context, unit, message, listing)
+            comparison.differing += listing.differing + len(listing.entries)
+        case _:
+            context.tally["comparisons", "unknown-step"] += 1
+
+
+def _answer_groups(
+    context: Context, tree: DigestTree, comparison: Comparison, message: TreeMessage, theirs: Sequence[int], now: Millis
+) -> None:
+    """Send the buckets of groups that differ; an empty answer when none does."""
+    if 0 <= now - comparison.answered_at_ms < context.comparisons.pace.pause_ms // 2:
+        return  # a peer that asks without pause is answered with pauses
+    comparison.answered_at_ms = now
+    first = message.round * _STRIDE % GROUPS
+    order = [(first + step) % GROUPS for step in range(GROUPS)]
+    differing = [group for group in order if tree.groups[group] != theirs[group]]
+    for start in range(0, max(len(differing), 1), GROUPS_PER_MESSAGE):
+        chosen = {group: tree.buckets(group) for group in differing[start : start + GROUPS_PER_MESSAGE]}
+        _say(context, message.region, TreeStep.BUCKETS, message.round, buckets_body(chosen), now)
+
+
+def _want(tree: DigestTree, comparison: Comparison, buckets: Iterable[int], *, answers: bool) -> Wanted:
+    """Note what is to be listed, as much of it as one comparison may list."""
+    wanted = comparison.wanted
+    if wanted is None or wanted.round != comparison.round or wanted.answers is not answers:
+        wanted = Wanted(round=comparison.round, answers=answers)
+    room = MAX_LISTED - sum(map(tree.held, wanted.buckets))
+    first = comparison.round * _STRIDE
+    for bucket in sorted(buckets, key=lambda bucket: (bucket - first) % (GROUPS * BUCKETS)):
+        if room <= 0:
+            break
+        if bucket not in wanted.buckets:
+            wanted.buckets.add(bucket)
+            room -= tree.held(bucket)
+    comparison.wanted = wanted if answers or wanted.buckets else None
+    return wanted
+
+
+def _judge(context: Context, unit: Unit, message: TreeMessage, listing: Listing) -> int:
+    """Send or ask for what differs from the entries of a listing; how many paths that are."""
+    announced, outside = frozenset(listing.buckets), 0
+    entries: dict[MetaPath, TreeEntry] = {}
+    for entry in listing.entries:
+        if bucket_of(entry.path) not in announced or not context.scope.contains(entry.path):
+            outside += 1
+        else:
+            entries[entry.path] = entry
+    unit.load(tuple(entries))
+    wanted: list[MetaPath] = []
+    told: list[MetaPath] = []
+    odd = 0
+    for path, entry in entries.items():
+        known = unit[path].known
+        if known is not None and known.digest == entry.digest:
+            continue
+        if known is None or later(entry.stamp, known.stamp, context.replica.settings.ties):
+            wanted.append(path)
+        elif known.stamp != entry.stamp:
+            told.append(path)
+        else:
+            odd += 1
+    tell(context, told)
+    for start in range(0, len(wanted), ENTRIES_PER_MESSAGE):
+        _ask(context, message.region, wanted[start : start + ENTRIES_PER_MESSAGE], unit.now)
+    context.tally["comparisons", "asked"] += len(wanted)
+    context.tally["comparisons", "told"] += len(told)
+    if outside:
+        raise PayloadInvalid(f"{outside} paths lie outside the buckets, or the scope, that they were listed for")
+    if odd:
+        raise PayloadInvalid(f"{odd} paths have one stamp and two values, here and there; nothing decides between them")
+    return len(wanted) + len(told)
+
+
+def tell(context: Context, paths: Iterable[MetaPath]) -> None:
+    """Send what is known of these paths, once each was read; what finds no room is asked for again."""
+    for path in paths:
+        if len(context.requested) >= MAX_REQUESTED:
+            break
+        context.requested[path] = None
+        context.dirty.add((path,), Origin.DUE)
+
+
+def _ask(context: Context, region: Region, paths: Sequence[MetaPath], now: Millis) -> None:
+    """Ask a peer for what it knows of these paths."""
+    context.comparisons.send(
+        Control(
+            region=context.identity.region,
+            sender=context.identity.database_id,
+            action=Action.REQUEST,
+            paths=tuple(paths),
+            reason="a comparison",
+            sent_at_ms=now,
+            target=region,
+        )
+    )
+
+
+def _say(context: Context, region: Region, step: TreeStep, number: int, body: bytes, now: Millis) -> None:
+    context.comparisons.send(
+        TreeMessage(
+            region=context.identity.region,
+            sender=context.identity.database_id,
+            sent_at_ms=now,
+            target=region,
+            label=context.sums.label,
+            step=step.value,
+            round=number,
+            body=body,
+        )
+    )
+
+
+# -- listings
+
+
+def _list_on(context: Context, tree: DigestTree, now: Millis) -> None:
+    """Look through the next slice of paths for those in wanted buckets; at the end, say what was found."""
+    comparisons = context.comparisons
+    if comparisons.listing is None:
+        for region, comparison in comparisons.peers.items():
+            if comparison.wanted is not None:
+                comparisons.listing = Listed(region, comparison.wanted)
+                comparison.wanted = None
+                break
+    listing = comparisons.listing
+    if listing is None:
+        return
+    if any(map(tree.held, listing.wanted.buckets)) and not _gather(context, listing):
+        return
+    comparisons.listing = None
+    _say_listing(context, listing, now)
+
+
+def _gather(context: Context, listing: Listed) -> bool:
+    """Go through the next slice of paths; whether that was the last one."""
+    wanted = listing.wanted
+    after = None if listing.after is None else MetaPath(listing.after)
+    with context.state.transaction() as tx:
+        living = tx.living(SLICE, after)
+    for path, digest, stamp in living:
+        bucket = bucket_of(path)
+        if bucket in wanted.buckets and path not in wanted.listed and context.scope.contains(path):
+            listing.entries.setdefault(bucket, []).append(TreeEntry(path, digest, stamp))
+    if len(living) < SLICE:
+        return True
+    listing.after = living[-1][0]
+    return False
+
+
+def _say_listing(context: Context, listing: Listed, now: Millis) -> None:
+    """Send what was gathered, in messages of whole buckets where they fit."""
+    wanted = listing.wanted
+    step = TreeStep.REMAINDER if wanted.answers else TreeStep.LISTING
+    buckets = sorted(wanted.buckets)
+    differing = wanted.differing
+    for chosen, entries in _portions(buckets, listing.entries):
+        body = listing_body(Listing(buckets=chosen, entries=entries, differing=differing))
+        _say(context, listing.target, step, wanted.round, body, now)
+        differing = 0  # told once
+    if wanted.answers:
+        comparison = context.comparisons.of(listing.target)
+        if comparison.round == wanted.round:
+            comparison.differing += sum(map(len, listing.entries.values()))
+
+
+def _portions(
+    buckets: Sequence[int], entries: Mapping[int, Sequence[TreeEntry]]
+) -> Iterable[tuple[list[int], list[TreeEntry]]]:
+    chosen: list[int] = []
+    gathered: list[TreeEntry] = []
+    for bucket in buckets:
+        found = entries.get(bucket, ())
+        full = len(chosen) >= BUCKETS_PER_MESSAGE or len(gathered) + len(found) > ENTRIES_PER_MESSAGE
+        if full and chosen:
+            yield chosen, gathered
+            chosen, gathered = [], []
+        for start in range(ENTRIES_PER_MESSAGE, len(found), ENTRIES_PER_MESSAGE):
+            yield [bucket], list(found[start : start + ENTRIES_PER_MESSAGE])
+        chosen.append(bucket)
+        gathered += found[:ENTRIES_PER_MESSAGE]
+    yield chosen, gathered
