@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 from unittest import mock
 
-from syncer.bus.tree_bodies import TreeStep
 from syncer.conflict import folding, observing, seating
 from syncer.conflict.acts import Outcome
 from syncer.conflict.digest_tree import note
@@ -263,16 +262,6 @@ def _nothing_asked() -> Patches:
     return [(antientropy, "_ask", lambda *_: None)]
 
 
-def _no_remainder() -> Patches:
-    say = antientropy._say
-
-    def silent(context: Any, region: Any, step: Any, *rest: Any) -> None:
-        if step is not TreeStep.REMAINDER:
-            say(context, region, step, *rest)
-
-    return [(antientropy, "_say", silent)]
-
-
 def _deaths_not_summed() -> Patches:
     def living(changes: Any, path: Any, before: Any, after: Any) -> None:
         if after is not None:
@@ -313,7 +302,6 @@ MUTANTS = (
     Mutant("never compare", ("vanishing", "dark", "away"), _no_comparisons),
     Mutant("tell no tombstones", ("vanishing", "dark", "away"), _no_tombstones_told),
     Mutant("ask for nothing", ("vanishing", "dark", "away"), _nothing_asked),
-    Mutant("list no remainder", ("vanishing", "dark", "away"), _no_remainder),
     Mutant("do not take dead paths out of the sums", ("vanishing", "dark", "away"), _deaths_not_summed),
     Mutant("do not keep the sums with the registers", ("vanishing", "dark", "away"), _sums_not_logged),
     Mutant("always ask, never tell", ("vanishing", "dark", "away"), _always_ask),

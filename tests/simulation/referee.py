@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from syncer.conflict.acts import Decision
@@ -32,6 +33,7 @@ class Referee:
         self._story = story
         self._judged: dict[str, int] = {}
         self._blind: set[Content] = set()
+        self._keepers: tuple[Site, ...] = ()
         self._told_again: set[tuple[MetaPath, Stamp]] = set()
 
     # -- while it runs
@@ -62,9 +64,19 @@ class Referee:
         self._story.tell(site.region, "records a conflict", row.path, row.loser, "lost to", row.winner, row.reason)
         if loser is None or winner is None or row.reason != "concurrent":
             return
-        if loser in winner.past or winner in loser.past:
+        if (loser in winner.past or winner in loser.past) and not (self._keepers and self._twin(loser, row.loser)):
             detail = f"{site.region}: {row.loser} against {row.winner}, one of whose authors saw the other"
             raise Violation("false conflict", row.path, detail)
+
+    def _twin(self, loser: Content, stamp: Stamp) -> bool:
+        """Whether the same value was stamped twice: who never gets the second stamp cannot say that it saw that, too.
+
+        Trees compare values; equal ones with different stamps are left as they are.
+        """
+        return any(
+            path == loser.path and at != stamp and other.digest == loser.digest
+            for (path, at), other in self.history.named.items()
+        )
 
     def _event(
         self, site: Site, before: Tables, event: MetadataChangeEvent, contents: Contents, *, asserted: bool
@@ -100,6 +112,13 @@ class Referee:
             seen += [known] if known is not None else []
         return self.history.asserted(path, digest, seen, site.region)
 
+    def kept_anywhere(self, sites: Collection[Site]) -> None:
+        """The bus may lose for ever what tells a region of a conflict: it is kept where it was seen.
+
+        A region whose change another one has overwritten, knowing it, has replaced it for those who missed that, too.
+        """
+        self._keepers = tuple(sites)
+
     def overwritten(self, site: Site, path: MetaPath, old: Content, new: Content) -> None:
         """A daemon's write has landed over another value: its author knew that value, or it is kept whole.
 
@@ -112,7 +131,7 @@ class Referee:
         names = history.indistinct(old).names
         if any(name.stamp is not None and (path, name.stamp) in history.withdrawn for name in names):
             return
-        for row in site.disk.conflicts(path):
+        for row in [row for each in self._keepers or (site,) for row in each.disk.conflicts(path)]:
             whole = row.loser_digest is None or row.value is not None
             if whole and row.loser_digest == old.digest:
                 if row.value is None or digest_of(path, row.value) == old.digest:

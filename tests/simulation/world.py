@@ -110,6 +110,8 @@ class World:
         for name, kind in zip("abc", kinds, strict=False):
             site = self._site(Region(name), kind)
             self.sites[site.region] = site
+        if mode.compares:
+            self.referee.kept_anywhere(self.sites.values())
         self.bus = SimBus(tuple(self.sites), mode.reorder, vanishes=self._vanishes)
         self.dark_until: dict[Region, int] = {}
         self._tag = 0
@@ -303,7 +305,7 @@ class World:
             if chance and rng.random() < chance and self._strike(name, site, daemon):
                 self.faults[name] += 1
 
-    def _strike(self, name: str, site: Site, daemon: Daemon | None) -> bool:
+    def _strike(self, name: str, site: Site, daemon: Daemon | None) -> bool:  # noqa: C901, PLR0912 - one case per fault
         rng = self.rng
         match name:
             case "crash" if daemon is not None:
