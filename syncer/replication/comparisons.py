@@ -176,7 +176,7 @@ class Comparisons:
     """The comparisons with all peers, what waits to be sent, and the listing that is being gathered."""
 
     def __init__(self, pace: Pace) -> None:
-        self.pace: Final = pace
+        self.pace = pace
         self.peers: Final[dict[Region, Comparison]] = {}
         self.outgoing: Final[deque[TreeMessage | Control]] = deque()
         self.listing: Listed | None = None

@@ -158,7 +158,7 @@ class SqlTransaction:
         return KeptTree(
             label=label,
             number=log[-1][0] if log else number,
-            pages=dict(pages.tuples()),
+            pages={row.page: row.sums for row in pages},
             log=[changes for _, changes in log],
         )
 

@@ -25,7 +25,7 @@ import orjson
 from syncer.bus.codec import decode, encode
 from syncer.bus.contract import Outgoing
 from syncer.bus.embedded import EmbeddedBus, EmbeddedConfig
-from syncer.bus.messages import Control, Heartbeat
+from syncer.bus.messages import Control, Heartbeat, TreeMessage
 from syncer.config.model import Config
 from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.scope import Scope
@@ -339,7 +339,7 @@ class Bystander:
     async def __aexit__(self, *_: object) -> None:
         await self._bus.close()
 
-    async def say(self, *messages: MetadataChangeEvent | Heartbeat | Control | Outgoing) -> None:
+    async def say(self, *messages: MetadataChangeEvent | Heartbeat | Control | TreeMessage | Outgoing) -> None:
         """Publish."""
         await self._bus.publish([each if isinstance(each, Outgoing) else encode(each) for each in messages])
 
