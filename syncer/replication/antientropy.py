@@ -283,10 +283,13 @@ def _gather(context: Context, listing: Listed) -> bool:
     after = None if listing.after is None else MetaPath(listing.after)
     with context.state.transaction() as tx:
         living = tx.living(SLICE, after)
-    for path, digest, stamp in living:
-        bucket = bucket_of(path)
-        if bucket in wanted.buckets and path not in wanted.listed and context.scope.contains(path):
-            listing.entries.setdefault(bucket, []).append(TreeEntry(path, digest, stamp))
+        found = [path for path, _ in living if bucket_of(path) in wanted.buckets and path not in wanted.listed]
+        registers = tx.registers(found)
+    for path, register in registers.items():
+        known = register.known
+        if known is not None and known.digest is not None and context.scope.contains(path):
+            entry = TreeEntry(path, known.digest, known.stamp)
+            listing.entries.setdefault(bucket_of(path), []).append(entry)
     if len(living) < SLICE:
         return True
     listing.after = living[-1][0]

@@ -203,16 +203,14 @@ class Comparisons:
             if peer.trouble:
                 yield "comparison-malformed", f"{region} answers a comparison wrongly: {peer.trouble}"
             if peer.differs_since_ms is not None and peer.unanswered >= SILENT_AFTER:
-                yield (
-                    "comparison-silent",
-                    f"{region} differs from this region and did not answer {peer.unanswered} comparisons",
-                )
+                message = f"{region} differs from this region and did not answer {peer.unanswered} comparisons"
+                yield "comparison-silent", message
             elif peer.differs_since_ms is not None and peer.fruitless >= STUCK_AFTER:
-                yield (
-                    "regions-differ",
+                message = (
                     f"{peer.differing} paths differ between {region} and this region, and comparing does not change "
-                    "that: see holds and quarantine in both",
+                    "that: see holds and quarantine in both"
                 )
+                yield "regions-differ", message
 
     def report(self) -> dict[Region, dict[str, object]]:
         """How things stand with each peer, as JSON."""

@@ -21,8 +21,8 @@ from syncer.conflict.settings import Direction
 from syncer.model import Digest, MetaPath
 from syncer.state.contract import State, Transaction
 
-SLICE: Final = 20_000
-"""Paths that are summed, or looked through, at a time: some tens of milliseconds."""
+SLICE: Final = 5_000
+"""Paths that are summed, or looked through, at a time: some tens of milliseconds of the driver's time."""
 
 LOG_ROWS: Final = 1000
 """After so many the sums are written anew."""
@@ -130,7 +130,7 @@ class Sums:
     def _fill(self, tx: Transaction) -> None:
         living = tx.living(SLICE, self._after)
         changes: Changes = {}
-        for path, digest, _ in living:
+        for path, digest in living:
             if self._scope.contains(path):
                 note(changes, path, None, digest)
         self._tree.apply(changes)

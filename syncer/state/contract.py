@@ -173,8 +173,8 @@ class Transaction(Protocol):
         """How many paths the store was last known to hold. Cheap: kept up to date, not counted."""
         ...
 
-    def living(self, limit: int, after: MetaPath | None = None) -> list[tuple[MetaPath, Digest, Stamp]]:
-        """Paths whose *known* version is alive, with its digest and stamp, in path order, beyond ``after``."""
+    def living(self, limit: int, after: MetaPath | None = None) -> list[tuple[MetaPath, Digest]]:
+        """Paths whose *known* version is alive, with its digest, in path order, beyond ``after``."""
         ...
 
     # digest tree

@@ -15,6 +15,7 @@ from sqlalchemy import (
     ClauseElement,
     Column,
     Dialect,
+    Integer,
     Select,
     Table,
     Text,
@@ -104,6 +105,11 @@ class Statements:
         )
         self.met: Final = self._sql(inserting(dialect, met).on_conflict_do_nothing(), ("path",))
         self.log_tree: Final = self._sql(insert(tree_log), ("number", "changes"))
+        living = select(registers.c.path, registers.c.k_digest).where(
+            registers.c.k_digest.is_not(None), registers.c.path > bindparam("after")
+        )
+        page = living.order_by(registers.c.path).limit(bindparam("most", type_=Integer)).offset(literal_column("0"))
+        self.known_alive: Final = self._sql(page, ("after", "most"))
         self.set_facts: Final = self._sql(
             update(identity)
             .where(identity.c.epoch == bindparam("mine"))

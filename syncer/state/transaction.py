@@ -139,13 +139,10 @@ class SqlTransaction:
         """How many paths the store was last known to hold."""
         return self._cache.alive
 
-    def living(self, limit: int, after: MetaPath | None = None) -> list[tuple[MetaPath, Digest, Stamp]]:
-        """Paths whose known version is alive, with its digest and stamp, in path order, beyond ``after``."""
-        c = tables.registers.c
-        query = select(c.path, c.k_digest, c.k_time, c.k_region)
-        query = query.where(c.k_digest.is_not(None), c.path > (after or "")).order_by(c.path).limit(limit)
-        found = self._connection.execute(query)
-        return [(path, digest, Stamp(time, region)) for path, digest, time, region in found]
+    def living(self, limit: int, after: MetaPath | None = None) -> list[tuple[MetaPath, Digest]]:
+        """Paths whose known version is alive, with its digest, in path order, beyond ``after``."""
+        found = self._connection.exec_driver_sql(self._statements.known_alive, (after or "", limit)).fetchall()
+        return [(path, digest) for path, digest in found]
 
     # -- digest tree
 

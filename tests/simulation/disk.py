@@ -199,7 +199,7 @@ class DiskTransaction:
         """How many paths the store was last known to hold."""
         return sum(register.seated_alive for register in self._read.registers.values())
 
-    def living(self, limit: int, after: MetaPath | None = None) -> list[tuple[MetaPath, Digest, Stamp]]:
+    def living(self, limit: int, after: MetaPath | None = None) -> list[tuple[MetaPath, Digest]]:
         """Paths whose known version is alive."""
         return living(self._read.registers, limit, after)
 

@@ -136,7 +136,7 @@ class MemoryTransaction:
             if change:
                 self._put(self._db.alive, "", self._db.alive[""] + change)
 
-    def living(self, limit: int, after: MetaPath | None = None) -> list[tuple[MetaPath, Digest, Stamp]]:
+    def living(self, limit: int, after: MetaPath | None = None) -> list[tuple[MetaPath, Digest]]:
         return living(self._db.registers, limit, after)
 
     def tree(self) -> KeptTree:
@@ -355,15 +355,13 @@ class MemoryTransaction:
             self._undo.append(lambda: _back(table, key, former))
 
 
-def living(
-    registers: Mapping[MetaPath, Register], limit: int, after: MetaPath | None
-) -> list[tuple[MetaPath, Digest, Stamp]]:
+def living(registers: Mapping[MetaPath, Register], limit: int, after: MetaPath | None) -> list[tuple[MetaPath, Digest]]:
     """The living known versions of registers, in path order."""
-    found: list[tuple[MetaPath, Digest, Stamp]] = []
+    found: list[tuple[MetaPath, Digest]] = []
     for path in sorted(registers):
         known = registers[path].known
         if path > (after or "") and known is not None and known.digest is not None and len(found) < limit:
-            found.append((path, known.digest, known.stamp))
+            found.append((path, known.digest))
     return found
 
 

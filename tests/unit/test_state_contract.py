@@ -424,3 +424,50 @@ def test_a_crash_loses_the_open_transaction_only() -> None:
     state.activate()
     with state.transaction() as work:
         assert set(work.registers([MetaPath("/a"), MetaPath("/b")])) == {"/a"}
+
+
+def test_living_known_versions_in_path_order(subject: Subject) -> None:
+    paths = [MetaPath(f"/admin/policies/{name}") for name in ("a", "b", "c\U0001f600", "c\uffee", "d")]
+    with subject.state.transaction() as tx:
+        tx.save([replace(living(path, T0 + at), path=path) for at, path in enumerate(paths)])
+        tx.save([Register(path=paths[1], known=version(digest=None)), Register(path=MetaPath("/only-seen"))])
+    with subject.state.transaction() as tx:
+        found = tx.living(10)
+        assert [path for path, _ in found] == sorted(paths[:1] + paths[2:])
+        assert found[0] == (paths[0], b"\x00\xff" * 8)
+        assert tx.living(2, found[0][0]) == found[1:3]
+        assert tx.living(2, found[-1][0]) == []
+
+
+def test_the_digest_tree_is_kept_and_its_log_numbered(subject: Subject) -> None:
+    with subject.state.transaction() as tx:
+        assert (tx.tree().label, tx.tree_number(), dict(tx.tree().pages), list(tx.tree().log)) == ("", 0, {}, [])
+        assert [tx.log_tree(b"one"), tx.log_tree(b"two")] == [1, 2]
+    with subject.state.transaction() as tx:
+        assert (tx.tree().number, list(tx.tree().log)) == (2, [b"one", b"two"])
+        tx.save_tree("label", {0: b"\x00", 255: b"x" * 6000})
+        assert tx.log_tree(b"three") == 3
+    with subject.state.transaction() as tx:
+        kept = tx.tree()
+        assert (kept.label, kept.number, dict(kept.pages)) == ("label", 3, {0: b"\x00", 255: b"x" * 6000})
+        assert list(kept.log) == [b"three"]
+        tx.save_tree("another", {})
+    subject.state.activate()
+    with subject.state.transaction() as tx:
+        assert (tx.tree_number(), tx.tree().label, dict(tx.tree().pages)) == (3, "another", {})
+
+
+def test_a_rolled_back_row_of_the_trees_log_gives_its_number_back(subject: Subject) -> None:
+    def fail() -> NoReturn:
+        with subject.state.transaction() as tx:
+            assert tx.log_tree(b"lost") == 2
+            raise RuntimeError
+
+    with subject.state.transaction() as tx:
+        tx.log_tree(b"one")
+    with pytest.raises(RuntimeError):
+        fail()
+    with subject.state.transaction() as tx:
+        assert tx.tree_number() == 1
+        assert tx.log_tree(b"two") == 2
+        assert list(tx.tree().log) == [b"one", b"two"]
