@@ -11,15 +11,16 @@ with probability 2^-128. That holds against accident, which is what is looked fo
 not hold against somebody who may write metadata and searches for sets of many values with equal sums; whoever may do
 that has shorter ways to spoil a value. A bucket also counts its elements, and a sum travels for buckets by its lower 64
 bits only: groups and root travel whole, so that an accident there shows as groups that differ without a bucket that
-does.
+does. Which bucket a path belongs to needs to be spread evenly and nothing else: a checksum names it.
 """
 
 from __future__ import annotations
 
-import hashlib
 import struct
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import blake2b
 from typing import Final
+from zlib import crc32
 
 from syncer.model import Digest, MetaPath
 
@@ -27,11 +28,13 @@ GROUPS: Final = 256
 BUCKETS: Final = 256
 """Of each group."""
 SUM_BYTES: Final = 16
-SHAPE: Final = "256x256/blake2b-128/1"
+SHAPE: Final = "256x256/crc32/blake2b-128/1"
 """Changes whenever sums of the same registers would; trees of different shapes are never compared."""
 
 _MASK: Final = (1 << (8 * SUM_BYTES)) - 1
 _ENTRY: Final = struct.Struct(f">H{SUM_BYTES}si")
+
+_NO_CHANGE: Final = (0, 0)
 
 Changes = dict[int, tuple[int, int]]
 """Bucket → what is added to its sum and to its count."""
@@ -39,25 +42,32 @@ Changes = dict[int, tuple[int, int]]
 
 def bucket_of(path: MetaPath) -> int:
     """Number of a path's bucket, 0 to 65,535; the upper eight bits are its group."""
-    return int.from_bytes(hashlib.blake2b(path.encode(), digest_size=2).digest())
+    return crc32(path.encode()) & 0xFFFF
 
 
 def element(path: MetaPath, digest: Digest) -> int:
-    """What a living path adds to its bucket's sum."""
-    return int.from_bytes(hashlib.blake2b(b"%b\0%b" % (path.encode(), digest), digest_size=SUM_BYTES).digest())
+    """What a living path adds to its bucket's sum. No path holds a NUL: two pairs never make the same text."""
+    return _element(path.encode(), digest)
 
 
 def note(changes: Changes, path: MetaPath, before: Digest | None, after: Digest | None) -> None:
     """Add one path's change to ``changes``; ``None`` stands for dead or unknown."""
     if before == after:
         return
-    bucket = bucket_of(path)
-    added, count = changes.get(bucket, (0, 0))
+    raw = path.encode()
+    bucket = crc32(raw) & 0xFFFF
+    added, count = changes.get(bucket, _NO_CHANGE)
     if before is not None:
-        added, count = added - element(path, before), count - 1
+        added -= _element(raw, before)
+        count -= 1
     if after is not None:
-        added, count = added + element(path, after), count + 1
+        added += _element(raw, after)
+        count += 1
     changes[bucket] = (added & _MASK, count)
+
+
+def _element(raw: bytes, digest: Digest) -> int:
+    return int.from_bytes(blake2b(raw + b"\0" + digest, digest_size=SUM_BYTES).digest())
 
 
 def packed(changes: Changes) -> bytes:
@@ -71,55 +81,62 @@ def unpacked(kept: bytes) -> Changes:
 
 
 class DigestTree:
-    """The sums of one scope. Groups that were never touched take no memory."""
+    """The sums of one scope. Buckets that were never touched take no memory; what groups sum up to is derived."""
 
-    __slots__ = ("_counts", "_sums", "count", "groups", "root")
+    __slots__ = ("_counts", "_groups", "_sums", "_touched", "count")
 
     def __init__(self) -> None:
-        self._sums: dict[int, list[int]] = {}
-        self._counts: dict[int, list[int]] = {}
-        self.groups: Final = [0] * GROUPS
-        self.root = 0
+        self._sums: dict[int, int] = {}
+        self._counts: dict[int, int] = {}
+        self._groups = [0] * GROUPS
+        self._touched: set[int] = set()
+        """Buckets that have changed since their groups were summed up."""
         self.count = 0
 
     def apply(self, changes: Mapping[int, tuple[int, int]]) -> None:
         """Take changes over, as :func:`note` has gathered them."""
+        sums, counts = self._sums, self._counts
         for bucket, (added, count) in changes.items():
-            group, place = divmod(bucket, BUCKETS)
-            sums = self._sums.get(group)
-            if sums is None:
-                sums = self._sums[group] = [0] * BUCKETS
-                self._counts[group] = [0] * BUCKETS
-            sums[place] = (sums[place] + added) & _MASK
-            self._counts[group][place] += count
-            self.groups[group] = (self.groups[group] + added) & _MASK
-            self.root = (self.root + added) & _MASK
-            self.count += count
+            sums[bucket] = (sums.get(bucket, 0) + added) & _MASK
+            if count:
+                counts[bucket] = counts.get(bucket, 0) + count
+                self.count += count
+        self._touched.update(changes)
+
+    @property
+    def groups(self) -> Sequence[int]:
+        """The sums of all groups."""
+        for group in {bucket // BUCKETS for bucket in self._touched}:
+            self._groups[group] = sum(self.buckets(group)) & _MASK
+        self._touched.clear()
+        return tuple(self._groups)
+
+    @property
+    def root(self) -> int:
+        """The sum of everything."""
+        return sum(self.groups) & _MASK
 
     def buckets(self, group: int) -> Sequence[int]:
         """The sums of a group's buckets."""
-        return self._sums.get(group, _NOTHING)
+        first = group * BUCKETS
+        return [self._sums.get(bucket, 0) for bucket in range(first, first + BUCKETS)]
 
     def held(self, bucket: int) -> int:
         """How many living paths a bucket holds."""
-        group, place = divmod(bucket, BUCKETS)
-        counts = self._counts.get(group)
-        return counts[place] if counts is not None else 0
+        return self._counts.get(bucket, 0)
 
     def differing(self, group: int, theirs: Iterable[int], bits: int) -> list[int]:
         """Numbers of the buckets of a group whose sums differ in their lower ``bits``."""
         mask = (1 << bits) - 1
-        first = group * BUCKETS
         pairs = zip(self.buckets(group), theirs, strict=True)
-        return [first + place for place, (own, their) in enumerate(pairs) if (own ^ their) & mask]
-
-    def page(self, group: int) -> bytes:
-        """One group as bytes: changes that make it from nothing."""
-        return packed(dict(self._entries(group)))
+        return [group * BUCKETS + place for place, (own, their) in enumerate(pairs) if (own ^ their) & mask]
 
     def pages(self) -> dict[int, bytes]:
-        """All groups that were ever touched, as bytes."""
-        return {group: self.page(group) for group in sorted(self._sums)}
+        """All groups that hold something, as bytes: changes that make them from nothing."""
+        pages: dict[int, Changes] = {}
+        for bucket, entry in self._everything().items():
+            pages.setdefault(bucket // BUCKETS, {})[bucket] = entry
+        return {group: packed(entries) for group, entries in sorted(pages.items())}
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, DigestTree):
@@ -129,13 +146,5 @@ class DigestTree:
     __hash__ = None  # type: ignore[assignment]  # it changes
 
     def _everything(self) -> Changes:
-        return dict(entry for group in self._sums for entry in self._entries(group))
-
-    def _entries(self, group: int) -> Iterator[tuple[int, tuple[int, int]]]:
-        pairs = zip(self._sums[group], self._counts[group], strict=True)
-        for place, (added, count) in enumerate(pairs):
-            if added or count:
-                yield group * BUCKETS + place, (added, count)
-
-
-_NOTHING: Final = (0,) * BUCKETS
+        found = {bucket: (total, self._counts.get(bucket, 0)) for bucket, total in self._sums.items()}
+        return {bucket: entry for bucket, entry in found.items() if entry != (0, 0)}

@@ -159,7 +159,8 @@ def _answer_groups(
     comparison.answered_at_ms = now
     first = message.round * _STRIDE % GROUPS
     order = [(first + step) % GROUPS for step in range(GROUPS)]
-    differing = [group for group in order if tree.groups[group] != theirs[group]]
+    ours = tree.groups
+    differing = [group for group in order if ours[group] != theirs[group]]
     for start in range(0, max(len(differing), 1), GROUPS_PER_MESSAGE):
         chosen = {group: tree.buckets(group) for group in differing[start : start + GROUPS_PER_MESSAGE]}
         _say(context, message.region, TreeStep.BUCKETS, message.round, buckets_body(chosen), now)

@@ -80,15 +80,17 @@ class Sums:
     def changes_of(self, changed: Iterable[tuple[MetaPath, Digest | None, Register]]) -> Changes:
         """What changed registers add to the sums; each with the digest that was known before, ``None``: dead."""
         changes: Changes = {}
+        contains, filling = self._scope.contains, self._filling
         for path, before, register in changed:
-            after = register.known.digest if register.known is not None else None
-            if after != before and self._scope.contains(path) and not self._ahead(path):
+            known = register.known
+            after = known.digest if known is not None else None
+            if after != before and contains(path) and not (filling and self._ahead(path)):
                 note(changes, path, before, after)
         return changes
 
     def _ahead(self, path: MetaPath) -> bool:
         """Whether the path will still be met by the summing that goes on."""
-        return self._filling and (self._after is None or path > self._after)
+        return self._after is None or path > self._after
 
     def keep(self, tx: Transaction, changes: Changes) -> int:
         """Log changes in the transaction of their registers; the number to :meth:`commit` them by, 0 for none."""
