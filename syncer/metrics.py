@@ -7,6 +7,7 @@ told apart; anything else is counted as ``other``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -106,6 +107,16 @@ REPEATS: Final = _counter("repeats", "Calls that failed and are tried again, by 
 WATCH_GAPS: Final = _counter("watch_gaps", "Times that the watch may have missed something, healed by a scan.")
 SCANS: Final = _counter("scans", "Full scans of the store.", "result", ("finished", "abandoned"))
 
+COMPARISONS: Final = _counter(
+    "comparisons",
+    "Comparisons of digest trees begun here, paths told and asked for in them, steps that could not be understood.",
+    "result",
+    ("begun", "told", "asked", "malformed", "unknown-step"),
+)
+COMPARISON_BYTES: Final = _counter(
+    "comparison_sent_bytes", "What comparing digest trees has sent, without the registers that it found to differ."
+)
+
 OUTBOX_EVENTS: Final = _gauge("outbox_events", "Events that wait for the bus's acknowledgement.")
 OUTBOX_OLDEST: Final = _gauge("outbox_oldest_age_seconds", "Age of the oldest event in the outbox.")
 HOLDS: Final = _gauge("holds", "Changes that wait for a person now.")
@@ -125,6 +136,14 @@ SKEW: Final = _gauge(
     "clock_skew_seconds", "Peer's clock minus ours, its delivery time included; at best an upper bound.", "peer", PEER
 )
 PEER_HEARD: Final = _gauge("peer_heard_timestamp_seconds", "When a peer's heartbeat came last.", "peer", PEER)
+DIFFERING: Final = _gauge(
+    "peer_differing_paths", "Paths that the last comparison with a peer found to differ; 0 once the trees are equal.",
+    "peer", PEER,
+)  # fmt: skip
+EQUAL_AT: Final = _gauge(
+    "peer_equal_timestamp_seconds", "When the digest trees of a peer and this region were last seen to be equal.",
+    "peer", PEER,
+)  # fmt: skip
 STARTED: Final = _gauge("started_timestamp_seconds", "When this daemon was started.")
 BUILD: Final = _gauge("build_info", "Always 1; the label is the version of the program.", "version", PEER)
 
@@ -147,6 +166,7 @@ STAGES: Final = Family(
 
 FAMILIES: Final = (
     EVENTS_PUBLISHED, EVENTS_IGNORED, FOLDS, WRITES, CONFLICTS, QUARANTINED, HELD, REPEATS, WATCH_GAPS, SCANS,
+    COMPARISONS, COMPARISON_BYTES, DIFFERING, EQUAL_AT,
     OUTBOX_EVENTS, OUTBOX_OLDEST, HOLDS, PARKED, QUARANTINE, CONFLICTS_OPEN, PATHS, DUE, PENDING_READS, BUS_BACKLOG,
     ACTIVE, OBSERVING, PAUSED, WATCH_WHOLE, FENCE, SKEW, PEER_HEARD, STARTED, BUILD, LAG, STAGES,
 )  # fmt: skip
@@ -162,6 +182,8 @@ TALLIES: Final[Mapping[str, Family]] = {
     "repeats": REPEATS,
     "watch": WATCH_GAPS,
     "scans": SCANS,
+    "comparisons": COMPARISONS,
+    "compared": COMPARISON_BYTES,
 }
 """Counts that the driver keeps since its start, by their name there."""
 
@@ -222,9 +244,9 @@ class Metrics:
         for peer in peers:
             if peer in self._peers:
                 self._peers.discard(peer)
-                for family in (SKEW, PEER_HEARD):
-                    collector = self._collectors[family.name]
-                    collector.remove(peer)
+                for family in (SKEW, PEER_HEARD, DIFFERING, EQUAL_AT):
+                    with suppress(KeyError):  # never compared
+                        self._collectors[family.name].remove(peer)
 
     def _observe(self, family: Family, seconds: float, label: str) -> None:
         child = self._child(family, label)

@@ -73,6 +73,11 @@ class RegionDocument(Document):
         description="Its clock minus ours as the heartbeat arrived; delivery time makes it smaller."
     )
     watermark_ms: int | None = Field(description="All its changes up to this time are published.")
+    compared: str | None = Field(
+        description="How its digest tree and that of this region stand: equal, differs, not-compared, unknown."
+    )
+    differing_paths: int | None = Field(description="Paths that the last comparison found to differ.")
+    equal_at_ms: int | None = Field(description="When both trees were last seen to be equal.")
     same_rules: bool | None = Field(description="Whether scope and tie order are the same as here; null: not known.")
 
 
@@ -146,7 +151,7 @@ def collect(views: Views, config: Config) -> StatusDocument:
         waiting=_waiting(facts),
         daemons=sorted((_daemon(each, facts.identity.epoch) for each in daemons), key=_precedence),
         peers=[
-            _peer(peer, now, scope, ties, skews.get(peer.region))
+            _peer(peer, now, scope, ties, skews.get(peer.region), report.get("comparisons", {}).get(peer.region, {}))
             for peer in views.peers()
             if peer.region != facts.identity.region
         ],
@@ -200,7 +205,9 @@ def _troubled(row: DaemonRow) -> Condition:
     return Condition(code="daemon-outdated", message=f"the daemon on {row.host} (process {row.pid}): {row.trouble}")
 
 
-def _peer(peer: PeerRow, now: int, scope: str, ties: str, skew_ms: int | None) -> RegionDocument:
+def _peer(
+    peer: PeerRow, now: int, scope: str, ties: str, skew_ms: int | None, comparison: dict[str, Any]
+) -> RegionDocument:
     """One peer; its skew by the daemon's window of heartbeats, or, before it has one, by the last that was kept."""
     told: dict[str, Any] = dict(peer.document)
     same = None
@@ -215,5 +222,8 @@ def _peer(peer: PeerRow, now: int, scope: str, ties: str, skew_ms: int | None) -
         heard_age_s=(now - peer.heard_at_ms) / 1000,
         skew_s=(skew_ms if skew_ms is not None else peer.sent_at_ms - peer.heard_at_ms) / 1000,
         watermark_ms=told.get("watermark"),
+        compared=comparison.get("state"),
+        differing_paths=comparison.get("differing"),
+        equal_at_ms=comparison.get("equal_at_ms"),
         same_rules=same,
     )

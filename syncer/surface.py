@@ -160,6 +160,10 @@ class Surface:
         self._metrics.set(metrics.WATCH_WHOLE, context.ledger.armed)
         self._metrics.set(metrics.PAUSED, context.paused is not None)
         self._metrics.set(metrics.PENDING_READS, len(context.dirty))
+        for region, comparison in list(context.comparisons.peers.items()):
+            self._metrics.set(metrics.DIFFERING, comparison.differing, region)
+            if comparison.equal_at_ms is not None:
+                self._metrics.set(metrics.EQUAL_AT, comparison.equal_at_ms / 1000, region)
         self._metrics.absorb(dict(context.tally))
         while context.lags:
             self._metrics.lag(*context.lags.popleft())

@@ -53,6 +53,9 @@ def list_regions(context: typer.Context) -> None:
         heard_age_s=found.reported_age_s,
         skew_s=None,
         watermark_ms=None,
+        compared=None,
+        differing_paths=None,
+        equal_at_ms=None,
         same_rules=None,
     )
     items = [here, *found.peers]
@@ -115,7 +118,7 @@ def show(found: StatusDocument, session: Session, *, streaming: bool) -> None:
     if found.peers:
         out("")
         output.table(
-            ("peer", "mode", "version", "heard", "clock", "published up to", "same rules"),
+            ("peer", "mode", "version", "heard", "clock", "published up to", "same rules", "compared"),
             [
                 (
                     peer.region,
@@ -125,6 +128,7 @@ def show(found: StatusDocument, session: Session, *, streaming: bool) -> None:
                     span(peer.skew_s),
                     moment(peer.watermark_ms),
                     peer.same_rules,
+                    _compared(peer.compared, peer.differing_paths),
                 )
                 for peer in found.peers
             ],
@@ -133,3 +137,8 @@ def show(found: StatusDocument, session: Session, *, streaming: bool) -> None:
         out(f"! {condition.code}: {condition.message}")
     out("")
     out("not carried: " + "; ".join(found.not_carried))
+
+
+def _compared(state: str | None, differing: int | None) -> str | None:
+    """How the trees stand, in a few letters."""
+    return f"differs, {differing} paths" if state == "differs" and differing else state

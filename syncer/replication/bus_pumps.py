@@ -114,7 +114,6 @@ class BusPumps:
                 log.warning("comparison_not_sent", region=self._around.region, code=exc.code, cause=exc.message)
                 return
             self._around.driver.context.tally["compared", "bytes"] += sum(map(message_bytes, portion))
-            self._around.driver.context.tally["compared", "messages"] += len(portion)
 
     async def send_controls(self) -> None:
         """What others are asked for is kept until the bus has it."""

@@ -16,7 +16,7 @@ from syncer.errors import InvariantBroken
 from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis, Stamp
 from syncer.paths import child_prefixes
 from syncer.replacing import replace
-from syncer.state import rows, tables
+from syncer.state import kept_tree, rows, tables
 from syncer.state.cache import MAX_OPEN, Cache, OpenPaths, Unknown
 from syncer.state.contract import (
     ConflictRow,
@@ -148,25 +148,13 @@ class SqlTransaction:
 
     def tree(self) -> KeptTree:
         """The digest tree as kept."""
-        facts = self._connection.execute(select(tables.tree.c.label, tables.tree.c.number)).first()
-        label, number = facts if facts is not None else ("", 0)
-        pages = self._connection.execute(select(tables.tree_pages.c.page, tables.tree_pages.c.sums))
-        log = self._connection.execute(select(tables.tree_log).order_by(tables.tree_log.c.number)).all()
-        return KeptTree(
-            label=label,
-            number=log[-1][0] if log else number,
-            pages={row.page: row.sums for row in pages},
-            log=[changes for _, changes in log],
-        )
+        return kept_tree.read(self._connection)
 
     def tree_number(self) -> int:
         """Number of the last row ever written into the tree's log."""
         number = self._cache.tree_number
         if number is None:
-            last = select(func.max(tables.tree_log.c.number)).scalar_subquery()
-            kept = select(tables.tree.c.number).scalar_subquery()
-            found = self._connection.execute(select(func.coalesce(last, kept, 0))).scalar_one()
-            number = self._cache.tree_number = int(found)
+            number = self._cache.tree_number = kept_tree.last_number(self._connection)
         return number
 
     def log_tree(self, changes: bytes) -> int:
@@ -178,14 +166,7 @@ class SqlTransaction:
 
     def save_tree(self, label: str, pages: Mapping[int, bytes]) -> None:
         """Replace the label and all pages, and forget the log; its numbers go on."""
-        number = self.tree_number()
-        self._connection.execute(delete(tables.tree_log))
-        self._connection.execute(delete(tables.tree_pages))
-        if pages:
-            changed = [{"page": page, "sums": sums} for page, sums in pages.items()]
-            self._connection.execute(insert(tables.tree_pages), changed)
-        facts = {"one": 1, "label": label, "number": number}
-        self._connection.execute(upserting(self._connection.dialect, tables.tree), facts)
+        kept_tree.replace_all(self._connection, label, self.tree_number(), pages)
 
     # -- outbox
 
