@@ -142,6 +142,8 @@ class Comparison:
         """Whether a comparison is to begin here. ``first``: this region is the one to begin."""
         if self.blocked or self.differs_since_ms is None or now < self.next_at_ms:
             return False
+        if now - self.heard_at_ms > pace.patience_ms:
+            return False  # who is not there is asked when it speaks again
         lasts = now - self.differs_since_ms
         if not first:
             return lasts >= 2 * pace.patience_ms

@@ -297,6 +297,19 @@ def test_who_should_not_begin_does_when_nobody_else_does() -> None:
     assert pair.equal
 
 
+def test_a_region_that_is_gone_is_not_asked() -> None:
+    pair = Pair()
+    both_have(pair)
+    pair.west.has(path_of("only-west"), 3, 5)
+    pair.beat(1)
+    now = Millis(pair.now)
+    pair.east.said.clear()
+    for _ in range(1000):
+        now = Millis(now + 60_000)
+        pair.east.work(now)
+    assert len(pair.east.said) <= 1
+
+
 def test_a_held_delete_is_never_told() -> None:
     pair = Pair()
     both_have(pair)
