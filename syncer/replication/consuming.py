@@ -13,7 +13,6 @@ from syncer.errors import PayloadInvalid, ValueInvalid
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region
 from syncer.replication import antientropy
 from syncer.replication.context import Context
-from syncer.replication.dirty import Origin
 from syncer.replication.reading import seat
 from syncer.replication.remembered import ready
 from syncer.replication.unit import Unit

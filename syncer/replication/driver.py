@@ -23,8 +23,8 @@ from syncer.conflict.scope import Scope
 from syncer.errors import InvariantBroken
 from syncer.model import MetaPath, Millis, Region
 from syncer.paths import scaffold
-from syncer.replication.applying import Landing
 from syncer.replication import antientropy, applying, consuming, operations, reading, scanning
+from syncer.replication.applying import Landing
 from syncer.replication.comparisons import Comparisons, Pace, reached
 from syncer.replication.consuming import Arrived
 from syncer.replication.context import Context

@@ -192,7 +192,7 @@ class Place:
                 else:
                     self._entries[write.path] = None
                     answers.append(Written(path=write.path, revision=None))
-            driver.landed(batch, answers, now)
+            driver.landed([driver.answered(batch, answers)], now)
             busy = True
         while rows := driver.outbox(500):
             self.say(*(row.event for row in rows))

@@ -122,7 +122,7 @@ class Site:
                 else:
                     self.entries.pop(write.path)
                     answers.append(Written(path=write.path, revision=None))
-            driver.landed(batch, answers, now)
+            driver.landed([driver.answered(batch, answers)], now)
         while rows := driver.outbox(100):
             self.said += [row.event for row in rows]
             driver.published(rows, now)

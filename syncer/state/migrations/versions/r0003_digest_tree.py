@@ -7,8 +7,8 @@ from typing import Final
 import sqlalchemy as sa
 from alembic import op
 
-revision: Final = "0002"
-down_revision: Final = "0001"
+revision: Final = "0003"
+down_revision: Final = "0002"
 branch_labels: Final = None
 depends_on: Final = None
 
