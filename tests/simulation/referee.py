@@ -140,7 +140,8 @@ class Referee:
             loser = history.named.get((path, row.loser))
             if loser is not None and whole and history.knew(loser, old):
                 return
-        if any(self._stands(each) and each.path == path and history.knew(each, old) for each in history.contents):
+        later = (each for each in history.contents if each.path == path and each not in names and self._stands(each))
+        if any(each.digest != old.digest and history.knew(each, old) for each in later):
             return  # somebody who had seen it has replaced it; that change is judged for itself
         raise Violation("silent loss", path, f"{old} of {site.region} was overwritten by {new.stamp} and kept nowhere")
 
