@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 from syncer.conflict.acts import Decision
@@ -10,7 +10,7 @@ from syncer.conflict.digest_tree import Changes, DigestTree, note, unpacked
 from syncer.conflict.order import later
 from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.register import ParkReason, Register
-from syncer.model import Digest, MetadataChangeEvent, MetaPath, Stamp, TieOrder
+from syncer.model import Digest, MetadataChangeEvent, MetaPath, Region, Stamp, TieOrder
 from syncer.paths import classify
 from syncer.state.contract import ConflictRow
 from tests.simulation.disk import Tables
@@ -28,9 +28,10 @@ _ASSERTIONS = frozenset({Decision.REASSERTED, Decision.RESTORED})
 class Referee:
     """Judges each stamp and each overwrite at once, and the whole at the end."""
 
-    def __init__(self, history: History, story: Story) -> None:
+    def __init__(self, history: History, story: Story, sites: Mapping[Region, Site]) -> None:
         self.history = history
         self._story = story
+        self._sites = sites
         self._judged: dict[str, int] = {}
         self._blind: set[Content] = set()
         self._keepers: tuple[Site, ...] = ()
@@ -122,7 +123,8 @@ class Referee:
     def overwritten(self, site: Site, path: MetaPath, old: Content, new: Content) -> None:
         """A daemon's write has landed over another value: its author knew that value, or it is kept whole.
 
-        Kept counts what a kept one's author had seen: somebody has replaced it knowingly.
+        Kept counts what a kept one's author had seen: somebody has replaced it knowingly. It is kept here, or where it
+        comes from: by the counters, a later change of its own region includes it, and that region has its conflict.
         """
         self._story.tell(site.region, "overwrites", path, old, "with", new, new.stamp)
         history = self.history
@@ -131,7 +133,8 @@ class Referee:
         names = history.indistinct(old).names
         if any(name.stamp is not None and (path, name.stamp) in history.withdrawn for name in names):
             return
-        for row in [row for each in self._keepers or (site,) for row in each.disk.conflicts(path)]:
+        home = {self._sites[name.stamp.region] for name in names if name.stamp is not None}
+        for row in [row for each in self._keepers or {site, *home} for row in each.disk.conflicts(path)]:
             whole = row.loser_digest is None or row.value is not None
             if whole and row.loser_digest == old.digest:
                 if row.value is None or digest_of(path, row.value) == old.digest:
@@ -140,8 +143,8 @@ class Referee:
             loser = history.named.get((path, row.loser))
             if loser is not None and whole and history.knew(loser, old):
                 return
-        later = (each for each in history.contents if each.path == path and each not in names and self._stands(each))
-        if any(each.digest != old.digest and history.knew(each, old) for each in later):
+        changes = (each for each in history.contents if each.path == path and each not in names and self._stands(each))
+        if any(each.digest != old.digest and history.knew(each, old) for each in changes):
             return  # somebody who had seen it has replaced it; that change is judged for itself
         raise Violation("silent loss", path, f"{old} of {site.region} was overwritten by {new.stamp} and kept nowhere")
 

@@ -100,13 +100,13 @@ class World:
         self.rng = Random(seed)
         self.story = Story(started_at_ms=BEGINNING_MS, now=BEGINNING_MS)
         self.history = History()
-        self.referee = Referee(self.history, self.story)
+        self.sites: dict[Region, Site] = {}
+        self.referee = Referee(self.history, self.story, self.sites)
         self.scope = SCOPE
         self.forsaken: list[Publishing] = []
         self.faults: Counter[str] = Counter()
         if kinds is None:
             kinds = tuple(self.rng.choice(mode.kinds) for _ in range(self.rng.choice((2, 2, 3))))
-        self.sites = {}
         for name, kind in zip("abc", kinds, strict=False):
             site = self._site(Region(name), kind)
             self.sites[site.region] = site
