@@ -25,7 +25,7 @@ from syncer.errors import SyncerError
 from syncer.model import MetaPath
 from syncer.status import DaemonDocument, StatusDocument, collect
 from tests.shell.conftest import MakeSite, bus_file, make_site  # noqa: F401 - fixtures
-from tests.shell.region import Site, backlog, distinct_changes_on, equal, path_of, tenant, until
+from tests.shell.region import Site, backlog, distinct_changes_on, equal, locked, path_of, tenant, until
 from tests.shell.test_lifecycle import each_value_once
 
 pytestmark = [pytest.mark.real("postgres"), pytest.mark.timeout(180)]
@@ -163,7 +163,11 @@ async def test_a_frozen_one_that_wakes_up_writes_and_commits_nothing(pair: Pair,
 
         async def freeze_it() -> None:
             await anyio.sleep(0.5)
-            os.kill(pid_of(frozen), signal.SIGSTOP)  # at whatever it is doing
+            with (
+                locked(pair.east[0].store_file),
+                locked(bus_file),
+            ):  # at whatever it is doing, but for a write to these:
+                os.kill(pid_of(frozen), signal.SIGSTOP)  # it would keep their locks, and all others out
             began = time.monotonic()
             await until(lambda: pair.roles().get("active") == other, "the standby is active", 30)
             took.append(time.monotonic() - began)
