@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import anyio
 import typer
 
-from syncer.cli import output
+from syncer.cli import output, plans
 from syncer.cli.asking import Yes
 from syncer.cli.documents import BackupDocument, FindingDocument, VerifyDocument
 from syncer.cli.output import Format, moment, say
@@ -23,7 +23,6 @@ from syncer.cli.planning_calls import (
     allowed,
     carry_out,
     compared,
-    differ,
     now_ms,
     opened,
     other_side,
@@ -114,16 +113,7 @@ def diff(
     save: Save = None,
 ) -> None:
     """Show what a restore would do; the same as ``syncer diff --backup DIR``. Exit code 3: they differ."""
-    session = session_of(context)
-    config = session.config()
-    wish = Wish(allow=allowed(allow), deletes=delete)
-    log_to_stderr()
-
-    async def run() -> ExitCode:
-        async with other_side(config, other=None, backup=directory) as there, opened(config) as target:
-            return await differ(target, there, wish, tenants=tenant, save=save, form=session.form)
-
-    raise typer.Exit(anyio.run(run))
+    plans.diff(context, backup=directory, tenant=tenant, delete=delete, allow=allow, save=save)
 
 
 @app.command("restore")

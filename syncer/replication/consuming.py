@@ -50,7 +50,7 @@ def consume(context: Context, arrived: Sequence[Arrived], now: Millis) -> None:
     Raises:
         StateUnavailable: Nothing was stored: do not acknowledge.
     """
-    packer = context.writes.packer(context.fence.fence.number if context.fence else 0)
+    packer = context.packer()
     with context.state.transaction() as tx:
         unit = Unit(context, tx, now)
         take(context, unit, tx, arrived)

@@ -23,7 +23,7 @@ from syncer.replication.fence import HeldFence
 from syncer.replication.peers import Peers, own_rules
 from syncer.replication.remembered import Remembered
 from syncer.replication.summing import Sums
-from syncer.replication.writing import WriteQueue
+from syncer.replication.writing import Packer, WriteQueue
 from syncer.state.contract import Identity, State
 
 DIRTY_BOUND: Final = 200_000
@@ -101,6 +101,10 @@ class Context:
     def genesis(self) -> bool:
         """Whether the first full scan of this database has finished."""
         return self.identity.genesis
+
+    def packer(self) -> Packer:
+        """Begin to pack batches of writes under the fence that is held."""
+        return self.writes.packer(self.fence.fence.number if self.fence else 0)
 
     def wait_for(self, path: MetaPath, other: MetaPath) -> None:
         """``path`` is to be looked at again when ``other`` was seated; beyond the bound the tick does that."""

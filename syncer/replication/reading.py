@@ -89,7 +89,7 @@ def decide(
     """Store what valid answers mean, in one transaction, and queue the writes that follow."""
     if not answers:
         return
-    packer = context.writes.packer(context.fence.fence.number if context.fence else 0)
+    packer = context.packer()
     with context.state.transaction() as tx:
         unit = Unit(context, tx, now)
         unit.load(tuple(answers))
