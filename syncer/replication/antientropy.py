@@ -68,10 +68,12 @@ def _blocked(context: Context, beat: Heartbeat) -> str:
     """Why sums mean nothing between two regions; empty when they can be compared."""
     if any(entry["peer"] == beat.region for entry in context.peers.disagreements()):
         return "they do not agree by which rules values are compared"
-    if beat.tree and beat.tree != context.sums.label:
+    if not beat.tree:
+        return ""  # it has none now
+    if beat.tree != context.sums.label:
         return f"it sums {beat.tree}, this region {context.sums.label}: their scopes or versions differ"
     try:
-        int(beat.root or "0", 16)
+        int(beat.root, 16)
     except ValueError:
         return f"its root is no number: {beat.root[:40]!r}"
     return ""

@@ -347,6 +347,18 @@ def test_regions_of_other_scopes_are_not_compared_but_of_other_directions_are() 
     assert pair.east.driver.context.comparisons.report()[Region("west")]["state"] == "not-compared"
 
 
+@pytest.mark.parametrize("root", ["", "no number"])
+def test_a_root_that_is_no_number_is_reported_and_stops_nothing(root: str) -> None:
+    pair = Pair()
+    both_have(pair)
+    pair.beat(2)
+    beat = replace(pair.east.driver.heartbeat(Millis(pair.now), "1"), root=root)
+    pair.west.hear([beat], Millis(pair.now))
+    assert "no number" in pair.west.driver.context.comparisons.of(Region("east")).blocked
+    pair.beat(2)
+    assert pair.west.driver.context.comparisons.report()[Region("east")]["state"] == "equal"
+
+
 def test_paths_outside_the_buckets_that_they_were_listed_for_are_not_taken() -> None:
     pair = Pair()
     both_have(pair)
