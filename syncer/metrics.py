@@ -126,7 +126,10 @@ CONFLICTS_OPEN: Final = _gauge("conflicts_open", "Conflicts whose loser was neit
 PATHS: Final = _gauge("paths", "Paths in scope that the store is known to hold.")
 DUE: Final = _gauge("writes_due", "Paths whose store is not known to hold what the group knows.")
 PENDING_READS: Final = _gauge("reads_pending", "Paths that changed and wait to be read.")
-BUS_BACKLOG: Final = _gauge("bus_backlog_messages", "Messages of the bus that this region has not yet acknowledged.")
+BUS_BACKLOG: Final = _gauge(
+    "bus_backlog_entries",
+    "Entries of the bus that this region has not yet acknowledged; on Pulsar, several messages may share one.",
+)
 ACTIVE: Final = _gauge("active", "Whether this daemon is the region's writer (1) or a standby (0).")
 OBSERVING: Final = _gauge("observing", "Whether this daemon only observes (1).")
 PAUSED: Final = _gauge("paused", "Whether writes and publications are paused (1).")

@@ -56,7 +56,10 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BusPosition:
-    """Depth of this region's subscription, for status and metrics; ``None`` where the bus cannot tell."""
+    """Depth of this region's subscription, for status and metrics; ``None`` where the bus cannot tell.
+
+    ``backlog`` counts entries. On Pulsar one holds up to all messages of a publish; elsewhere it is one message.
+    """
 
     backlog: int | None
     connected: bool

@@ -59,6 +59,36 @@ async def test_a_topic_with_another_schema_is_refused_with_a_hint(rig: PulsarRig
     assert "topic init" in caught.value.hint
 
 
+async def test_messages_of_one_publish_share_entries(rig: PulsarRig) -> None:
+    bus = rig.bus()
+    async with opened(bus):
+        await until_role(bus, Role.ACTIVE)
+        await bus.publish([message(number) for number in range(1, 101)])
+        backlogs: set[int | None] = set()
+
+        async def backlog_is_known() -> bool:
+            backlogs.add((await bus.position()).backlog)
+            return any(backlogs)
+
+        await eventually(backlog_is_known)
+        assert max(filter(None, backlogs)) < 10
+        assert numbers(await take(bus, 100)) == list(range(1, 101))
+
+
+async def test_an_entry_that_was_acknowledged_in_part_is_delivered_again_whole(rig: PulsarRig) -> None:
+    """Deliveries are smaller than an entry: a daemon that dies between two of them loses none of the rest."""
+    first, second = rig.bus(), rig.bus()
+    async with opened(first):
+        await until_role(first, Role.ACTIVE)
+        await first.publish([message(number) for number in range(1, 51)])
+        acknowledged = numbers(await take(first, 25))
+        assert len(acknowledged) < 50
+    async with opened(second):
+        await until_role(second, Role.ACTIVE)
+        rest = numbers(await take(second, 50))
+    assert rest == list(range(1, 51))
+
+
 async def test_events_cross_between_regions_within_moments(rig: PulsarRig) -> None:
     east, west = rig.bus(), rig.bus("us-west")
     async with opened(east, west):

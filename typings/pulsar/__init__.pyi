@@ -56,6 +56,7 @@ class Message:
     def redelivery_count(self) -> int: ...
 
 class Producer:
+    _producer: _pulsar.Producer
     def send(self, content: Any, properties: dict[str, str] | None = None) -> _pulsar.MessageId: ...
     def send_async(
         self, content: Any, callback: Callable[[_pulsar.Result, Any], None], properties: dict[str, str] | None = None
@@ -97,6 +98,9 @@ class Client:
         max_pending_messages: int = 1000,
         block_if_queue_full: bool = False,
         batching_enabled: bool = False,
+        batching_max_messages: int = 1000,
+        batching_max_allowed_size_in_bytes: int = 131072,
+        batching_max_publish_delay_ms: int = 10,
         message_routing_mode: PartitionsRoutingMode = ...,
         access_mode: ProducerAccessMode = ...,
     ) -> Producer: ...
