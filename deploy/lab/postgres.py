@@ -23,7 +23,7 @@ import psycopg
 from psycopg import sql
 
 from deploy.lab.ports import HOST, free_ports
-from deploy.lab.process import POLL_S, STOP_GRACE_S, Command, ServerFailed, ServerProcess, start_time
+from deploy.lab.process import POLL_S, STOP_GRACE_S, Command, ServerFailed, ServerProcess, freeze, start_time
 from deploy.lab.software import SoftwareMissing, postgres_programs
 
 READY_TIMEOUT_S: Final = 60.0
@@ -113,7 +113,7 @@ class PostgresServer:
     def kill(self) -> None:
         """End all of its processes as a power loss would; the data stays."""
         pids = self._pids()
-        self._signal(pids, signal.SIGSTOP)  # none of them may tidy up after another
+        freeze(*pids)  # none of them may tidy up after another
         pids |= self._pids()
         self._signal(pids, signal.SIGKILL)
         self.process.kill()
@@ -122,7 +122,7 @@ class PostgresServer:
     def pause(self) -> None:
         """Freeze all of its processes (SIGSTOP): connections stay open, nothing answers."""
         self.process.pause()  # first the one that starts the others
-        self._signal(self._pids(), signal.SIGSTOP)
+        freeze(*self._pids())
 
     def resume(self) -> None:
         """Let it go on after :meth:`pause`."""

@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -23,6 +24,9 @@ from deploy.lab.leash import SAME_USER
 
 POLL_S: Final = 0.05
 STOP_GRACE_S: Final = 20.0
+
+_STOPPED: Final = frozenset("TtXZ")
+"""Letters of threads that run no more: stopped, traced, dead."""
 
 _LEASH: Final = Path(__file__).with_name("leash.py")
 
@@ -99,7 +103,9 @@ class ServerProcess:
 
     def pause(self) -> None:
         """Freeze it (SIGSTOP): connections stay open, nothing answers."""
-        self._signal(signal.SIGSTOP)
+        pid = self.pid()
+        if pid is not None:
+            freeze(pid)
 
     def resume(self) -> None:
         """Let it go on after :meth:`pause`."""
@@ -171,6 +177,32 @@ def start_time(pid: int) -> str | None:
         return None
     fields = stat.rsplit(")", 1)[1].split()
     return None if fields[0] == "Z" else fields[19]
+
+
+def freeze(*pids: int) -> None:
+    """Stop processes (SIGSTOP) and wait until every thread of each has: the kernel takes its time on a busy machine.
+
+    Raises:
+        ServerFailed: One of them goes on.
+    """
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGSTOP)
+    deadline = time.monotonic() + STOP_GRACE_S
+    for pid in pids:
+        while not _threads(pid) <= _STOPPED:
+            if time.monotonic() > deadline:
+                raise ServerFailed(f"process {pid} was told to stop and goes on")
+            time.sleep(0.001)
+
+
+def _threads(pid: int) -> set[str]:
+    """States of a process's threads, by the kernel's letters; none when it has ended."""
+    states = set()
+    for stat in Path(f"/proc/{pid}/task").glob("*/stat"):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            states.add(stat.read_text().rsplit(")", 1)[1].split()[0])
+    return states
 
 
 def resident_bytes(pid: int) -> int:

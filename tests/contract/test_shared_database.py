@@ -21,6 +21,7 @@ from sqlalchemy import text
 from sqlalchemy.pool import PoolProxiedConnection
 
 from deploy.lab.postgres import PostgresServer, PostgresTls
+from deploy.lab.process import freeze
 from syncer.errors import ConfigError, Fenced, StateForeign, StateUnavailable
 from syncer.model import MetaPath, Millis
 from syncer.state import opening, tables
@@ -144,7 +145,7 @@ def until_waiting(state: SqlState) -> None:
 def test_a_frozen_writer_with_an_open_transaction_does_not_keep_a_standby_out(postgres_url: str, how: str) -> None:
     with closing(SqlState.open(postgres_url, EAST)) as standby, writer(postgres_url, how) as former:
         assert output(former).readline() == "open\n"
-        os.kill(former.pid, signal.SIGSTOP)
+        freeze(former.pid)
         began = time.monotonic()
         while True:
             try:

@@ -20,6 +20,7 @@ import anyio.to_thread
 import pytest
 
 from deploy.lab.postgres import PostgresServer
+from deploy.lab.process import freeze
 from syncer.daemon import STALLED_S
 from syncer.errors import SyncerError
 from syncer.model import MetaPath
@@ -167,7 +168,7 @@ async def test_a_frozen_one_that_wakes_up_writes_and_commits_nothing(pair: Pair,
                 locked(pair.east[0].store_file),
                 locked(bus_file),
             ):  # at whatever it is doing, but for a write to these:
-                os.kill(pid_of(frozen), signal.SIGSTOP)  # it would keep their locks, and all others out
+                freeze(pid_of(frozen))  # it would keep their locks, and all others out
             began = time.monotonic()
             await until(lambda: pair.roles().get("active") == other, "the standby is active", 30)
             took.append(time.monotonic() - began)

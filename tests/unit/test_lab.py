@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,7 @@ from deploy.lab import __main__ as command_line
 from deploy.lab import software
 from deploy.lab.jvm import Jvm
 from deploy.lab.ports import free_ports
-from deploy.lab.process import Command, ServerFailed, ServerProcess, start_time
+from deploy.lab.process import Command, ServerFailed, ServerProcess, freeze, start_time
 from deploy.lab.pulsar import ClusterSettings, PulsarCluster, StoreKind
 
 
@@ -108,6 +110,44 @@ def test_a_process_is_known_by_its_file_and_ended_by_its_id_only(tmp_path: Path)
     process.stop()
     assert start_time(pid) is None
     assert other.pid() is None
+
+
+_COUNTING = """
+import mmap, sys, threading
+with open(sys.argv[1], "r+b") as file:
+    numbers = memoryview(mmap.mmap(file.fileno(), 32)).cast("Q")
+    def count(place):
+        while True:
+            numbers[place] += 1
+    for place in range(4):
+        threading.Thread(target=count, args=(place,)).start()
+    print("counting", flush=True)
+    threading.Event().wait()
+"""
+
+
+def test_a_frozen_process_has_stopped_in_all_threads(tmp_path: Path) -> None:
+    counts = tmp_path / "counts"
+    counts.write_bytes(bytes(32))
+    words = [sys.executable, "-c", _COUNTING, str(counts)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as counting:
+        try:
+            assert counting.stdout is not None
+            assert counting.stdout.readline() == "counting\n"
+            for _ in range(20):
+                freeze(counting.pid)
+                now = counts.read_bytes()
+                time.sleep(0.01)
+                assert counts.read_bytes() == now
+                counting.send_signal(signal.SIGCONT)
+        finally:
+            counting.kill()
+
+
+def test_what_has_ended_is_frozen_enough() -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        ended.wait()
+    freeze(ended.pid)
 
 
 def test_a_reused_process_id_is_not_taken_for_the_server(tmp_path: Path) -> None:
