@@ -81,40 +81,35 @@ def unpacked(kept: bytes) -> Changes:
 
 
 class DigestTree:
-    """The sums of one scope. Buckets that were never touched take no memory; what groups sum up to is derived."""
+    """The sums of one scope. Buckets that were never touched take no memory."""
 
-    __slots__ = ("_counts", "_groups", "_sums", "_touched", "count")
+    __slots__ = ("_counts", "_groups", "_sums", "count")
 
     def __init__(self) -> None:
         self._sums: dict[int, int] = {}
         self._counts: dict[int, int] = {}
         self._groups = [0] * GROUPS
-        self._touched: set[int] = set()
-        """Buckets that have changed since their groups were summed up."""
         self.count = 0
 
     def apply(self, changes: Mapping[int, tuple[int, int]]) -> None:
         """Take changes over, as :func:`note` has gathered them."""
-        sums, counts = self._sums, self._counts
+        sums, counts, groups = self._sums, self._counts, self._groups
         for bucket, (added, count) in changes.items():
             sums[bucket] = (sums.get(bucket, 0) + added) & _MASK
+            groups[bucket // BUCKETS] = (groups[bucket // BUCKETS] + added) & _MASK
             if count:
                 counts[bucket] = counts.get(bucket, 0) + count
                 self.count += count
-        self._touched.update(changes)
 
     @property
     def groups(self) -> Sequence[int]:
         """The sums of all groups."""
-        for group in {bucket // BUCKETS for bucket in self._touched}:
-            self._groups[group] = sum(self.buckets(group)) & _MASK
-        self._touched.clear()
         return tuple(self._groups)
 
     @property
     def root(self) -> int:
         """The sum of everything."""
-        return sum(self.groups) & _MASK
+        return sum(self._groups) & _MASK
 
     def buckets(self, group: int) -> Sequence[int]:
         """The sums of a group's buckets."""
