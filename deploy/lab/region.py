@@ -37,6 +37,7 @@ class LabRegion:
         clusters: Names of the clusters that its store serves.
         tables: Tables of the configuration file: ``store``, ``bus``, and others that are wanted.
         leashed: End the daemon when this program ends.
+        heartbeat: How often its peers hear from it; the pace of comparisons follows it.
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class LabRegion:
         clusters: tuple[str, ...],
         tables: Mapping[str, Mapping[str, object]],
         leashed: bool = True,
+        heartbeat: str = "2s",
     ) -> None:
         directory.mkdir(parents=True, exist_ok=True)
         self.name = name
@@ -58,7 +60,7 @@ class LabRegion:
             "log": {"format": "json"},
             **tables,
         }
-        top = {"region": name, "clusters": clusters, "heartbeat_interval": "2s"}
+        top = {"region": name, "clusters": clusters, "heartbeat_interval": heartbeat}
         text = _toml(top) + "".join(f"\n[{table}]\n{_toml(values)}" for table, values in whole.items())
         self.file.write_text(text, encoding="utf-8")
         self._leashed = leashed
@@ -136,6 +138,13 @@ class LabRegion:
         Raises:
             ServerFailed: It failed; the message has what it said.
         """
+        code, answer = self.ask(*words)
+        if code:
+            raise ServerFailed(f"syncer {' '.join(words)}: exit code {code}: {answer}")
+        return answer
+
+    def ask(self, *words: str) -> tuple[int, Any]:
+        """Run ``syncer WORDS`` on this region; its exit code and its JSON, or what it said where it printed none."""
         done = subprocess.run(
             [*_syncer(self.file), "-o", "json", *words],
             stdin=subprocess.DEVNULL,
@@ -144,9 +153,7 @@ class LabRegion:
             check=False,
             text=True,
         )
-        if done.returncode:
-            raise ServerFailed(f"syncer {' '.join(words)}: exit code {done.returncode}: {done.stderr.strip()}")
-        return json.loads(done.stdout)
+        return done.returncode, json.loads(done.stdout) if done.stdout.strip() else done.stderr.strip()
 
     def views(self) -> contextlib.closing[Views]:
         """Its sidecar database, to look into."""
@@ -213,4 +220,12 @@ def _syncer(file: Path) -> tuple[str, ...]:
 
 
 def _toml(table: Mapping[str, object]) -> str:
-    return "".join(f"{key} = {json.dumps(value)}\n" for key, value in table.items())
+    return "".join(f"{key} = {_toml_value(value)}\n" for key, value in table.items())
+
+
+def _toml_value(value: object) -> str:
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{key} = {_toml_value(each)}" for key, each in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_toml_value, value)) + "]"
+    return json.dumps(value)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +17,7 @@ from syncer.errors import SyncerError
 from syncer.paths import tenant_path
 from syncer.status import StatusDocument, collect
 from tests.conftest import PulsarPair
+from tests.support.link import BrokerLink, Link
 from tests.support.synced import BOTH, Side, Synced, eventually, tenant
 
 pytestmark = [pytest.mark.real("pulsar", "zookeeper", "etcd", "postgres"), pytest.mark.timeout(300)]
@@ -97,6 +100,9 @@ def all_there_once(pair: Synced, names: list[str]) -> None:
     eventually(lambda: set(names) <= set(pair.west.get("tenants")), f"{len(names)} tenants in us-west")
     assert all(pair.west.roles(name) == [name] for name in names)
     eventually(pair.east.region.quiet, "everything of us-east is published")
+    paths = {tenant_path(name) for name in names}
+    told = {(event.path, event.stamp, event.sender, event.sequence) for event in pair.changes(pair.west)}
+    assert sorted(path for path, *_ in told if path in paths) == sorted(paths), "each was told once"
     assert [row for side in pair.sides for name in names for row in side.conflicts(tenant_path(name))] == []
 
 
@@ -143,6 +149,89 @@ def test_a_frozen_daemon_is_followed_by_its_standby_and_wakes_up_fenced(pair: Sy
     finally:
         frozen.resume()
         standby.stop()
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A daemon of us-east's region that reaches its broker through links that can be cut, and its standby."""
+
+    pair: Synced
+    region: LabRegion
+    links: tuple[Link, Link]
+    standby: ServerProcess
+
+    def roles(self) -> dict[str, int | None]:
+        """How it begins."""
+        return {"active": self.region.daemon.pid(), "standby": self.standby.pid()}
+
+    def turned(self) -> dict[str, int | None]:
+        """How it ends."""
+        return {"active": self.standby.pid(), "standby": self.region.daemon.pid()}
+
+
+@pytest.fixture
+def cut(module_pair: Synced, tmp_path: Path) -> Iterator[Cut]:
+    """The active daemon behind links; the standby beside it reaches the broker directly."""
+    east = module_pair.east
+    east.region.stop()
+    module_pair.west.region.start()
+    with BrokerLink(east.cluster.ports.broker) as broker, Link(east.cluster.ports.web) as web:
+        config = east.region.config
+        bus = {**config.bus.raw, "service_url": broker.service_url, "admin_url": f"http://{web.hosts}"}
+        state = {"url": config.database_url()}
+        region = LabRegion(
+            tmp_path / "linked",
+            name=east.region.name,
+            clusters=(east.cluster.name,),
+            tables={"store": east.cluster.store_config, "bus": bus, "state": state},
+        )
+        try:
+            region.start()
+            standby = east.region.start_standby()
+            try:
+                found = Cut(module_pair, region, (broker, web), standby)
+                eventually(lambda: found.roles().items() <= roles(module_pair).items(), "one is active, one stands by")
+                yield found
+            finally:
+                standby.stop()
+        finally:
+            broker.mend()
+            region.stop()
+
+
+def test_a_daemon_cut_off_from_its_broker_is_followed_by_its_standby(cut: Cut) -> None:
+    """The broker sees the connections end, and need not wait."""
+    pair = cut.pair
+    names = make(pair, "whole", 20)
+    for link in cut.links:
+        link.cut()
+    names += make(pair, "apart", 20)
+    took = taken_over(pair, cut.standby.pid())
+    names += make(pair, "later", 20)
+    all_there_once(pair, names)
+    for link in cut.links:
+        link.mend()
+    eventually(lambda: cut.turned().items() <= roles(pair).items(), "the one that was cut off stands by")
+    print(f"cut off from a real broker: another one active after {took:.1f} s")
+
+
+@pytest.mark.slow
+def test_a_daemon_whose_packets_are_dropped_is_followed_by_its_standby(cut: Cut) -> None:
+    """The broker hears nothing and sees no end: it waits for its keep-alive."""
+    pair = cut.pair
+    names = make(pair, "heard", 20)
+    for link in cut.links:
+        link.silence()
+    names += make(pair, "silent", 20)
+    took = taken_over(pair, cut.standby.pid())
+    names += make(pair, "spoken", 20)
+    all_there_once(pair, names)
+    for link in cut.links:
+        link.mend()
+    eventually(lambda: cut.turned().items() <= roles(pair).items(), "the silent one stands by")
+    names += make(pair, "healed", 5)
+    all_there_once(pair, names)
+    print(f"packets to a real broker dropped: another one active after {took:.1f} s")
 
 
 def both(pair: Synced, standby: ServerProcess) -> dict[str, int | None]:

@@ -16,9 +16,12 @@ from deploy.lab import rest
 from deploy.lab.pulsar import PulsarCluster
 from deploy.lab.region import LabRegion
 from deploy.lab.waiting import wait_for
+from syncer.bus.codec import decode
+from syncer.bus.limits import MAX_MESSAGE_BYTES
+from syncer.bus.messages import Message
 from syncer.bus.native import NativeEvent, NativeType, encode_native
 from syncer.bus.pulsar_client import NativeSchema
-from syncer.model import MetaPath
+from syncer.model import MetadataChangeEvent, MetaPath
 from syncer.state.contract import ConflictRow
 from syncer.state.views import HoldRow
 
@@ -113,6 +116,22 @@ class Synced:
             producer.send(encode_native(event))
         finally:
             client.close()
+
+    def messages(self, side: Side) -> list[Message]:
+        """All that a cluster keeps of the topic, acknowledged or not, in its order."""
+        client = pulsar.Client(side.cluster.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
+        try:
+            reader, found = client.create_reader(self.topic, pulsar.MessageId.earliest), list[Message]()
+            while reader.has_message_available():
+                each = reader.read_next(timeout_millis=int(DEADLINE_S * 1000))
+                found.append(decode(each.data(), each.properties(), max_bytes=MAX_MESSAGE_BYTES))
+            return found
+        finally:
+            client.close()
+
+    def changes(self, side: Side) -> list[MetadataChangeEvent]:
+        """The changes among them."""
+        return [each for each in self.messages(side) if isinstance(each, MetadataChangeEvent)]
 
     def backlogs(self) -> list[int]:
         """Messages of the topic that each side's daemon has not acknowledged."""
