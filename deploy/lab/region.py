@@ -138,14 +138,18 @@ class LabRegion:
         Raises:
             ServerFailed: It failed; the message has what it said.
         """
-        code, answer = self.ask(*words)
-        if code:
-            raise ServerFailed(f"syncer {' '.join(words)}: exit code {code}: {answer}")
-        return answer
+        done = self._call(words)
+        if done.returncode:
+            raise ServerFailed(f"syncer {' '.join(words)}: exit code {done.returncode}: {done.stderr.strip()}")
+        return json.loads(done.stdout)
 
     def ask(self, *words: str) -> tuple[int, Any]:
-        """Run ``syncer WORDS`` on this region; its exit code and its JSON, or what it said where it printed none."""
-        done = subprocess.run(
+        """Run ``syncer WORDS`` on this region; its exit code and its JSON, ``None`` where it printed none."""
+        done = self._call(words)
+        return done.returncode, json.loads(done.stdout or "null")
+
+    def _call(self, words: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
             [*_syncer(self.file), "-o", "json", *words],
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -153,7 +157,6 @@ class LabRegion:
             check=False,
             text=True,
         )
-        return done.returncode, json.loads(done.stdout) if done.stdout.strip() else done.stderr.strip()
 
     def views(self) -> contextlib.closing[Views]:
         """Its sidecar database, to look into."""

@@ -189,7 +189,7 @@ def test_what_the_topic_has_lost_for_good_reaches_the_other_cluster(pair: Synced
     beats = [each for each in everything[before:] if isinstance(each, Heartbeat)]
     print(
         f"{len(lost)} changes lost by a real topic: equal {took:.1f} s after the daemon was back (its start took "
-        f"{started - began:.1f} s), by {len(steps)} messages of {cost['comparisons.begun']} comparisons, "
+        f"{started - began:.1f} s), by {len(steps)} messages of {cost['comparisons.begun']} comparison(s), "
         f"{cost['compared.bytes']} bytes, {cost['comparisons.asked']} asked for and {cost['comparisons.told']} told, "
         f"and {len(again) - 1} changes sent again; {len(beats)} heartbeats meanwhile"
     )
@@ -230,14 +230,14 @@ def test_a_difference_is_planned_tried_applied_and_taken_back_beside_running_dae
     done = west.command("plan", "apply", plan, "--delete", "--undo", undo, "--yes")
     took = time.monotonic() - began
     assert (done["counts"]["applied"], done["undo"], apart(pair)) == (3, undo, set())
-    assert west.ask(*with_east)[0] == 0
     west.command("resume")
     eventually(lambda: agreed(pair, here, gone, new), "both know the same versions")
     eventually(lambda: settled(pair), "the regions are equal, and say so")
     assert [row for side in pair.sides for path in (here, gone, new) for row in side.conflicts(path)] == []
 
-    west.ask("plan", "reverse", plan, "--save", str(tmp_path / "reverse.json"))
-    back = west.command("plan", "apply", str(tmp_path / "reverse.json"), "--delete", "--yes")
+    reverse = str(tmp_path / "reverse.json")
+    assert west.ask("plan", "reverse", plan, "--save", reverse) == (0, None)
+    back = west.command("plan", "apply", reverse, "--delete", "--yes")
     assert back["counts"]["applied"] == 3
     eventually(lambda: east.picture() == original, "what was taken back in us-west is taken back in us-east")
     eventually(lambda: settled(pair), "and the regions agree")
@@ -273,7 +273,6 @@ def test_a_tenant_that_was_removed_by_mistake_is_restored_into_both_clusters(pai
         made = east.command("backup", "create", backup)
         assert sum(made["resources"].values()) == len(original)
         assert east.command("backup", "verify", backup)["ok"] is True
-        assert east.ask("backup", "diff", backup)[0] == 0
 
         for path in reversed(paths):
             zookeeper.delete(path)
