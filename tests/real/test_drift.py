@@ -215,7 +215,7 @@ def test_a_difference_is_planned_tried_applied_and_taken_back_beside_running_dae
         zookeeper.set(here, value("second"))
         zookeeper.create(new, value("new"))
         zookeeper.delete(gone)
-    eventually(east.quiet, "us-east has published")
+    eventually(lambda: agreed(pair, here, gone, new), "us-west has been told, and writes nothing")
     wanted = {("update", here), ("create", new), ("delete", gone)}
     code, found = west.ask(*with_east, "--save", plan)
     assert (code, found["different"]) == (3, True)
@@ -231,8 +231,8 @@ def test_a_difference_is_planned_tried_applied_and_taken_back_beside_running_dae
     took = time.monotonic() - began
     assert (done["counts"]["applied"], done["undo"], apart(pair)) == (3, undo, set())
     west.command("resume")
-    eventually(lambda: agreed(pair, here, gone, new), "both know the same versions")
     eventually(lambda: settled(pair), "the regions are equal, and say so")
+    assert agreed(pair, here, gone, new), "what the plan has written is what was known: no change of its own"
     assert [row for side in pair.sides for path in (here, gone, new) for row in side.conflicts(path)] == []
 
     reverse = str(tmp_path / "reverse.json")
