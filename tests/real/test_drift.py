@@ -18,7 +18,7 @@ import pytest
 from deploy.lab.region import LabRegion, differing
 from syncer.bus.messages import Control, Heartbeat, TreeMessage
 from syncer.log import configure
-from syncer.model import MetadataChangeEvent, MetaPath
+from syncer.model import MetadataChangeEvent, MetaPath, Stamp
 from syncer.paths import PARTITIONED_TOPICS, POLICIES, namespace_path, tenant_path
 from tests.conftest import PulsarPair
 from tests.support.logs import logging_restored
@@ -118,12 +118,15 @@ def conditions(pair: Synced) -> set[str]:
 
 
 def agreed(pair: Synced, *paths: MetaPath) -> bool:
-    """Whether both regions know the same version of each path."""
-    known = []
-    for side in pair.sides:
+    """Whether both regions know the same version of each path, written or not."""
+
+    def known(side: Side) -> list[Stamp | None]:
         with side.region.views() as views:
-            known.append([register and register.known for register in map(views.register, paths)])
-    return None not in known[0] and known[0] == known[1]
+            registers = [views.register(path) for path in paths]
+        return [each.known.stamp if each is not None and each.known is not None else None for each in registers]
+
+    here, there = map(known, pair.sides)
+    return here == there and None not in here
 
 
 def of(events: list[MetadataChangeEvent], *paths: MetaPath) -> list[MetadataChangeEvent]:
