@@ -21,11 +21,12 @@ from syncer.admin.auth import CertificateAuth, TokenAuth, Trust
 from syncer.admin.client import AdminConfig as AdminSettings
 from syncer.admin.topics import ClustersProbe
 from syncer.bus.contract import Bus
-from syncer.config.model import AdminConfig, Config
+from syncer.config.model import AdminConfig, Config, in_ms
 from syncer.conflict.replica import Replica
 from syncer.errors import InvariantBroken, StateUnavailable, SyncerError
 from syncer.model import Millis, Region
 from syncer.replication.driver import Driver
+from syncer.replication.forgetting import Forgetting
 from syncer.replication.leadership import Leadership
 from syncer.replication.pace import Backoff
 from syncer.replication.pumps import Pumps
@@ -181,6 +182,7 @@ class Daemon:
             store.capabilities,
             expected=[Region(name) for name in self.config.peers.expected or ()],
             observing=self.observing,
+            forgetting=Forgetting.after(in_ms(self.config.limits.tombstone_grace)),
             identity=identity,
         )
 

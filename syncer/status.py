@@ -78,6 +78,7 @@ class RegionDocument(Document):
     )
     differing_paths: int | None = Field(description="Paths that the last comparison found to differ.")
     equal_at_ms: int | None = Field(description="When both trees were last seen to be equal.")
+    member: bool = Field(default=True, description="Whether it counts: it has neither left nor been forgotten.")
     same_rules: bool | None = Field(description="Whether scope and tie order are the same as here; null: not known.")
 
 
@@ -225,5 +226,6 @@ def _peer(
         compared=comparison.get("state"),
         differing_paths=comparison.get("differing"),
         equal_at_ms=comparison.get("equal_at_ms"),
+        member=not (told.get("forgotten") or told.get("mode") == "left"),
         same_rules=same,
     )

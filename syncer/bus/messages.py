@@ -15,6 +15,7 @@ class Action(StrEnum):
     PAUSE = "pause"
     RESUME = "resume"
     REQUEST = "request"
+    FORGET = "forget"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +40,9 @@ class Heartbeat:
         tree: Label of the digest tree: what it sums, and how; empty while there is none.
         root: Its root, as hexadecimal digits.
         alive: How many living paths it sums.
+        unseated_deletes: Deletes that it knows and has not seated, and events that wait for their time.
+        oldest_unseated_ms: Smallest stamp time of these.
+        unfolded: Messages that it has consumed and set aside unfolded; ``None`` from versions that do not tell.
     """
 
     region: Region
@@ -58,6 +62,9 @@ class Heartbeat:
     tree: str = ""
     root: str = ""
     alive: int = 0
+    unseated_deletes: int = 0
+    oldest_unseated_ms: Millis | None = None
+    unfolded: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +75,8 @@ class Control:
         region: Region that asks.
         sender: Id of its sidecar database.
         action: What it asks for.
-        paths: What it is about (``REQUEST``: the paths whose registers are wanted; else empty: everything).
+        paths: What it is about (``REQUEST``: the paths whose registers are wanted; ``FORGET``: the region and the
+            databases that are refused from now on; else empty: everything).
         reason: Why, for people.
         sent_at_ms: Its clock when it sent this.
         target: Region that is asked; empty for all.

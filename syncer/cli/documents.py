@@ -55,6 +55,24 @@ class HoldDocument(Document):
     detail: str
 
 
+class FirstContact(Document):
+    """A value found at first contact that would give way."""
+
+    path: str
+    ours: str = Field(description="Stamp of the value found here.")
+    theirs: str = Field(description="Stamp of what would take its place; its region is the author.")
+    becomes: Literal["replaced", "deleted"]
+
+
+class FirstContactPlan(Document):
+    """``syncer regions join``: what first contact would change in this region's store."""
+
+    replaced: int
+    deleted: int
+    authors: dict[str, int] = Field(description="Paths by the region whose value would be written.")
+    items: list[FirstContact]
+
+
 class ParkedDocument(Document):
     """A write that waits for another path or for the store."""
 
@@ -319,5 +337,5 @@ class VerifyDocument(BackupDocument):
 DOCUMENTS: Final = (
     StatusDocument, RegionList, DecisionDocument, ExplainDocument, HoldList, ParkedList, ConflictList, ConflictDetail,
     QuarantineList, OperationList, CheckDocument, TopicDocument, PlanDocument, AppliedDocument, BackupDocument,
-    VerifyDocument,
+    VerifyDocument, FirstContactPlan,
 )  # fmt: skip

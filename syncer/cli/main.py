@@ -10,6 +10,7 @@ import typer
 import typer.core
 
 from syncer.cli import backups, config_commands, conflicts, events, holds, overview, plans, quarantine, running, topic
+from syncer.cli import regions as _regions  # noqa: F401 - its commands go into overview's group
 from syncer.cli.output import Format, out, say
 from syncer.cli.session import Session
 from syncer.errors import SyncerError, disposition

@@ -56,11 +56,14 @@ def list_regions(context: typer.Context) -> None:
         compared=None,
         differing_paths=None,
         equal_at_ms=None,
+        member=found.mode != "left",
         same_rules=None,
     )
     items = [here, *found.peers]
     if session.form is Format.TABLE:
-        output.table(("region", "here", "mode", "version", "heard", "clock", "same rules"), map(_region_row, items))
+        output.table(
+            ("region", "here", "member", "mode", "version", "heard", "clock", "same rules"), map(_region_row, items)
+        )
     else:
         output.document(RegionList(items=items), session.form)
 
@@ -69,6 +72,7 @@ def _region_row(region: RegionDocument) -> output.Row:
     return (
         region.region,
         region.here,
+        region.member,
         region.mode,
         region.version,
         f"{span(region.heard_age_s)} ago" if region.heard_age_s is not None else None,

@@ -179,7 +179,9 @@ class LimitsConfig(Section):
         default=timedelta(minutes=10), gt=_ZERO, description="Over which returns are counted."
     )
     tombstone_grace: Duration = Field(
-        default=timedelta(days=7), ge=_ZERO, description="How long a delete is remembered after all regions have it."
+        default=timedelta(days=7),
+        ge=_ZERO,
+        description="Age that a delete must have before it is forgotten, once all regions have it.",
     )
     park_grace: Duration = Field(
         default=timedelta(minutes=5), ge=_ZERO, description="How long a delete waits for living children."

@@ -22,6 +22,16 @@ class Consumed:
     def __contains__(self, sequence: int) -> bool:
         return sequence <= self.through or sequence in self.ahead
 
+    @property
+    def reached(self) -> int:
+        """The highest number consumed at all, whatever is missing before it."""
+        return max(self.ahead, default=self.through)
+
+    @property
+    def count(self) -> int:
+        """How many numbers it holds; those of a gap that was given up among them."""
+        return self.through + len(self.ahead)
+
     def adding(self, sequences: list[int]) -> Consumed:
         """The set with these numbers; order and repetition do not matter."""
         through = self.through

@@ -133,6 +133,13 @@ class Register:
         return seated is None or seated.stamp != known.stamp or seated.digest != known.digest
 
     @property
+    def forgettable(self) -> bool:
+        """Whether it is a mere tombstone: known to be dead, seated as such, and nothing waits for anything."""
+        if self.known is None or self.known.alive or self.due:
+            return False
+        return self.hold is None and self.intent is None and self.wish is None and self.parked is None
+
+    @property
     def seated_digest(self) -> Digest | None:
         """Digest of what the store was last known to hold; absent and never known are the same."""
         return self.seated.digest if self.seated else None

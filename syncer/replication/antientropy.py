@@ -38,7 +38,7 @@ from syncer.conflict.digest_tree import BUCKETS, GROUPS, DigestTree, bucket_of
 from syncer.conflict.order import later
 from syncer.errors import PayloadInvalid
 from syncer.model import MetaPath, Millis, Region
-from syncer.replication.comparisons import MAX_LISTED, Comparison, Listed, Wanted, reached, traffic
+from syncer.replication.comparisons import MAX_LISTED, Comparison, Listed, Wanted, traffic
 from syncer.replication.context import Context
 from syncer.replication.dirty import Origin
 from syncer.replication.summing import SLICE
@@ -53,12 +53,15 @@ _STRIDE: Final = 10_007
 
 def hear(context: Context, tx: Transaction, beat: Heartbeat, now: Millis) -> None:
     """Compare roots, as a peer's heartbeat shows its own."""
+    if context.peers.has_left(beat.region):
+        context.comparisons.part(beat.region)
+        return
     comparison = context.comparisons.of(beat.region)
     comparison.blocked = _blocked(context, beat)
     tree = context.sums.tree
     if comparison.blocked or tree is None or not beat.tree or not context.genesis:
         return
-    ours = {sender: reached(done) for sender, done in tx.consumed([beat.sender, *beat.reached]).items()}
+    ours = {sender: done.reached for sender, done in tx.consumed([beat.sender, *beat.reached]).items()}
     identity = tx.identity()
     under_way = traffic(beat, ours, identity.database_id, identity.last_sequence)
     comparison.hear(beat, tree.root, now, under_way=under_way)

@@ -18,7 +18,6 @@ from typing import Final
 
 from syncer.bus.messages import Control, Heartbeat, TreeMessage
 from syncer.bus.tree_bodies import TreeEntry
-from syncer.conflict.consumed import Consumed
 from syncer.model import Millis, Region
 
 STILL_BEATS: Final = 2
@@ -187,6 +186,10 @@ class Comparisons:
         """How things stand with a peer."""
         return self.peers.setdefault(region, Comparison())
 
+    def part(self, region: Region) -> None:
+        """Compare no longer with a region that has left the group, or was forgotten."""
+        self.peers.pop(region, None)
+
     def send(self, message: TreeMessage | Control) -> None:
         """Queue a message; what finds no room comes up again in the next comparison."""
         if len(self.outgoing) < MAX_OUTGOING:
@@ -227,11 +230,6 @@ class Comparisons:
             }
             for region, peer in sorted(self.peers.items())
         }
-
-
-def reached(consumed: Consumed) -> int:
-    """The highest number that was consumed at all."""
-    return max(consumed.ahead, default=consumed.through)
 
 
 def traffic(beat: Heartbeat, ours: Mapping[str, int], own: str, last_sequence: int) -> bool:

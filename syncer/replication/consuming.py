@@ -11,7 +11,7 @@ from syncer.conflict.consumed import Consumed
 from syncer.conflict.register import Register
 from syncer.errors import PayloadInvalid, ValueInvalid
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region
-from syncer.replication import antientropy
+from syncer.replication import antientropy, membership
 from syncer.replication.context import Context
 from syncer.replication.reading import seat
 from syncer.replication.remembered import ready
@@ -77,7 +77,7 @@ def take(context: Context, unit: Unit, tx: Transaction, arrived: Sequence[Arrive
             case Control() as control:
                 _take_control(context, unit, tx, item, control)
             case TreeMessage() as step:
-                if _stranger(context, step.region) is None:
+                if _stranger(context, step.region) is None and membership.refused(context, step.sender) is None:
                     antientropy.take(context, unit, step)
             case Ignored() as ignored:
                 context.tally["ignored", ignored.reason] += 1
@@ -102,14 +102,26 @@ def _fold_new(context: Context, unit: Unit, tx: Transaction, changes: Sequence[A
         if numbered:
             fresh.setdefault(event.sender, []).append(event.sequence)
         _fold(context, unit, item, event)
+    for sender, numbers in fresh.items():
+        before = consumed.get(sender, Consumed())
+        after = consumed[sender] = before.adding(numbers)
+        _note_lost(unit, sender, before, after, after.count - before.count - len(numbers))
     if fresh:
-        tx.save_consumed(
-            {sender: consumed.get(sender, Consumed()).adding(numbers) for sender, numbers in fresh.items()}
+        tx.save_consumed({sender: consumed[sender] for sender in fresh})
+
+
+def _note_lost(unit: Unit, sender: str, before: Consumed, after: Consumed, lost: int) -> None:
+    """Changes that are given up were never folded here: until a person has judged that, no delete is forgotten."""
+    if lost:
+        first, last = before.through + 1, after.through
+        detail = (
+            f"{lost} changes of database {sender}, numbered between {first} and {last}, never came and are given up"
         )
+        unit.quarantine(Poison(origin="bus", code="lost", detail=detail, position=f"{sender}:{first}-{last}"))
 
 
 def _fold(context: Context, unit: Unit, item: Arrived, event: MetadataChangeEvent) -> None:
-    problem = _unwelcome(context, unit[event.path], event)
+    problem = membership.refused(context, event.sender) or _unwelcome(context, unit[event.path], event)
     if problem is not None:
         _quarantine(unit, item, *problem)
         return
@@ -128,7 +140,7 @@ def _unwelcome(context: Context, register: Register, event: MetadataChangeEvent)
     if region == own:
         if context.observing or context.peers.region_of(event.sender) is not None:
             return None  # the active daemon of the region; or a peer that tells what it knows of our own change
-        if event.sender and event.stamp.updated_at_ms <= register.own:
+        if event.sender and register.known is not None and event.stamp.updated_at_ms <= register.own:
             return None  # likewise, of a peer that was not heard yet: it cannot be newer than what is known here
         _note_double(context, event.sender or "a broker")
         detail = (
@@ -182,6 +194,10 @@ def _hear(context: Context, tx: Transaction, beat: Heartbeat, now: Millis) -> No
             f"{beat.region} sends on this topic and is not among the expected peers: its events go to the quarantine"
         )
         return
+    if (problem := membership.refused(context, beat.sender)) is not None:
+        if not context.peers.has_left(beat.region):
+            context.conditions[problem[0]] = problem[1]
+        return
     tx.save_peer(context.peers.hear(beat, now))
     antientropy.hear(context, tx, beat, now)
 
@@ -191,11 +207,15 @@ def _take_control(context: Context, unit: Unit, tx: Transaction, item: Arrived, 
     region = context.identity.region
     if control.region == region or (control.target and control.target != region):
         return
-    problem = _stranger(context, control.region)
+    problem = membership.refused(context, control.sender) or _stranger(context, control.region)
     if problem is not None:
         _quarantine(unit, item, *problem)
         return
     match control.action:
+        case Action.FORGET:
+            membership.forget_as_told(context, tx, control, unit.now)
+        case Action.PAUSE | Action.RESUME if context.left_at is not None:
+            pass  # it stands still already, and nobody else makes it move
         case Action.PAUSE:
             context.paused = f"asked by {control.region}: {control.reason}"
             tx.set_identity(paused=context.paused)

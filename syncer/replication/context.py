@@ -20,7 +20,8 @@ from syncer.paths import fence_path
 from syncer.replication.comparisons import Comparisons, Pace
 from syncer.replication.dirty import DirtyPaths, Origin
 from syncer.replication.fence import HeldFence
-from syncer.replication.peers import Peers, own_rules
+from syncer.replication.forgetting import Tombstones
+from syncer.replication.peers import LEFT, Peers, own_rules
 from syncer.replication.remembered import Remembered
 from syncer.replication.summing import Sums
 from syncer.replication.writing import Packer, WriteQueue
@@ -51,6 +52,8 @@ class Context:
         peers: What other regions told of themselves.
         sums: The digest tree over what is known.
         comparisons: How this tree and those of the peers stand.
+        tombstones: Where the forgetting of deletes stands.
+        left_at: When this region has left the group; ``None`` while it belongs to it.
         conditions: Alarms that stand until the daemon is started again, by code, for the status.
         tally: Counts since the start, for metrics, by name and label.
         lags: Author's region and seconds from its stamp to our store, of the latest writes; the metrics take them away.
@@ -73,6 +76,8 @@ class Context:
     peers: Peers = field(init=False)
     sums: Sums = field(init=False)
     comparisons: Comparisons = field(default_factory=lambda: Comparisons(Pace()))
+    tombstones: Tombstones = field(default_factory=Tombstones)
+    left_at: Millis | None = None
     conditions: dict[str, str] = field(default_factory=dict)
     ledger: ReadLedger = field(default_factory=ReadLedger)
     dirty: DirtyPaths = field(default_factory=lambda: DirtyPaths(DIRTY_BOUND))
@@ -105,6 +110,13 @@ class Context:
     def packer(self) -> Packer:
         """Begin to pack batches of writes under the fence that is held."""
         return self.writes.packer(self.fence.fence.number if self.fence else 0)
+
+    @property
+    def mode(self) -> str:
+        """What this daemon does with changes, in a word."""
+        if self.left_at is not None:
+            return LEFT
+        return "observe" if self.observing else "active"
 
     def wait_for(self, path: MetaPath, other: MetaPath) -> None:
         """``path`` is to be looked at again when ``other`` was seated; beyond the bound the tick does that."""

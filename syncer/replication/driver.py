@@ -23,17 +23,17 @@ from syncer.conflict.scope import Scope
 from syncer.errors import InvariantBroken
 from syncer.model import MetaPath, Millis, Region
 from syncer.paths import scaffold
-from syncer.replication import antientropy, applying, consuming, operations, reading, scanning
+from syncer.replication import antientropy, applying, consuming, operations, reading, scanning, tombstones
 from syncer.replication.applying import Landing
-from syncer.replication.comparisons import Comparisons, Pace, reached
 from syncer.replication.consuming import Arrived
 from syncer.replication.context import Context
 from syncer.replication.dirty import Origin
 from syncer.replication.fence import Fence, HeldFence, raised
+from syncer.replication.forgetting import Forgetting, Tombstones
 from syncer.replication.operations import Effect
 from syncer.replication.peers import Peers
 from syncer.replication.reading import ReadPlan
-from syncer.replication.reporting import report
+from syncer.replication.reporting import report as report_of
 from syncer.replication.scanning import Scan
 from syncer.replication.unit import Unit
 from syncer.replication.writing import Batch, WriteQueue
@@ -57,8 +57,8 @@ class Driver:
         capabilities: Of its store.
         expected: Regions that may send; empty: any.
         observing: Read, fold and report, but neither write nor publish.
+        forgetting: How deletes are forgotten.
         identity: What the database said when it was activated for this driver; activated here when not given.
-        pace: How often it compares with its peers.
     """
 
     def __init__(
@@ -70,8 +70,8 @@ class Driver:
         *,
         expected: Collection[Region] = (),
         observing: bool = False,
+        forgetting: Forgetting | None = None,
         identity: Identity | None = None,
-        pace: Pace | None = None,
     ) -> None:
         identity = identity or state.activate()
         queue = WriteQueue(max_writes=capabilities.max_batch_writes, max_bytes=capabilities.max_batch_bytes)
@@ -86,12 +86,14 @@ class Driver:
             paused=identity.paused,
             alive_until=identity.alive_until,
             gap_floor=identity.alive_until,
-            comparisons=Comparisons(pace or Pace()),
+            tombstones=Tombstones(forgetting or Forgetting()),
         )
         self._due_after: MetaPath | None = None
         with state.transaction() as tx:
             self.context.peers = Peers(self.context.peers.ours, tx.peers())
             self.context.sums.load(tx)
+            membership = tx.membership()
+        self.context.tombstones.floor, self.context.left_at = membership.floor, membership.left_at
 
     # -- becoming the writer
 
@@ -306,7 +308,7 @@ class Driver:
         settings = context.replica.settings
         with context.state.transaction() as tx:
             identity = tx.identity()
-            consumed = tx.consumed([peer.sender for peer in tx.peers()])
+            report = tombstones.own_report(tx)
             waiting = tx.outbox(1)
             context.sums.check(tx)
         tree = context.sums.tree if context.genesis else None
@@ -317,17 +319,20 @@ class Driver:
             generation=identity.generation,
             sent_at_ms=now,
             last_sequence=identity.last_sequence,
-            consumed={sender: done.through for sender, done in consumed.items()},
+            consumed=report.consumed,
             watermark=Millis(max(watermark, 0)),
             projections={str(kind): projection.id for kind, projection in PROJECTIONS.items()},
             scope=context.scope.fingerprint,
             tie_order=settings.ties,
-            mode="observe" if context.observing else "active",
+            mode=context.mode,
             version=version,
-            reached={sender: reached(done) for sender, done in consumed.items()},
             tree=context.sums.label if tree is not None else "",
             root=f"{tree.root:032x}" if tree is not None else "",
             alive=tree.count if tree is not None else 0,
+            reached=report.reached,
+            unseated_deletes=report.unseated,
+            oldest_unseated_ms=report.oldest_ms,
+            unfolded=report.unfolded,
         )
 
     # -- comparing with peers
@@ -347,6 +352,7 @@ class Driver:
         """Look again at what waits for time: events from the future, parked and due writes."""
         context = self.context
         self._release_future(now, limit)
+        tombstones.work(self.context, now)
         if context.clusters_grew:
             applying.release_unknown_clusters(context, limit, now)
         if context.paused is None and not context.observing:
@@ -381,7 +387,7 @@ class Driver:
         with context.state.transaction() as tx:
             if context.alive_until > context.identity.alive_until:
                 context.identity = tx.set_identity(alive_until=context.alive_until)
-            tx.save_status(report(context, now), now)
+            tx.save_status(report_of(context, now), now)
 
     def prune(self, journal_before: Millis, limit: int = 5000) -> int:
         """Drop journal rows that are past their retention."""

@@ -10,6 +10,7 @@ from syncer.bus.messages import Action
 from syncer.conflict.register import HoldReason, Register
 from syncer.errors import NotFound, PreconditionFailed, SyncerError
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region, Stamp
+from syncer.replication import membership
 from syncer.replication.consuming import arrived_of, take
 from syncer.replication.context import Context
 from syncer.replication.reading import state_event
@@ -22,7 +23,7 @@ class Wanted:
     """A control message that an operation asks the shell to publish."""
 
     action: Action
-    paths: tuple[MetaPath, ...] = ()
+    paths: tuple[str, ...] = ()
     reason: str = ""
 
 
@@ -145,10 +146,29 @@ def _pause(context: Context, unit: Unit, tx: Transaction, operation: Operation) 
 
 def _resume(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
     del unit
+    membership.check_belongs(context)
     context.paused = None
     tx.set_identity(paused=None)
     everywhere = operation.arguments.get("everywhere") == "true"
     return "resumed", Wanted(action=Action.RESUME, reason=operation.reason) if everywhere else None
+
+
+def _forget(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
+    told = membership.forget(context, unit, tx, operation)
+    effect = Wanted(action=Action.FORGET, paths=told, reason=operation.reason)
+    return f"{told[0]} is waited for no longer, and the other regions are told so", effect
+
+
+def _leave(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
+    del operation
+    membership.leave(context, tx, unit.now)
+    return "this region has left: it writes and publishes nothing any more", None
+
+
+def _join(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
+    del operation
+    passed = membership.join(context, unit, tx)
+    return f"{passed} changes that first contact held will be written", None
 
 
 def _retry(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
@@ -176,7 +196,15 @@ def _decode_again(context: Context, unit: Unit, tx: Transaction, poison: Poison)
     """Take a message as if it came now; it is no duplicate of its first coming."""
     arrived = arrived_of(poison.payload, poison.properties, poison.position)
     if isinstance(arrived.message, MetadataChangeEvent):
-        arrived = replace(arrived, message=replace(arrived.message, sequence=0))
+        event = arrived.message
+        unit.load((event.path,))
+        if unit[event.path].known is None and event.stamp.updated_at_ms <= context.tombstones.floor:
+            raise PreconditionFailed(
+                f"{event.path}: the change of {event.stamp} is older than deletes that were forgotten since; it could "
+                "raise what was deleted",
+                hint="If its value is wanted, write it anew; then 'syncer quarantine discard'.",
+            )
+        arrived = replace(arrived, message=replace(event, sequence=0))
     take(context, unit, tx, [arrived])
     return f"it cannot be handled still: {unit.poisons[-1].detail}" if unit.poisons else "decoded and handled"
 
@@ -230,6 +258,9 @@ _HANDLERS: Final[dict[str, Handler]] = {
     "release": _release,
     "pause": _pause,
     "resume": _resume,
+    "regions-forget": _forget,
+    "regions-leave": _leave,
+    "regions-join": _join,
     "quarantine-retry": _retry,
     "quarantine-discard": _discard,
 }

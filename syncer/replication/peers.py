@@ -8,13 +8,15 @@ Units: milliseconds. ``sent`` is the peer's clock, ``heard`` is ours.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from syncer.bus.messages import Heartbeat
 from syncer.conflict.projection import PROJECTIONS
+from syncer.conflict.tombstones import Report
 from syncer.model import Millis, Region, ResourceKind, TieOrder
+from syncer.replacing import replace
 from syncer.state.contract import PeerRow
 
 WINDOW: Final = 60
@@ -22,6 +24,13 @@ WINDOW: Final = 60
 
 FORMER_KEPT: Final = 8
 """Former databases of a region that are remembered, to see one of them speak again."""
+
+
+REFUSED_KEPT: Final = 64
+"""Databases of a region that are refused; beyond these the oldest is forgotten, whose messages are long gone."""
+
+LEFT: Final = "left"
+"""Mode, in heartbeats, of a region that has left the group."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +71,10 @@ class Peer:
         rules: By which it works.
         former: Databases that spoke for the region before.
         doubled: Two databases speak for the region in turns.
+        report: What it told last of its sequence numbers and its deletes; ``None``: nothing that can be used.
+        left: It has said that it leaves the group.
+        forgotten: A person has said that it is not to be waited for any more.
+        refused: Databases whose messages are not taken any more, newest last.
         delays: Arrival minus sending of the last heartbeats heard since this daemon became active, newest last.
     """
 
@@ -71,6 +84,10 @@ class Peer:
     sent_at_ms: Millis
     former: deque[str] = field(default_factory=lambda: deque(maxlen=FORMER_KEPT))
     doubled: bool = False
+    report: Report | None = None
+    left: bool = False
+    forgotten: bool = False
+    refused: tuple[str, ...] = ()
     delays: deque[int] = field(default_factory=lambda: deque(maxlen=WINDOW))
 
     @property
@@ -102,7 +119,17 @@ class Peers:
             rules = Rules(projections=told["projections"], scope=told["scope"], ties=TieOrder(told["tie_order"]))
             self._keep(
                 row.region,
-                Peer(sender=row.sender, rules=rules, heard_at_ms=row.heard_at_ms, sent_at_ms=row.sent_at_ms),
+                Peer(
+                    sender=row.sender,
+                    rules=rules,
+                    heard_at_ms=row.heard_at_ms,
+                    sent_at_ms=row.sent_at_ms,
+                    report=_report(row.sender, told),
+                    left=told.get("mode") == LEFT,
+                    forgotten=bool(told.get("forgotten")),
+                    refused=tuple(told.get("refused", ())),
+                    former=deque(told.get("former", ()), maxlen=FORMER_KEPT),
+                ),
             )
 
     def hear(self, beat: Heartbeat, now: Millis) -> PeerRow:
@@ -119,6 +146,10 @@ class Peers:
         elif len(peer.delays) == WINDOW:
             peer.doubled = False  # the other one has not spoken for a whole window
         peer.rules, peer.heard_at_ms, peer.sent_at_ms = rules, now, beat.sent_at_ms
+        document = _document(beat)
+        peer.report, peer.left, peer.forgotten = _report(beat.sender, document), beat.mode == LEFT, False
+        if peer.left:
+            peer.refused = _with(peer.refused, beat.sender)
         peer.delays.append(now - beat.sent_at_ms)
         self._keep(beat.region, peer)
         return PeerRow(
@@ -126,8 +157,58 @@ class Peers:
             sender=beat.sender,
             heard_at_ms=now,
             sent_at_ms=beat.sent_at_ms,
-            document=_document(beat),
+            document={**document, "former": list(peer.former), "refused": list(peer.refused)},
         )
+
+    # -- who belongs to the group
+
+    def members(self, expected: Collection[Region]) -> dict[Region, Report | None]:
+        """The other regions that count, with what each told last.
+
+        Args:
+            expected: Who is expected; empty: everybody who was ever heard.
+        """
+        gone = {region for region, peer in self._peers.items() if peer.left or peer.forgotten}
+        counted = sorted((set(expected) or set(self._peers)) - gone)
+        return {region: self._peers[region].report if region in self._peers else None for region in counted}
+
+    def heard_at(self, region: Region) -> Millis | None:
+        """When a region was last heard."""
+        return self._peers[region].heard_at_ms if region in self._peers else None
+
+    def alike(self, region: Region) -> bool:
+        """Whether a region treats all paths as this one does."""
+        peer = self._peers.get(region)
+        return peer is not None and peer.rules.scope == self.ours.scope and not self._disagreements[region]
+
+    def refuses(self, sender: str) -> Region | None:
+        """The region whose former database this is, if it has left the group or was forgotten."""
+        return next((region for region, peer in self._peers.items() if sender in peer.refused), None)
+
+    def refused_of(self, region: Region) -> tuple[str, ...]:
+        """Databases of a region that are refused."""
+        return self._peers[region].refused
+
+    def has_left(self, region: Region) -> bool:
+        """Whether a region has said that it leaves."""
+        return region in self._peers and self._peers[region].left
+
+    def forget(self, region: Region, row: PeerRow, senders: Iterable[str] = ()) -> PeerRow:
+        """Wait no longer for a region, and take no message any more of the databases that spoke for it.
+
+        Args:
+            region: Which one.
+            row: Its row as kept.
+            senders: Further databases of it.
+        """
+        peer = self._peers[region]
+        peer.forgotten = True
+        peer.refused = _with(peer.refused, *peer.former, peer.sender, *senders)
+        return replace(row, document={**row.document, "forgotten": True, "refused": list(peer.refused)})
+
+    def knows(self, sender: str) -> bool:
+        """Whether a database speaks, or once spoke, for a region that was heard."""
+        return any(sender == peer.sender or sender in (*peer.former, *peer.refused) for peer in self._peers.values())
 
     def region_of(self, sender: str) -> Region | None:
         """The region that a database speaks for, if it was ever heard."""
@@ -176,6 +257,7 @@ class Peers:
                 "skew_ms": peer.skew_ms,
                 "lag_ms": peer.lag_ms,
                 "same_scope": peer.rules.scope == self.ours.scope,
+                "member": not (peer.left or peer.forgotten),
             }
             for region, peer in sorted(self._peers.items())
         ]
@@ -184,6 +266,25 @@ class Peers:
         self._peers[region] = peer
         self._senders[peer.sender] = region
         self._disagreements[region] = peer.rules.against(region, self.ours)
+
+
+def _with(refused: Sequence[str], *senders: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*refused, *senders)))[-REFUSED_KEPT:]
+
+
+def _report(sender: str, told: Mapping[str, Any]) -> Report | None:
+    """What a heartbeat tells for the dropping of tombstones; ``None`` when an older version has sent it."""
+    if told.get("unfolded") is None:
+        return None
+    return Report(
+        sender=sender,
+        last_sequence=told["last_sequence"],
+        consumed=told["consumed"],
+        reached=told["reached"],
+        unseated=told["unseated_deletes"],
+        oldest_ms=told["oldest_unseated_ms"],
+        unfolded=told["unfolded"],
+    )
 
 
 def _document(beat: Heartbeat) -> dict[str, object]:
@@ -198,4 +299,8 @@ def _document(beat: Heartbeat) -> dict[str, object]:
         "mode": beat.mode,
         "version": beat.version,
         "seated_tombstones": beat.seated_tombstones,
+        "reached": dict(beat.reached),
+        "unseated_deletes": beat.unseated_deletes,
+        "oldest_unseated_ms": beat.oldest_unseated_ms,
+        "unfolded": beat.unfolded,
     }

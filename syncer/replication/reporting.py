@@ -13,9 +13,10 @@ def report(context: Context, now: Millis) -> dict[str, object]:
     conditions = sorted(context.conditions.items()) + context.peers.conditions(skew_ms)
     conditions += context.comparisons.conditions()
     tree = context.sums.tree
+    conditions += context.tombstones.conditions(now)
     return {
         "region": identity.region,
-        "mode": "observe" if context.observing else "active",
+        "mode": context.mode,
         "reported_at_ms": now,
         "database_id": identity.database_id,
         "generation": identity.generation,
@@ -34,5 +35,6 @@ def report(context: Context, now: Millis) -> dict[str, object]:
         "peers": context.peers.report(),
         "tree": None if tree is None else {"root": f"{tree.root:032x}", "alive": tree.count},
         "comparisons": context.comparisons.report(),
+        "tombstones": context.tombstones.report(),
         "tally": {f"{name}.{label}": count for (name, label), count in sorted(context.tally.items())},
     }

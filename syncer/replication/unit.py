@@ -51,7 +51,7 @@ class Unit:
             return
         found = self._tx.registers(missing)
         for path in missing:
-            self._registers[path] = found.get(path) or Register(path=path)
+            self._registers[path] = found.get(path) or Register(path=path, own=self._context.tombstones.floor)
 
     def __getitem__(self, path: MetaPath) -> Register:
         return self._registers[path]

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import Final, Protocol
 
 from syncer.conflict.acts import FillConflict, Journal, RecordConflict
 from syncer.conflict.consumed import Consumed
@@ -145,6 +145,31 @@ class KeptTree:
     log: Sequence[bytes] = ()
 
 
+REFUSED_CODES: Final = ("unknown-region", "region-id-in-use", "forgotten-database")
+"""Why messages of senders that do not belong here stand in quarantine; trying them again changes nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tombstone:
+    """A path that is known to be deleted, and the stamp of the delete."""
+
+    path: MetaPath
+    stamp: Stamp
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Membership:
+    """This region's place in the group.
+
+    Args:
+        floor: Greatest time of any tombstone that was ever dropped here: a path unknown here starts above it.
+        left_at: When the region has left the group; ``None`` while it belongs to it.
+    """
+
+    floor: Millis = Millis(0)
+    left_at: Millis | None = None
+
+
 class Transaction(Protocol):
     """One transaction. Reads see its own writes."""
 
@@ -192,6 +217,30 @@ class Transaction(Protocol):
 
     def save_tree(self, label: str, pages: Mapping[int, bytes]) -> None:
         """Replace the label and all pages, and forget the log; its numbers go on."""
+
+    # tombstones
+    def dead(self, limit: int, until: Millis, after: tuple[Millis, MetaPath] | None = None) -> list[Tombstone]:
+        """Tombstones with nothing due, stamped at most ``until``, by time and path, beyond ``after``."""
+        ...
+
+    def unseated(self) -> tuple[int, Millis | None]:
+        """Deletes that are due and events that wait for their time: how many, and the smallest stamp time."""
+        ...
+
+    def unfolded(self) -> int:
+        """How many messages of the bus, or to it, stand in quarantine, those of refused senders not counted."""
+        ...
+
+    def drop_tombstones(self, paths: Collection[MetaPath], floor: Millis) -> None:
+        """Forget these registers; none of them is alive. ``floor``: no path may ever start at or below it again."""
+        ...
+
+    def membership(self) -> Membership:
+        """This region's place in the group."""
+        ...
+
+    def set_left(self, left_at: Millis | None) -> None:
+        """Note that this region has left the group, or has not."""
         ...
 
     # outbox
@@ -226,6 +275,10 @@ class Transaction(Protocol):
     # consumption
     def consumed(self, senders: Collection[str]) -> dict[str, Consumed]:
         """What was consumed of each sender that is known."""
+        ...
+
+    def senders(self) -> set[str]:
+        """Every sender of whom something was consumed."""
         ...
 
     def save_consumed(self, consumed: dict[str, Consumed]) -> None:

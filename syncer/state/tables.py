@@ -109,6 +109,21 @@ PARKED: Final = text("parked_reason IS NOT NULL")
 for _name, _where in (("registers_unsettled", UNSETTLED), ("registers_held", HELD), ("registers_parked", PARKED)):
     Index(_name, registers.c.path, sqlite_where=_where, postgresql_where=_where)
 
+DEAD: Final = text("unsettled = 0 AND k_digest IS NULL AND k_time IS NOT NULL")
+UNSEATED: Final = text("due = 1 AND k_digest IS NULL AND k_time IS NOT NULL")
+Index("registers_dead", registers.c.k_time, registers.c.path, sqlite_where=DEAD, postgresql_where=DEAD)
+Index("registers_unseated", registers.c.k_time, sqlite_where=UNSEATED, postgresql_where=UNSEATED)
+
+membership: Final = Table(
+    "membership",
+    metadata,
+    Column(
+        "one", Integer, CheckConstraint("one = 1", name="membership_is_one_row"), primary_key=True, autoincrement=False
+    ),
+    _at("floor"),
+    _at("left_at", nullable=True),
+)
+
 outbox: Final = Table(
     "outbox",
     metadata,

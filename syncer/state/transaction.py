@@ -29,6 +29,7 @@ from syncer.state.contract import (
     Poison,
     PoisonRow,
 )
+from syncer.state.dead import DeadRows
 from syncer.state.statements import Statements, inserting, upserting
 
 FIXED_FACTS: Final = frozenset({"region", "database_id", "last_sequence", "epoch"})
@@ -56,7 +57,7 @@ def check_changes(changes: Collection[str]) -> None:
         raise InvariantBroken(f"these facts of the database cannot be set: {', '.join(wrong)}")
 
 
-class SqlTransaction:
+class SqlTransaction(DeadRows):
     """Implements :class:`syncer.state.contract.Transaction`.
 
     ``touched`` holds the paths whose register it has changed, in the cache too.
@@ -245,6 +246,10 @@ class SqlTransaction:
             for sender, through, ahead in self._connection.execute(select(table).where(table.c.sender.in_(missing))):
                 known[sender] = rows.consumed_of(through, ahead)
         return {sender: known[sender] for sender in senders if sender in known}
+
+    def senders(self) -> set[str]:
+        """Every sender of whom something was consumed."""
+        return set(self._connection.execute(select(tables.consumed.c.sender)).scalars())
 
     def save_consumed(self, consumed: dict[str, Consumed]) -> None:
         """Replace what was consumed of these senders."""

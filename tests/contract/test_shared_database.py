@@ -243,7 +243,8 @@ def test_schema_is_what_the_tables_say(state: SqlState) -> None:
 def made_older(url: str) -> None:
     """The schema as the version before made it."""
     with psycopg.connect(url) as connection:
-        connection.execute("DROP TABLE daemons, tree, tree_pages, tree_log")
+        connection.execute("DROP TABLE daemons, tree, tree_pages, tree_log, membership")
+        connection.execute("DROP INDEX registers_dead, registers_unseated")
         connection.execute("UPDATE alembic_version SET version_num = '0001'")
 
 

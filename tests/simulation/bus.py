@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
 
-from syncer.bus.messages import Message
+from syncer.bus.messages import Heartbeat, Message
 from syncer.model import MetadataChangeEvent, Region
 
 
@@ -91,6 +91,14 @@ class SimBus:
             at = rng.randrange(min(self.reorder, len(waiting))) if rng is not None and self.reorder > 1 else 0
             taken.append(waiting.pop(at))
         return Delivery(region, tuple((number, self.log[number]) for number in taken)) if taken else None
+
+    def overtake(self, region: Region) -> Delivery | None:
+        """Hand the latest heartbeat of somebody to the region's reader, before all else that waits."""
+        for number in reversed(self.waiting[region]):
+            if isinstance(self.log[number], Heartbeat):
+                self.waiting[region].remove(number)
+                return Delivery(region, ((number, self.log[number]),))
+        return None
 
     def again(self, delivery: Delivery) -> None:
         """The reader went away before it acknowledged."""

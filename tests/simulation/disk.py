@@ -22,14 +22,16 @@ from syncer.state.contract import (
     ConflictRow,
     Identity,
     KeptTree,
+    Membership,
     Operation,
     OperationState,
     OutboxRow,
     PeerRow,
     Poison,
     PoisonRow,
+    Tombstone,
 )
-from tests.support.memory_state import living, logged
+from tests.support.memory_state import dead, living, logged, unfolded, unseated
 
 
 class Crash(BaseException):
@@ -62,6 +64,9 @@ class Tables:
     operations: dict[int, Operation] = field(default_factory=dict)
     journal: list[Journal] = field(default_factory=list)
     tree: KeptTree = field(default_factory=lambda: KeptTree(label="", number=0))
+    membership: Membership = field(default_factory=Membership)
+    forgotten: dict[MetaPath, Register] = field(default_factory=dict)
+    """The last tombstone of each path that was ever dropped; for the referee."""
     stamped: list[MetadataChangeEvent] = field(default_factory=list)
     """Every event that was ever put into the outbox or held back; for the referee, never pruned."""
 
@@ -81,6 +86,8 @@ class Tables:
             self.operations.copy(),
             self.journal.copy(),
             self.tree,
+            self.membership,
+            self.forgotten.copy(),
             self.stamped.copy(),
         )
 
@@ -224,6 +231,35 @@ class DiskTransaction:
         tables = self._write
         tables.tree = KeptTree(label=label, number=tables.tree.number, pages=dict(pages))
 
+    # -- tombstones
+
+    def dead(self, limit: int, until: Millis, after: tuple[Millis, MetaPath] | None = None) -> list[Tombstone]:
+        """Tombstones with nothing due."""
+        return dead(self._read.registers, limit, until, after)
+
+    def unseated(self) -> tuple[int, Millis | None]:
+        """Deletes that are due, events that wait."""
+        return unseated(self._read.registers.values(), (stamp for _, stamp in self._read.future))
+
+    def unfolded(self) -> int:
+        """Messages in quarantine."""
+        return unfolded(row.poison for row in self._read.poison.values())
+
+    def drop_tombstones(self, paths: Collection[MetaPath], floor: Millis) -> None:
+        """Forget registers."""
+        tables = self._write
+        for path in paths:
+            tables.forgotten[path] = tables.registers.pop(path)
+        tables.membership = replace(tables.membership, floor=floor)
+
+    def membership(self) -> Membership:
+        """This region's place in the group."""
+        return self._read.membership
+
+    def set_left(self, left_at: Millis | None) -> None:
+        """Note that this region has left the group, or has not."""
+        self._write.membership = replace(self._read.membership, left_at=left_at)
+
     # -- outbox
 
     def enqueue(self, events: Sequence[MetadataChangeEvent]) -> None:
@@ -270,6 +306,10 @@ class DiskTransaction:
     def consumed(self, senders: Collection[str]) -> dict[str, Consumed]:
         """What was consumed of each sender that is known."""
         return {sender: self._read.consumed[sender] for sender in senders if sender in self._read.consumed}
+
+    def senders(self) -> set[str]:
+        """Every sender of whom something was consumed."""
+        return set(self._read.consumed)
 
     def save_consumed(self, consumed: dict[str, Consumed]) -> None:
         """Replace what was consumed of these senders."""

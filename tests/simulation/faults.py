@@ -41,6 +41,7 @@ class Mode:
         dark: Chance that a region gets nothing of the bus for a while.
         away: Chance that a region goes away for so long that the bus forgets what waits for it.
         compares: Regions compare their digest trees.
+        forgets: Tombstones are dropped, after hardly any grace.
         paths: How many of the paths take part.
     """
 
@@ -65,6 +66,7 @@ class Mode:
     dark: float = 0.0
     away: float = 0.0
     compares: bool = False
+    forgets: bool = False
     paths: int = 2
 
 
@@ -111,6 +113,33 @@ MODES: Final[dict[str, Mode]] = {
             crash=0.01,
             lose=0.05,
             compares=True,
+        ),
+        replace(
+            _CALM,
+            name="forgetting",
+            forgets=True,
+            actions=(400, 600),
+            outside=0.06,
+            found=0.3,
+            reorder=24,
+            jump=0.01,
+        ),
+        replace(
+            _CALM,
+            name="forgetting-storm",
+            forgets=True,
+            actions=(400, 600),
+            outside=0.06,
+            found=0.3,
+            reorder=24,
+            crash=0.004,
+            cut=0.004,
+            gap=0.008,
+            lose=0.03,
+            duplicate=0.03,
+            second=0.004,
+            jump=0.01,
+            late=0.3,
         ),
     )
 }

@@ -15,22 +15,27 @@ from typing import Any
 from unittest import mock
 
 from syncer.conflict import folding, observing, seating
+from syncer.conflict import tombstones as rules
 from syncer.conflict.acts import Outcome
 from syncer.conflict.digest_tree import note
 from syncer.conflict.order import Relation, later, relate
 from syncer.conflict.reads import ReadLedger
 from syncer.conflict.register import Register
+from syncer.conflict.tombstones import Epoch
 from syncer.errors import InvariantBroken, RevisionMismatch
 from syncer.model import Digest, MetaPath, Millis, Stamp
 from syncer.paths import OWN_PREFIX, is_under
-from syncer.replication import antientropy, applying, reading, scanning, summing
+from syncer.replication import antientropy, applying, reading, scanning, summing, tombstones
 from syncer.replication.dirty import Origin
+from syncer.replication.unit import Unit
 from tests.simulation.bus import SimBus
 from tests.simulation.disk import DiskState, DiskTransaction, _Block
 from tests.simulation.history import Violation
 from tests.simulation.region import Daemon
 from tests.simulation.store import SimStore
 from tests.simulation.world import play
+
+FORGETTING = ("forgetting", "forgetting-storm")
 
 Patches = Sequence[tuple[Any, str, Any]]
 
@@ -278,6 +283,38 @@ def _always_ask() -> Patches:
     return [(antientropy, "later", lambda *_: True)]
 
 
+def _forget_by_the_clock() -> Patches:
+    def over(epoch: Epoch, _: Any) -> Epoch:
+        return replace(epoch, seated=frozenset(epoch.senders), consumed=frozenset(epoch.senders))
+
+    return [(tombstones, "advance", over)]
+
+
+def _forget_unseated() -> Patches:
+    return [(rules, "seating_waits", lambda *_: None)]
+
+
+def _forget_before_consumed() -> Patches:
+    return [(rules, "consuming_waits", lambda *_: None)]
+
+
+def _no_floor() -> Patches:
+    load = Unit.load
+
+    def grounded(unit: Unit, paths: Any) -> None:
+        state = unit._context.tombstones
+        with mock.patch.object(state, "floor", Millis(0)):
+            load(unit, paths)
+
+    return [(Unit, "load", grounded)]
+
+
+WITHOUT_SECOND_ROUND = Mutant("forget deletes before all is consumed", FORGETTING, _forget_before_consumed, rare=True)
+"""Chance hardly ever finds the coincidence that it takes: a scripted schedule shows the harm."""
+
+WITHOUT_FLOOR = Mutant("start anew below what was forgotten", FORGETTING, _no_floor, rare=True)
+"""Likewise."""
+
 MUTANTS = (
     Mutant("drop the compare-and-set", ("calm", "crashes"), _no_compare_and_set, rare=True),
     Mutant("stamp from known instead of seated", ("calm",), _stamp_from_known),
@@ -305,6 +342,8 @@ MUTANTS = (
     Mutant("do not take dead paths out of the sums", ("vanishing", "dark", "away"), _deaths_not_summed),
     Mutant("do not keep the sums with the registers", ("vanishing", "dark", "away"), _sums_not_logged),
     Mutant("always ask, never tell", ("vanishing", "dark", "away"), _always_ask),
+    Mutant("forget deletes by the clock alone", FORGETTING, _forget_by_the_clock),
+    Mutant("forget deletes that are not seated everywhere", FORGETTING, _forget_unseated, rare=True),
 )
 
 

@@ -35,6 +35,7 @@ class Referee:
         self._judged: dict[str, int] = {}
         self._blind: set[Content] = set()
         self._keepers: tuple[Site, ...] = ()
+        self._forgotten: set[MetaPath] = set()
         self._told_again: set[tuple[MetaPath, Stamp]] = set()
 
     # -- while it runs
@@ -42,6 +43,9 @@ class Referee:
     def stamped(self, site: Site, before: Tables, contents: Contents) -> None:
         """A call of a driver is over: every event that it stamped must name an outside change that it has read."""
         tables = site.disk.tables
+        for path in tables.forgotten.keys() - before.forgotten.keys():
+            self._story.tell(site.region, "forgets the delete of", path)
+        self._forgotten.update(tables.forgotten)
         done = self._judged.get(site.region, 0)
         self._judged[site.region] = len(tables.stamped)
         if len(tables.stamped) > done:
@@ -65,6 +69,8 @@ class Referee:
         self._story.tell(site.region, "records a conflict", row.path, row.loser, "lost to", row.winner, row.reason)
         if loser is None or winner is None or row.reason != "concurrent":
             return
+        if loser.digest is None and row.path in self._forgotten:
+            return  # the winner's author had forgotten the delete, which nobody loses anything by
         if (loser in winner.past or winner in loser.past) and not (self._keepers and self._twin(loser, row.loser)):
             detail = f"{site.region}: {row.loser} against {row.winner}, one of whose authors saw the other"
             raise Violation("false conflict", row.path, detail)
@@ -184,6 +190,8 @@ class Referee:
             event = next(iter(tables.outbox.values()))
             raise Violation("not at rest", event.path, f"{site.region} has {len(tables.outbox)} rows in its outbox")
         for register in tables.registers.values():
+            if world.mode.forgets and register.forgettable:
+                raise Violation("never forgotten", register.path, f"{site.region} keeps {register}")
             if register.intent is not None:
                 raise Violation("not at rest", register.path, f"{site.region} has an open intent")
             if register.wish is not None:
@@ -258,7 +266,8 @@ class Referee:
             same = known is not None and known.stamp == winner
             if world.mode.compares:  # equal values are equal, whatever their stamps; who is unknown is as good as dead
                 same = (known.digest if known is not None else None) == expected
-            if not same:
+            forgotten = register is None and expected is None and path in site.disk.tables.forgotten
+            if not same and not forgotten:
                 detail = f"{site.region} knows {known.stamp if known else None}, the greatest stamp is {winner}"
                 raise Violation("wrong winner", path, detail)
             if register is not None and register.due and waits_rightly(world, site, register):

@@ -16,6 +16,7 @@ from syncer.replication.applying import Landing
 from syncer.replication.comparisons import Pace
 from syncer.replication.consuming import Arrived
 from syncer.replication.driver import Driver
+from syncer.replication.forgetting import Forgetting
 from syncer.replication.operations import Wanted
 from syncer.replication.reading import ReadPlan
 from syncer.replication.scanning import Scan
@@ -37,6 +38,10 @@ TICK_MS: Final = 1_000
 HEARTBEAT_MS: Final = 30_000
 COMPARING_HEARTBEAT_MS: Final = 10_000
 PACE: Final = Pace(pause_ms=2_000, longest_ms=15_000, patience_ms=60_000)
+OFTEN_MS: Final = 1_000
+HASTY: Final = 0.2
+"""How often, where deletes are forgotten, a heartbeat overtakes everything."""
+FORGETTING: Final = Forgetting(grace_ms=Millis(1), pause_ms=Millis(1), patience_ms=Millis(120_000), gathered=2)
 _PLANS: Final = 3
 _DELIVERIES: Final = 3
 
@@ -99,7 +104,16 @@ class Daemon:
         self.site = site
         self.alive = True
         self.frozen = False
-        self.driver = Driver(site.replica, world.scope, DiskState(site.disk), site.store.capabilities, pace=PACE)
+        forgets = world.mode.forgets
+        self.driver = Driver(
+            site.replica,
+            world.scope,
+            DiskState(site.disk),
+            site.store.capabilities,
+            expected=[region for region in world.sites if region != site.region] if forgets else (),
+            forgetting=FORGETTING if forgets else None,
+        )
+        self.driver.context.comparisons.pace = PACE
         self.driver.know_clusters({"east", "west"})
         self.raised = False
         self.raising: Put | None = None
@@ -500,7 +514,10 @@ class Daemon:
     def receive(self) -> None:
         """Take a delivery and fold it; it is acknowledged later."""
         rng = self.world.rng
-        delivery = self.world.bus.deliver(self.site.region, rng.randint(1, 4), rng)
+        delivery = None
+        if self.world.mode.forgets and rng.random() < HASTY:
+            delivery = self.world.bus.overtake(self.site.region)
+        delivery = delivery or self.world.bus.deliver(self.site.region, rng.randint(1, 4), rng)
         if delivery is not None:
             self.fold(delivery)
 
@@ -527,14 +544,16 @@ class Daemon:
         now = self.now
         compares = self.world.mode.compares
         interval = COMPARING_HEARTBEAT_MS if compares else HEARTBEAT_MS
+        interval = OFTEN_MS if self.world.mode.forgets else interval
         if self._call(lambda: self.driver.tick(now)) and self.last_tick - self.last_heartbeat >= interval:
             self.last_heartbeat = self.last_tick
-            self._call(self._beat_heart)
+            self.beat_heart()
         if compares and self.alive:
             self.compare()
 
-    def _beat_heart(self) -> None:
-        self.world.bus.arrive(self.driver.heartbeat(self.now, "simulated"))
+    def beat_heart(self) -> None:
+        """Tell the peers how this region is."""
+        self._call(lambda: self.world.bus.arrive(self.driver.heartbeat(self.now, "simulated")))
 
     def compare(self) -> None:
         """Do a piece of anti-entropy."""

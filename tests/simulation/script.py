@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
+from syncer.bus.messages import Message
 from syncer.conflict.acts import Decision
 from syncer.conflict.settings import Limits
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region
@@ -36,8 +37,10 @@ class _Straight(Random):
 class Script(World):
     """A scripted group. Times are milliseconds after the beginning; values are told apart by their tag."""
 
-    def __init__(self, *kinds: StoreKind, limits: Limits | None = None, started: bool = True) -> None:
-        mode = replace(MODES["calm"], skew_ms=0, found=0.0, late=0.0, reorder=1)
+    def __init__(
+        self, *kinds: StoreKind, limits: Limits | None = None, started: bool = True, forgets: bool = False
+    ) -> None:
+        mode = replace(MODES["calm"], skew_ms=0, found=0.0, late=0.0, reorder=1, forgets=forgets)
         super().__init__(mode if limits is None else replace(mode, limits=limits), kinds=kinds)
         self.rng = _Straight(0)
         if started:
@@ -117,7 +120,7 @@ class Script(World):
         self.publish(region)
         return self.bus.events[-1]
 
-    def deliver(self, region: str, *events: MetadataChangeEvent) -> None:
+    def deliver(self, region: str, *events: Message) -> None:
         """These events reach the region, in this order, and are folded."""
         daemon = self.daemon(region)
         for event in events:
@@ -127,6 +130,13 @@ class Script(World):
                 waiting.remove(number)
             daemon.fold(Delivery(Region(region), ((number, event),)))
             daemon.acknowledge()
+
+    def beat(self, region: str, *hearers: str) -> None:
+        """The region tells how it is, and these hear it at once."""
+        self.daemon(region).beat_heart()
+        beat = self.bus.log[-1]
+        for hearer in hearers:
+            self.deliver(hearer, beat)
 
     def send(self, region: str) -> Request:
         """What is due is read, and its transaction sent."""

@@ -13,9 +13,11 @@ from syncer.model import MetaPath, Region
 from syncer.replication.driver import Driver
 from tests.simulation.disk import Disk, DiskState, Trouble
 from tests.simulation.faults import PARK_GRACE_MS
+from tests.simulation.history import Violation
+from tests.simulation.mutants import WITHOUT_FLOOR, WITHOUT_SECOND_ROUND, broken
 from tests.simulation.script import ABA, ETCD, ZOOKEEPER, Script, second
 from tests.simulation.store import StoreKind
-from tests.simulation.world import LONE, NAMESPACE, TENANT
+from tests.simulation.world import BEGINNING_MS, LONE, NAMESPACE, TENANT
 
 P = LONE
 X, Y, Z, W = 1, 2, 3, 4
@@ -482,6 +484,111 @@ def test_schedule_25_clock_of_the_author_too_late(kind: StoreKind) -> None:
     w.holds(P, X)
     assert len(w.events_of("b")) == 1
     assert w.lost_values("b", P) == [w.value(P, Y)]
+
+
+def knows(w: Script, region: str) -> bool:
+    """Whether the region has a register of the path."""
+    return P in w.sites[Region(region)].disk.tables.registers
+
+
+@both_stores
+def test_schedule_22_tombstone_dropped_by_clock_watermark(kind: StoreKind) -> None:
+    w = Script(kind, kind, kind, forgets=True)
+    w.everybody_has(P, W)
+    w.at(10)
+    w.write("c", P, X)
+    w.learn("c")  # stamped, and in its outbox still
+    w.at(20)
+    w.remove("a", P)
+    tombstone = w.tell("a")
+    for region in ("b", "c"):
+        w.deliver(region, tombstone)
+    w.apply("b")
+    for moment in range(1_000, 120_000, 10_000):
+        w.at(moment)
+        for region, others in (("a", "bc"), ("b", "ac"), ("c", "ab")):
+            w.beat(region, *others)
+            w.daemon(region).tick()
+    assert knows(w, "a")
+    assert knows(w, "b")
+    w.publish("c")
+    late = w.bus.events[-1]
+    for region in ("a", "b"):
+        w.deliver(region, late)
+    w.end()
+    w.holds(P, None)
+    assert w.value(P, X) in w.lost_values("a", P)
+    assert not any(knows(w, region) for region in "abc")
+
+
+def overtaken(kind: StoreKind) -> Script:
+    """A tombstone is seated everywhere, and an older change, overtaken by its author's heartbeat, is on its way."""
+    w = Script(kind, kind, kind, forgets=True)
+    w.everybody_has(P, W)
+    w.at(5_000)
+    w.remove("a", P)
+    tombstone = w.tell("a")
+    w.deliver("b", tombstone)
+    w.apply("b")
+    w.at(10_000)
+    w.daemon("a").tick()
+    w.sites[Region("c")].skew_ms = -9_000
+    w.write("c", P, X)
+    older = w.tell("c")
+    assert older.stamp.updated_at_ms < tombstone.stamp.updated_at_ms
+    w.deliver("c", tombstone)
+    w.apply("c")
+    for moment in (20_000, 30_000, 40_000):
+        w.at(moment)
+        for region, others in (("a", "bc"), ("b", "ac"), ("c", "ab")):
+            w.beat(region, *others)
+            w.daemon(region).tick()
+    return w
+
+
+@both_stores
+def test_schedule_22_older_change_overtaken_by_a_heartbeat(kind: StoreKind) -> None:
+    w = overtaken(kind)
+    assert knows(w, "a")
+    w.end()
+    w.holds(P, None)
+    assert w.value(P, X) in w.lost_values("a", P)
+    assert not any(knows(w, region) for region in "abc")
+
+
+def test_schedule_22_needs_the_second_round() -> None:
+    with broken(WITHOUT_SECOND_ROUND):
+        w = overtaken(ZOOKEEPER)
+        assert not knows(w, "a")
+        with pytest.raises(Violation):
+            w.end()
+
+
+def made_anew(kind: StoreKind) -> Script:
+    """A delete at 20,000 is forgotten everywhere; then a region whose clock is far behind makes the path anew."""
+    w = Script(kind, kind, kind, forgets=True)
+    w.everybody_has(P, W)
+    w.at(20_000)
+    w.remove("a", P)
+    w.settle()
+    assert not any(knows(w, region) for region in "abc")
+    w.sites[Region("b")].skew_ms = -2 * (w.story.now - BEGINNING_MS)
+    w.write("b", P, X)
+    w.tell("b")
+    return w
+
+
+@both_stores
+def test_a_path_that_was_forgotten_starts_above_what_was_forgotten(kind: StoreKind) -> None:
+    w = made_anew(kind)
+    assert w.bus.events[-1].stamp.updated_at_ms > second(20_000)
+    w.end()
+    w.holds(P, X)
+
+
+def test_a_path_that_was_forgotten_would_start_below_without_the_floor() -> None:
+    with broken(WITHOUT_FLOOR), pytest.raises(Violation, match="causality"):
+        made_anew(ZOOKEEPER)
 
 
 @both_stores

@@ -429,6 +429,7 @@ class World:
             numbers += (len(tables.stamped), len(tables.outbox), len(tables.journal), len(tables.future))
             numbers += (sum(one.due for one in registers), sum(one.intent is not None for one in registers))
             numbers.append(tables.identity.genesis)
+            numbers.append(sum(one.forgettable for one in registers) if self.mode.forgets else 0)
         return tuple(numbers)
 
     def drain(self, site: Site) -> None:

@@ -18,15 +18,18 @@ from syncer.errors import Fenced, InvariantBroken
 from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis, Region, Stamp
 from syncer.paths import child_prefixes
 from syncer.state.contract import (
+    REFUSED_CODES,
     ConflictRow,
     Identity,
     KeptTree,
+    Membership,
     Operation,
     OperationState,
     OutboxRow,
     PeerRow,
     Poison,
     PoisonRow,
+    Tombstone,
 )
 from syncer.state.transaction import check_changes
 
@@ -57,6 +60,7 @@ class MemoryDatabase:
         self.status: dict[str, tuple[Millis, dict[str, object]]] = {}
         self.operations: dict[int, tuple[Operation, Millis]] = {}
         self.tree: dict[str, KeptTree] = {"": KeptTree(label="", number=0)}
+        self.membership: dict[str, Membership] = {"": Membership()}
 
 
 class MemoryState:
@@ -152,6 +156,36 @@ class MemoryTransaction:
     def save_tree(self, label: str, pages: Mapping[int, bytes]) -> None:
         self._put(self._db.tree, "", KeptTree(label=label, number=self._db.tree[""].number, pages=dict(pages)))
 
+    # -- tombstones
+
+    def dead(self, limit: int, until: Millis, after: tuple[Millis, MetaPath] | None = None) -> list[Tombstone]:
+        """Tombstones with nothing due."""
+        return dead(self._db.registers, limit, until, after)
+
+    def unseated(self) -> tuple[int, Millis | None]:
+        """Deletes that are due, events that wait."""
+        return unseated(self._db.registers.values(), (stamp for _, stamp in self._db.future))
+
+    def unfolded(self) -> int:
+        """Messages in quarantine."""
+        return unfolded(row.poison for row in self._db.quarantine.values())
+
+    def drop_tombstones(self, paths: Collection[MetaPath], floor: Millis) -> None:
+        """Forget registers."""
+        for path in paths:
+            self._drop(self._db.registers, path)
+        self._put(self._db.membership, "", replace(self._db.membership[""], floor=floor))
+
+    def membership(self) -> Membership:
+        """This region's place in the group."""
+        return self._db.membership[""]
+
+    def set_left(self, left_at: Millis | None) -> None:
+        """Note that this region has left the group, or has not."""
+        self._put(self._db.membership, "", replace(self._db.membership[""], left_at=left_at))
+
+    # -- registers
+
     def parents_of_living(self, paths: Collection[MetaPath]) -> set[MetaPath]:
         prefixes = {path: child_prefixes(path) for path in paths}
         return {
@@ -206,6 +240,10 @@ class MemoryTransaction:
 
     def consumed(self, senders: Collection[str]) -> dict[str, Consumed]:
         return {sender: self._db.consumed[sender] for sender in senders if sender in self._db.consumed}
+
+    def senders(self) -> set[str]:
+        """Every sender of whom something was consumed."""
+        return set(self._db.consumed)
 
     def save_consumed(self, consumed: dict[str, Consumed]) -> None:
         for sender, value in consumed.items():
@@ -368,6 +406,35 @@ def living(registers: Mapping[MetaPath, Register], limit: int, after: MetaPath |
 def logged(tree: KeptTree, changes: bytes) -> KeptTree:
     """The tree with one more row in its log."""
     return replace(tree, number=tree.number + 1, log=(*tree.log, changes))
+
+
+def dead(
+    registers: Mapping[MetaPath, Register], limit: int, until: Millis, after: tuple[Millis, MetaPath] | None
+) -> list[Tombstone]:
+    """Tombstones with nothing due, by time and path."""
+    found: list[Tombstone] = []
+    for path, register in registers.items():
+        known, busy = register.known, register.due or register.wish is not None or register.intent is not None
+        if known is not None and not known.alive and not busy and known.stamp.updated_at_ms <= until:
+            found.append(Tombstone(path, known.stamp))
+    found.sort(key=lambda each: (each.stamp.updated_at_ms, each.path))
+    beyond = [each for each in found if after is None or (each.stamp.updated_at_ms, each.path) > after]
+    return beyond[:limit]
+
+
+def unseated(registers: Iterable[Register], future: Iterable[Stamp]) -> tuple[int, Millis | None]:
+    """Deletes that are due and events that wait: how many, and the smallest time."""
+    times = [stamp.updated_at_ms for stamp in future]
+    for register in registers:
+        known = register.known
+        if known is not None and not known.alive and (register.due or register.wish is not None):
+            times.append(known.stamp.updated_at_ms)
+    return len(times), min(times, default=None)
+
+
+def unfolded(poisons: Iterable[Poison]) -> int:
+    """Messages in quarantine, without those of refused senders."""
+    return sum(poison.origin in {"bus", "outbox"} and poison.code not in REFUSED_CODES for poison in poisons)
 
 
 def _back(table: dict[K, V], key: K, former: V) -> None:

@@ -24,6 +24,7 @@ from syncer.cli.documents import (
     ConflictList,
     DecisionDocument,
     ExplainDocument,
+    FirstContactPlan,
     HoldList,
     OperationList,
     ParkedList,
@@ -562,3 +563,53 @@ def test_the_committed_contract_is_what_is_printed() -> None:
     assert CONTRACT.read_text(encoding="utf-8") == text, (
         "fields may be added, none may change or go: then write the new schema to docs/reference/cli-output.schema.json"
     )
+
+
+def test_first_contact_is_a_plan_before_anything_passes(run: Run, state: SqlState, daemon: Driver) -> None:
+    plan = FirstContactPlan.model_validate_json(good(run("regions", "join", "-o", "json")))
+    assert (plan.replaced, plan.deleted, plan.authors) == (1, 0, {"there": 1})
+    assert [(each.path, each.ours, each.theirs) for each in plan.items] == [(REMOTE, str(OLD), str(NEW))]
+    shown = run("regions", "join")
+    assert "replaced" in good(shown)
+    assert "nothing was changed" in shown.stderr
+    assert registers(state, REMOTE).hold is not None
+    assert run("regions", "join", "--confirm").exit_code == 5
+    assert registers(state, REMOTE).hold is not None
+    result = run("regions", "join", "--confirm", "--yes", "-o", "json")
+    assert operations(result) == [("regions-join", "done")]
+    assert registers(state, REMOTE).hold is None
+    assert registers(state, REMOTE).allowed == NEW
+    assert registers(state, LOCAL).hold is not None
+
+
+def test_a_region_that_spoke_lately_is_not_forgotten_without_force(run: Run, state: SqlState, daemon: Driver) -> None:
+    refused = run("regions", "forget", "there", "--yes")
+    assert refused.exit_code == 5
+    assert "it is there" in refused.stdout
+    assert run("regions", "forget", "nobody", "--yes").exit_code == 1
+    assert run("regions", "forget", "here", "--yes").exit_code == 5
+    result = run("regions", "forget", "there", "--force", "--yes", "-o", "json")
+    assert operations(result) == [("regions-forget", "done")]
+    found = RegionList.model_validate_json(good(run("regions", "list", "-o", "json")))
+    assert [(each.region, each.member) for each in found.items] == [("here", True), ("there", False)]
+    with state.transaction() as tx:
+        assert tx.peers()[0].document["refused"] == ["db-there"]
+
+
+def test_a_region_leaves_only_once(run: Run, state: SqlState, daemon: Driver) -> None:
+    with state.transaction() as tx:
+        tx.acknowledged([row.sequence for row in tx.outbox(100)])
+    assert operations(run("regions", "leave", "--yes", "-o", "json")) == [("regions-leave", "done")]
+    assert run("regions", "leave", "--yes").exit_code == 5
+    assert run("resume").exit_code == 5
+    assert run("regions", "join", "--confirm", "--yes").exit_code == 5
+    with state.transaction() as tx:
+        assert tx.membership().left_at == NOW
+
+
+def test_a_region_with_unpublished_changes_does_not_leave(run: Run, state: SqlState, daemon: Driver) -> None:
+    with state.transaction() as tx:
+        tx.enqueue([of(QUIET, event(X, OLD))])
+    refused = run("regions", "leave", "--yes")
+    assert refused.exit_code == 5
+    assert "not published yet" in refused.stdout

@@ -40,3 +40,13 @@ def test_any_number_of_gaps_is_given_up_at_once(monkeypatch: pytest.MonkeyPatch)
     every_second = Consumed().adding(list(range(2, 20_001, 2)))
     assert len(every_second.ahead) == 10
     assert every_second.through == 20_000 - 20
+
+
+def test_how_far_it_reaches_whatever_is_missing() -> None:
+    assert Consumed().reached == 0
+    assert Consumed(3).reached == 3
+    assert Consumed(3, frozenset({7, 5})).reached == 7
+
+
+def test_how_many_it_holds() -> None:
+    assert [each.count for each in (Consumed(), Consumed(3), Consumed(3, frozenset({7, 5})))] == [0, 3, 5]

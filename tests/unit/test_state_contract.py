@@ -27,7 +27,7 @@ from syncer.model import (
     Stamp,
     Version,
 )
-from syncer.state.contract import OperationState, PeerRow, Poison, State, Transaction
+from syncer.state.contract import Membership, OperationState, PeerRow, Poison, State, Transaction
 from syncer.state.sql import SqlState
 from syncer.state.views import Views
 from tests.support.memory_state import MemoryDatabase, MemoryState
@@ -471,3 +471,77 @@ def test_a_rolled_back_row_of_the_trees_log_gives_its_number_back(subject: Subje
         assert tx.tree_number() == 1
         assert tx.log_tree(b"two") == 2
         assert list(tx.tree().log) == [b"one", b"two"]
+
+
+def tombstone(path: str, time: int, **changes: object) -> Register:
+    """A path that is known to be dead, and seated as such."""
+    known = version(time, digest=None)
+    seated = Seated(stamp=known.stamp, by=known.by, seen=known.seen, digest=None, revision=None)
+    return replace(Register(path=MetaPath(path), known=known, seated=seated), **changes)  # type: ignore[arg-type]
+
+
+def test_tombstones_are_found_by_time_and_dropped(subject: Subject) -> None:
+    living = version(T0)
+    alive = Seated(stamp=living.stamp, by=BY, seen=living.seen, digest=living.digest, revision=Revision("1"))
+    young, old, twin = tombstone("/a", T0 + 9), tombstone("/b", T0), tombstone("/c", T0)
+    busy = tombstone("/d", T0, wish=Wish.REASSERT)
+    with subject.state.transaction() as work:
+        work.save([young, old, twin, busy, Register(path=MetaPath("/e"), known=living, seated=alive)])
+        assert [each.path for each in work.dead(9, Millis(T0 + 8))] == ["/b", "/c"]
+        assert [each.stamp for each in work.dead(9, Millis(T0 + 9))] == [stamp(), stamp(), stamp(T0 + 9)]
+        assert [each.path for each in work.dead(1, Millis(T0 + 9))] == ["/b"]
+        assert [each.path for each in work.dead(9, Millis(T0 + 9), (Millis(T0), MetaPath("/b")))] == ["/c", "/a"]
+        assert work.membership().floor == 0
+    with subject.state.transaction() as work:
+        work.drop_tombstones([MetaPath("/b"), MetaPath("/c")], Millis(T0 + 1))
+        assert work.registers([old.path, twin.path, young.path]) == {young.path: young}
+    with subject.state.transaction() as work:
+        assert work.registers([old.path, twin.path]) == {}
+        assert work.count_alive() == 1
+        assert work.membership() == Membership(floor=Millis(T0 + 1))
+        work.set_left(Millis(T0 + 5))
+    with subject.state.transaction() as work:
+        assert work.membership() == Membership(floor=Millis(T0 + 1), left_at=Millis(T0 + 5))
+        work.set_left(None)
+        assert work.membership().left_at is None
+
+
+def test_a_drop_that_is_undone_drops_nothing(subject: Subject) -> None:
+    old = tombstone("/b", T0)
+    with subject.state.transaction() as work:
+        work.save([old])
+
+    def fail() -> NoReturn:
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError), subject.state.transaction() as work:  # noqa: PT012 - what is undone, and why
+        work.drop_tombstones([old.path], Millis(T0))
+        fail()
+    with subject.state.transaction() as work:
+        assert work.registers([old.path]) == {old.path: old}
+        assert work.membership() == Membership()
+
+
+def test_deletes_that_are_not_seated_are_counted_with_events_from_the_future(subject: Subject) -> None:
+    with subject.state.transaction() as work:
+        assert work.unseated() == (0, None)
+        work.save([tombstone("/a", T0), tombstone("/b", T0 + 4, seated=None)])
+        assert work.unseated() == (1, T0 + 4)
+        work.hold_event(event("/c", T0 + 2), Millis(1))
+        assert work.unseated() == (2, T0 + 2)
+
+
+def test_messages_that_could_not_be_folded_are_counted(subject: Subject) -> None:
+    with subject.state.transaction() as work:
+        for place, (origin, code) in enumerate(
+            [("bus", "payload-invalid"), ("outbox", "unsendable"), ("store", "x"), ("bus", "forgotten-database")]
+        ):
+            work.quarantine(Poison(origin=origin, code=code, detail="", position=str(place)), Millis(1))
+        assert work.unfolded() == 2
+
+
+def test_every_sender_is_told(subject: Subject) -> None:
+    with subject.state.transaction() as work:
+        assert work.senders() == set()
+        work.save_consumed({"x": Consumed(3), "y": Consumed(1)})
+        assert work.senders() == {"x", "y"}

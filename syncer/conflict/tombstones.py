@@ -1,0 +1,200 @@
+"""When deletes may be forgotten: never by clocks alone, only after two rounds of reports by every member.
+
+A tombstone D is what keeps an older value from rising again. It may go once no message older than D, or concurrent
+with it, can still arrive, and no member can still make one. Tombstones that are dead and seated here are gathered into
+an *epoch*; per epoch, not per path, two vectors (sender → sequence number) are kept:
+
+    closed      V1 := the highest number of every sender that any member has given out or met
+    seating     each member in turn: consumed >= V1, nothing set aside unfolded, no unseated delete of the epoch's time
+                or before; V2 := V2 joined with what the member, in that same report, has given out or met
+    consuming   each member: consumed >= V2, nothing set aside unfolded
+    over        what is still the same dead-and-seated register may go
+
+Why nothing rises again. D came here under a number <= V1: a member that consumed V1 has folded D or something greater;
+if what it knows there is dead, it has seated it, or it would report an unseated delete. So in the report of *seating*:
+
+* it has seated D. Whatever it stamps on the path from then on follows D: it gets a later time and is a true successor.
+  Whatever it stamped before bears a number <= V2, and is consumed here before D goes: D wins over it once more.
+* or it knows something living, N, greater than D. N came to it under a number <= V2, so it is known here before D
+  goes; then D is not what is known here any more, and is not dropped.
+
+A path that was forgotten starts again with a time above every stamp that was ever forgotten (the *floor*): it wins over
+copies of D that other regions still keep. Forgetting goes region by region; who still keeps D loses nothing by it, and
+anti-entropy sums living paths only. A stamp's time does only restrict: which tombstones are old enough to be gathered,
+and whether an unseated delete could be one of them. Nothing goes sooner than the numbers allow, whatever clocks say.
+
+What this does not cover: a message of a database that its region has since replaced. A changed sender begins the epoch
+anew, and messages of a replaced database come before those of its successor on every bus that keeps a producer's order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from syncer.model import Millis, Region
+from syncer.replacing import replace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What one member has told of itself, all at one moment.
+
+    Args:
+        sender: Its sidecar database.
+        last_sequence: Highest number that it has given out.
+        consumed: Sender → highest number consumed without gaps.
+        reached: Sender → highest number consumed at all.
+        unseated: Deletes that it knows and has not seated, and events that wait for their time.
+        oldest_ms: Smallest stamp time of these; ``None`` when there are none.
+        unfolded: Messages that it has consumed and set aside.
+    """
+
+    sender: str
+    last_sequence: int
+    consumed: Mapping[str, int] = field(default_factory=dict)
+    reached: Mapping[str, int] = field(default_factory=dict)
+    unseated: int = 0
+    oldest_ms: Millis | None = None
+    unfolded: int = 0
+
+    @property
+    def met(self) -> Mapping[str, int]:
+        """The highest number of every sender that it has given out or met."""
+        return joined(self.consumed, self.reached, {self.sender: self.last_sequence})
+
+    def lacks(self, vector: Mapping[str, int]) -> str | None:
+        """A sender of whom it has not consumed all up to the vector; its own messages it knows."""
+        for sender, number in vector.items():
+            if sender != self.sender and self.consumed.get(sender, 0) < number:
+                return sender
+        return None
+
+
+class Phase(StrEnum):
+    """How far an epoch is."""
+
+    SEATING = "seating"
+    CONSUMING = "consuming"
+    OVER = "over"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Epoch:
+    """Tombstones that go together.
+
+    Args:
+        senders: Every member, this region too, and its database when the epoch was closed.
+        until_ms: Greatest stamp time of its tombstones.
+        first: What a member must have consumed before its report counts.
+        second: What every member must have consumed before anything goes; complete once all have seated.
+        seated: Members whose report has counted.
+        consumed: Members that have consumed all of ``second``.
+    """
+
+    senders: Mapping[Region, str]
+    until_ms: Millis
+    first: Mapping[str, int]
+    second: Mapping[str, int] = field(default_factory=dict)
+    seated: frozenset[Region] = frozenset()
+    consumed: frozenset[Region] = frozenset()
+
+    @property
+    def phase(self) -> Phase:
+        """How far it is."""
+        if len(self.seated) < len(self.senders):
+            return Phase.SEATING
+        return Phase.CONSUMING if len(self.consumed) < len(self.senders) else Phase.OVER
+
+
+def close(reports: Mapping[Region, Report], until_ms: Millis) -> Epoch:
+    """Close an epoch over tombstones that are dead and seated here.
+
+    Args:
+        reports: Of every member, this region's own as of the very transaction that has gathered the tombstones.
+        until_ms: Greatest stamp time of these.
+    """
+    senders = {region: report.sender for region, report in reports.items()}
+    return Epoch(
+        senders=senders,
+        until_ms=until_ms,
+        first=_among(senders.values(), joined(*(report.met for report in reports.values()))),
+    )
+
+
+def advance(epoch: Epoch, reports: Mapping[Region, Report]) -> Epoch | None:
+    """Take the latest report of every member.
+
+    Reports may come late, twice and in any order: what counts of each is what was true when it was made.
+
+    Returns:
+        The epoch afterwards; ``None``: other members, or another database of one, so it has to be closed anew.
+    """
+    if {region: report.sender for region, report in reports.items()} != dict(epoch.senders):
+        return None
+    if epoch.phase is Phase.SEATING:
+        now = {region: report for region, report in reports.items() if region not in epoch.seated}
+        now = {region: report for region, report in now.items() if seating_waits(epoch, report) is None}
+        second = joined(epoch.second, *(report.met for report in now.values()))
+        seated = epoch.seated.union(now)
+        return replace(epoch, seated=seated, second=_among(epoch.senders.values(), second))
+    done = {region for region, report in reports.items() if consuming_waits(epoch, report) is None}
+    return replace(epoch, consumed=epoch.consumed | done)
+
+
+def seating_waits(epoch: Epoch, report: Report) -> str | None:
+    """Why a member's report does not count yet."""
+    if (sender := report.lacks(epoch.first)) is not None:
+        return _behind(report, sender, epoch.first)
+    if report.oldest_ms is not None and report.oldest_ms <= epoch.until_ms:
+        return f"has {report.unseated} deletes to seat or events to decide, the oldest stamped {report.oldest_ms}"
+    return unfolded(report)
+
+
+def consuming_waits(epoch: Epoch, report: Report) -> str | None:
+    """Why a member has not consumed all that may contradict the epoch."""
+    if (sender := report.lacks(epoch.second)) is not None:
+        return _behind(report, sender, epoch.second)
+    return unfolded(report)
+
+
+def unfolded(report: Report) -> str | None:
+    """Why it cannot be known what a member has folded."""
+    return f"has {report.unfolded} messages in quarantine that it could not fold" if report.unfolded else None
+
+
+def waiting(epoch: Epoch, reports: Mapping[Region, Report]) -> dict[Region, str]:
+    """The members that the epoch waits for, and why."""
+    found: dict[Region, str] = {}
+    for region, report in reports.items():
+        if epoch.phase is Phase.SEATING:
+            reason = seating_waits(epoch, report) if region not in epoch.seated else None
+        else:
+            reason = consuming_waits(epoch, report) if region not in epoch.consumed else None
+        if reason is not None:
+            found[region] = reason
+    return found
+
+
+def gatherable_until(old_enough_ms: Millis, reports: Iterable[Report]) -> Millis:
+    """Up to which stamp time tombstones can be gathered so that no member's unseated delete holds them up."""
+    oldest = [report.oldest_ms for report in reports if report.oldest_ms is not None]
+    return Millis(min([old_enough_ms, *(at - 1 for at in oldest)]))
+
+
+def joined(*vectors: Mapping[str, int]) -> dict[str, int]:
+    """Join vectors: per sender the greatest number."""
+    found: dict[str, int] = {}
+    for vector in vectors:
+        for sender, number in vector.items():
+            found[sender] = max(number, found.get(sender, 0))
+    return found
+
+
+def _among(senders: Iterable[str], vector: Mapping[str, int]) -> dict[str, int]:
+    return {sender: vector.get(sender, 0) for sender in senders}
+
+
+def _behind(report: Report, sender: str, vector: Mapping[str, int]) -> str:
+    return f"has consumed {report.consumed.get(sender, 0)} of the first {vector[sender]} changes of database {sender}"

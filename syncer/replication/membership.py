@@ -1,0 +1,130 @@
+"""Who belongs to the group: regions that are forgotten, regions that leave, and first contact that a person lets pass.
+
+A region that was forgotten, or has left, holds up no tombstone any more; so the group may have forgotten deletes that
+its database never heard of. Therefore what that database sends is refused for ever: the region comes back as a new
+member, with a new database, whose values are met as at first contact.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from syncer.bus.messages import Control
+from syncer.conflict.register import HoldReason
+from syncer.errors import NotFound, PreconditionFailed
+from syncer.model import Millis, Region
+from syncer.replication.context import Context
+from syncer.replication.unit import Unit
+from syncer.state.contract import Operation, Transaction
+
+SPOKE_LATELY_MS: Final = 5 * 60_000
+PAGE: Final = 500
+LEFT_REASON: Final = "this region has left the group"
+_COME_BACK: Final = "It comes back as a new member: stop its daemon, move its sidecar database away, and start again."
+
+
+def refused(context: Context, sender: str) -> tuple[str, str] | None:
+    """Why what a database sends is not taken: code and detail."""
+    region = context.peers.refuses(sender) if sender else None
+    if region is None:
+        return None
+    return "forgotten-database", f"database {sender} of {region} has left the group, or was forgotten. {_COME_BACK}"
+
+
+def forget(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, ...]:
+    """Forget a region; what all others are to forget: its id and its databases.
+
+    Raises:
+        NotFound: Nobody of this id was ever heard.
+        PreconditionFailed: It is this region, or it spoke lately.
+    """
+    region = Region(operation.arguments.get("region", ""))
+    if region == context.identity.region:
+        raise PreconditionFailed(
+            "a region does not forget itself", hint="'syncer regions leave' takes it out of the group."
+        )
+    heard = context.peers.heard_at(region)
+    if heard is None:
+        raise NotFound(f"no region {region!r} was ever heard", hint="See 'syncer regions list'.")
+    if operation.arguments.get("force") != "true" and unit.now - heard < SPOKE_LATELY_MS:
+        raise PreconditionFailed(
+            f"{region} was heard {max(0, unit.now - heard) // 1000} s ago: it is there",
+            hint="Stop its daemon first, or let it leave by 'syncer regions leave'; --force forgets it all the same.",
+        )
+    return (region, *_forget(context, tx, region, ()))
+
+
+def forget_as_told(context: Context, tx: Transaction, control: Control, now: Millis) -> None:
+    """Another region has forgotten one: its id and its databases are the control's paths."""
+    if not control.paths:
+        return
+    region, senders = Region(control.paths[0]), control.paths[1:]
+    if region != context.identity.region:
+        if context.peers.heard_at(region) is not None:
+            _forget(context, tx, region, senders)
+    elif context.identity.database_id in senders:
+        reason = f"{control.region} has forgotten this region's database. {_COME_BACK}"
+        _stand_still(context, tx, now, reason)
+        context.conditions["forgotten-here"] = reason
+
+
+def _forget(context: Context, tx: Transaction, region: Region, senders: tuple[str, ...]) -> tuple[str, ...]:
+    row = next(row for row in tx.peers() if row.region == region)
+    forgotten = context.peers.forget(region, row, senders)
+    tx.save_peer(forgotten)
+    context.comparisons.part(region)
+    return context.peers.refused_of(region)
+
+
+def leave(context: Context, tx: Transaction, now: Millis) -> None:
+    """Take this region out of the group; its heartbeats say so from now on.
+
+    Raises:
+        PreconditionFailed: It has left already, or not everything is published.
+    """
+    if context.left_at is not None:
+        raise PreconditionFailed("this region has left the group already")
+    if tx.outbox(1):
+        raise PreconditionFailed(
+            "changes of this region are not published yet; the group would lose them",
+            hint="Wait until 'syncer status' shows an empty outbox, and try again.",
+        )
+    _stand_still(context, tx, now, LEFT_REASON)
+
+
+def _stand_still(context: Context, tx: Transaction, now: Millis, reason: str) -> None:
+    """Neither write nor publish any more, and say so in heartbeats."""
+    tx.set_left(now)
+    context.left_at, context.paused = now, reason
+    tx.set_identity(paused=reason)
+
+
+def check_belongs(context: Context) -> None:
+    """Refuse what only a member may do.
+
+    Raises:
+        PreconditionFailed: This region has left the group.
+    """
+    if context.left_at is not None:
+        raise PreconditionFailed(
+            f"{LEFT_REASON}, and the group may have forgotten deletes since",
+            hint="Stop this daemon, move the sidecar database away, and start again: it joins as a new member.",
+        )
+
+
+def join(context: Context, unit: Unit, tx: Transaction) -> int:
+    """Let everything pass that first contact holds; how many changes that were.
+
+    Raises:
+        PreconditionFailed: This region has left the group.
+    """
+    check_belongs(context)
+    passed, after = 0, None
+    while page := tx.due(PAGE, after):
+        held = [each for each in page if each.hold is not None and each.hold.reason is HoldReason.FIRST_CONTACT]
+        unit.load([register.path for register in held])
+        for register in held:
+            unit.take(context.replica.confirm(register))
+        passed += len(held)
+        after = page[-1].path
+    return passed

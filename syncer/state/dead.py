@@ -1,0 +1,70 @@
+"""The part of a transaction that is about the dead: tombstones, and which of them are gone for good."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from sqlalchemy import Connection, delete, func, select, tuple_
+
+from syncer.model import MetaPath, Millis, Stamp
+from syncer.replacing import replace
+from syncer.state import tables
+from syncer.state.cache import Cache
+from syncer.state.contract import REFUSED_CODES, Membership, Tombstone
+from syncer.state.statements import upserting
+
+
+class DeadRows:
+    """Methods of :class:`syncer.state.contract.Transaction` about tombstones and membership."""
+
+    _connection: Connection
+    _cache: Cache
+    touched: set[MetaPath]
+
+    def dead(self, limit: int, until: Millis, after: tuple[Millis, MetaPath] | None = None) -> list[Tombstone]:
+        """Tombstones with nothing due, stamped at most ``until``, by time and path, beyond ``after``."""
+        c = tables.registers.c
+        query = select(c.path, c.k_time, c.k_region).where(tables.DEAD, c.k_time <= until)
+        if after is not None:
+            query = query.where(tuple_(c.k_time, c.path) > tuple_(*after))
+        found = self._connection.execute(query.order_by(c.k_time, c.path).limit(limit))
+        return [Tombstone(path, Stamp(time, region)) for path, time, region in found]
+
+    def unseated(self) -> tuple[int, Millis | None]:
+        """Deletes that are due and events that wait for their time: how many, and the smallest stamp time."""
+        times, future = tables.registers.c.k_time, tables.future_events.c.time
+        deletes, first = self._connection.execute(select(func.count(), func.min(times)).where(tables.UNSEATED)).one()
+        events, early = self._connection.execute(select(func.count(), func.min(future))).one()
+        return deletes + events, min((at for at in (first, early) if at is not None), default=None)
+
+    def unfolded(self) -> int:
+        """How many messages of the bus, or to it, stand in quarantine, those of refused senders not counted."""
+        table = tables.quarantine
+        query = select(func.count()).where(
+            table.c.origin.in_(["bus", "outbox"]), table.c.code.not_in(list(REFUSED_CODES))
+        )
+        return int(self._connection.execute(query).scalar_one())
+
+    def drop_tombstones(self, paths: Collection[MetaPath], floor: Millis) -> None:
+        """Forget these registers; none of them is alive."""
+        dropped = list(paths)
+        self.touched.update(dropped)
+        table = tables.registers
+        self._connection.execute(delete(table).where(table.c.path.in_(dropped)))
+        for path in dropped:
+            self._cache.registers.put(path, None)
+        self._keep_membership(replace(self.membership(), floor=floor))
+
+    def membership(self) -> Membership:
+        """This region's place in the group."""
+        table = tables.membership
+        row = self._connection.execute(select(table.c.floor, table.c.left_at)).first()
+        return Membership(floor=row[0], left_at=row[1]) if row is not None else Membership()
+
+    def set_left(self, left_at: Millis | None) -> None:
+        """Note that this region has left the group, or has not."""
+        self._keep_membership(replace(self.membership(), left_at=left_at))
+
+    def _keep_membership(self, membership: Membership) -> None:
+        row = {"one": 1, "floor": membership.floor, "left_at": membership.left_at}
+        self._connection.execute(upserting(self._connection.dialect, tables.membership), row)

@@ -1,0 +1,128 @@
+"""When deletes may be forgotten: the two rounds of an epoch, one report at a time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from syncer.conflict.register import Hold, HoldReason, Intent, Parked, ParkReason, Wish
+from syncer.conflict.tombstones import Epoch, Phase, Report, advance, close, gatherable_until, joined, waiting
+from syncer.model import Millis, Region
+from tests.unit.registers import X, at, register, seated, settled_on, version
+
+A, B, C = Region("a"), Region("b"), Region("c")
+UNTIL = Millis(1000)
+
+
+def reports(**changes: dict[str, Any]) -> dict[Region, Report]:
+    """Three members that have consumed everything; changes by region."""
+    last = {"da": 5, "db": 7, "dc": 9}
+    found = {}
+    for region in (A, B, C):
+        facts: dict[str, Any] = {
+            "sender": f"d{region}",
+            "last_sequence": last[f"d{region}"],
+            "consumed": last,
+            "reached": last,
+        }
+        found[region] = Report(**{**facts, **changes.get(region, {})})
+    return found
+
+
+def carried(epoch: Epoch, *rounds: dict[Region, Report]) -> Epoch:
+    """The epoch after these rounds of reports."""
+    for told in rounds:
+        after = advance(epoch, told)
+        assert after is not None
+        epoch = after
+    return epoch
+
+
+def test_it_is_over_after_two_rounds() -> None:
+    epoch = close(reports(), UNTIL)
+    assert epoch.phase is Phase.SEATING
+    epoch = carried(epoch, reports())
+    assert epoch.phase is Phase.CONSUMING
+    assert epoch.second == {"da": 5, "db": 7, "dc": 9}
+    assert carried(epoch, reports()).phase is Phase.OVER
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"consumed": {"da": 4, "db": 7}}, "has consumed 4 of the first 5 changes of database da"),
+        ({"consumed": {"db": 7}}, "has consumed 0 of the first 5"),
+        ({"unseated": 2, "oldest_ms": Millis(1000)}, "has 2 deletes to seat"),
+        ({"unfolded": 3}, "has 3 messages in quarantine"),
+    ],
+)
+def test_a_member_that_may_lack_a_delete_holds_it_up(changes: dict[str, Any], reason: str) -> None:
+    told = reports(c=changes)
+    epoch = carried(close(reports(), UNTIL), told, told)
+    assert epoch.phase is Phase.SEATING
+    assert epoch.seated == {A, B}
+    waits = waiting(epoch, told)
+    assert list(waits) == [C]
+    assert reason in waits[C]
+    assert carried(epoch, reports(), reports()).phase is Phase.OVER
+
+
+def test_a_younger_delete_holds_nothing_up() -> None:
+    told = reports(c={"unseated": 2, "oldest_ms": Millis(1001)})
+    assert carried(close(told, UNTIL), told, told).phase is Phase.OVER
+
+
+def test_what_was_given_out_or_met_before_a_report_must_be_consumed_by_all() -> None:
+    """A member had a change on its way when it reported; another had met one that a third had not told of yet."""
+    told = reports(b={"last_sequence": 8, "reached": {"da": 5, "dc": 11}})
+    epoch = carried(close(reports(), UNTIL), told)
+    assert epoch.second == {"da": 5, "db": 8, "dc": 11}
+    epoch = carried(epoch, reports())
+    assert epoch.phase is Phase.CONSUMING
+    assert set(waiting(epoch, reports())) == {A, B, C}
+    done = {"da": 5, "db": 8, "dc": 11}
+    assert carried(epoch, {region: replace(each, consumed=done) for region, each in told.items()}).phase is Phase.OVER
+
+
+def test_an_overtaken_report_takes_nothing_back() -> None:
+    epoch = carried(close(reports(), UNTIL), reports(c={"consumed": {}}), reports(a={"consumed": {}}))
+    assert epoch.phase is Phase.CONSUMING
+
+
+def test_quarantine_in_the_second_round_holds_it_up() -> None:
+    told = reports(a={"unfolded": 1})
+    epoch = carried(close(reports(), UNTIL), reports(), told)
+    assert set(waiting(epoch, told)) == {A}
+    assert waiting(carried(epoch, reports()), told) == {}
+
+
+def test_other_members_or_another_database_begin_it_anew() -> None:
+    epoch = close(reports(), UNTIL)
+    fewer = reports()
+    del fewer[C]
+    assert advance(epoch, fewer) is None
+    assert advance(epoch, reports(c={"sender": "new"})) is None
+
+
+def test_only_what_no_unseated_delete_can_hold_up_is_gathered() -> None:
+    assert gatherable_until(UNTIL, reports().values()) == UNTIL
+    assert gatherable_until(UNTIL, reports(b={"unseated": 1, "oldest_ms": Millis(400)}).values()) == 399
+    assert gatherable_until(UNTIL, reports(b={"unseated": 1, "oldest_ms": Millis(4000)}).values()) == UNTIL
+
+
+def test_vectors_join_by_the_greater_number() -> None:
+    assert joined({"x": 1, "y": 5}, {"x": 3}, {}) == {"x": 3, "y": 5}
+
+
+def test_only_a_mere_tombstone_is_forgettable() -> None:
+    dead = settled_on(None, at(0))
+    assert dead.forgettable
+    assert not register().forgettable
+    assert not settled_on(X, at(0)).forgettable
+    assert not register(known=version(None, at(1)), seated=seated(X, at(0))).forgettable
+    assert not replace(dead, hold=Hold(reason=HoldReason.FLIPPING, stamp=at(0), since_ms=UNTIL, detail="")).forgettable
+    assert not replace(dead, intent=Intent(batch="1", version=version(None, at(0)), expected=None)).forgettable
+    assert not replace(dead, wish=Wish.REASSERT).forgettable
+    assert not replace(dead, parked=Parked(reason=ParkReason.STORE_REFUSED, since_ms=UNTIL)).forgettable
