@@ -16,6 +16,7 @@ class Action(StrEnum):
     RESUME = "resume"
     REQUEST = "request"
     FORGET = "forget"
+    RETELL = "retell"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +44,8 @@ class Heartbeat:
         unseated_deletes: Deletes that it knows and has not seated, and events that wait for their time.
         oldest_unseated_ms: Smallest stamp time of these.
         unfolded: Messages that it has consumed and set aside unfolded; ``None`` from versions that do not tell.
+        retold: Two of its sequence numbers: the messages beyond the first, up to the second, tell every delete that it
+            knew when it had given out the first; ``None``: it has not told them lately.
     """
 
     region: Region
@@ -65,6 +68,7 @@ class Heartbeat:
     unseated_deletes: int = 0
     oldest_unseated_ms: Millis | None = None
     unfolded: int | None = None
+    retold: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +80,7 @@ class Control:
         sender: Id of its sidecar database.
         action: What it asks for.
         paths: What it is about (``REQUEST``: the paths whose registers are wanted; ``FORGET``: the region and the
-            databases that are refused from now on; else empty: everything).
+            databases that are refused from now on; else empty: everything). ``RETELL``: every delete that is known.
         reason: Why, for people.
         sent_at_ms: Its clock when it sent this.
         target: Region that is asked; empty for all.

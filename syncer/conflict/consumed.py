@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 MAX_AHEAD: Final = 100_000
-"""Numbers kept beyond the first gap, per sender; more than that and the gap is taken as lost for good."""
+"""Numbers kept beyond the first gap, per sender: the highest. What is let go counts as not consumed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +27,6 @@ class Consumed:
         """The highest number consumed at all, whatever is missing before it."""
         return max(self.ahead, default=self.through)
 
-    @property
-    def count(self) -> int:
-        """How many numbers it holds; those of a gap that was given up among them."""
-        return self.through + len(self.ahead)
-
     def adding(self, sequences: list[int]) -> Consumed:
         """The set with these numbers; order and repetition do not matter."""
         through = self.through
@@ -46,9 +41,15 @@ class Consumed:
             ahead.discard(through)
         ahead = {sequence for sequence in ahead if sequence > through}
         if len(ahead) > MAX_AHEAD:
-            ordered = sorted(ahead)
-            through = ordered[len(ahead) - MAX_AHEAD - 1]
-            while through + 1 in ahead:
-                through += 1
-            ahead = {sequence for sequence in ahead if sequence > through}
+            ahead = set(sorted(ahead)[-MAX_AHEAD:])
         return Consumed(through, frozenset(ahead))
+
+    def holds(self, after: int, until: int) -> bool:
+        """Whether it holds every number beyond ``after``, up to ``until``."""
+        first = max(after, self.through)
+        return until <= first or sum(first < sequence <= until for sequence in self.ahead) == until - first
+
+    def closed(self, until: int) -> Consumed:
+        """The set with every number up to ``until``."""
+        through = max(self.through, until)
+        return Consumed(through, frozenset(each for each in self.ahead if each > through)).adding([])

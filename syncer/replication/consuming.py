@@ -11,7 +11,7 @@ from syncer.conflict.consumed import Consumed
 from syncer.conflict.register import Register
 from syncer.errors import PayloadInvalid, ValueInvalid
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region
-from syncer.replication import antientropy, membership
+from syncer.replication import antientropy, membership, retelling
 from syncer.replication.context import Context
 from syncer.replication.reading import seat
 from syncer.replication.remembered import ready
@@ -103,21 +103,9 @@ def _fold_new(context: Context, unit: Unit, tx: Transaction, changes: Sequence[A
             fresh.setdefault(event.sender, []).append(event.sequence)
         _fold(context, unit, item, event)
     for sender, numbers in fresh.items():
-        before = consumed.get(sender, Consumed())
-        after = consumed[sender] = before.adding(numbers)
-        _note_lost(unit, sender, before, after, after.count - before.count - len(numbers))
+        consumed[sender] = consumed.get(sender, Consumed()).adding(numbers)
     if fresh:
         tx.save_consumed({sender: consumed[sender] for sender in fresh})
-
-
-def _note_lost(unit: Unit, sender: str, before: Consumed, after: Consumed, lost: int) -> None:
-    """Changes that are given up were never folded here: until a person has judged that, no delete is forgotten."""
-    if lost:
-        first, last = before.through + 1, after.through
-        detail = (
-            f"{lost} changes of database {sender}, numbered between {first} and {last}, never came and are given up"
-        )
-        unit.quarantine(Poison(origin="bus", code="lost", detail=detail, position=f"{sender}:{first}-{last}"))
 
 
 def _fold(context: Context, unit: Unit, item: Arrived, event: MetadataChangeEvent) -> None:
@@ -200,6 +188,7 @@ def _hear(context: Context, tx: Transaction, beat: Heartbeat, now: Millis) -> No
         return
     tx.save_peer(context.peers.hear(beat, now))
     antientropy.hear(context, tx, beat, now)
+    retelling.hear(context, tx, beat, now)
 
 
 def _take_control(context: Context, unit: Unit, tx: Transaction, item: Arrived, control: Control) -> None:
@@ -222,6 +211,8 @@ def _take_control(context: Context, unit: Unit, tx: Transaction, item: Arrived, 
         case Action.RESUME:
             context.paused = None
             tx.set_identity(paused=None)
+        case Action.RETELL:
+            context.retelling.wanted = True
         case Action.REQUEST:
             paths = [MetaPath(path) for path in control.paths if context.scope.contains(MetaPath(path))]
             antientropy.tell(context, paths)

@@ -20,7 +20,7 @@ from syncer.paths import fence_path
 from syncer.replication.comparisons import Comparisons, Pace
 from syncer.replication.dirty import DirtyPaths, Origin
 from syncer.replication.fence import HeldFence
-from syncer.replication.forgetting import Tombstones
+from syncer.replication.forgetting import Retelling, Tombstones
 from syncer.replication.peers import LEFT, Peers, own_rules
 from syncer.replication.remembered import Remembered
 from syncer.replication.summing import Sums
@@ -53,6 +53,7 @@ class Context:
         sums: The digest tree over what is known.
         comparisons: How this tree and those of the peers stand.
         tombstones: Where the forgetting of deletes stands.
+        retelling: Which deletes are being told again, and whose messages are missing.
         left_at: When this region has left the group; ``None`` while it belongs to it.
         conditions: Alarms that stand until the daemon is started again, by code, for the status.
         tally: Counts since the start, for metrics, by name and label.
@@ -77,6 +78,7 @@ class Context:
     sums: Sums = field(init=False)
     comparisons: Comparisons = field(default_factory=lambda: Comparisons(Pace()))
     tombstones: Tombstones = field(default_factory=Tombstones)
+    retelling: Retelling = field(default_factory=Retelling)
     left_at: Millis | None = None
     conditions: dict[str, str] = field(default_factory=dict)
     ledger: ReadLedger = field(default_factory=ReadLedger)

@@ -23,7 +23,7 @@ from syncer.conflict.scope import Scope
 from syncer.errors import InvariantBroken
 from syncer.model import MetaPath, Millis, Region
 from syncer.paths import scaffold
-from syncer.replication import antientropy, applying, consuming, operations, reading, scanning, tombstones
+from syncer.replication import antientropy, applying, consuming, operations, reading, retelling, scanning, tombstones
 from syncer.replication.applying import Landing
 from syncer.replication.consuming import Arrived
 from syncer.replication.context import Context
@@ -333,6 +333,7 @@ class Driver:
             unseated_deletes=report.unseated,
             oldest_unseated_ms=report.oldest_ms,
             unfolded=report.unfolded,
+            retold=context.retelling.offer,
         )
 
     # -- comparing with peers
@@ -352,7 +353,8 @@ class Driver:
         """Look again at what waits for time: events from the future, parked and due writes."""
         context = self.context
         self._release_future(now, limit)
-        tombstones.work(self.context, now)
+        tombstones.work(context, now)
+        retelling.work(context, now)
         if context.clusters_grew:
             applying.release_unknown_clusters(context, limit, now)
         if context.paused is None and not context.observing:

@@ -19,7 +19,8 @@ class Forgetting:
         grace_ms: Age that a delete must have at least.
         pause_ms: Between two looks for tombstones that are old enough.
         patience_ms: An epoch that waits longer is closed anew, without what held it up.
-        alarm_after_ms: A region that holds up an epoch for so long is shown.
+        alarm_after_ms: A region that holds up an epoch for so long, and a gap that lasts so long, is shown.
+        gap_patience_ms: A gap that nothing fills for so long is taken as lost, and the deletes are asked for again.
         gathered: Tombstones of one epoch, all in memory.
         per_step: Tombstones dropped in one transaction.
     """
@@ -28,6 +29,7 @@ class Forgetting:
     pause_ms: Millis = Millis(60_000)
     patience_ms: Millis = Millis(600_000)
     alarm_after_ms: Millis = Millis(3_600_000)
+    gap_patience_ms: Millis = Millis(600_000)
     gathered: int = 5_000
     per_step: int = 500
 
@@ -86,3 +88,55 @@ class Tombstones:
         """The epoch has ended, or is given up."""
         self.epoch = None
         self.gathered.clear()
+
+
+@dataclass(slots=True)
+class Gap:
+    """Messages of a peer's database that did not come.
+
+    Args:
+        sender: The database.
+        through: The last number before the gap.
+        since_ms: When it was first seen.
+        asked_at_ms: When the peer was last asked to tell its deletes again; at first, when the gap was seen.
+    """
+
+    sender: str
+    through: int
+    since_ms: Millis
+    asked_at_ms: Millis
+
+
+@dataclass(slots=True)
+class Retelling:
+    """Where the telling again of deletes stands: what this region tells, and what is missing here.
+
+    Args:
+        wanted: Somebody has asked for it.
+        begun: The last number that was given out before it began; ``None``: it is not going on.
+        unsettled: Deletes whose write is due are told first; this far, in path order.
+        settled: Then all others; this far, by time and path. ``None``: not begun.
+        offer: What was told last, for heartbeats.
+        next_at_ms: Not begun before.
+        gaps: By region.
+    """
+
+    wanted: bool = False
+    begun: int | None = None
+    unsettled: MetaPath | None = None
+    settled: tuple[Millis, MetaPath] | None = None
+    offer: tuple[int, int] | None = None
+    next_at_ms: Millis = Millis(0)
+    gaps: dict[Region, Gap] = field(default_factory=dict)
+
+    def conditions(self, now: Millis, alarm_after_ms: Millis) -> list[tuple[str, str]]:
+        """What a person should look at: code and message, by region."""
+        found = []
+        for region, gap in sorted(self.gaps.items()):
+            if now - gap.since_ms >= alarm_after_ms:
+                message = (
+                    f"messages of {region} after number {gap.through} never came, for {(now - gap.since_ms) // 60_000} "
+                    f"minutes by now: no delete is forgotten before {region} has told its own again and the two agree"
+                )
+                found.append(("changes-missing", message))
+        return found

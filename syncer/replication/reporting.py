@@ -14,6 +14,7 @@ def report(context: Context, now: Millis) -> dict[str, object]:
     conditions += context.comparisons.conditions()
     tree = context.sums.tree
     conditions += context.tombstones.conditions(now)
+    conditions += context.retelling.conditions(now, context.tombstones.limits.alarm_after_ms)
     return {
         "region": identity.region,
         "mode": context.mode,

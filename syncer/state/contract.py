@@ -223,6 +223,10 @@ class Transaction(Protocol):
         """Tombstones with nothing due, stamped at most ``until``, by time and path, beyond ``after``."""
         ...
 
+    def dying(self, limit: int, after: MetaPath | None = None) -> list[MetaPath]:
+        """Paths that are known to be deleted while something of them is unsettled, in path order, beyond ``after``."""
+        ...
+
     def unseated(self) -> tuple[int, Millis | None]:
         """Deletes that are due and events that wait for their time: how many, and the smallest stamp time."""
         ...

@@ -30,6 +30,13 @@ class DeadRows:
         found = self._connection.execute(query.order_by(c.k_time, c.path).limit(limit))
         return [Tombstone(path, Stamp(time, region)) for path, time, region in found]
 
+    def dying(self, limit: int, after: MetaPath | None = None) -> list[MetaPath]:
+        """Paths that are known to be deleted while something of them is unsettled, in path order, beyond ``after``."""
+        c = tables.registers.c
+        query = select(c.path).where(tables.UNSETTLED, c.k_digest.is_(None), c.k_time.is_not(None))
+        query = query.where(c.path > (after or "")).order_by(c.path).limit(limit)
+        return list(self._connection.execute(query).scalars())
+
     def unseated(self) -> tuple[int, Millis | None]:
         """Deletes that are due and events that wait for their time: how many, and the smallest stamp time."""
         times, future = tables.registers.c.k_time, tables.future_events.c.time

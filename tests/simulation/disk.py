@@ -31,7 +31,7 @@ from syncer.state.contract import (
     PoisonRow,
     Tombstone,
 )
-from tests.support.memory_state import dead, living, logged, unfolded, unseated
+from tests.support.memory_state import dead, dying, living, logged, unfolded, unseated
 
 
 class Crash(BaseException):
@@ -236,6 +236,10 @@ class DiskTransaction:
     def dead(self, limit: int, until: Millis, after: tuple[Millis, MetaPath] | None = None) -> list[Tombstone]:
         """Tombstones with nothing due."""
         return dead(self._read.registers, limit, until, after)
+
+    def dying(self, limit: int, after: MetaPath | None = None) -> list[MetaPath]:
+        """Deletes that are not settled."""
+        return dying(self._read.registers, limit, after)
 
     def unseated(self) -> tuple[int, Millis | None]:
         """Deletes that are due, events that wait."""

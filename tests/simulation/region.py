@@ -41,7 +41,14 @@ PACE: Final = Pace(pause_ms=2_000, longest_ms=15_000, patience_ms=60_000)
 OFTEN_MS: Final = 1_000
 HASTY: Final = 0.2
 """How often, where deletes are forgotten, a heartbeat overtakes everything."""
-FORGETTING: Final = Forgetting(grace_ms=Millis(1), pause_ms=Millis(1), patience_ms=Millis(120_000), gathered=2)
+FORGETTING: Final = Forgetting(
+    grace_ms=Millis(1),
+    pause_ms=Millis(1),
+    patience_ms=Millis(120_000),
+    gap_patience_ms=Millis(15_000),
+    gathered=2,
+    per_step=2,
+)
 _PLANS: Final = 3
 _DELIVERIES: Final = 3
 

@@ -162,6 +162,10 @@ class MemoryTransaction:
         """Tombstones with nothing due."""
         return dead(self._db.registers, limit, until, after)
 
+    def dying(self, limit: int, after: MetaPath | None = None) -> list[MetaPath]:
+        """Deletes that are not settled."""
+        return dying(self._db.registers, limit, after)
+
     def unseated(self) -> tuple[int, Millis | None]:
         """Deletes that are due, events that wait."""
         return unseated(self._db.registers.values(), (stamp for _, stamp in self._db.future))
@@ -420,6 +424,18 @@ def dead(
     found.sort(key=lambda each: (each.stamp.updated_at_ms, each.path))
     beyond = [each for each in found if after is None or (each.stamp.updated_at_ms, each.path) > after]
     return beyond[:limit]
+
+
+def dying(registers: Mapping[MetaPath, Register], limit: int, after: MetaPath | None) -> list[MetaPath]:
+    """Paths known to be deleted of which something is unsettled, in path order."""
+    found = [
+        path
+        for path, register in registers.items()
+        if register.known is not None
+        and not register.known.alive
+        and (register.due or register.wish is not None or register.intent is not None)
+    ]
+    return sorted(path for path in found if after is None or path > after)[:limit]
 
 
 def unseated(registers: Iterable[Register], future: Iterable[Stamp]) -> tuple[int, Millis | None]:

@@ -10,7 +10,6 @@ import pytest
 from syncer.bus.codec import decode, encode
 from syncer.bus.messages import Control, Heartbeat, TreeMessage
 from syncer.bus.tree_bodies import Listing, TreeEntry, TreeStep, groups_body, listing_body
-from syncer.conflict import consumed
 from syncer.conflict.digest_tree import bucket_of
 from syncer.conflict.register import Hold, HoldReason, Register
 from syncer.conflict.replica import Replica
@@ -22,7 +21,6 @@ from syncer.replication.comparisons import MAX_OUTGOING, Comparisons, Pace
 from syncer.replication.consuming import Arrived
 from syncer.replication.driver import Driver
 from syncer.replication.peers import LEFT
-from syncer.replication.reading import state_event
 from syncer.replication.summing import label_of
 from syncer.stores.contract import Capabilities, Entry, Put, Written
 from tests.simulation.store import digest_of
@@ -515,26 +513,6 @@ def test_a_commit_whose_answer_was_lost_is_seen_by_its_number() -> None:
     site.work(T0)
     assert sums.tree is not None
     assert sums.tree.count == 1
-
-
-def test_changes_that_are_given_up_as_lost_are_shown_and_keep_deletes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(consumed, "MAX_AHEAD", 2)
-    west = Site("west")
-    peer = Site("east")
-    west.hear([peer.driver.heartbeat(T0, "1")], T0)
-    events = []
-    for number in (1, 3, 5, 6):
-        path = path_of(number)
-        known = replace(version(path, 0, number, "east"), value=value_of(0))
-        event = state_event(Register(path=path, known=known), value_of(0))
-        assert event is not None
-        events.append(replace(event, sender="db-east", sequence=number))
-    west.hear(list(events[:3]), T0)
-    assert west.driver.heartbeat(T0, "1").unfolded == 0
-    west.hear([events[3]], T0)
-    assert west.driver.heartbeat(T0, "1").unfolded == 1
-    with west.state.transaction() as tx:
-        assert tx.consumed(["db-east"])["db-east"].through == 3
 
 
 def test_who_has_left_is_neither_compared_nor_listened_to() -> None:

@@ -26,20 +26,13 @@ def test_nothing_and_duplicates_add_nothing() -> None:
     assert some.adding([1, 3, 5, 5]) == some
 
 
-def test_gaps_beyond_the_bound_are_given_up_oldest_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_beyond_the_bound_the_lowest_count_as_not_consumed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_AHEAD", 3)
     full = Consumed().adding([3, 5, 7])
     assert full == Consumed(0, frozenset({3, 5, 7}))
-    assert full.adding([9]) == Consumed(3, frozenset({5, 7, 9}))
-    assert full.adding([9, 4]) == Consumed(5, frozenset({7, 9}))
-    assert Consumed().adding([3, 4, 5, 7]) == Consumed(5, frozenset({7}))
-
-
-def test_any_number_of_gaps_is_given_up_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MAX_AHEAD", 10)
-    every_second = Consumed().adding(list(range(2, 20_001, 2)))
-    assert len(every_second.ahead) == 10
-    assert every_second.through == 20_000 - 20
+    assert full.adding([9]) == Consumed(0, frozenset({5, 7, 9}))
+    assert full.adding([9, 4]) == Consumed(0, frozenset({5, 7, 9}))
+    assert full.adding([9, 1, 2]) == Consumed(3, frozenset({5, 7, 9}))
 
 
 def test_how_far_it_reaches_whatever_is_missing() -> None:
@@ -48,5 +41,25 @@ def test_how_far_it_reaches_whatever_is_missing() -> None:
     assert Consumed(3, frozenset({7, 5})).reached == 7
 
 
-def test_how_many_it_holds() -> None:
-    assert [each.count for each in (Consumed(), Consumed(3), Consumed(3, frozenset({7, 5})))] == [0, 3, 5]
+@pytest.mark.parametrize(
+    ("after", "until", "holds"),
+    [
+        (0, 3, True),
+        (0, 4, False),
+        (4, 6, True),
+        (4, 7, False),
+        (3, 6, False),
+        (6, 6, True),
+        (7, 9, False),
+        (4, 5, True),
+    ],
+)
+def test_whether_a_stretch_is_held_whole(after: int, until: int, holds: bool) -> None:
+    assert Consumed(3, frozenset({5, 6, 8})).holds(after, until) is holds
+
+
+def test_closing_a_gap_joins_what_lies_beyond_it() -> None:
+    gapped = Consumed(3, frozenset({5, 6, 8}))
+    assert gapped.closed(4) == Consumed(6, frozenset({8}))
+    assert gapped.closed(7) == Consumed(8)
+    assert gapped.closed(2) == gapped
