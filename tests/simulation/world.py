@@ -414,9 +414,12 @@ class World:
         raise Violation("restless", waiting[0] if waiting else "", "the group does not come to rest")
 
     def _agreed(self) -> bool:
-        """Whether regions that compare their trees have equal ones."""
+        """Whether regions that compare their trees have equal ones, and, if they forget deletes, have forgotten all."""
         if not self.mode.compares:
             return True
+        sites = self.sites.values()
+        if self.mode.forgets and any(one.forgettable for at in sites for one in at.disk.tables.registers.values()):
+            return False
         trees = [site.daemon.driver.context.sums.tree if site.daemons else None for site in self.sites.values()]
         return None not in trees and len({tree.root for tree in trees if tree is not None}) == 1
 
