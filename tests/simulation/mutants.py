@@ -25,7 +25,7 @@ from syncer.conflict.tombstones import Epoch
 from syncer.errors import InvariantBroken, RevisionMismatch
 from syncer.model import Digest, MetaPath, Millis, Stamp
 from syncer.paths import OWN_PREFIX, is_under
-from syncer.replication import antientropy, applying, reading, scanning, summing, tombstones
+from syncer.replication import antientropy, applying, reading, retelling, scanning, summing, tombstones
 from syncer.replication.dirty import Origin
 from syncer.replication.unit import Unit
 from tests.simulation.bus import SimBus
@@ -309,6 +309,10 @@ def _no_floor() -> Patches:
     return [(Unit, "load", grounded)]
 
 
+def _never_tell_again() -> Patches:
+    return [(retelling, "work", lambda *_: None)]
+
+
 WITHOUT_SECOND_ROUND = Mutant("forget deletes before all is consumed", FORGETTING, _forget_before_consumed, rare=True)
 """Chance hardly ever finds the coincidence that it takes: a scripted schedule shows the harm."""
 
@@ -344,6 +348,7 @@ MUTANTS = (
     Mutant("always ask, never tell", ("vanishing", "dark", "away"), _always_ask),
     Mutant("forget deletes by the clock alone", FORGETTING, _forget_by_the_clock),
     Mutant("forget deletes that are not seated everywhere", FORGETTING, _forget_unseated, rare=True),
+    Mutant("never tell deletes again", ("forgetting-vanishing",), _never_tell_again),
 )
 
 
