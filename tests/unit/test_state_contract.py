@@ -491,6 +491,11 @@ def test_tombstones_are_found_by_time_and_dropped(subject: Subject) -> None:
         assert [each.stamp for each in work.dead(9, Millis(T0 + 9))] == [stamp(), stamp(), stamp(T0 + 9)]
         assert [each.path for each in work.dead(1, Millis(T0 + 9))] == ["/b"]
         assert [each.path for each in work.dead(9, Millis(T0 + 9), (Millis(T0), MetaPath("/b")))] == ["/c", "/a"]
+        assert work.dying(9) == ["/d"]
+        work.save([tombstone("/f", T0, seated=None)])
+        assert work.dying(9) == ["/d", "/f"]
+        assert work.dying(1) == ["/d"]
+        assert work.dying(9, MetaPath("/d")) == ["/f"]
         assert work.membership().floor == 0
     with subject.state.transaction() as work:
         work.drop_tombstones([MetaPath("/b"), MetaPath("/c")], Millis(T0 + 1))
