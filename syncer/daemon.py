@@ -34,6 +34,7 @@ from syncer.replication.surroundings import Surroundings, Timing, wall_clock_ms
 from syncer.replication.topics import StoreProbe, TopicProbe
 from syncer.replication.worker import DriverThread
 from syncer.state import opening
+from syncer.state.contract import JOINING
 from syncer.state.presence import DaemonRole, Presence
 from syncer.state.sql import SqlState
 from syncer.stores.contract import MetadataStore
@@ -175,6 +176,10 @@ class Daemon:
 
     def _make_driver(self, store: MetadataStore, state: SqlState) -> Driver:
         identity = state.activate()
+        asks = self.config.peers.first_contact == "ask" and not self.observing
+        if asks and not identity.genesis and identity.paused is None:
+            with state.transaction() as tx:
+                identity = tx.set_identity(paused=JOINING)
         return Driver(
             Replica(self.config.settings(identity.generation)),
             self.config.compiled_scope(),

@@ -56,19 +56,22 @@ class HoldDocument(Document):
 
 
 class FirstContact(Document):
-    """A value found at first contact that would give way."""
+    """A path that first contact would change."""
 
     path: str
-    ours: str = Field(description="Stamp of the value found here.")
+    ours: str | None = Field(description="Stamp of the value found here; null: there is none.")
     theirs: str = Field(description="Stamp of what would take its place; its region is the author.")
-    becomes: Literal["replaced", "deleted"]
+    becomes: Literal["created", "replaced", "deleted"]
 
 
 class FirstContactPlan(Document):
     """``syncer regions join``: what first contact would change in this region's store."""
 
+    waits: bool = Field(description="Nothing is written or published before it is confirmed.")
+    created: int
     replaced: int
     deleted: int
+    sent: int = Field(description="Values of this region that wait to be sent to the others.")
     authors: dict[str, int] = Field(description="Paths by the region whose value would be written.")
     items: list[FirstContact]
 

@@ -14,9 +14,10 @@ from syncer.cli.documents import FirstContact, FirstContactPlan
 from syncer.cli.output import Format, say
 from syncer.cli.overview import regions
 from syncer.cli.session import session_of
-from syncer.conflict.register import HoldReason
+from syncer.conflict.register import HoldReason, Register
 from syncer.errors import PreconditionFailed
 from syncer.model import MetaPath
+from syncer.state.contract import JOINING
 
 if TYPE_CHECKING:
     from syncer.state.views import Views
@@ -36,7 +37,11 @@ def join(
     reason: Why = "",
     timeout: Timeout = 10.0,
 ) -> None:
-    """Show what first contact would change in this region's store; with --confirm let it happen."""
+    """Show what first contact would change in this region's store; with --confirm let it happen.
+
+    A new region whose 'peers.first_contact' is 'ask' has written and published nothing yet. The first --confirm lets it
+    take part; values that differ are held then, and a second one lets these pass.
+    """
     session = session_of(context)
     with session.views() as views:
         if not views.status().identity.genesis:
@@ -44,16 +49,25 @@ def join(
                 "the daemon has not read the whole store yet, so the plan is not known",
                 hint="Look again when 'syncer status' shows the first scan as finished.",
             )
-        plan = _plan(views, limit)
+        waits = views.identity().paused == JOINING
+        plan = first_contact_plan(views, limit, waits=waits)
         if session.form is Format.TABLE:
             _show(plan)
         elif not confirm:
             output.document(plan, session.form)
         if not confirm:
-            say("nothing was changed; --confirm lets all of it pass, 'syncer holds' decides path by path")
+            what = "lets this region take part" if waits else "lets all of it pass, 'syncer holds' decides path by path"
+            say(f"nothing was changed; --confirm {what}")
             return
         region = views.identity().region
-        agree(region, f"{plan.replaced + plan.deleted} values of {region} give way to the group's.", yes=yes)
+        giving_way = plan.replaced + plan.deleted
+        if waits:
+            begins = (
+                f"{region} takes part: it writes {plan.created} values and sends {plan.sent}; {giving_way} are held."
+            )
+            agree(region, begins, yes=yes)
+        else:
+            agree(region, f"{giving_way} values of {region} give way to the group's.", yes=yes)
         ask(views, [Request("regions-join", {})], reason=reason, timeout_s=timeout, form=session.form)
 
 
@@ -94,43 +108,74 @@ def forget(
         ask(views, [request], reason=reason, timeout_s=timeout, form=session.form)
 
 
-def _plan(views: Views, limit: int) -> FirstContactPlan:
+def first_contact_plan(views: Views, limit: int, *, waits: bool) -> FirstContactPlan:
+    """What first contact would change here.
+
+    Args:
+        views: Of the sidecar database.
+        limit: Paths to list; all are counted.
+        waits: The region does not take part yet: everything that is due counts, not only what is held.
+    """
     items: list[FirstContact] = []
     authors: Counter[str] = Counter()
-    deleted = replaced = 0
-    for contact in _contacts(views):
+    outcomes: Counter[str] = Counter()
+    for contact in _due(views) if waits else _held(views):
         authors[contact.theirs.rpartition("@")[2]] += 1
-        deleted += contact.becomes == "deleted"
-        replaced += contact.becomes == "replaced"
+        outcomes[contact.becomes] += 1
         if len(items) < limit:
             items.append(contact)
-    return FirstContactPlan(replaced=replaced, deleted=deleted, authors=dict(sorted(authors.items())), items=items)
+    return FirstContactPlan(
+        waits=waits,
+        created=outcomes["created"],
+        replaced=outcomes["replaced"],
+        deleted=outcomes["deleted"],
+        sent=views.outbox().depth,
+        authors=dict(sorted(authors.items())),
+        items=items,
+    )
 
 
-def _contacts(views: Views) -> Iterator[FirstContact]:
+def _held(views: Views) -> Iterator[FirstContact]:
     after: MetaPath | None = None
     while page := views.holds(PAGE, after):
         after = page[-1].path
         for row in page:
-            if row.hold.reason is not HoldReason.FIRST_CONTACT:
-                continue
-            register = views.register(row.path)
-            if register is None or register.seated is None:
-                continue
-            yield FirstContact(
-                path=row.path,
-                ours=str(register.seated.stamp),
-                theirs=str(row.hold.stamp),
-                becomes="deleted" if row.digest is None else "replaced",
-            )
+            register = views.register(row.path) if row.hold.reason is HoldReason.FIRST_CONTACT else None
+            if register is not None and (contact := _contact(register)) is not None:
+                yield contact
+
+
+def _due(views: Views) -> Iterator[FirstContact]:
+    after: MetaPath | None = None
+    while page := views.due(PAGE, after):
+        after = page[-1].path
+        yield from (contact for register in page if (contact := _contact(register)) is not None)
+
+
+def _contact(register: Register) -> FirstContact | None:
+    """What the known version would change here; nothing where the store holds that value."""
+    known, seated = register.known, register.seated
+    if known is None or known.digest == register.seated_digest:
+        return None
+    here = seated is not None and seated.alive
+    return FirstContact(
+        path=register.path,
+        ours=str(seated.stamp) if seated is not None and here else None,
+        theirs=str(known.stamp),
+        becomes="deleted" if not known.alive else "replaced" if here else "created",
+    )
 
 
 def _show(plan: FirstContactPlan) -> None:
     output.table(
         ("path", "here, found by", "would be", "by"),
-        [(each.path, each.ours, each.becomes, each.theirs) for each in plan.items],
-        empty="first contact holds nothing here",
+        [(each.path, each.ours or "-", each.becomes, each.theirs) for each in plan.items],
+        empty="first contact would change nothing here" if plan.waits else "first contact holds nothing here",
     )
     authors = ", ".join(f"{region} {count}" for region, count in plan.authors.items())
-    say(f"here: {plan.replaced} replaced, {plan.deleted} deleted" + (f" (by author: {authors})" if authors else ""))
-    say("there: every other region shows what it would change by 'syncer regions join' of its own")
+    here = f"here: {plan.created} created, {plan.replaced} replaced, {plan.deleted} deleted"
+    say(here + (f" (by author: {authors})" if authors else ""))
+    if plan.waits:
+        say(f"there: {plan.sent} values of this region are sent; what differs in another region is held there")
+    else:
+        say("there: every other region shows what it would change by 'syncer regions join' of its own")

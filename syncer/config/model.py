@@ -223,6 +223,10 @@ class PeersConfig(Section):
         description="Regions whose events are taken; events of others go to the quarantine. Any region when not given.",
         examples=[["west"]],
     )
+    first_contact: Literal["go", "ask"] = Field(
+        default="go",
+        description="'ask': a new database writes and publishes nothing before 'syncer regions join --confirm'.",
+    )
 
 
 class ApiConfig(Section):

@@ -23,8 +23,8 @@ copies of D that other regions still keep. Forgetting goes region by region; who
 anti-entropy sums living paths only. A stamp's time does only restrict: which tombstones are old enough to be gathered,
 and whether an unseated delete could be one of them. Nothing goes sooner than the numbers allow, whatever clocks say.
 
-A message that never comes is made up for by :mod:`syncer.replication.retelling`; its number counts as consumed from then
-on, which is argued there.
+A message that never comes is made up for by :mod:`syncer.replication.retelling`: its number counts as consumed from
+then on, which is argued there.
 
 What this does not cover: a message of a database that its region has since replaced. A changed sender begins the epoch
 anew, and messages of a replaced database come before those of its successor on every bus that keeps a producer's order.

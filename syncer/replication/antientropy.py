@@ -88,7 +88,7 @@ def work(context: Context, now: Millis) -> list[TreeMessage | Control]:
         context.sums.work(context.state)
         return []
     tree, comparisons = context.sums.tree, context.comparisons
-    if tree is None or context.observing or context.paused is not None or not context.genesis:
+    if tree is None or not context.compares:
         comparisons.outgoing.clear()
         return []
     own = context.identity.region
@@ -111,7 +111,7 @@ def take(context: Context, unit: Unit, message: TreeMessage) -> None:
     tree = context.sums.tree
     if message.target != context.identity.region or message.region == message.target:
         return
-    if tree is None or context.observing or context.paused is not None or not context.genesis:
+    if tree is None or not context.compares:
         return
     comparison = context.comparisons.of(message.region)
     if message.label != context.sums.label:
@@ -226,7 +226,7 @@ def _judge(context: Context, unit: Unit, message: TreeMessage, listing: Listing)
 def tell(context: Context, paths: Iterable[MetaPath]) -> None:
     """Send what is known of these paths, once each was read; what finds no room is asked for again."""
     for path in paths:
-        if len(context.requested) >= MAX_REQUESTED:
+        if context.joining or len(context.requested) >= MAX_REQUESTED:
             break
         context.requested[path] = None
         context.dirty.add((path,), Origin.DUE)

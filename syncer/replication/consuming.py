@@ -203,7 +203,7 @@ def _take_control(context: Context, unit: Unit, tx: Transaction, item: Arrived, 
     match control.action:
         case Action.FORGET:
             membership.forget_as_told(context, tx, control, unit.now)
-        case Action.PAUSE | Action.RESUME if context.left_at is not None:
+        case Action.PAUSE | Action.RESUME if context.left_at is not None or context.joining:
             pass  # it stands still already, and nobody else makes it move
         case Action.PAUSE:
             context.paused = f"asked by {control.region}: {control.reason}"

@@ -25,7 +25,7 @@ from syncer.replication.peers import LEFT, Peers, own_rules
 from syncer.replication.remembered import Remembered
 from syncer.replication.summing import Sums
 from syncer.replication.writing import Packer, WriteQueue
-from syncer.state.contract import Identity, State
+from syncer.state.contract import JOINING, Identity, State
 
 DIRTY_BOUND: Final = 200_000
 WAITING_BOUND: Final = 100_000
@@ -108,6 +108,16 @@ class Context:
     def genesis(self) -> bool:
         """Whether the first full scan of this database has finished."""
         return self.identity.genesis
+
+    @property
+    def joining(self) -> bool:
+        """Whether this region is new, and waits for a person to let it take part."""
+        return self.paused == JOINING
+
+    @property
+    def compares(self) -> bool:
+        """Whether it compares what it knows with others: it learns by that, before it takes part too."""
+        return self.genesis and not self.observing and (self.paused is None or self.joining)
 
     def packer(self) -> Packer:
         """Begin to pack batches of writes under the fence that is held."""

@@ -99,6 +99,19 @@ def _stand_still(context: Context, tx: Transaction, now: Millis, reason: str) ->
     tx.set_identity(paused=reason)
 
 
+def check_takes_part(context: Context) -> None:
+    """Refuse what only a region may do that takes part.
+
+    Raises:
+        PreconditionFailed: This region has left the group, or has not joined it yet.
+    """
+    check_belongs(context)
+    if context.joining:
+        raise PreconditionFailed(
+            "this region has not joined yet", hint="See the plan by 'syncer regions join', then --confirm it."
+        )
+
+
 def check_belongs(context: Context) -> None:
     """Refuse what only a member may do.
 
@@ -113,13 +126,21 @@ def check_belongs(context: Context) -> None:
 
 
 def join(context: Context, unit: Unit, tx: Transaction) -> int:
-    """Let everything pass that first contact holds; how many changes that were.
+    """Let this region take part, or let everything pass that first contact holds; how many changes that were.
+
+    Where it begins to take part, nothing passes: values that differ are held then, for a second look.
 
     Raises:
-        PreconditionFailed: This region has left the group.
+        PreconditionFailed: This region has left the group, or has not read its whole store yet.
     """
     check_belongs(context)
     passed, after = 0, None
+    if context.joining:
+        if not context.genesis:
+            raise PreconditionFailed("the store is not read to its end yet, so the plan is not known")
+        context.paused = None
+        tx.set_identity(paused=None)
+        return passed
     while page := tx.due(PAGE, after):
         held = [each for each in page if each.hold is not None and each.hold.reason is HoldReason.FIRST_CONTACT]
         unit.load([register.path for register in held])

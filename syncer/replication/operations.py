@@ -135,6 +135,7 @@ def _release(context: Context, unit: Unit, tx: Transaction, operation: Operation
 
 def _pause(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
     del unit
+    membership.check_takes_part(context)
     reason = operation.reason or f"asked by {operation.asked_by}"
     context.paused = reason
     tx.set_identity(paused=reason)
@@ -146,7 +147,7 @@ def _pause(context: Context, unit: Unit, tx: Transaction, operation: Operation) 
 
 def _resume(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
     del unit
-    membership.check_belongs(context)
+    membership.check_takes_part(context)
     context.paused = None
     tx.set_identity(paused=None)
     everywhere = operation.arguments.get("everywhere") == "true"
@@ -167,7 +168,10 @@ def _leave(context: Context, unit: Unit, tx: Transaction, operation: Operation) 
 
 def _join(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
     del operation
+    begins = context.joining
     passed = membership.join(context, unit, tx)
+    if begins:
+        return "this region takes part now; values that differ from the group's are held for a second look", None
     return f"{passed} changes that first contact held will be written", None
 
 

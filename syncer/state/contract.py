@@ -145,6 +145,9 @@ class KeptTree:
     log: Sequence[bytes] = ()
 
 
+JOINING: Final = "nothing is written or published before 'syncer regions join --confirm'"
+"""Why a new region is paused that shall show first what joining would do."""
+
 REFUSED_CODES: Final = ("unknown-region", "region-id-in-use", "forgotten-database")
 """Why messages of senders that do not belong here stand in quarantine; trying them again changes nothing."""
 

@@ -242,6 +242,13 @@ class Views:
         with self._reading() as connection:
             return [rows.register_of(row) for row in connection.execute(query.order_by(column).limit(limit))]
 
+    def due(self, limit: int, after: MetaPath | None = None) -> list[Register]:
+        """Registers of paths whose write is due, in path order, beyond ``after``."""
+        table = tables.registers
+        query = select(table).where(tables.UNSETTLED, table.c.due == 1, table.c.path > (after or ""))
+        with self._reading() as connection:
+            return [rows.register_of(row) for row in connection.execute(query.order_by(table.c.path).limit(limit))]
+
     def journal(self, path: MetaPath, limit: int, before: int | None = None) -> list[JournalRow]:
         """The latest decisions of a path, newest first, numbered below ``before``."""
         table = tables.journal

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from syncer.cli.regions import first_contact_plan
 from syncer.conflict.register import HoldReason
-from syncer.state.contract import OperationState
+from syncer.state.contract import JOINING, OperationState
 from tests.shell.conftest import MakeSite
 from tests.shell.region import Bystander, Site, active, equal, heartbeat, path_of, tenant, until
 
@@ -93,4 +94,38 @@ async def test_joining_lets_everything_pass_that_first_contact_holds(make_site: 
         assert {row.hold.reason for row in loser.holds().values()} == {HoldReason.FIRST_CONTACT}
         answer = await loser.do("regions-join")
         assert answer.answer.startswith("3 changes")
+        await equal(east, west)
+
+
+async def test_a_region_that_asks_first_shows_its_plan_before_anything_is_written(make_site: MakeSite) -> None:
+    east, west = make_site("east"), make_site("west", peers={"first_contact": "ask"})
+    both, mine, theirs, same = map(path_of, ("both", "mine", "theirs", "same"))
+    east.writer.put(theirs, tenant("east"))
+    for site in (east, west):
+        site.writer.put(both, tenant(site.name))
+        site.writer.put(same, tenant("same"))
+    west.writer.put(mine, tenant("west"))
+    before = west.picture(), east.picture()
+
+    def planned() -> dict[str, str]:
+        plan = west.ask(lambda views: first_contact_plan(views, 100, waits=True))
+        return {each.path: each.becomes for each in plan.items}
+
+    async with east.running(), west.running():
+        await active(east, west)
+        await until(lambda: planned() == {both: "replaced", theirs: "created"}, "the plan is whole")
+        assert west.status().identity.paused == JOINING
+        for kind in ("pause", "resume"):
+            assert (await west.do(kind)).state is OperationState.FAILED
+        assert (await east.do("pause", everywhere="true")).state is OperationState.DONE
+        assert (await east.do("resume", everywhere="true")).state is OperationState.DONE
+    async with east.running(), west.running():
+        await until(lambda: planned() == {both: "replaced", theirs: "created"}, "the plan is whole after a restart")
+        assert (west.picture(), east.picture()) == before
+        joined = await west.do("regions-join")
+        assert "takes part now" in joined.answer
+        await until(lambda: east.get(mine) is not None and west.get(theirs) is not None, "what one had, both have")
+        await until(lambda: set(west.holds()) == {both}, "what differs is held")
+        assert west.get(both) == tenant("west")
+        assert (await west.do("regions-join")).answer.startswith("1 changes")
         await equal(east, west)

@@ -22,6 +22,7 @@ from syncer.replication.consuming import Arrived
 from syncer.replication.driver import Driver
 from syncer.replication.peers import LEFT
 from syncer.replication.summing import label_of
+from syncer.state.contract import JOINING
 from syncer.stores.contract import Capabilities, Entry, Put, Written
 from tests.simulation.store import digest_of
 from tests.support.memory_state import MemoryDatabase, MemoryState
@@ -513,6 +514,24 @@ def test_a_commit_whose_answer_was_lost_is_seen_by_its_number() -> None:
     site.work(T0)
     assert sums.tree is not None
     assert sums.tree.count == 1
+
+
+def test_who_has_not_joined_yet_learns_and_says_nothing_of_its_own() -> None:
+    pair = Pair()
+    both_have(pair)
+    pair.east.has(path_of("theirs"), 1, 5)
+    pair.west.has(path_of("ours"), 1, 5)
+    pair.west.has(path_of(3), 9, 9)
+    pair.west.driver.context.paused = JOINING
+    pair.beat(12)
+    assert pair.west.known(path_of("theirs")) is not None
+    assert path_of("theirs") not in pair.west.entries
+    assert {event.sender for event in pair.events} == {"db-east"}
+    with pair.west.state.transaction() as tx:
+        assert not tx.outbox(1)
+    pair.west.driver.context.paused = None
+    pair.beat(12)
+    assert pair.equal
 
 
 def test_who_has_left_is_neither_compared_nor_listened_to() -> None:
