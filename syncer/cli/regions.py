@@ -79,8 +79,8 @@ def leave(context: typer.Context, yes: Yes = False, reason: Why = "", timeout: T
         region = views.identity().region
         agree(
             region,
-            f"{region} stands still and the group forgets deletes without it. It can only come back with a new sidecar "
-            "database, as at first contact.",
+            f"{region} stands still and the group forgets deletes without it. This cannot be taken back: it can only "
+            "come back as a new member, with a new sidecar database under another region id.",
             yes=yes,
         )
         ask(views, [Request("regions-leave", {})], reason=reason, timeout_s=timeout, form=session.form)
@@ -101,7 +101,7 @@ def forget(
         agree(
             region,
             f"Nobody waits for {region} any more, and its database is refused for ever: what only it holds is lost to "
-            "the group. It can come back with a new sidecar database, as at first contact.",
+            "the group. It can come back as a new member, with a new sidecar database under another region id.",
             yes=yes,
         )
         request = Request("regions-forget", {"region": region, "force": str(force).lower()})

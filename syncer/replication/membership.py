@@ -2,7 +2,7 @@
 
 A region that was forgotten, or has left, holds up no tombstone any more; so the group may have forgotten deletes that
 its database never heard of. Therefore what that database sends is refused for ever: the region comes back as a new
-member, with a new database, whose values are met as at first contact.
+member, with a new database under a region id of its own, whose values are met as at first contact.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from syncer.state.contract import Operation, Transaction
 SPOKE_LATELY_MS: Final = 5 * 60_000
 PAGE: Final = 500
 LEFT_REASON: Final = "this region has left the group"
-_COME_BACK: Final = "It comes back as a new member: stop its daemon, move its sidecar database away, and start again."
+_COME_BACK: Final = "It comes back as a new member: with a new sidecar database, under a region id that was never used."
 
 
 def refused(context: Context, sender: str) -> tuple[str, str] | None:
@@ -121,7 +121,7 @@ def check_belongs(context: Context) -> None:
     if context.left_at is not None:
         raise PreconditionFailed(
             f"{LEFT_REASON}, and the group may have forgotten deletes since",
-            hint="Stop this daemon, move the sidecar database away, and start again: it joins as a new member.",
+            hint=_COME_BACK,
         )
 
 

@@ -40,7 +40,7 @@ from syncer.conflict.scope import Scope
 from syncer.conflict.settings import Settings
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Stamp
 from syncer.replication.driver import Driver
-from syncer.state.contract import PeerRow, Poison
+from syncer.state.contract import JOINING, PeerRow, Poison
 from syncer.state.sql import SqlState
 from syncer.status import NOT_CARRIED, Document, StatusDocument
 from syncer.stores.contract import Capabilities
@@ -580,6 +580,31 @@ def test_first_contact_is_a_plan_before_anything_passes(run: Run, state: SqlStat
     assert registers(state, REMOTE).hold is None
     assert registers(state, REMOTE).allowed == NEW
     assert registers(state, LOCAL).hold is not None
+
+
+def test_a_region_that_waits_shows_all_that_is_due_and_then_takes_part(
+    run: Run, state: SqlState, daemon: Driver
+) -> None:
+    with state.transaction() as tx:
+        tx.set_identity(paused=JOINING)
+    daemon.context.paused = JOINING
+    plan = FirstContactPlan.model_validate_json(good(run("regions", "join", "-o", "json")))
+    assert plan.waits
+    with state.transaction() as tx:
+        due = {register.path for register in tx.due(100) if register.known is not None}
+        assert plan.sent == len(tx.outbox(100))
+    assert {each.path for each in plan.items} <= due
+    assert REMOTE in {each.path for each in plan.items}
+    assert len(plan.items) == plan.created + plan.replaced + plan.deleted
+    shown = run("regions", "join")
+    assert "values of this region are sent" in shown.stderr
+    assert "lets this region take part" in shown.stderr
+    assert [run(verb).exit_code for verb in ("pause", "resume")] == [5, 5]
+    result = run("regions", "join", "--confirm", "--yes", "-o", "json")
+    assert operations(result) == [("regions-join", "done")]
+    with state.transaction() as tx:
+        assert tx.identity().paused is None
+    assert registers(state, REMOTE).hold is not None, "what differs waits for a second look"
 
 
 def test_a_region_that_spoke_lately_is_not_forgotten_without_force(run: Run, state: SqlState, daemon: Driver) -> None:
