@@ -36,7 +36,11 @@ class Forgetting:
     @classmethod
     def after(cls, grace_ms: Millis) -> Forgetting:
         """How it is done with this grace: the shorter it is, the oftener is looked."""
-        return cls(grace_ms=grace_ms, pause_ms=Millis(min(60_000, max(1_000, grace_ms // 100))))
+        return cls(
+            grace_ms=grace_ms,
+            pause_ms=Millis(min(60_000, max(1_000, grace_ms // 100))),
+            gap_patience_ms=Millis(min(600_000, max(2_000, grace_ms // 10))),
+        )
 
 
 @dataclass(slots=True)

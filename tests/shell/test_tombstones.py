@@ -8,10 +8,12 @@ from syncer.cli.regions import first_contact_plan
 from syncer.conflict.register import HoldReason
 from syncer.state.contract import JOINING, OperationState
 from tests.shell.conftest import MakeSite
-from tests.shell.region import Bystander, Site, active, equal, heartbeat, path_of, tenant, until
+from tests.shell.region import Bystander, Site, active, changes_on, equal, heartbeat, path_of, tenant, until
+from tests.shell.test_anti_entropy import lose_all
 
 SHORTLY = {"limits": {"tombstone_grace": "1ms"}}
 GONE = path_of("gone")
+LONG_S = 50.0
 
 
 def remembers(site: Site) -> bool:
@@ -39,6 +41,27 @@ async def test_deletes_are_forgotten_once_every_region_has_them(make_site: MakeS
             west.writer.put(GONE, tenant("b"))
             await until(lambda: north.get(GONE) == tenant("b"), "it can be made again")
             await equal(east, west, north)
+
+
+async def test_a_delete_is_forgotten_although_its_messages_were_lost(make_site: MakeSite, bus_file: Path) -> None:
+    east, west = (make_site(name, **SHORTLY) for name in ("east", "west"))
+    async with east.running(), west.running():
+        await active(east, west)
+        await until(lambda: all(each.report()["peers"] for each in (east, west)), "both are heard")
+        await until(lambda: not any(each.status().outbox.depth for each in (east, west)), "all is published")
+    async with east.running():  # west is away
+        await until(lambda: east.report().get("watch_whole"), "east watches again")
+        east.writer.put(GONE, tenant("a"))
+        await until(lambda: GONE in {event.path for event in changes_on(bus_file)}, "east has published it")
+        east.writer.delete(GONE)
+        await until(lambda: [event.path for event in changes_on(bus_file)].count(GONE) == 2, "and its delete")
+        await until(lambda: east.status().outbox.depth == 0, "which the bus has acknowledged")
+    assert lose_all(bus_file) >= 2
+    assert remembers(east)
+    async with east.running(), west.running():
+        await until(lambda: "gaps.retold" in east.report().get("tally", {}), "east has told it again", LONG_S)
+        await until(lambda: not any(map(remembers, (east, west))), "and both have forgotten it", LONG_S)
+    assert west.get(GONE) is None
 
 
 async def test_a_region_that_is_forgotten_holds_nothing_up_and_is_refused(make_site: MakeSite, bus_file: Path) -> None:
