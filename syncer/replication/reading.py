@@ -219,6 +219,9 @@ def _answer_requests(context: Context, unit: Unit, tx: Transaction, answers: Map
         known = register.known
         if register.hold is not None and register.hold.local:
             continue  # what is known here is a change that nobody else may hear of yet
+        if path in unit.opened and not register.due:
+            del context.requested[path]  # this read has found a local change: what is known is on its way already
+            continue
         if path in unit.opened or (register.due and known is not None and known.alive and known.value is None):
             continue  # it is read again once it is settled, and answered then
         del context.requested[path]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from syncer.bus.codec import decode, encode
-from syncer.bus.messages import Control, Heartbeat, TreeMessage
+from syncer.bus.messages import Action, Control, Heartbeat, TreeMessage
 from syncer.bus.tree_bodies import Listing, TreeEntry, TreeStep, groups_body, listing_body
 from syncer.conflict.digest_tree import bucket_of
 from syncer.conflict.register import Hold, HoldReason, Register
@@ -532,6 +532,26 @@ def test_who_has_not_joined_yet_learns_and_says_nothing_of_its_own() -> None:
     pair.west.driver.context.paused = None
     pair.beat(12)
     assert pair.equal
+
+
+def test_a_change_that_is_found_when_a_register_is_asked_for_answers_the_request() -> None:
+    east = Site("east")
+    east.has(path_of(1), 1, 5)
+    east.entries.pop(path_of(1))
+    ask = Control(
+        region=Region("west"),
+        sender="db-west",
+        action=Action.REQUEST,
+        paths=(path_of(1),),
+        sent_at_ms=T0,
+        target="east",
+    )
+    east.hear([ask], T0)
+    east.work(Millis(T0 + 10))
+    assert [(said.path, said.type) for said in east.said if isinstance(said, MetadataChangeEvent)] == [
+        (path_of(1), EventType.DELETED)
+    ]
+    assert not east.driver.context.requested
 
 
 def test_who_has_left_is_neither_compared_nor_listened_to() -> None:
