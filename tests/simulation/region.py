@@ -49,6 +49,8 @@ FORGETTING: Final = Forgetting(
     gathered=2,
     per_step=2,
 )
+COMPARING: Final = Forgetting(gap_patience_ms=Millis(10**12))
+"""Where nothing is forgotten, no delete is told again either: comparing has to be enough."""
 _PLANS: Final = 3
 _DELIVERIES: Final = 3
 
@@ -118,7 +120,7 @@ class Daemon:
             DiskState(site.disk),
             site.store.capabilities,
             expected=[region for region in world.sites if region != site.region] if forgets else (),
-            forgetting=FORGETTING if forgets else None,
+            forgetting=FORGETTING if forgets else COMPARING,
         )
         self.driver.context.comparisons.pace = PACE
         self.driver.know_clusters({"east", "west"})
