@@ -87,6 +87,8 @@ class TwoRegions(RuleBasedStateMachine):
         self.bus: list[MetadataChangeEvent] = []
         self.published: dict[Stamp, MetadataChangeEvent] = {}
         self.behind: dict[Stamp, frozenset[Stamp]] = {}
+        self.overwritten: frozenset[Stamp] = frozenset()
+        """What outside writers have replaced by the very value that had won: theirs is no change, and names nothing."""
 
     def now(self, region: Site) -> Millis:
         return Millis(self.clock + region.skew)
@@ -95,6 +97,8 @@ class TwoRegions(RuleBasedStateMachine):
         """Store what one transaction of the shell would store."""
         region.register = outcome.register
         for act in outcome.acts:
+            if isinstance(act, Journal) and act.decision is Decision.MET:
+                self.overwritten |= region.store.behind
             if isinstance(act, Publish):
                 own = region.store.behind | restored | {act.event.stamp}
                 self.behind[act.event.stamp] = own
@@ -251,7 +255,25 @@ class TwoRegions(RuleBasedStateMachine):
 
     def seen_by_another(self, stamp: Stamp) -> bool:
         """Whether somebody changed the path over this very change."""
-        return any(stamp in behind for other, behind in self.behind.items() if other != stamp)
+        return stamp in self.overwritten or any(
+            stamp in behind for other, behind in self.behind.items() if other != stamp
+        )
+
+
+def test_a_loser_that_somebody_replaces_by_the_winner_is_seen_and_not_lost() -> None:
+    world = TwoRegions()
+    world.somebody_writes(name="a", fresh=True, lives=True, step=0)
+    world.the_store_is_read(name="a")
+    world.somebody_writes(name="b", fresh=False, lives=True, step=1)
+    world.the_store_is_read(name="b")
+    a, b = world.regions.values()
+    world.take(a, b.outbox[0])
+    (row,) = a.conflicts
+    assert row.value is None
+    a.store.put(b.store.value, world.now(a))
+    world.teardown()
+    assert a.conflicts[0] == row, "what it was is not known here any more"
+    assert [row.loser for row in b.conflicts if row.value is not None] == [row.loser]
 
 
 TestTwoRegions = TwoRegions.TestCase
