@@ -23,7 +23,7 @@ from syncer.admin.topics import ClustersProbe
 from syncer.bus.contract import Bus
 from syncer.config.model import AdminConfig, Config, in_ms
 from syncer.conflict.replica import Replica
-from syncer.errors import InvariantBroken, StateUnavailable, SyncerError
+from syncer.errors import Fenced, InvariantBroken, StateUnavailable, SyncerError
 from syncer.model import Millis, Region
 from syncer.replication.driver import Driver
 from syncer.replication.forgetting import Forgetting
@@ -44,6 +44,8 @@ log = structlog.get_logger()
 BUS_POLL_S: Final = 5.0
 PRESENCE_S: Final = 3.0
 LOOK_S: Final = 0.25
+HEARD_WITHIN: Final = 3
+"""A peer is heard within so many intervals of heartbeats, or is none."""
 STALLED_S: Final = 30.0
 """A loop that did not turn for so long is taken as hanging."""
 
@@ -70,6 +72,7 @@ class Daemon:
     turned_at: float = field(default_factory=time.monotonic)
     backlog: int | None = None
     bus_trouble: str | None = None
+    outdone_in: int | None = None
 
     async def run(self) -> None:
         """Run until cancelled.
@@ -171,16 +174,20 @@ class Daemon:
             self.pumps = Pumps(around)
             try:
                 await self.pumps.run()
+            except BaseException as exc:
+                if _fenced(exc):  # and not by losing the role, which cancels
+                    self.outdone_in = self._turn_of_role
+                raise
             finally:
                 self.pumps = None
 
     def _make_driver(self, store: MetadataStore, state: SqlState) -> Driver:
         identity = state.activate()
         asks = self.config.peers.first_contact == "ask" and not self.observing
-        if asks and not identity.genesis and identity.paused is None:
+        if asks and not identity.genesis and identity.paused is None and identity.rebuild is None:
             with state.transaction() as tx:
                 identity = tx.set_identity(paused=JOINING)
-        return Driver(
+        driver = Driver(
             Replica(self.config.settings(identity.generation)),
             self.config.compiled_scope(),
             state,
@@ -190,6 +197,16 @@ class Daemon:
             forgetting=Forgetting.after(in_ms(self.config.limits.tombstone_grace)),
             identity=identity,
         )
+        # Two that have the role at once would take the region from one another for ever.
+        driver.context.takes_over = self.outdone_in is None or self.outdone_in != self._turn_of_role
+        if opening.file_of(opening.parse_url(self.config.database_url())) is None:
+            driver.context.quiet_ms = 0
+        driver.context.speak_ms = int(self.config.heartbeat_interval.total_seconds() * 1000 * HEARD_WITHIN)
+        return driver
+
+    @property
+    def _turn_of_role(self) -> int:
+        return self.leadership.turn if self.leadership is not None else 0
 
     async def _turn(self) -> None:
         """Proof of life for the supervisor: the loop turns, and the active pumps tick."""
@@ -259,6 +276,13 @@ async def topic_probe(config: Config, store: MetadataStore) -> AsyncIterator[Top
         return
     async with ClustersProbe(admin_settings(config.admin), config.clusters) as probe:
         yield probe
+
+
+def _fenced(error: BaseException) -> bool:
+    """Whether another daemon has raised the fence."""
+    if isinstance(error, BaseExceptionGroup):
+        return error.subgroup(Fenced) is not None
+    return isinstance(error, Fenced)
 
 
 def admin_settings(config: AdminConfig) -> AdminSettings:

@@ -108,6 +108,9 @@ class StatusDocument(Document):
     mode: str
     reported_at_ms: int | None
     reported_age_s: float | None
+    rebuilding: str | None = Field(
+        default=None, description="How far the rebuild of a lost database has got; null: none goes on."
+    )
     paused: str | None = Field(description="Why nothing is written or published; null: not paused.")
     baseline_done: bool = Field(description="Whether the first full scan of the store has finished.")
     watch_whole: bool | None
@@ -142,6 +145,7 @@ def collect(views: Views, config: Config) -> StatusDocument:
         mode=str(report.get("mode", config.mode)),
         reported_at_ms=facts.reported_at_ms,
         reported_age_s=age_s,
+        rebuilding=(report.get("rebuild") or {}).get("message"),
         paused=facts.identity.paused,
         baseline_done=facts.identity.genesis,
         watch_whole=report.get("watch_whole"),

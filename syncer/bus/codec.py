@@ -6,7 +6,7 @@ changes of ours as if a broker had sent them. What the record has no field for t
 
     property          in        meaning
     syncer.v          all       version of this table, "1"
-    syncer.kind       all       change, heartbeat, control, tree
+    syncer.kind       all       change, heartbeat, control, tree, listing-asked, listing-told
     syncer.region     all       region id (the record's sourceCluster may be the cluster's name instead)
     syncer.sender     all       id of the sender's database
     syncer.seq        change    running number of the sender
@@ -21,8 +21,8 @@ changes of ours as if a broker had sent them. What the record has no field for t
     syncer.step       tree      how far down the tree
     syncer.round      tree      number of the comparison
 
-Heartbeats and control messages carry their fields as JSON in the record's value, at a path below ``/pulsar-syncer``; a
-step of a comparison carries its body there.
+All but changes carry their fields as JSON in the record's value, at a path below ``/pulsar-syncer``; a step of a
+comparison carries its body there.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from syncer.bus.contract import Outgoing
 from syncer.bus.limits import MAX_MESSAGE_BYTES
-from syncer.bus.messages import Control, Heartbeat, Ignored, Message, TreeMessage
+from syncer.bus.messages import Control, Heartbeat, Ignored, ListingAsked, ListingTold, Message, TreeMessage
 from syncer.bus.native import NativeEvent, NativeType, decode_native, encode_native
 from syncer.errors import InvariantBroken, PayloadInvalid, ValueRefused
 from syncer.model import (
@@ -72,11 +72,13 @@ _CACHED_NAMES: Final = 1024
 _CACHED_PATHS: Final = 65536
 _HEARTBEAT: Final = TypeAdapter(Heartbeat)
 _CONTROL: Final = TypeAdapter(Control)
-_Said = TypeVar("_Said", Heartbeat, Control)
+_LISTING_ASKED: Final = TypeAdapter(ListingAsked)
+_LISTING_TOLD: Final = TypeAdapter(ListingTold)
+_Said = TypeVar("_Said", Heartbeat, Control, ListingAsked, ListingTold)
 
 
 def encode(
-    message: MetadataChangeEvent | Heartbeat | Control | TreeMessage,
+    message: MetadataChangeEvent | Heartbeat | Control | TreeMessage | ListingAsked | ListingTold,
     *,
     native_names: Mapping[Region, str] | None = None,
 ) -> Outgoing:
@@ -96,6 +98,10 @@ def encode(
         kind, said = "heartbeat", _HEARTBEAT.dump_json(message)
     elif isinstance(message, TreeMessage):
         kind, said = "tree", message.body
+    elif isinstance(message, ListingAsked):
+        kind, said = "listing-asked", _LISTING_ASKED.dump_json(message)
+    elif isinstance(message, ListingTold):
+        kind, said = "listing-told", _LISTING_TOLD.dump_json(message)
     else:
         kind, said = "control", _CONTROL.dump_json(message)
     record = NativeEvent(
@@ -126,6 +132,12 @@ def is_change_of(sender: str, properties: Mapping[str, str]) -> bool:
     return properties.get(_SENDER) == sender and properties.get(_KIND) == "change"
 
 
+def sequence_of(properties: Mapping[str, str]) -> int:
+    """The running number of a change, told without decoding it; 0 when it has none."""
+    text = properties.get("syncer.seq", "")
+    return int(text) if text.isdecimal() and text.isascii() and len(text) <= _MAX_DIGITS else 0
+
+
 def decode(payload: bytes, properties: Mapping[str, str], *, max_bytes: int = MAX_MESSAGE_BYTES) -> Message:
     """Understand a message of the topic, whoever sent it.
 
@@ -153,6 +165,10 @@ def decode(payload: bytes, properties: Mapping[str, str], *, max_bytes: int = MA
         return _said(_CONTROL, kind, record, path, properties)
     if kind == "tree":
         return _from_tree(record, path, properties)
+    if kind == "listing-asked":
+        return _said(_LISTING_ASKED, kind, record, path, properties)
+    if kind == "listing-told":
+        return _said(_LISTING_TOLD, kind, record, path, properties)
     raise PayloadInvalid(f"unknown kind of message {kind!r}")
 
 

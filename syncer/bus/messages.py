@@ -1,4 +1,4 @@
-"""What daemons say to each other on the topic besides changes: heartbeats, control messages, digest trees."""
+"""What daemons say to each other on the topic besides changes: heartbeats, control messages, digest trees, listings."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ class Heartbeat:
         mode: What the daemon does with changes (``sync``, ``observe``, …).
         version: Version of the program.
         seated_tombstones: How many tombstones the region has seated.
-        reached: Sender → highest sequence number that was consumed at all, whatever is missing before it.
+        reached: Sender → highest sequence number that was consumed at all, whatever is missing before it; every sender
+            that the region has heard of stands here.
         tree: Label of the digest tree: what it sums, and how; empty while there is none.
         root: Its root, as hexadecimal digits.
         alive: How many living paths it sums.
@@ -119,6 +120,57 @@ class TreeMessage:
     body: bytes = field(repr=False)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListingAsked:
+    """A region whose database was lost asks another one for the next page of all that it knows.
+
+    Args:
+        region: Region that asks.
+        sender: Id of its sidecar database.
+        target: Region that is asked.
+        after: Last path that it already has; empty at the beginning.
+        told: How many entries it already has.
+    """
+
+    region: Region
+    sender: str
+    sent_at_ms: Millis
+    target: str
+    after: str = ""
+    told: int = 0
+
+
+ListingEntry = tuple[str, int, str, str, dict[str, int], str | None]
+"""Path, time and region of the stamp, counter, what the author had seen, digest as hexadecimal digits or dead."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListingTold:
+    """A page of what a region knows, in path order, without values.
+
+    Args:
+        region: Region that tells.
+        sender: Id of its sidecar database.
+        target: Region that has asked; all others ignore it.
+        asker: Id of the database that has asked.
+        after: The page holds what follows this path.
+        entries: What is known, living or dead.
+        last: Nothing follows; ``total`` says how many entries all pages had.
+        rebuilding: It has lost its own database: this is only what it has learned since.
+    """
+
+    region: Region
+    sender: str
+    sent_at_ms: Millis
+    target: str
+    asker: str
+    after: str = ""
+    entries: tuple[ListingEntry, ...] = ()
+    last: bool = False
+    total: int = 0
+    rebuilding: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Ignored:
     """A sound message that is none of our business; ``reason`` is machine-readable (kebab-case)."""
@@ -127,5 +179,5 @@ class Ignored:
     path: str
 
 
-Message = MetadataChangeEvent | Heartbeat | Control | TreeMessage | Ignored
+Message = MetadataChangeEvent | Heartbeat | Control | TreeMessage | ListingAsked | ListingTold | Ignored
 """Everything that a message of the topic can mean."""

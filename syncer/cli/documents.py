@@ -337,8 +337,31 @@ class VerifyDocument(BackupDocument):
     findings: list[FindingDocument]
 
 
+class StateFindingDocument(Document):
+    """One check of the sidecar database."""
+
+    check: str
+    ok: bool
+    detail: str
+
+
+class StateCheckDocument(Document):
+    """``syncer state check``."""
+
+    sound: bool
+    items: list[StateFindingDocument]
+
+
+class CompactDocument(Document):
+    """``syncer state compact``."""
+
+    rows_dropped: int
+    bytes_before: int = Field(description="Of the file; 0 for PostgreSQL.")
+    bytes_after: int
+
+
 DOCUMENTS: Final = (
     StatusDocument, RegionList, DecisionDocument, ExplainDocument, HoldList, ParkedList, ConflictList, ConflictDetail,
     QuarantineList, OperationList, CheckDocument, TopicDocument, PlanDocument, AppliedDocument, BackupDocument,
-    VerifyDocument, FirstContactPlan,
+    VerifyDocument, FirstContactPlan, StateCheckDocument, CompactDocument,
 )  # fmt: skip

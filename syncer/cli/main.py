@@ -9,7 +9,19 @@ from typing import Annotated, Any, Final
 import typer
 import typer.core
 
-from syncer.cli import backups, config_commands, conflicts, events, holds, overview, plans, quarantine, running, topic
+from syncer.cli import (
+    backups,
+    config_commands,
+    conflicts,
+    events,
+    holds,
+    overview,
+    plans,
+    quarantine,
+    running,
+    state,
+    topic,
+)
 from syncer.cli import regions as _regions  # noqa: F401 - its commands go into overview's group
 from syncer.cli.output import Format, out, say
 from syncer.cli.session import Session
@@ -103,6 +115,7 @@ app.add_typer(quarantine.parked, name="parked")
 app.command("diff")(plans.diff)
 app.add_typer(plans.app, name="plan")
 app.add_typer(backups.app, name="backup")
+app.add_typer(state.app, name="state")
 app.command("pause")(running.pause)
 app.command("resume")(running.resume)
 

@@ -105,6 +105,7 @@ def show(found: StatusDocument, session: Session, *, streaming: bool) -> None:
             ("region", found.region),
             ("daemon", f"{found.daemon} (last report {reported})"),
             ("mode", found.mode + (f", paused: {found.paused}" if found.paused is not None else "")),
+            *([("database", found.rebuilding)] if found.rebuilding is not None else []),
             ("first scan", "finished" if found.baseline_done else "not finished: nothing is published before"),
             ("watch", {True: "whole", False: "broken, a scan will heal it", None: "-"}[found.watch_whole]),
             ("paths", found.paths),

@@ -31,6 +31,7 @@ class Decision(StrEnum):
     MET = "met"
     DRIFT = "drift"
     ALARM = "alarm"
+    UNKNOWN_PROVENANCE = "unknown-provenance"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,8 +135,10 @@ class Moment:
         seen_at: Time that a change without a modification time gets: now, or, when a scan found it, the moment after
             the watch was last known to be whole.
         genesis: Whether the first full scan of this database has finished.
+        rebuilding: This database takes the place of a lost one, whose peers have told what they know.
     """
 
     now: Millis
     seen_at: Millis
     genesis: bool
+    rebuilding: bool = False

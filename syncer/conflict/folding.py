@@ -5,6 +5,7 @@ from __future__ import annotations
 from syncer.conflict.acts import Act, Decision, HoldEvent, Journal, Need, Outcome, RecordConflict
 from syncer.conflict.order import Relation, join, later, relate
 from syncer.conflict.projection import PROJECTIONS
+from syncer.conflict.rebuilding import filled
 from syncer.conflict.register import HoldReason, Register
 from syncer.conflict.settings import Settings
 from syncer.errors import InvariantBroken, ValueInvalid
@@ -52,7 +53,7 @@ def fold_version(
         return knowing(register, version), _note(register.path, version, Decision.ADOPTED, own=own)
     if relation is Relation.SAME:
         if known.digest == version.digest:
-            return register, ()
+            return filled(register, known, version), ()
         detail = "one stamp names two values; the known one is kept"
         return register, (journal(register.path, version, Decision.ALARM, detail=detail),)
     wins = later(version.stamp, known.stamp, settings.ties)

@@ -6,6 +6,7 @@ from syncer.conflict.acts import Act, Decision, DropHeld, Journal, Moment, Outco
 from syncer.conflict.folding import fold_version, journal
 from syncer.conflict.order import extend, join
 from syncer.conflict.projection import PROJECTIONS
+from syncer.conflict.rebuilding import unknown_provenance
 from syncer.conflict.register import Hold, HoldReason, Register, Seated
 from syncer.conflict.settings import Settings
 from syncer.errors import InvariantBroken, ValueInvalid
@@ -34,6 +35,8 @@ def observe(settings: Settings, register: Register, entry: Entry | None, moment:
         met = noting_flip(settings, register, digest, moment.now)
         met = settled(met.sit(both, entry.revision if entry else None))
         return Outcome(met, (journal(register.path, known, Decision.MET),))
+    if moment.rebuilding and entry is not None and known is not None and register.seated is None:
+        return unknown_provenance(settings, register, known, entry, digest, _modified_at(settings, entry, moment))
     if not publishes:
         return _drift(settings, register, entry, digest, moment)
     if register.seated is None and not moment.genesis and entry is not None:

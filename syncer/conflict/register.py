@@ -68,6 +68,7 @@ class ParkReason(StrEnum):
     PARENT_MISSING = "parent-missing"
     CHILDREN_ALIVE = "children-alive"
     STORE_REFUSED = "store-refused"
+    VALUE_MISSING = "value-missing"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

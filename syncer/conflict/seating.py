@@ -34,6 +34,8 @@ def waits(settings: Settings, register: Register, facts: Facts) -> Outcome | Non
         return _park(settings, register, known, ParkReason.PARENT_MISSING, facts.now)
     if not known.alive and facts.child_alive:
         return _park(settings, register, known, ParkReason.CHILDREN_ALIVE, facts.now)
+    if known.alive and known.value is None:
+        return _park(settings, register, known, ParkReason.VALUE_MISSING, facts.now)
     return None
 
 
@@ -64,8 +66,6 @@ def seat(settings: Settings, register: Register, entry: Entry | None, facts: Fac
     if known.digest == register.seated_digest:
         met = replace(known, seen=join(known.seen, register.seated_seen))  # the store's value is both authors'
         return Outcome(settled(register.sit(met, entry.revision if entry else None)))
-    if known.alive and known.value is None:
-        raise InvariantBroken(f"{register.path}: {known.stamp} is due, but its value was not kept")
     path, kind = register.path, kind_of(register.path)
     stored = entry.value if entry is not None and entry.value else None
     target = PROJECTIONS[kind].overlay(known.value, stored) if known.value is not None else None

@@ -10,12 +10,13 @@ from syncer.errors import AccessDenied, Fenced, InvariantBroken, NotEmpty, Paren
 from syncer.model import MetaPath, Millis, Revision
 from syncer.paths import classify, scaffold
 from syncer.replacing import replace
+from syncer.replication import rebuild
 from syncer.replication.context import Context
 from syncer.replication.dirty import Origin
 from syncer.replication.fence import Fence, HeldFence
 from syncer.replication.unit import Unit
 from syncer.replication.writing import Batch
-from syncer.state.contract import Poison
+from syncer.state.contract import Poison, Transaction
 from syncer.stores.contract import BatchRefused, Entry, Put, Write, Written
 
 
@@ -60,6 +61,7 @@ def landed(context: Context, landings: Sequence[Landing], now: Millis) -> None:
     written = [answer for landing in landings for answer in landing.written]
     with context.state.transaction() as tx:
         unit = Unit(context, tx, now)
+        _note_landed(tx, landings[-1].batch.number)
         unit.load([answer.path for answer in written])
         intents = [unit[answer.path].intent for answer in written]
         for answer in written:
@@ -107,6 +109,8 @@ def lost(context: Context, batch: Batch, *, applied: bool, now: Millis) -> None:
     with context.state.transaction() as tx:
         unit = Unit(context, tx, now)
         unit.load(batch.paths)
+        if applied:
+            _note_landed(tx, batch.number)
         for path in batch.paths:
             if applied:
                 unit.take(context.replica.written(unit[path], None, now))
@@ -114,6 +118,13 @@ def lost(context: Context, batch: Batch, *, applied: bool, now: Millis) -> None:
                 unit.take(context.replica.refused(unit[path], None, now))
         unit.store()
     _finish(context, (batch,), unit)
+
+
+def _note_landed(tx: Transaction, batch: str) -> None:
+    """Keep which batch was the latest to land: an old copy of the database is known by it."""
+    landed = tx.identity().landed
+    if landed is None or rebuild.order_of(batch) > rebuild.order_of(landed):
+        tx.set_identity(landed=batch)
 
 
 def settle_former(context: Context, fence: Fence, now: Millis) -> int:

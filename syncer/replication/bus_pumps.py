@@ -8,7 +8,7 @@ from typing import Final
 import anyio
 import structlog
 
-from syncer.bus.codec import encode, is_change_of
+from syncer.bus.codec import encode, is_change_of, sequence_of
 from syncer.bus.contract import Delivery, Outgoing
 from syncer.bus.limits import message_bytes
 from syncer.bus.messages import Control, TreeMessage
@@ -78,11 +78,17 @@ class BusPumps:
                 await self._around.until_stored(self._consume, delivery)
             self._around.readable.wake()
             self._around.writable.wake()
+            self._around.talkable.wake()
             await self._around.bus.acknowledge(delivery)
 
     def _consume(self, delivery: Delivery, now: Millis) -> None:
-        own = self._around.driver.context.identity.database_id  # what it has published was folded when it was stamped
-        others = [each for each in delivery.messages if not is_change_of(own, each.properties)]
+        context = self._around.driver.context
+        own, published = context.identity.database_id, context.talk.published
+        others = [  # what it knows to have published was folded when it was stamped; beyond that it is an old copy
+            each
+            for each in delivery.messages
+            if not is_change_of(own, each.properties) or sequence_of(each.properties) > published
+        ]
         if others:
             arrived = [arrived_of(each.payload, each.properties, each.position) for each in others]
             self._around.driver.consume(arrived, now)
@@ -114,6 +120,23 @@ class BusPumps:
                 log.warning("comparison_not_sent", region=self._around.region, code=exc.code, cause=exc.message)
                 return
             self._around.driver.context.tally["compared", "bytes"] += sum(map(message_bytes, portion))
+
+    async def corresponder(self) -> None:
+        """Ask and tell what a lost database is rebuilt from: one page at a time, so that changes have their turn."""
+        while True:
+            hearing = self._around.driver.hearing
+            messages = await self._around.thread.call(self._around.driver.correspond, self._around.clock())
+            if hearing and not self._around.driver.hearing:
+                log.info("peers_heard", region=self._around.region)
+                self._around.heard.wake()
+            if not messages:
+                await self._around.talkable.wait(IDLE_S)
+                continue
+            try:
+                await self._around.bus.publish([encode(message) for message in messages])
+            except SyncerError as exc:
+                log.warning("listing_not_sent", region=self._around.region, code=exc.code, cause=exc.message)
+                await anyio.sleep(IDLE_S)
 
     async def send_controls(self) -> None:
         """What others are asked for is kept until the bus has it."""

@@ -6,12 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from syncer.bus.codec import decode
-from syncer.bus.messages import Action, Control, Heartbeat, Ignored, Message, TreeMessage
+from syncer.bus.messages import (
+    Action,
+    Control,
+    Heartbeat,
+    Ignored,
+    ListingAsked,
+    ListingTold,
+    Message,
+    TreeMessage,
+)
 from syncer.conflict.consumed import Consumed
 from syncer.conflict.register import Register
 from syncer.errors import PayloadInvalid, ValueInvalid
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region
-from syncer.replication import antientropy, membership, retelling
+from syncer.replication import antientropy, membership, rebuild, retelling
 from syncer.replication.context import Context
 from syncer.replication.reading import seat
 from syncer.replication.remembered import ready
@@ -76,13 +85,23 @@ def take(context: Context, unit: Unit, tx: Transaction, arrived: Sequence[Arrive
                 _hear(context, tx, beat, unit.now)
             case Control() as control:
                 _take_control(context, unit, tx, item, control)
-            case TreeMessage() as step:
-                if _stranger(context, step.region) is None and membership.refused(context, step.sender) is None:
-                    antientropy.take(context, unit, step)
+            case TreeMessage() | ListingAsked() | ListingTold() as said:
+                if _stranger(context, said.region) is None and membership.refused(context, said.sender) is None:
+                    _take_said(context, unit, said)
             case Ignored() as ignored:
                 context.tally["ignored", ignored.reason] += 1
             case MetadataChangeEvent():
                 pass
+
+
+def _take_said(context: Context, unit: Unit, said: TreeMessage | ListingAsked | ListingTold) -> None:
+    match said:
+        case TreeMessage():
+            antientropy.take(context, unit, said)
+        case ListingAsked():
+            rebuild.take_asked(context, said)
+        case ListingTold():
+            rebuild.take_told(context, unit, said)
 
 
 def _fold_new(context: Context, unit: Unit, tx: Transaction, changes: Sequence[Arrived]) -> None:
@@ -92,7 +111,10 @@ def _fold_new(context: Context, unit: Unit, tx: Transaction, changes: Sequence[A
     fresh: dict[str, list[int]] = {}
     for item in changes:
         event = item.message
-        if not isinstance(event, MetadataChangeEvent) or event.sender == own:
+        if not isinstance(event, MetadataChangeEvent):
+            continue
+        if event.sender == own:
+            rebuild.note_own(context, tx, event.sequence, "the bus")
             continue  # what this database has published was folded when it was stamped
         done = consumed.get(event.sender)
         numbered = event.sender and event.sequence > 0
@@ -130,6 +152,8 @@ def _unwelcome(context: Context, register: Register, event: MetadataChangeEvent)
             return None  # the active daemon of the region; or a peer that tells what it knows of our own change
         if event.sender and register.known is not None and event.stamp.updated_at_ms <= register.own:
             return None  # likewise, of a peer that was not heard yet: it cannot be newer than what is known here
+        if rebuild.is_former(context, event.sender):
+            return None  # what a lost database of this region had published was still under way
         _note_double(context, event.sender or "a broker")
         detail = (
             f"an event under this region's own id {region!r}, sent from another database ({event.sender or 'native'}): "
@@ -172,9 +196,10 @@ def _hear(context: Context, tx: Transaction, beat: Heartbeat, now: Millis) -> No
     """Keep what a peer told of itself."""
     own = context.identity
     if beat.sender == own.database_id:
+        rebuild.hear_own(context, beat)
         return
     if beat.region == own.region:
-        if not context.observing:
+        if not context.observing and not rebuild.is_former(context, beat.sender):
             _note_double(context, beat.sender)
         return
     if _stranger(context, beat.region) is not None:
@@ -189,6 +214,7 @@ def _hear(context: Context, tx: Transaction, beat: Heartbeat, now: Millis) -> No
     tx.save_peer(context.peers.hear(beat, now))
     antientropy.hear(context, tx, beat, now)
     retelling.hear(context, tx, beat, now)
+    rebuild.hear(context, tx, beat)
 
 
 def _take_control(context: Context, unit: Unit, tx: Transaction, item: Arrived, control: Control) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter as Tally
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from syncer.conflict.guards import DeleteWindow, Topics
@@ -24,6 +24,7 @@ from syncer.replication.forgetting import Retelling, Tombstones
 from syncer.replication.peers import LEFT, Peers, own_rules
 from syncer.replication.remembered import Remembered
 from syncer.replication.summing import Sums
+from syncer.replication.talk import Talk
 from syncer.replication.writing import Packer, WriteQueue
 from syncer.state.contract import JOINING, Identity, State
 
@@ -31,6 +32,10 @@ DIRTY_BOUND: Final = 200_000
 WAITING_BOUND: Final = 100_000
 MEASURES_KEPT: Final = 20_000
 TOPICS_FRESH_MS: Final = 30_000
+QUIET_MS: Final = 5_000
+WANTING_BOUND: Final = 50_000
+SPEAK_MS: Final = 30_000
+"""Where no peers are configured, whoever has not spoken for so long is taken as no member of the group."""
 
 
 @dataclass(slots=True)
@@ -55,6 +60,12 @@ class Context:
         tombstones: Where the forgetting of deletes stands.
         retelling: Which deletes are being told again, and whose messages are missing.
         left_at: When this region has left the group; ``None`` while it belongs to it.
+        talk: What is in memory of rebuilding a lost database, here and elsewhere.
+        wanting: Paths whose value is to be asked of a peer.
+        speak_ms: How long a rebuild waits for peers to be heard, where none are configured.
+        quiet_ms: How long nothing is published after a start, where a peer does not say what it has of this database;
+            0: it cannot be an old copy.
+        takes_over: Whether this database may take the place of another one that the fence names.
         conditions: Alarms that stand until the daemon is started again, by code, for the status.
         tally: Counts since the start, for metrics, by name and label.
         lags: Author's region and seconds from its stamp to our store, of the latest writes; the metrics take them away.
@@ -89,6 +100,11 @@ class Context:
     topics: dict[MetaPath, tuple[Topics, Millis]] = field(default_factory=dict)
     asking: dict[MetaPath, None] = field(default_factory=dict)
     requested: dict[MetaPath, None] = field(default_factory=dict)
+    talk: Talk = field(default_factory=Talk)
+    wanting: dict[MetaPath, None] = field(default_factory=dict)
+    speak_ms: int = SPEAK_MS
+    quiet_ms: int = QUIET_MS
+    takes_over: bool = True
     tally: Tally[tuple[str, str]] = field(default_factory=Tally)
     lags: deque[tuple[Region, float]] = field(default_factory=lambda: deque(maxlen=MEASURES_KEPT))
     timings: deque[tuple[str, float]] = field(default_factory=lambda: deque(maxlen=MEASURES_KEPT))
@@ -129,6 +145,24 @@ class Context:
         if self.left_at is not None:
             return LEFT
         return "observe" if self.observing else "active"
+
+    def want(self, path: MetaPath) -> None:
+        """The value of this path is due here, and has to come from a peer; beyond the bound the tick finds it again."""
+        if len(self.wanting) < WANTING_BOUND:
+            self.wanting[path] = None
+
+    def begin_anew(self, talk: Talk) -> None:
+        """The database has begun anew as another one: nothing that was in memory of it counts."""
+        self.replica = Replica(replace(self.replica.settings, generation=self.identity.generation))
+        self.talk = talk
+        self.alive_until = self.gap_floor = Millis(0)
+        self.sums = Sums(self.scope)
+        self.comparisons = Comparisons(self.comparisons.pace)
+        self.tombstones = Tombstones(self.tombstones.limits, floor=self.tombstones.floor)
+        self.retelling = Retelling()
+        self.deletes = DeleteWindow(self.replica.settings.limits)
+        for memory in (self.wanting, self.requested, self.waiting, self.remembered, self.asking):
+            memory.clear()
 
     def wait_for(self, path: MetaPath, other: MetaPath) -> None:
         """``path`` is to be looked at again when ``other`` was seated; beyond the bound the tick does that."""

@@ -13,17 +13,28 @@ the same steps. One thread at a time may use it.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
-from syncer.bus.messages import Control, Heartbeat, TreeMessage
+from syncer.bus.messages import Control, Heartbeat, ListingAsked, ListingTold, TreeMessage
 from syncer.conflict.guards import Topics
 from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.reads import Ticket
 from syncer.conflict.replica import Replica
 from syncer.conflict.scope import Scope
-from syncer.errors import InvariantBroken
+from syncer.errors import Fenced, InvariantBroken
 from syncer.model import MetaPath, Millis, Region
 from syncer.paths import scaffold
-from syncer.replication import antientropy, applying, consuming, operations, reading, retelling, scanning, tombstones
+from syncer.replication import (
+    antientropy,
+    applying,
+    consuming,
+    operations,
+    reading,
+    rebuild,
+    retelling,
+    scanning,
+    tombstones,
+)
 from syncer.replication.applying import Landing
 from syncer.replication.consuming import Arrived
 from syncer.replication.context import Context
@@ -35,6 +46,7 @@ from syncer.replication.peers import Peers
 from syncer.replication.reading import ReadPlan
 from syncer.replication.reporting import report as report_of
 from syncer.replication.scanning import Scan
+from syncer.replication.talk import Phase
 from syncer.replication.unit import Unit
 from syncer.replication.writing import Batch, WriteQueue
 from syncer.state.contract import Identity, OutboxRow, Poison, State
@@ -75,6 +87,8 @@ class Driver:
     ) -> None:
         identity = identity or state.activate()
         queue = WriteQueue(max_writes=capabilities.max_batch_writes, max_bytes=capabilities.max_batch_bytes)
+        if replica.settings.generation != identity.generation:
+            replica = Replica(replace(replica.settings, generation=identity.generation))
         self.context = Context(
             replica=replica,
             scope=scope,
@@ -88,6 +102,7 @@ class Driver:
             gap_floor=identity.alive_until,
             tombstones=Tombstones(forgetting or Forgetting()),
         )
+        self.context.talk.published = identity.last_sequence
         self._due_after: MetaPath | None = None
         with state.transaction() as tx:
             self.context.peers = Peers(self.context.peers.ours, tx.peers())
@@ -104,14 +119,16 @@ class Driver:
             PreconditionFailed: Another store than before, or another database's fence.
         """
         context = self.context
-        identity = context.identity
-        fence = raised(
-            entry,
-            database_id=identity.database_id,
-            generation=identity.generation,
-            store_id=identity.store_id,
-            fresh_id=fresh_id,
-        )
+        present = Fence.decode(entry.value) if entry is not None else None
+        reason = rebuild.loss(context, entry)
+        another = present is not None and present.database_id != context.identity.database_id
+        if reason is not None and (context.takes_over or not another):
+            rebuild.begin(context, reason, present)
+        elif present is not None and not another:
+            rebuild.begin_quiet(context)
+        rebuilding = rebuild.phase_of(context) is Phase.HEARING
+        fence = raised(entry, context.identity, fresh_id, rebuilding=rebuilding)
+        context.talk.tried.add(fence.number)
         return Put(
             path=context.fence_path,
             value=fence.encode(),
@@ -126,7 +143,8 @@ class Driver:
         applying.hold_fence(context, fence, answer)
         context.writes.clear()
         with context.state.transaction() as tx:
-            context.identity = tx.set_identity(store_id=fence.store_id)
+            landed = fence.landed[-1] if fence.landed else context.identity.landed or "0.0"
+            context.identity = tx.set_identity(store_id=fence.store_id, landed=landed)
         return applying.settle_former(context, fence, now)
 
     # -- the watch
@@ -269,7 +287,10 @@ class Driver:
 
     def outbox(self, limit: int, after: int = 0) -> list[OutboxRow]:
         """The next events to publish; none while paused or observing."""
-        if self.context.paused is not None or self.context.observing:
+        talk = self.context.talk
+        if self.context.paused is not None or self.context.observing or self.hearing:
+            return []
+        if talk.unheard or talk.lost is not None:
             return []
         with self.context.state.transaction() as tx:
             return tx.outbox(limit, after)
@@ -280,6 +301,7 @@ class Driver:
             unit = Unit(self.context, tx, now)
             unit.load([row.event.path for row in rows])
             tx.acknowledged([row.sequence for row in rows])
+            self.context.talk.published = max(self.context.talk.published, *(row.sequence for row in rows))
             unit.reread(row.event.path for row in rows if unit[row.event.path].due)
         unit.settle()
         self.context.tally["published", "acknowledged"] += len(rows)
@@ -305,6 +327,8 @@ class Driver:
     def heartbeat(self, now: Millis, version: str) -> Heartbeat:
         """What to tell the peers now."""
         context = self.context
+        if self.starting:
+            rebuild.greet(context, now)
         settings = context.replica.settings
         with context.state.transaction() as tx:
             identity = tx.identity()
@@ -324,7 +348,7 @@ class Driver:
             projections={str(kind): projection.id for kind, projection in PROJECTIONS.items()},
             scope=context.scope.fingerprint,
             tie_order=settings.ties,
-            mode=context.mode,
+            mode=self._mode(),
             version=version,
             tree=context.sums.label if tree is not None else "",
             root=f"{tree.root:032x}" if tree is not None else "",
@@ -335,6 +359,14 @@ class Driver:
             unfolded=report.unfolded,
             retold=context.retelling.offer,
         )
+
+    def _mode(self) -> str:
+        mode = self.context.mode
+        if mode != "active":
+            return mode
+        if self.hearing:
+            return rebuild.REBUILDING
+        return rebuild.STARTING if self.starting else mode
 
     # -- comparing with peers
 
@@ -347,19 +379,56 @@ class Driver:
         """Do the next piece of work of anti-entropy; messages to publish, each of which may be lost."""
         return antientropy.work(self.context, now)
 
+    # -- a lost database
+
+    @property
+    def hearing(self) -> bool:
+        """Whether the database was lost and the peers have yet to tell what they know: the store is not looked at."""
+        return rebuild.phase_of(self.context) is Phase.HEARING
+
+    @property
+    def rebuilding(self) -> str | None:
+        """Why this database takes the place of a lost one; ``None``: it does not, or has done so."""
+        kept = rebuild.of(self.context)
+        return None if kept is None or kept.phase is Phase.DONE else kept.reason
+
+    def answer_greeting(self) -> bool:
+        """Whether a peer has just started, and waits to hear what is known here of its database."""
+        greeted, self.context.talk.greeted = self.context.talk.greeted, False
+        return greeted
+
+    @property
+    def starting(self) -> bool:
+        """Whether this daemon waits to hear what its peers have of its database."""
+        return bool(self.context.talk.unheard)
+
+    def correspond(self, now: Millis) -> list[ListingAsked | ListingTold | Control]:
+        """What is to be asked of peers, or told to them, so that a lost database is rebuilt; each may be lost."""
+        return rebuild.work(self.context, now)
+
     # -- upkeep
 
     def tick(self, now: Millis, limit: int = DUE_PAGE) -> None:
         """Look again at what waits for time: events from the future, parked and due writes."""
         context = self.context
+        self._begin_anew_if_lost()
+        rebuild.keep_quiet(context, now)
         self._release_future(now, limit)
         tombstones.work(context, now)
         retelling.work(context, now)
         if context.clusters_grew:
             applying.release_unknown_clusters(context, limit, now)
-        if context.paused is None and not context.observing:
+        if context.paused is None and not context.observing and not self.hearing:
             busy = context.writes.head is not None or context.dirty.ready
             self._due_after = applying.mark_due(context, min(limit, BUSY_DUE_PAGE) if busy else limit, self._due_after)
+
+    def _begin_anew_if_lost(self) -> None:
+        context = self.context
+        if context.talk.lost is None or context.observing:
+            return
+        fence = context.fence.fence if context.fence is not None else None
+        rebuild.begin(context, context.talk.lost, fence)
+        raise Fenced("this database was seen to be an old copy: it begins anew as another one")
 
     def _release_future(self, now: Millis, limit: int) -> None:
         context = self.context

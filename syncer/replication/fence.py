@@ -13,6 +13,7 @@ import orjson
 
 from syncer.errors import PreconditionFailed, ValueInvalid
 from syncer.model import Revision
+from syncer.state.contract import JOINING, Identity
 from syncer.stores.contract import Entry
 
 RECEIPTS: Final = 8
@@ -28,14 +29,18 @@ class Fence:
         database_id: Sidecar database of the writer.
         generation: Generation of that database.
         store_id: Made once per store; tells this store from another one at the same address.
+        epoch: Epoch of that database when the fence was raised; 0: not told.
         landed: Ids of the last batches that were applied, newest last.
+        joining: The region was new, and no person had let it take part.
     """
 
     number: int
     database_id: str
     generation: int
     store_id: str
+    epoch: int = 0
     landed: tuple[str, ...] = ()
+    joining: bool = False
 
     def encode(self) -> bytes:
         """Serialise for the store."""
@@ -45,7 +50,9 @@ class Fence:
                 "database": self.database_id,
                 "generation": self.generation,
                 "store": self.store_id,
+                "epoch": self.epoch,
                 "landed": self.landed,
+                **({"joining": True} if self.joining else {}),
             }
         )
 
@@ -63,7 +70,9 @@ class Fence:
                 database_id=str(document["database"]),
                 generation=int(document["generation"]),
                 store_id=str(document["store"]),
+                epoch=int(document.get("epoch", 0)),
                 landed=tuple(str(batch) for batch in document["landed"]),
+                joining=document.get("joining") is True,
             )
         except (ValueError, KeyError, TypeError) as exc:
             raise ValueInvalid(
@@ -73,7 +82,7 @@ class Fence:
 
     def landing(self, batch: str) -> Fence:
         """The fence with one more receipt."""
-        return replace(self, landed=(*self.landed, batch)[-RECEIPTS:])
+        return replace(self, landed=(*self.landed, batch)[-RECEIPTS:], joining=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,19 +102,19 @@ class HeldFence:
         return seen.number == self.fence.number and seen.database_id == self.fence.database_id
 
 
-def raised(entry: Entry | None, *, database_id: str, generation: int, store_id: str | None, fresh_id: str) -> Fence:
+def raised(entry: Entry | None, identity: Identity, fresh_id: str, *, rebuilding: bool) -> Fence:
     """The fence that a daemon writes to become the writer of its region.
 
     Args:
         entry: The fence node as just read, ``None`` when there is none.
-        database_id: The daemon's own database.
-        generation: Its generation.
-        store_id: The store that this database belongs to, as far as it knows.
+        identity: What the daemon's own database says of itself.
         fresh_id: An id for a store that has none yet.
+        rebuilding: This database takes the place of the one that the fence names.
 
     Raises:
         PreconditionFailed: This is another store than before, or another database wrote this fence.
     """
+    store_id, database_id = identity.store_id, identity.database_id
     if entry is None:
         if store_id is not None:
             raise PreconditionFailed(
@@ -113,17 +122,32 @@ def raised(entry: Entry | None, *, database_id: str, generation: int, store_id: 
                 hint="Point the store's address and chroot at the former root. If the store was really replaced, move "
                 "the sidecar database away and start again: the new store is then met as at first contact.",
             )
-        return Fence(number=1, database_id=database_id, generation=generation, store_id=fresh_id)
+        return Fence(
+            number=1,
+            database_id=database_id,
+            generation=identity.generation,
+            store_id=fresh_id,
+            epoch=identity.epoch,
+            joining=identity.paused == JOINING,
+        )
     present = Fence.decode(entry.value)
     if store_id is not None and present.store_id != store_id:
         raise PreconditionFailed(
             f"this is another store than before (its fence names {present.store_id}, not {store_id})",
             hint="Point the store's address and chroot at the former root.",
         )
-    if present.database_id != database_id:
+    if present.database_id != database_id and not rebuilding:
         raise PreconditionFailed(
             f"the region's fence was written from another sidecar database ({present.database_id}, not {database_id})",
-            hint="Another daemon runs with this region id, or this region's database was lost. Each region id belongs "
-            "to one store: start with the former database, or give this daemon a region id of its own.",
+            hint="It took this region over while this daemon had the role too: two daemons use one region id on two "
+            "subscriptions. Give one of them a region id and a store of its own, or stop it.",
         )
-    return replace(present, number=present.number + 1, generation=generation)
+    return Fence(
+        number=present.number + 1,
+        database_id=database_id,
+        generation=identity.generation,
+        store_id=present.store_id,
+        epoch=identity.epoch,
+        landed=present.landed if present.database_id == database_id else (),
+        joining=identity.paused == JOINING,
+    )

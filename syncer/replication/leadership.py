@@ -45,6 +45,8 @@ class Leadership:
         self._scope: anyio.CancelScope | None = None
         self._wanted = anyio.Event()
         self.role = Role.STANDBY
+        self.turn = 0
+        """How often the bus has made this daemon the active one."""
 
     async def run(self) -> None:
         """Follow the role until cancelled, or until ``active`` ends by an error that no repeat can mend."""
@@ -72,6 +74,7 @@ class Leadership:
         self.role = role
         log.info("role_changed", role=role.value)
         if role is Role.ACTIVE:
+            self.turn += 1
             self._wanted.set()
             return
         self._wanted = anyio.Event()

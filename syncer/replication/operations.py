@@ -10,10 +10,11 @@ from syncer.bus.messages import Action
 from syncer.conflict.register import HoldReason, Register
 from syncer.errors import NotFound, PreconditionFailed, SyncerError
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region, Stamp
-from syncer.replication import membership
+from syncer.replication import membership, rebuild
 from syncer.replication.consuming import arrived_of, take
 from syncer.replication.context import Context
 from syncer.replication.reading import state_event
+from syncer.replication.talk import Phase
 from syncer.replication.unit import Unit
 from syncer.state.contract import Operation, OperationState, Poison, Transaction
 
@@ -39,6 +40,12 @@ def perform(context: Context, operation: Operation, now: Millis) -> Effect:
             handler = _HANDLERS.get(operation.kind)
             if handler is None:
                 raise NotFound(f"no such operation: {operation.kind}")
+            if operation.kind not in _ALWAYS and rebuild.phase_of(context) is Phase.HEARING:
+                raise PreconditionFailed(
+                    "this region's database was lost and is being rebuilt: nothing can be decided until the peers have "
+                    "told what they know",
+                    hint="See 'syncer status'; 'syncer state rebuild --without REGION' says that a peer is absent.",
+                )
             answer, effect = handler(context, unit, tx, operation)
             unit.store()
             tx.finish_operation(operation.id, OperationState.DONE, answer, "", now)
@@ -234,6 +241,11 @@ def _discard(context: Context, unit: Unit, tx: Transaction, operation: Operation
     return "discarded", None
 
 
+def _rebuild(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
+    without = [Region(name) for name in operation.arguments.get("without", "").split(",") if name]
+    return rebuild.excuse(context, unit, tx, without, alone=operation.arguments.get("alone") == "true"), None
+
+
 def _path(operation: Operation) -> MetaPath:
     if "path" not in operation.arguments:
         raise PreconditionFailed(f"operation {operation.kind} names no path")
@@ -254,6 +266,9 @@ def _stamp(text: str) -> Stamp:
     return Stamp(Millis(int(time)), Region(region))
 
 
+_ALWAYS: Final = frozenset({"pause", "resume", "quarantine-discard", "rebuild"})
+"""What may be done while a lost database is being rebuilt."""
+
 _HANDLERS: Final[dict[str, Handler]] = {
     "confirm": _confirm,
     "reject": _reject,
@@ -267,5 +282,6 @@ _HANDLERS: Final[dict[str, Handler]] = {
     "regions-join": _join,
     "quarantine-retry": _retry,
     "quarantine-discard": _discard,
+    "rebuild": _rebuild,
 }
 """Every operation by its kind; the CLI and the REST API ask by these names."""

@@ -214,6 +214,11 @@ class Peers:
         """The region that a database speaks for, if it was ever heard."""
         return self._senders.get(sender)
 
+    @property
+    def regions(self) -> list[Region]:
+        """Every region that was heard, in order."""
+        return sorted(self._peers)
+
     def blocked(self, kind: ResourceKind) -> bool:
         """Whether changes of this kind wait because some peer treats them in another way."""
         return any(kind in reasons for reasons in self._disagreements.values())

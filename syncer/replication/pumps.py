@@ -67,6 +67,7 @@ class Pumps:
                 bus.publisher,
                 bus.receiver,
                 bus.comparer,
+                bus.corresponder,
                 self._ticker,
                 self._pruner,
             ):
@@ -99,7 +100,8 @@ class Pumps:
                 self._bus.keep(effect)
             await self._bus.send_controls()
             await self._around.thread.call(self.driver.report, now)
-            if time.monotonic() >= next_heartbeat and not self.driver.context.observing:
+            asked = self.driver.starting or self.driver.answer_greeting()
+            if (asked or time.monotonic() >= next_heartbeat) and not self.driver.context.observing:
                 next_heartbeat = time.monotonic() + self._around.timing.heartbeat_s
                 await self._bus.beat(now)
             self._around.readable.wake()

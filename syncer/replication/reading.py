@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from syncer.conflict.acts import Moment, Outcome, Publish
 from syncer.conflict.guards import Facts, Topics
@@ -12,8 +12,10 @@ from syncer.conflict.register import Register
 from syncer.errors import Fenced
 from syncer.model import EventType, MetadataChangeEvent, MetaPath, Millis
 from syncer.paths import classify
+from syncer.replication import rebuild
 from syncer.replication.context import Context
 from syncer.replication.dirty import Origin
+from syncer.replication.talk import Phase
 from syncer.replication.unit import Unit
 from syncer.replication.writing import Packer
 from syncer.state.contract import Transaction
@@ -36,7 +38,7 @@ class ReadPlan:
 
 def plan_reads(context: Context, limit: int) -> ReadPlan | None:
     """Take the oldest dirty paths; ``None`` when there are none, or while the watch is not whole."""
-    if not context.ledger.armed:
+    if not context.ledger.armed or rebuild.phase_of(context) is Phase.HEARING:
         return None
     origins = context.dirty.take(limit, context.writes.in_flight, context.writes.vacancy)
     if not origins:
@@ -119,8 +121,9 @@ def _observe(
     now: Millis,
 ) -> dict[MetaPath, Outcome]:
     before_gap = Millis(context.gap_floor + 1) if context.gap_floor else now
-    fresh = Moment(now=now, seen_at=now, genesis=context.genesis)
-    found = Moment(now=now, seen_at=min(before_gap, now), genesis=context.genesis)
+    rebuilding = rebuild.phase_of(context) is not Phase.DONE
+    fresh = Moment(now=now, seen_at=now, genesis=context.genesis, rebuilding=rebuilding)
+    found = replace(fresh, seen_at=min(before_gap, now))
     outcomes = {}
     for path, entry in answers.items():
         moment = found if origins.get(path) is Origin.SCAN else fresh

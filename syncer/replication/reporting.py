@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from syncer.model import Millis
+from syncer.replication import rebuild
 from syncer.replication.context import Context
 
 
@@ -10,14 +13,17 @@ def report(context: Context, now: Millis) -> dict[str, object]:
     """The daemon's state as JSON. Counts of rows are added by who reads the database."""
     identity, fence = context.identity, context.fence
     skew_ms = context.replica.settings.limits.max_clock_skew_ms
+    rebuilt = rebuild.report(context, now)
     conditions = sorted(context.conditions.items()) + context.peers.conditions(skew_ms)
     conditions += context.comparisons.conditions()
     tree = context.sums.tree
     conditions += context.tombstones.conditions(now)
     conditions += context.retelling.conditions(now, context.tombstones.limits.alarm_after_ms)
+    if rebuilt is not None:
+        conditions.insert(0, ("rebuilding", _rebuilding(rebuilt)))
     return {
         "region": identity.region,
-        "mode": context.mode,
+        "mode": "rebuilding" if rebuilt is not None and context.mode == "active" else context.mode,
         "reported_at_ms": now,
         "database_id": identity.database_id,
         "generation": identity.generation,
@@ -27,6 +33,7 @@ def report(context: Context, now: Millis) -> dict[str, object]:
         "store_id": fence.fence.store_id if fence else identity.store_id,
         "watch_whole": context.ledger.armed,
         "watch_whole_until_ms": context.alive_until,
+        "rebuild": rebuilt,
         "paused": context.paused,
         "pending_reads": len(context.dirty),
         "pending_writes": len(context.writes.in_flight),
@@ -39,3 +46,17 @@ def report(context: Context, now: Millis) -> dict[str, object]:
         "tombstones": context.tombstones.report(),
         "tally": {f"{name}.{label}": count for (name, label), count in sorted(context.tally.items())},
     }
+
+
+def _rebuilding(rebuilt: Mapping[str, object]) -> str:
+    """What a person should know of a rebuild: how far it is, and whom it waits for."""
+    waits_for = rebuilt["waits_for"]
+    names = ", ".join(map(str, waits_for)) if isinstance(waits_for, list) else ""
+    waiting = f"; waits for {names} (absent for good? 'syncer state rebuild --without REGION')" if names else ""
+    alone = ""
+    trouble = rebuilt["trouble"]
+    if isinstance(trouble, dict):
+        waiting += "".join(f"; {region} has sent what cannot be used: {what}" for region, what in trouble.items())
+    if rebuilt["phase"] == "hearing" and not rebuilt["members"]:
+        alone = "; no peer was heard (is there none? 'syncer state rebuild --alone')"
+    return f"{rebuilt['message']}: {rebuilt['reason']}{waiting}{alone}"

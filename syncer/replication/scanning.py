@@ -9,6 +9,7 @@ from typing import Final
 from syncer.conflict.reads import Ticket
 from syncer.errors import PreconditionFailed
 from syncer.model import MetaPath, Millis
+from syncer.replication import rebuild
 from syncer.replication.context import Context
 from syncer.replication.dirty import Origin
 from syncer.replication.reading import check_fence, decide
@@ -110,5 +111,8 @@ def complete(context: Context, scan: Scan, now: Millis) -> bool:
     context.alive_until = now
     if not context.genesis:
         with context.state.transaction() as tx:
-            context.identity = tx.set_identity(genesis=True)
+            rebuild.finish(context, tx)
+            identity = tx.set_identity(genesis=True)
+        context.identity = identity
+        context.talk.members.clear()
     return True

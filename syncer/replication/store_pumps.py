@@ -32,6 +32,7 @@ class StorePumps:
         self._clusters_stale = True
         self._landings: list[Landing] = []
         self._landed = Signal()
+        self._began = time.monotonic()
 
     async def activate(self) -> None:
         """Become the region's writer: read the fence, raise it, settle what dead incarnations left open."""
@@ -40,12 +41,14 @@ class StorePumps:
         while True:
             try:
                 entry = (await self._around.store.read([path]))[path]
-                write = await self._around.thread.quick(self._around.driver.raise_fence, entry, secrets.token_hex(8))
+                write = await self._around.thread.call(self._around.driver.raise_fence, entry, secrets.token_hex(8))
                 answer = (await self._around.store.apply([write]))[0]
                 settled = await self._around.thread.call(
                     self._around.driver.activated, write, answer, self._around.clock()
                 )
                 log.info("fence_raised", region=self._around.region, open_writes_settled=settled)
+                if self._around.driver.rebuilding is not None:
+                    log.warning("database_lost", region=self._around.region, cause=self._around.driver.rebuilding)
                 return
             except BatchRefused as exc:
                 if isinstance(exc.cause, AccessDenied):
@@ -58,7 +61,9 @@ class StorePumps:
             await backoff.pause()
 
     async def watch(self) -> None:
-        """Take the notices of the store; every arming begins a scan."""
+        """Take the notices of the store; every arming begins a scan. Not before a lost database has heard its peers."""
+        while self._around.driver.hearing:
+            await self._around.heard.wait(IDLE_S)
         prefixes = sorted({*self._around.driver.context.scope.prefixes, MetaPath(CLUSTERS)})
         try:
             async for signal in self._around.store.watch(prefixes):
@@ -104,9 +109,19 @@ class StorePumps:
                 continue
             if not scan.finished:
                 await self._run_scan(scan)
-            elif await self._around.thread.call(self._around.driver.scan_complete, scan, self._around.clock()):
-                log.info("scan_complete", region=self._around.region, resources=scan.met)
-                self._scan = None
+            else:
+                await self._complete(scan)
+
+    async def _complete(self, scan: Scan) -> None:
+        """Take note when all that a scan has found was decided."""
+        rebuilding = self._around.driver.rebuilding
+        if not await self._around.thread.call(self._around.driver.scan_complete, scan, self._around.clock()):
+            return
+        self._scan = None
+        log.info("scan_complete", region=self._around.region, resources=scan.met)
+        if rebuilding is not None:
+            took = round(time.monotonic() - self._began, 3)
+            log.info("database_rebuilt", region=self._around.region, cause=rebuilding, duration_s=took)
 
     async def _run_scan(self, scan: Scan) -> None:
         began = time.monotonic()

@@ -86,6 +86,8 @@ class Surroundings:
     writable: Signal = field(default_factory=Signal)
     publishable: Signal = field(default_factory=Signal)
     questions: Signal = field(default_factory=Signal)
+    talkable: Signal = field(default_factory=Signal)
+    heard: Signal = field(default_factory=Signal)
 
     def wake_all(self) -> None:
         """Something was decided: there may be something to write, to publish or to ask."""

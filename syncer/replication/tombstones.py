@@ -22,13 +22,14 @@ MEMBERS_AT_LEAST: Final = 2
 def own_report(tx: Transaction) -> Report:
     """What this region tells of its sequence numbers and its deletes, as of this transaction."""
     identity = tx.identity()
-    consumed = tx.consumed([peer.sender for peer in tx.peers()])
+    senders = [peer.sender for peer in tx.peers()]
+    consumed = tx.consumed(senders)
     unseated, oldest = tx.unseated()
     return Report(
         sender=identity.database_id,
         last_sequence=identity.last_sequence,
         consumed={sender: done.through for sender, done in consumed.items()},
-        reached={sender: done.reached for sender, done in consumed.items()},
+        reached={sender: done.reached if (done := consumed.get(sender)) else 0 for sender in senders},
         unseated=unseated,
         oldest_ms=oldest,
         unfolded=tx.unfolded(),

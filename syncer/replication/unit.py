@@ -5,7 +5,7 @@ What has to happen in memory after the transaction is collected and done by :met
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from syncer.conflict.acts import (
     DropHeld,
@@ -42,6 +42,7 @@ class Unit:
         self._journal: list[Journal] = []
         self._reads: dict[MetaPath, None] = {}
         self._opened: set[MetaPath] = set()
+        self._afterwards: list[Callable[[], None]] = []
         self.poisons: list[Poison] = []
 
     def load(self, paths: Collection[MetaPath]) -> None:
@@ -149,8 +150,14 @@ class Unit:
         resource = classify(register.path)
         if parked.reason is ParkReason.PARENT_MISSING and resource is not None and resource.parent is not None:
             self._context.wait_for(register.path, resource.parent)
+        if parked.reason is ParkReason.VALUE_MISSING:
+            self._context.want(register.path)
         if parked.reason is ParkReason.CHILDREN_ALIVE:
             self._context.wait_for(register.path, register.path)  # a child that dies wakes its parent
+
+    def afterwards(self, step: Callable[[], None]) -> None:
+        """What memory takes over once the transaction is committed."""
+        self._afterwards.append(step)
 
     def store(self) -> None:
         """Write everything into the transaction."""
@@ -167,6 +174,8 @@ class Unit:
     def settle(self) -> None:
         """After the commit: what was in flight about changed rows is void, and what needs a read becomes dirty."""
         context = self._context
+        for step in self._afterwards:
+            step()
         context.sums.commit(*self._summed)
         context.ledger.changed(self._changed)
         woken: list[MetaPath] = []

@@ -33,6 +33,8 @@ class Identity:
         last_sequence: Last number given to an event.
         alive_until: When the watch was last known to be whole.
         paused: Whether replication is paused, and why.
+        rebuild: How this database takes the place of a lost one, as JSON; ``None``: it takes nobody's place.
+        landed: The latest batch of writes that is known to have landed; ``None`` before the first.
     """
 
     region: Region
@@ -44,6 +46,8 @@ class Identity:
     last_sequence: int = 0
     alive_until: Millis = Millis(0)
     paused: str | None = None
+    rebuild: str | None = None
+    landed: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,6 +199,10 @@ class Transaction(Protocol):
 
     def intents(self) -> list[Register]:
         """Registers with an open intent."""
+        ...
+
+    def listing(self, limit: int, after: MetaPath | None = None) -> list[Register]:
+        """Registers in path order, beyond ``after``."""
         ...
 
     def count_alive(self) -> int:
@@ -404,4 +412,15 @@ class State(Protocol):
 
     def activate(self) -> Identity:
         """Become the writer: raise the epoch. From now on transactions of a former writer fail."""
+        ...
+
+    def renew(self, generation: int, store_id: str, rebuild: str) -> Identity:
+        """Begin anew as another database, under a new id: registers, outbox and consumption go.
+
+        What people look at stays: conflicts, journal, quarantine, operations, and which peers there are.
+
+        Raises:
+            Fenced: Another daemon has raised the epoch since :meth:`activate`; nothing was changed.
+            StateUnavailable: The database cannot be used now; nothing was changed.
+        """
         ...

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
-from sqlalchemy import URL, Connection, Engine, RootTransaction, RowMapping, select, update
+from sqlalchemy import URL, Connection, Engine, RootTransaction, RowMapping, delete, select, update
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
 from syncer.errors import Fenced, InvariantBroken, StateForeign, StateUnavailable
@@ -61,7 +61,7 @@ class SqlState:
         self._hint: str | None = None
         self._down: tuple[float, str] | None = None
         with translated(url), engine.begin() as connection:
-            self.database_id: Final = self._introduce(connection)
+            self.database_id = self._introduce(connection)
 
     @classmethod
     def open(
@@ -131,6 +131,41 @@ class SqlState:
                 raise
             self._epoch = identity.epoch
             return identity
+
+    def renew(self, generation: int, store_id: str, rebuild: str) -> Identity:
+        """Begin anew as another database, under a new id; see :meth:`syncer.state.contract.State.renew`.
+
+        Raises:
+            Fenced: Another daemon has become active since; nothing was changed.
+            StateUnavailable: The database cannot be used now; nothing was changed.
+        """
+        database_id = secrets.token_hex(16)
+        facts = {
+            "database_id": database_id,
+            "generation": generation,
+            "genesis": False,
+            "store_id": store_id,
+            "last_sequence": 0,
+            "alive_until": 0,
+            "alive_count": 0,
+            "rebuild": rebuild,
+            "landed": None,
+        }
+        with self._turn(), translated(self._url):
+            self._cache.clear()
+            connection = self._connected()
+            try:
+                with connection.begin():
+                    mine = tables.identity.c.epoch == self._epoch
+                    if connection.execute(update(tables.identity).where(mine).values(facts)).rowcount != 1:
+                        raise self._fenced()
+                    for table in tables.OF_THE_GROUP:
+                        connection.execute(delete(table))
+                    self.database_id = database_id
+                    return self._read(connection)
+            except BaseException:
+                self._hang_up()
+                raise
 
     @contextmanager
     def transaction(self) -> Iterator[SqlTransaction]:

@@ -53,6 +53,8 @@ identity: Final = Table(
     Column("last_sequence", BigInteger, nullable=False),
     _at("alive_until"),
     _text("paused"),
+    _text("rebuild"),
+    _text("landed"),
     Column("alive_count", BigInteger, nullable=False),
 )
 
@@ -289,3 +291,7 @@ tree_log: Final = Table(
 )
 """What was added to the sums since the pages were written, one short row per transaction: pages lie scattered, and
 writing each touched one at once would double what a transaction writes."""
+OF_THE_GROUP: Final = (
+    registers, outbox, held_publications, future_events, consumed, met, tree, tree_pages, tree_log,
+)  # fmt: skip
+"""What a database knows of the group; the other tables are for people, or about the database itself."""

@@ -136,6 +136,12 @@ class SqlTransaction(DeadRows):
         query = select(table).where(tables.UNSETTLED, table.c.intent_batch.is_not(None)).order_by(table.c.path)
         return [rows.register_of(row) for row in self._connection.execute(query)]
 
+    def listing(self, limit: int, after: MetaPath | None = None) -> list[Register]:
+        """Registers in path order, beyond ``after``."""
+        table = tables.registers
+        query = select(table).where(table.c.path > (after or "")).order_by(table.c.path).limit(limit)
+        return [rows.register_of(row) for row in self._connection.execute(query)]
+
     def count_alive(self) -> int:
         """How many paths the store was last known to hold."""
         return self._cache.alive

@@ -245,6 +245,7 @@ def made_older(url: str) -> None:
     with psycopg.connect(url) as connection:
         connection.execute("DROP TABLE daemons, tree, tree_pages, tree_log, membership")
         connection.execute("DROP INDEX registers_dead, registers_unseated")
+        connection.execute("ALTER TABLE identity DROP COLUMN rebuild, DROP COLUMN landed")
         connection.execute("UPDATE alembic_version SET version_num = '0001'")
 
 
@@ -439,3 +440,17 @@ def test_tls_is_checked_as_the_url_says(tmp_path: Path) -> None:
             SqlState.open(f"{url}?sslmode=verify-full&sslrootcert={other.ca}", EAST)
     finally:
         server.remove()
+
+
+def test_two_daemons_that_both_take_it_for_lost_renew_it_once(state: SqlState, postgres_url: str) -> None:
+    put(state, "of the lost one")
+    with closing(SqlState.open(postgres_url, EAST)) as other:
+        other.activate()
+        with pytest.raises(Fenced):
+            state.renew(2, "store", "{}")
+        renewed = other.renew(2, "store", "{}")
+        with pytest.raises(StateForeign, match="replaced by another one"):
+            state.activate()
+        with other.transaction() as work:
+            assert work.identity() == renewed
+            assert work.outbox(10) == []

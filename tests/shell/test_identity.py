@@ -56,17 +56,30 @@ async def test_a_third_region_sees_two_databases_speak_for_one_region(east: Site
     assert "two databases" in east.conditions()["region-id-in-use"]
 
 
-async def test_a_second_database_on_one_store_is_refused_by_the_fence(
-    make_site: MakeSite, east: Site, bus_file: Path, tmp_path: Path
+async def test_of_two_databases_with_the_role_on_one_store_one_takes_over_once_and_the_other_ends(
+    east: Site, tmp_path: Path
 ) -> None:
-    async with east.running():
+    daemon = Daemon(east.config())
+    ended: list[SyncerError] = []
+
+    async def watch() -> None:
+        ended.append(await ending(daemon))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(watch)
         await active(east)
-        other = east.config(state={"path": str(tmp_path / "other.db")}, bus={"region": "elsewhere"})
-        cause = await ending(Daemon(other))
-        assert isinstance(cause, PreconditionFailed)
-        assert "another sidecar database" in cause.message
-        east.writer.put(TENANT, tenant("still"))
-        await until(lambda: len(changes_on(bus_file)) == 1, "the rightful daemon goes on")
+        other = Daemon(east.config(state={"path": str(tmp_path / "other.db")}, bus={"region": "elsewhere"}))
+        tasks.start_soon(other.run)
+        await until(lambda: east.status().identity.genesis and (tmp_path / "other.db").exists(), "the other one starts")
+
+        def touched() -> bool:
+            east.writer.put(TENANT, tenant("still"))
+            return bool(ended)
+
+        await until(touched, "the former one ends instead of taking it back")
+        tasks.cancel_scope.cancel()
+    assert isinstance(ended[0], PreconditionFailed)
+    assert "another sidecar database" in ended[0].message
 
 
 async def test_a_database_of_another_region_is_refused(east: Site, make_site: MakeSite) -> None:

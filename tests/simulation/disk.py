@@ -99,6 +99,9 @@ class Disk:
         self.tables = Tables(Identity(region=region, database_id=f"db-{region}"))
         self.trouble = Trouble.NONE
         self.commits = 0
+        self.made = 1
+        self.lost: list[ConflictRow] = []
+        """Conflicts that stood in databases that are gone."""
 
     def ask(self, kind: str, **arguments: str) -> int:
         """A person asks for an operation."""
@@ -107,6 +110,28 @@ class Disk:
             id=number, kind=kind, arguments=arguments, asked_by="operator", reason="simulated"
         )
         return number
+
+    def begin_anew(self, **facts: Any) -> None:
+        """The database takes the place of a lost one: what people look at stays."""
+        self.made += 1
+        former = self.tables
+        identity = Identity(region=former.identity.region, database_id=f"db-{former.identity.region}-{self.made}")
+        fresh = Tables(replace(identity, paused=former.identity.paused, **facts))
+        fresh.conflicts, fresh.poison, fresh.peers = former.conflicts, former.poison, former.peers
+        fresh.operations, fresh.journal, fresh.stamped = former.operations, former.journal, former.stamped
+        fresh.membership, fresh.forgotten = former.membership, former.forgotten
+        self.tables = fresh
+
+    def lose(self, copy: Tables | None) -> None:
+        """The database is gone; at its place there is a new one, or an old copy."""
+        former = self.tables
+        self.lost += former.conflicts.values()
+        self.made += 1
+        region = former.identity.region
+        self.tables = Tables(Identity(region=region, database_id=f"db-{region}-{self.made}"))
+        if copy is not None:
+            self.tables = copy.copy()
+        self.tables.stamped, self.tables.forgotten = former.stamped, former.forgotten
 
     def conflicts(self, path: MetaPath | None = None) -> list[ConflictRow]:
         """Conflicts that were kept."""
@@ -126,6 +151,14 @@ class DiskState:
         self._epoch = tables.identity.epoch + 1
         tables.identity = replace(tables.identity, epoch=self._epoch)
         return tables.identity
+
+    def renew(self, generation: int, store_id: str, rebuild: str) -> Identity:
+        """Begin anew as another database."""
+        disk = self._disk
+        if disk.tables.identity.epoch != self._epoch:
+            raise Fenced("another daemon has raised the epoch")
+        disk.begin_anew(generation=generation, store_id=store_id, rebuild=rebuild, epoch=self._epoch)
+        return disk.tables.identity
 
     def transaction(self) -> AbstractContextManager[DiskTransaction]:
         """Begin a transaction."""
@@ -201,6 +234,11 @@ class DiskTransaction:
     def intents(self) -> list[Register]:
         """Registers with an open intent."""
         return [register for register in self._read.registers.values() if register.intent is not None]
+
+    def listing(self, limit: int, after: MetaPath | None = None) -> list[Register]:
+        """Registers in path order."""
+        rows = self._read.registers
+        return [rows[path] for path in sorted(rows) if path > (after or "")][:limit]
 
     def count_alive(self) -> int:
         """How many paths the store was last known to hold."""

@@ -35,6 +35,9 @@ class Mode:
         second: Chance that a second daemon starts on a database that has one.
         jump: Chance that a clock jumps.
         pause: Chance that a region is paused or resumed.
+        wipe: Chance that a region loses its database, or gets an old copy of it back.
+        together: Chance that this happens although another region has not got over its own loss.
+        mislay: Chance that a message about a lost database is lost itself.
         found: Chance that a path exists before the first daemon starts.
         late: Chance that a region's daemon starts later than the others.
         vanish: Chance that a message of the bus never reaches a region, faults ended or not.
@@ -60,6 +63,9 @@ class Mode:
     second: float = 0.0
     jump: float = 0.0
     pause: float = 0.0
+    wipe: float = 0.0
+    together: float = 0.0
+    mislay: float = 0.0
     found: float = 0.1
     late: float = 0.1
     vanish: float = 0.0
@@ -86,6 +92,21 @@ MODES: Final[dict[str, Mode]] = {
         replace(_CALM, name="found", found=0.8, late=0.8, crash=0.02, gap=0.01),
         replace(_CALM, name="guards", limits=NARROW, paths=7, actions=(100, 220), outside=0.15, gap=0.02, crash=0.01),
         replace(_CALM, name="aba", kinds=(StoreKind.ZOOKEEPER_ABA, StoreKind.ETCD), gap=0.02, crash=0.01),
+        replace(_CALM, name="wiped", wipe=0.02, crash=0.01, mislay=0.1, reorder=1, paths=3, compares=True),
+        replace(
+            _CALM,
+            name="wiped-storm",
+            wipe=0.02,
+            crash=0.01,
+            cut=0.01,
+            gap=0.02,
+            lose=0.05,
+            mislay=0.2,
+            reorder=1,
+            paths=7,
+            actions=(100, 220),
+            compares=True,
+        ),
         replace(
             _CALM,
             name="storm",

@@ -119,6 +119,18 @@ class History:
         content.stamp, content.fixed = stamp, past
         self.named[path, stamp] = content
 
+    def name_again(self, content: Content, stamp: Stamp) -> Content:
+        """A region that has lost its database stamped a content of which it has forgotten all; what the stamp names."""
+        past = content.past
+        below = any(older.stamp is not None and older.stamp.updated_at_ms >= stamp.updated_at_ms for older in past)
+        if content.outside and content.stamp is None and not below:
+            self.name(content, stamp)
+            return content
+        again = self._new(content.path, content.digest, content.region, None)
+        again.stamp, again.fixed = stamp, frozenset({again})
+        self.named[content.path, stamp] = again
+        return again
+
     def carried(self, path: MetaPath, stamp: Stamp, region: Region) -> Content:
         """The content that a daemon writes when it applies the version of this stamp."""
         origin = self.named.get((path, stamp))

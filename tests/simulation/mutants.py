@@ -16,17 +16,20 @@ from unittest import mock
 
 from syncer.conflict import folding, observing, seating
 from syncer.conflict import tombstones as rules
-from syncer.conflict.acts import Outcome
+from syncer.conflict.acts import Moment, Outcome
 from syncer.conflict.digest_tree import note
 from syncer.conflict.order import Relation, later, relate
 from syncer.conflict.reads import ReadLedger
+from syncer.conflict.rebuilding import Hearing, unknown_provenance
 from syncer.conflict.register import Register
 from syncer.conflict.tombstones import Epoch
 from syncer.errors import InvariantBroken, RevisionMismatch
 from syncer.model import Digest, MetaPath, Millis, Stamp
 from syncer.paths import OWN_PREFIX, is_under
-from syncer.replication import antientropy, applying, reading, retelling, scanning, summing, tombstones
+from syncer.replication import antientropy, applying, reading, rebuild, retelling, scanning, summing, tombstones
+from syncer.replication.context import Context
 from syncer.replication.dirty import Origin
+from syncer.replication.driver import Driver
 from syncer.replication.unit import Unit
 from tests.simulation.bus import SimBus
 from tests.simulation.disk import DiskState, DiskTransaction, _Block
@@ -319,7 +322,66 @@ WITHOUT_SECOND_ROUND = Mutant("forget deletes before all is consumed", FORGETTIN
 WITHOUT_FLOOR = Mutant("start anew below what was forgotten", FORGETTING, _no_floor, rare=True)
 """Likewise."""
 
+
+def _hear_nobody() -> Patches:
+    return [(Hearing, "over", property(lambda _: True)), (Driver, "hearing", property(lambda _: False))]
+
+
+def _peers_are_not_asked() -> Patches:
+    return [(rebuild, "begin_quiet", lambda _: None), (rebuild, "note_own", lambda *_: None)]
+
+
+def _old_copies_pass() -> Patches:
+    loss = rebuild.loss
+
+    def another(context: Any, entry: Any) -> str | None:
+        reason = loss(context, entry)
+        return None if reason is not None and reason.startswith("an old copy") else reason
+
+    return [(rebuild, "loss", another), (rebuild, "note_own", lambda *_: None)]
+
+
+def _unknown_provenance_is_not_kept() -> Patches:
+    meet = unknown_provenance
+
+    def silent(*args: Any) -> Outcome:
+        return Outcome(meet(*args).register)
+
+    return [(observing, "unknown_provenance", silent)]
+
+
+def _unknown_provenance_is_a_change() -> Patches:
+    def stamped(settings: Any, register: Any, known: Any, entry: Any, digest: Any, modified_at: Any) -> Outcome:
+        del known
+        moment = Moment(now=modified_at, seen_at=modified_at, genesis=True)
+        return observing._local_change(settings, register, entry, digest, moment)
+
+    return [(observing, "unknown_provenance", stamped)]
+
+
+def _lacking_values_are_not_asked_for() -> Patches:
+    return [(rebuild, "_values_wanted", lambda *_: [])]
+
+
+def _sums_outlive_their_database() -> Patches:
+    anew = Context.begin_anew
+
+    def keeping(context: Any, talk: Any) -> None:
+        kept = context.sums
+        anew(context, talk)
+        context.sums = kept
+
+    return [(Context, "begin_anew", keeping), (summing.Sums, "load", lambda *_: None)]
+
+
 MUTANTS = (
+    Mutant("look at the store before the peers have told", ("wiped",), _hear_nobody, rare=True),
+    Mutant("nobody says what it has of an old copy", ("wiped",), _peers_are_not_asked, rare=True),
+    Mutant("old copies pass", ("wiped",), _old_copies_pass),
+    Mutant("what is of unknown provenance is not kept", ("wiped",), _unknown_provenance_is_not_kept),
+    Mutant("what is of unknown provenance is a change", ("wiped",), _unknown_provenance_is_a_change),
+    Mutant("lacking values are not asked for", ("wiped", "wiped-storm"), _lacking_values_are_not_asked_for),
+    Mutant("sums outlive their database", ("wiped",), _sums_outlive_their_database),
     Mutant("drop the compare-and-set", ("calm", "crashes"), _no_compare_and_set, rare=True),
     Mutant("stamp from known instead of seated", ("calm",), _stamp_from_known),
     Mutant("stamp by the clock alone", ("clocks",), _stamp_by_clock_alone),

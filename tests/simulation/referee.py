@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING
 
 from syncer.conflict.acts import Decision
@@ -10,7 +10,7 @@ from syncer.conflict.digest_tree import Changes, DigestTree, note, unpacked
 from syncer.conflict.order import later
 from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.register import ParkReason, Register
-from syncer.model import Digest, MetadataChangeEvent, MetaPath, Region, Stamp, TieOrder
+from syncer.model import Digest, MetadataChangeEvent, MetaPath, Region, Stamp, TieOrder, Version
 from syncer.paths import classify
 from syncer.state.contract import ConflictRow
 from tests.simulation.disk import Tables
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from tests.simulation.region import Contents
     from tests.simulation.world import Site, World
 
+_GENERATIONS = 1000
+"""Baselines are stamped by the generation of their database, and by no clock."""
 _ASSERTIONS = frozenset({Decision.REASSERTED, Decision.RESTORED})
 
 
@@ -36,7 +38,13 @@ class Referee:
         self._blind: set[Content] = set()
         self._keepers: tuple[Site, ...] = ()
         self._forgotten: set[MetaPath] = set()
+        self.published: Callable[[], Collection[MetadataChangeEvent]] = tuple
+        """What is on the bus."""
+        self.lost: set[Region] = set()
+        """Regions that have lost their database; what holds for them is weaker."""
         self._told_again: set[tuple[MetaPath, Stamp]] = set()
+        self._echoes: set[tuple[MetaPath, Stamp]] = set()
+        self._known_elsewhere: dict[tuple[Region, Region, str], set[MetaPath]] = {}
 
     # -- while it runs
 
@@ -67,8 +75,8 @@ class Referee:
         loser = self.history.named.get((row.path, row.loser))
         winner = self.history.named.get((row.path, row.winner))
         self._story.tell(site.region, "records a conflict", row.path, row.loser, "lost to", row.winner, row.reason)
-        if loser is None or winner is None or row.reason != "concurrent":
-            return
+        if loser is None or winner is None or row.reason != "concurrent" or self.lost:
+            return  # what an author saw of a value is forgotten with its database
         if loser.digest is None and row.path in self._forgotten:
             return  # the winner's author had forgotten the delete, which nobody loses anything by
         if (loser in winner.past or winner in loser.past) and not (self._keepers and self._twin(loser, row.loser)):
@@ -90,6 +98,13 @@ class Referee:
     ) -> None:
         path, digest = event.path, digest_of_event(event)
         known = self.history.named.get((path, event.stamp))
+        if known is not None and event.stamp.region in self.lost and known.digest != digest:
+            if site.region != event.stamp.region:  # it has what was published; what else had that stamp never was
+                self._told_again.add((path, event.stamp))
+                return
+            if any((each.path, each.stamp) == (path, event.stamp) for each in self.published()):
+                return  # an old copy uses a stamp again: it has to be dropped unpublished, which is judged at the end
+            known = None
         if known is not None:
             if known.digest != digest:
                 raise Violation("two values", path, f"{event.stamp} names two values")
@@ -107,8 +122,32 @@ class Referee:
         self._story.tell(site.region, "stamps", path, content, "as", event.stamp)
         if content.digest != digest:
             raise Violation("wrong value", path, f"{event.stamp} was given to {content}, with another value")
-        self.history.name(content, event.stamp)
+        if site.region in self.lost:
+            content = self._anew(site, event, content)
+        else:
+            self.history.name(content, event.stamp)
         content.held = event.sequence == 0
+
+    def loses(self, site: Site) -> None:
+        """A region loses its database: what its peers know now, it has to learn before it looks at its store."""
+        self.lost.add(site.region)
+        for other in self._sites.values():
+            if other is not site:
+                registers = other.disk.tables.registers.values() if other.disk.tables.identity.genesis else ()
+                known = {register.path for register in registers if register.known is not None}
+                self._known_elsewhere[site.region, other.region, other.disk.tables.identity.database_id] = known
+
+    def _anew(self, site: Site, event: MetadataChangeEvent, content: Content) -> Content:
+        """A region that has lost its database stamps something: nothing that its peers know, nothing that it wrote."""
+        path, time = event.path, event.stamp.updated_at_ms
+        if time > _GENERATIONS and not content.outside:
+            self._echoes.add((path, event.stamp))
+        if 1 < time <= _GENERATIONS:
+            for (lost, other, database_id), known in self._known_elsewhere.items():
+                whole = self._sites[other].disk.tables.identity.database_id == database_id
+                if lost == site.region and whole and path in known:
+                    raise Violation("known elsewhere", path, f"{lost} makes a baseline of what {other} knows")
+        return self.history.name_again(content, event.stamp)
 
     def _asserted(
         self, site: Site, register: Register | None, path: MetaPath, digest: Digest | None, contents: Contents
@@ -134,13 +173,17 @@ class Referee:
         """
         self._story.tell(site.region, "overwrites", path, old, "with", new, new.stamp)
         history = self.history
+        if old.digest is None and self.lost:
+            return  # a delete that nobody had published may be undone
         if history.knew(new, old) or old in self._blind or history.unnoticed(old):
             return
         names = history.indistinct(old).names
         if any(name.stamp is not None and (path, name.stamp) in history.withdrawn for name in names):
             return
         home = {self._sites[name.stamp.region] for name in names if name.stamp is not None}
-        for row in [row for each in self._keepers or {site, *home} for row in each.disk.conflicts(path)]:
+        keepers = self._keepers or {site, *home}
+        rows = [row for each in keepers for row in each.disk.conflicts(path)]
+        for row in [*rows, *(row for each in keepers for row in each.disk.lost if row.path == path)]:
             whole = row.loser_digest is None or row.value is not None
             if whole and row.loser_digest == old.digest:
                 if row.value is None or digest_of(path, row.value) == old.digest:
@@ -214,6 +257,8 @@ class Referee:
                 raise Violation("wrong sums", "", f"the tree of {site.region} {what} is not that of its registers")
 
     def _conflicts(self, site: Site) -> None:
+        if self.lost:
+            return
         for row in site.disk.conflicts():
             if row.loser_digest is not None and row.value is None and not self._moot(site, row.path, row.loser):
                 raise Violation("conflict without value", row.path, f"{site.region}: {row.loser} against {row.winner}")
@@ -233,11 +278,16 @@ class Referee:
         """Each change is on the bus as one event, whatever came twice."""
         numbers: dict[tuple[str, int], MetadataChangeEvent] = {}
         stamps: dict[tuple[MetaPath, Stamp], tuple[str, int]] = {}
+        digests: dict[tuple[MetaPath, Stamp], Digest | None] = {}
         for event in world.bus.events:
             key = (event.sender, event.sequence)
-            if numbers.setdefault(key, event) != event:
+            if numbers.setdefault(key, event) != event and not self.lost:
                 raise Violation("number reused", event.path, f"{key} names two events")
             name = (event.path, event.stamp)
+            if name in self._echoes:
+                raise Violation("echo", event.path, f"{event.stamp} is what a daemon had written itself")
+            if digests.setdefault(name, digest_of_event(event)) != digest_of_event(event):
+                raise Violation("two values", event.path, f"{event.stamp} was published with two values")
             if stamps.setdefault(name, key) != key and name not in self._told_again:
                 raise Violation("published twice", event.path, f"{event.stamp} under two numbers")
         for (path, stamp), content in self.history.named.items():
@@ -247,8 +297,26 @@ class Referee:
                 other is not content and other.region == content.region and content in other.past
                 for other in self.history.contents
             )
+            if stamp.region in self.lost:
+                continue
             if not moot and not any(path in site.disk.tables.held for site in world.sites.values()):
                 raise Violation("never published", path, f"{content} was stamped {stamp} and is not on the bus")
+
+    def _same_everywhere(self, world: World, path: MetaPath) -> None:
+        """Where databases were lost, stamps that nobody has heard of are lost too: all agree, on whatever is left."""
+        known = {site.region: _known_of(site, path) for site in world.sites.values()}
+        stamps = {version.stamp if version is not None else None for version in known.values()}
+        living = {version.digest if version is not None else None for version in known.values()}
+        if len(living) > 1:
+            raise Violation("wrong winner", path, f"the regions know different things: {stamps}")
+        (expected,) = living
+        for site in world.sites.values():
+            register = site.disk.tables.registers.get(path)
+            if register is not None and register.due and waits_rightly(world, site, register):
+                continue
+            node = site.store.nodes.get(path)
+            if (digest_of(path, node.value) if node is not None and node.value else None) != expected:
+                raise Violation("diverged", path, f"the store of {site.region} does not hold what is known")
 
     def _converged(self, world: World, path: MetaPath) -> None:
         stamps = [stamp for at, stamp in self.history.named if at == path and (at, stamp) not in self.history.withdrawn]
@@ -256,6 +324,9 @@ class Referee:
         taken_back = {stamp.region for at, stamp in self.history.withdrawn if at == path}
         if not stamps or frozen or taken_back == set(world.sites):
             return  # where every region took its delete back, nobody has the value any more
+        if self.lost:
+            self._same_everywhere(world, path)
+            return
         winner = stamps[0]
         for stamp in stamps[1:]:
             winner = stamp if later(stamp, winner, TieOrder.SMALLER_REGION) else winner
@@ -278,6 +349,21 @@ class Referee:
                 raise Violation("diverged", path, f"the store of {site.region} does not hold {winner}")
 
 
+def _known_of(site: Site, path: MetaPath) -> Version | None:
+    register = site.disk.tables.registers.get(path)
+    return register.known if register is not None else None
+
+
+def _has_value(site: Site, register: Register) -> bool:
+    """Whether a region could tell the value that another one lacks."""
+    known, theirs = register.known, _known_of(site, register.path)
+    node = site.store.nodes.get(register.path)
+    stored = digest_of(register.path, node.value) if node is not None and node.value else None
+    if known is None or theirs is None or theirs.stamp != known.stamp:
+        return False
+    return theirs.value is not None or stored == known.digest
+
+
 def _again(loser: Content, other: Content) -> bool:
     """Whether the loser's value won after all, by another hand."""
     if loser.stamp is None or other.stamp is None or loser.digest != other.digest:
@@ -292,6 +378,8 @@ def waits_rightly(world: World, site: Site, register: Register) -> bool:
     parked = register.parked
     if parked is None:
         return False
+    if parked.reason is ParkReason.VALUE_MISSING:
+        return not any(_has_value(each, register) for each in world.sites.values())
     if parked.reason is ParkReason.CHILDREN_ALIVE:
         return any(
             other.due and other.hold is not None and other.path.startswith(f"{register.path}/")

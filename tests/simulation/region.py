@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from syncer.bus.messages import Control, Message, TreeMessage
 from syncer.conflict.guards import Topics
 from syncer.conflict.reads import Ticket
+from syncer.conflict.rebuilding import Answer
 from syncer.errors import Fenced, StateUnavailable
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Stamp
 from syncer.replication.applying import Landing
@@ -51,6 +52,7 @@ FORGETTING: Final = Forgetting(
 )
 COMPARING: Final = Forgetting(gap_patience_ms=Millis(10**12))
 """Where nothing is forgotten, no delete is told again either: comparing has to be enough."""
+QUIET_MS: Final = 60_000
 _PLANS: Final = 3
 _DELIVERIES: Final = 3
 
@@ -119,10 +121,11 @@ class Daemon:
             world.scope,
             DiskState(site.disk),
             site.store.capabilities,
-            expected=[region for region in world.sites if region != site.region] if forgets else (),
+            expected=[region for region in world.sites if region != site.region],
             forgetting=FORGETTING if forgets else COMPARING,
         )
         self.driver.context.comparisons.pace = PACE
+        self.driver.context.quiet_ms = QUIET_MS
         self.driver.know_clusters({"east", "west"})
         self.raised = False
         self.raising: Put | None = None
@@ -158,7 +161,9 @@ class Daemon:
                 return [self.read_fence]
             return [self.take_written] if request.done else []
         moves: list[Move] = [self.beat if self.scan is None else self.scan_on]
-        if self.watch is None:
+        if self.driver.hearing:
+            moves = [self.beat]
+        elif self.watch is None:
             moves = [self.arm]
         elif self.watch.signals:
             moves.append(self.take_signals)
@@ -175,7 +180,7 @@ class Daemon:
         tables = self.site.disk.tables
         moves.extend([self.land] * (len(self.landings) > 0))
         if self.publishing is None:
-            if tables.outbox and self.driver.context.paused is None:
+            if tables.outbox and self.driver.context.paused is None and not self.driver.starting:
                 moves.append(self.publish)
         elif self.publishing.done:
             moves.append(self.take_published)
@@ -189,6 +194,8 @@ class Daemon:
             moves.append(self.compare)
         if tables.operations and any(operation.state == "pending" for operation in tables.operations.values()):
             moves.append(self.operate)
+        if self.corresponds:
+            moves.append(self.correspond)
         if self.driver.context.asking:
             moves.append(self.answer_questions)
         return moves
@@ -264,7 +271,10 @@ class Daemon:
         """Read the fence and ask for it to be raised."""
         store = self.site.store
         entry = store.entry(self.driver.context.fence_path)
-        self.raising = self.driver.raise_fence(entry, f"store-{self.site.region}")
+        raised: list[Put] = []
+        if not self._call(lambda: raised.append(self.driver.raise_fence(entry, f"store-{self.site.region}"))):
+            return
+        self.raising = raised[0]
         self._send(Purpose.RAISE, (self.raising,), {})
 
     def _send(self, purpose: Purpose, writes: tuple[Write, ...], meaning: dict[MetaPath, Stamp]) -> None:
@@ -551,10 +561,14 @@ class Daemon:
         """Look at what waits; tell the peers."""
         self.last_tick = self.world.story.now
         now = self.now
+        if not self._call(lambda: self.driver.tick(now)):
+            return
+        self._call(self._correspond)
         compares = self.world.mode.compares
         interval = COMPARING_HEARTBEAT_MS if compares else HEARTBEAT_MS
         interval = OFTEN_MS if self.world.mode.forgets else interval
-        if self._call(lambda: self.driver.tick(now)) and self.last_tick - self.last_heartbeat >= interval:
+        asked = self.driver.starting or self.driver.answer_greeting()
+        if self.alive and (asked or self.last_tick - self.last_heartbeat >= interval):
             self.last_heartbeat = self.last_tick
             self.beat_heart()
         if compares and self.alive:
@@ -572,6 +586,29 @@ class Daemon:
             what = f"compares: {message.step}" if isinstance(message, TreeMessage) else "asks for registers"
             self.tell(what)
             self.world.bus.arrive(message)
+
+    @property
+    def corresponds(self) -> bool:
+        """Whether there is something to ask or to tell about a lost database."""
+        context = self.driver.context
+        if self.driver.hearing:
+            return any(
+                member.asked_at_ms is None and member.answer in {Answer.SILENT, Answer.TELLING}
+                for member in context.talk.members.values()
+            ) or bool(context.talk.owed)
+        return bool(context.wanting) or (bool(context.talk.owed) and context.genesis)
+
+    def correspond(self) -> None:
+        """Ask and tell what a lost database is rebuilt from."""
+        self._call(self._correspond)
+
+    def _correspond(self) -> None:
+        hearing = self.driver.hearing
+        for message in self.driver.correspond(self.now):
+            if self.world.rng.random() >= self.world.mislays:
+                self.world.bus.arrive(message)
+        if hearing and not self.driver.hearing:
+            self.tell("has heard its peers")
 
     def operate(self) -> None:
         """Perform what a person asked for."""

@@ -312,6 +312,7 @@ def test_schedule_15_two_actives_with_databases_of_their_own(kind: StoreKind) ->
     other = Disk(Region("b"))
     other.tables.identity = replace(other.tables.identity, database_id="db-other")
     stranger = Driver(site.replica, w.scope, DiskState(other), site.store.capabilities)
+    stranger.context.takes_over = False
     with pytest.raises(PreconditionFailed, match="another sidecar database"):
         stranger.raise_fence(site.store.entry(stranger.context.fence_path), "store-b")
     scan = stranger.armed()
@@ -654,6 +655,136 @@ def test_schedule_30_loser_seated_winner_arrives(kind: StoreKind) -> None:
     assert site.disk.tables.registers[NAMESPACE].intent is not None
     w.end()
     w.holds(NAMESPACE, X)
+
+
+@both_stores
+def test_schedule_20_sidecar_lost(kind: StoreKind) -> None:
+    w = Script(kind, kind)
+    w.everybody_has(P, W)
+    w.at(50)
+    w.write("a", P, Z)
+    w.deliver("b", w.tell("a"))
+    w.daemon("b").crash()
+    w.at(100)
+    w.write("a", P, X)
+    w.tell("a")
+    w.at(150)
+    w.write("b", P, Y)  # its own write, or anybody's: without the database nobody can tell
+    w.wipe(w.sites[Region("b")], None)
+    w.end()
+    w.holds(P, X)
+    assert [row.reason for row in w.conflicts("b") if row.path == P] == ["unknown-provenance"]
+    assert w.lost_values("b", P) == [w.value(P, Y)]
+    identity = w.sites[Region("b")].disk.tables.identity
+    assert identity.generation == 2
+    assert w.events_of(identity.database_id.removeprefix("db-")) == []
+
+
+@both_stores
+def test_schedule_21_counter_restarts(kind: StoreKind) -> None:
+    w = Script(kind, kind)
+    lone = MetaPath("/admin/resourcegroups/only-here")
+    w.at(10)
+    w.write("b", P, X)
+    w.tell("b")
+    w.settle()
+    w.daemon("b").crash()
+    w.write("b", lone, Y)
+    w.wipe(w.sites[Region("b")], None)
+    w.settle()
+    w.holds(lone, Y)
+    baseline = w.sites[Region("a")].disk.tables.registers[lone].known
+    assert baseline is not None
+    assert (baseline.stamp.updated_at_ms, baseline.by) == (2, "b~2")
+    w.write("b", P, Z)
+    w.end()
+    w.holds(P, Z)
+    known = w.sites[Region("a")].disk.tables.registers[P].known
+    assert known is not None
+    assert known.by == "b~2"
+    w.no_conflicts()
+
+
+@both_stores
+def test_two_rebuilds_at_once_wait_for_the_third_region_and_not_for_each_other(kind: StoreKind) -> None:
+    w = Script(kind, kind, kind)
+    w.everybody_has(P, W)
+    for region in ("a", "b"):
+        w.wipe(w.sites[Region(region)], None)
+    w.write("a", P, Y)
+    w.end()
+    w.holds(P, W)
+    assert w.lost_values("a", P) == [w.value(P, Y)]
+    assert all(site.disk.tables.identity.genesis for site in w.sites.values())
+    assert not any(operation.kind == "rebuild" for operation in w.sites[Region("a")].disk.tables.operations.values())
+
+
+@both_stores
+def test_a_rebuild_writes_nothing_before_its_peers_were_heard(kind: StoreKind) -> None:
+    w = Script(kind, kind)
+    w.everybody_has(P, W)
+    w.wipe(w.sites[Region("b")], None)
+    w.remove("b", P)
+    w.daemon("a").crash()
+    w.restart("b")
+    w.drain(w.sites[Region("b")])
+    driver = w.daemon("b").driver
+    assert driver.hearing
+    assert w.daemon("b").watch is None
+    assert driver.plan_reads() is None
+    assert w.sites[Region("b")].disk.tables.registers == {}
+    w.end()
+    w.holds(P, W)
+    w.no_conflicts()
+
+
+@both_stores
+def test_an_old_copy_is_known_by_the_receipts_in_the_fence(kind: StoreKind) -> None:
+    w = Script(kind, kind)
+    w.everybody_has(P, W)
+    b = w.sites[Region("b")]
+    copy = b.disk.tables.copy()
+    w.at(10)
+    w.write("a", P, X)
+    w.deliver("b", w.tell("a"))
+    w.apply("b")
+    w.wipe(b, copy)
+    w.restart("b")
+    assert w.daemon("b").driver.hearing
+    w.end()
+    w.holds(P, X)
+    w.no_conflicts()
+    assert w.events_of(b.disk.tables.identity.database_id.removeprefix("db-")) == []
+
+
+@both_stores
+def test_an_old_copy_is_known_by_what_the_peers_have_of_it(kind: StoreKind) -> None:
+    w = Script(kind, kind)
+    w.everybody_has(P, W)
+    b = w.sites[Region("b")]
+    copy = b.disk.tables.copy()
+    w.at(10)
+    w.write("b", P, X)
+    w.tell("b")
+    w.wipe(b, copy)
+    w.end()
+    w.holds(P, X)
+    assert b.disk.tables.identity.generation == 2
+    assert len([event for event in w.bus.events if event.value == w.value(P, X)]) == 1
+
+
+@both_stores
+def test_a_crash_between_a_write_and_its_answer_is_no_old_copy(kind: StoreKind) -> None:
+    w = Script(kind, kind)
+    w.everybody_has(P, W)
+    w.at(10)
+    w.write("a", P, X)
+    w.deliver("b", w.tell("a"))
+    w.land("b", w.send("b"))
+    w.daemon("b").crash()
+    w.end()
+    w.holds(P, X)
+    assert w.sites[Region("b")].disk.tables.identity.generation == 1
 
 
 @both_stores

@@ -20,7 +20,7 @@ from syncer.model import MetaPath, Millis, Region, ResourceKind
 from syncer.paths import classify
 from syncer.stores.contract import BatchRefused
 from tests.simulation.bus import Publishing, SimBus
-from tests.simulation.disk import Disk, Trouble
+from tests.simulation.disk import Disk, Tables, Trouble
 from tests.simulation.faults import MODES, PARK_GRACE_MS, Mode
 from tests.simulation.history import Content, History, Violation
 from tests.simulation.referee import Referee
@@ -64,6 +64,7 @@ class Site:
     store: SimStore = field(init=False)
     daemons: list[Daemon] = field(default_factory=list)
     network: list[Request] = field(default_factory=list)
+    copies: list[Tables] = field(default_factory=list)
 
     def clock(self) -> Millis:
         """The region's clock, wrong by its skew."""
@@ -113,6 +114,8 @@ class World:
         if mode.compares:
             self.referee.kept_anywhere(self.sites.values())
         self.bus = SimBus(tuple(self.sites), mode.reorder, vanishes=self._vanishes)
+        self.referee.published = lambda: self.bus.events
+        self.mislays = mode.mislay
         self.dark_until: dict[Region, int] = {}
         self._tag = 0
 
@@ -300,6 +303,8 @@ class World:
             (mode.pause, "pause"),
             (mode.dark, "dark"),
             (mode.away, "away"),
+            (mode.wipe, "wipe"),
+            (mode.wipe, "copy"),
         )
         for chance, name in chances:
             if chance and rng.random() < chance and self._strike(name, site, daemon):
@@ -330,6 +335,10 @@ class World:
             case "jump":
                 site.skew_ms = rng.randint(-self.mode.skew_ms, self.mode.skew_ms)
                 self.story.tell(site.region, "its clock jumps to", None, site.skew_ms)
+            case "wipe" if self._others_are_whole(site):
+                self.wipe(site, rng.choice([None, *site.copies]))
+            case "copy":
+                site.copies.append(site.disk.tables.copy())
             case "pause":
                 site.disk.ask(rng.choice(("pause", "resume", "resume")), everywhere=rng.choice(("true", "false")))
             case "dark":
@@ -351,6 +360,34 @@ class World:
         if self.rng.random() < 0.3:
             self.advance(30 * 86_400_000)
 
+    def wipe(self, site: Site, copy: Tables | None) -> None:
+        """A region loses its database; at its place stands a new one, or an old copy.
+
+        To bring a copy back takes longer than a message needs: what the region had published has arrived by then.
+        """
+        for daemon in list(site.daemons):
+            daemon.crash()
+        if copy is not None:
+            for publishing in list(self.bus.under_way):
+                while not publishing.done:
+                    self.bus.land(publishing)
+            for other in self.sites.values():
+                if other is not site and other.daemons:
+                    self.drain(other)
+        site.disk.lose(copy)
+        self.referee.loses(site)
+        self.story.tell(site.region, "loses its database", None, "an old copy comes back" if copy else "")
+
+    def _others_are_whole(self, site: Site) -> bool:
+        """Whether whoever lost its database before has it again: where all lose theirs at once, little can be promised.
+
+        Rarely it happens all the same.
+        """
+        if self.rng.random() < self.mode.together:
+            return True
+        others = [other for other in self.sites.values() if other is not site and other.region in self.referee.lost]
+        return all(other.disk.tables.identity.genesis and other.daemons for other in others)
+
     # -- the end
 
     def finish(self) -> None:
@@ -360,6 +397,7 @@ class World:
             Violation: A rule was broken.
         """
         self.story.tell("-", "no more faults")
+        self.mislays = 0.0  # at the end everything is delivered, questions and answers, too
         for site in self.sites.values():
             site.disk.trouble = Trouble.NONE
             site.disk.ask("resume")
@@ -402,6 +440,7 @@ class World:
                 self.bus.land(self.bus.under_way[0])
             self.advance(PARK_GRACE_MS // 2)
             acted = operated and self._operator()
+            acted |= any(daemon.driver.hearing for site in self.sites.values() for daemon in site.daemons)
             quiet = 0 if acted or self._progress() != before or not self._agreed() else quiet + 1
             if quiet > _QUIET_ROUNDS:
                 return
@@ -433,6 +472,7 @@ class World:
             numbers += (sum(one.due for one in registers), sum(one.intent is not None for one in registers))
             numbers.append(tables.identity.genesis)
             numbers.append(sum(one.forgettable for one in registers) if self.mode.forgets else 0)
+            numbers.append(hash(tables.identity.rebuild) if tables.identity.rebuild else 0)
         return tuple(numbers)
 
     def drain(self, site: Site) -> None:
@@ -469,6 +509,11 @@ class World:
     def _operator(self) -> bool:
         """A person lets held changes pass, or takes them back."""
         acted = False
+        active = [site.daemon.driver for site in self.sites.values() if site.daemons]
+        if active and all(driver.hearing for driver in active):
+            self.story.tell(next(iter(self.sites)), "operator: all databases were lost")
+            next(iter(self.sites.values())).disk.ask("rebuild", alone="true")
+            acted = True
         for site in self.sites.values():
             if site.disk.tables.identity.paused is not None:
                 acted = True

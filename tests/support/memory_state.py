@@ -78,6 +78,36 @@ class MemoryState:
         self._epoch = raised.epoch
         return raised
 
+    def renew(self, generation: int, store_id: str, rebuild: str) -> Identity:
+        """Begin anew as another database."""
+        database = self.database
+        identity = database.facts[""]
+        if self._epoch is None or self._epoch != identity.epoch:
+            self._epoch = None
+            raise Fenced(f"another daemon has become active on the database of {identity.region}")
+        renewed = database.facts[""] = Identity(
+            region=identity.region,
+            database_id=f"{identity.database_id}+",
+            generation=generation,
+            store_id=store_id,
+            epoch=identity.epoch,
+            paused=identity.paused,
+            rebuild=rebuild,
+        )
+        database.alive[""] = 0
+        for table in (
+            database.registers,
+            database.unsettled,
+            database.outbox,
+            database.held,
+            database.consumed,
+            database.future,
+            database.met,
+        ):
+            table.clear()
+        database.tree[""] = KeptTree(label="", number=0)
+        return renewed
+
     def crash(self) -> None:
         """Lose everything that was not committed, and the role."""
         if self._open is not None:
@@ -205,6 +235,10 @@ class MemoryTransaction:
     def intents(self) -> list[Register]:
         found = (self._db.registers[path] for path in sorted(self._db.unsettled))
         return [register for register in found if register.intent is not None]
+
+    def listing(self, limit: int, after: MetaPath | None = None) -> list[Register]:
+        found = (path for path in sorted(self._db.registers) if path > (after or ""))
+        return [self._db.registers[path] for path in found][:limit]
 
     def count_alive(self) -> int:
         return self._db.alive[""]

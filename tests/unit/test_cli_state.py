@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, Final
@@ -20,6 +21,7 @@ from typer.testing import CliRunner, Result
 
 from syncer.cli.documents import (
     DOCUMENTS,
+    CompactDocument,
     ConflictDetail,
     ConflictList,
     DecisionDocument,
@@ -30,6 +32,7 @@ from syncer.cli.documents import (
     ParkedList,
     QuarantineList,
     RegionList,
+    StateCheckDocument,
 )
 from syncer.cli.main import app
 from syncer.conflict.acts import Decision, Journal, RecordConflict
@@ -39,7 +42,9 @@ from syncer.conflict.replica import Replica
 from syncer.conflict.scope import Scope
 from syncer.conflict.settings import Settings
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Stamp
+from syncer.replication import rebuild
 from syncer.replication.driver import Driver
+from syncer.replication.talk import Phase, Rebuild
 from syncer.state.contract import JOINING, PeerRow, Poison
 from syncer.state.sql import SqlState
 from syncer.status import NOT_CARRIED, Document, StatusDocument
@@ -54,6 +59,15 @@ LOCAL: Final = MetaPath("/admin/policies/held-local")
 FUTURE: Final = MetaPath("/admin/policies/from-the-future")
 PARKED: Final = MetaPath("/admin/policies/parked/ns")
 OLD, NEW = at(-9_000), at(-5_000, THERE)
+
+CAPABILITIES: Final = Capabilities(
+    modified_times=True,
+    real_parents=False,
+    transactions=True,
+    max_batch_writes=10,
+    max_batch_bytes=10_000,
+    max_value_bytes=10_000,
+)
 
 Run = Callable[..., Result]
 
@@ -177,15 +191,14 @@ def run(tmp_path: Path, state: SqlState, monkeypatch: pytest.MonkeyPatch) -> Run
 @pytest.fixture
 def daemon(state: SqlState) -> Iterator[Driver]:
     """The real driver, performing what it is asked."""
-    capabilities = Capabilities(
-        modified_times=True,
-        real_parents=False,
-        transactions=True,
-        max_batch_writes=10,
-        max_batch_bytes=10_000,
-        max_value_bytes=10_000,
-    )
-    driver = Driver(Replica(Settings(region=HERE)), Scope(), state, capabilities)
+    driver = Driver(Replica(Settings(region=HERE)), Scope(), state, CAPABILITIES)
+    with performing(driver):
+        yield driver
+
+
+@contextmanager
+def performing(driver: Driver) -> Iterator[None]:
+    """The driver performs what it is asked."""
     over = threading.Event()
 
     def work() -> None:
@@ -194,9 +207,11 @@ def daemon(state: SqlState) -> Iterator[Driver]:
 
     thread = threading.Thread(target=work)
     thread.start()
-    yield driver
-    over.set()
-    thread.join(10)
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join(10)
     assert not thread.is_alive()
 
 
@@ -552,6 +567,109 @@ def test_a_database_that_is_not_there_is_said(run: Run, tmp_path: Path) -> None:
     result = run("status")
     assert result.exit_code == 1
     assert "there is no sidecar database" in result.stderr
+
+
+# -- the database itself
+
+
+def findings(result: Result) -> dict[str, bool]:
+    found = StateCheckDocument.model_validate_json(result.stdout)
+    assert found.sound is all(each.ok for each in found.items)
+    assert found.sound is (result.exit_code == 0)
+    return {each.check: each.ok for each in found.items}
+
+
+def test_a_sound_database_is_said_to_be_sound(run: Run) -> None:
+    expected = ["file", "schema", "registers", "living paths", "outbox", "consumed", "records"]
+    assert findings(run("state", "check", "-o", "json")) == dict.fromkeys(expected, True)
+    text = good(run("state", "check"))
+    assert all(name in text for name in expected)
+
+
+@pytest.mark.parametrize(
+    ("damage", "check"),
+    [
+        ("UPDATE registers SET due = 1 - due WHERE path = '/admin/policies/quiet'", "registers"),
+        ("UPDATE registers SET k_seen = 'no JSON' WHERE path = '/admin/policies/quiet'", "registers"),
+        ("UPDATE identity SET alive_count = alive_count + 1", "living paths"),
+        ("INSERT INTO consumed (sender, through, ahead) VALUES ('x', 5, '[6]')", "consumed"),
+        ("INSERT INTO consumed (sender, through, ahead) SELECT database_id, 5, '[]' FROM identity", "consumed"),
+        ("UPDATE registers SET hold_local = 0 WHERE path = '/admin/policies/held-local'", "records"),
+        ("UPDATE journal SET path = ''", "records"),
+    ],
+)
+def test_what_does_not_agree_is_named(run: Run, tmp_path: Path, state: SqlState, damage: str, check: str) -> None:
+    state.close()
+    with closing(sqlite3.connect(tmp_path / "state.db", isolation_level=None)) as database:
+        assert database.execute(damage).rowcount > 0
+    result = run("state", "check", "-o", "json")
+    assert [name for name, ok in findings(result).items() if not ok] == [check]
+    assert "it is rebuilt from the peers" in result.stderr
+    assert run("state", "check").exit_code == 1
+
+
+def test_a_damaged_file_is_named(run: Run, tmp_path: Path, state: SqlState) -> None:
+    state.close()
+    file = tmp_path / "state.db"
+    pages = bytearray(file.read_bytes())
+    pages[4096 * 2 :] = b"\xff" * (len(pages) - 4096 * 2)
+    file.write_bytes(bytes(pages))
+    result = run("state", "check", "-o", "json")
+    assert result.exit_code == 1
+    assert findings(result) == {"file": False}
+
+
+def test_compacting_gives_back_what_is_not_used(run: Run, tmp_path: Path, state: SqlState) -> None:
+    with state.transaction() as tx:
+        old = Journal(path=QUIET, decision=Decision.PUBLISHED, stamp=OLD, detail="x" * 2000)
+        tx.journal([old] * 500, Millis(5))
+    state.close()
+    found = CompactDocument.model_validate_json(good(run("state", "compact", "-o", "json")))
+    assert found.rows_dropped >= 500
+    assert found.bytes_after == (tmp_path / "state.db").stat().st_size < found.bytes_before
+    assert findings(run("state", "check", "-o", "json"))["file"]
+    assert "rows dropped" in good(run("state", "compact"))
+
+
+def test_a_database_on_which_a_daemon_works_is_not_compacted(run: Run, state: SqlState) -> None:
+    with state.transaction() as tx:
+        tx.save_status({}, Millis(time.time_ns() // 1_000_000))
+    result = run("state", "compact")
+    assert result.exit_code == 5
+    assert "a daemon works on this database" in result.stderr
+
+
+def test_nothing_is_checked_or_compacted_where_there_is_none(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(file.read_text(encoding="utf-8").replace("state.db", "absent.db"), encoding="utf-8")
+    for verb in ("check", "compact"):
+        result = run("state", verb)
+        assert result.exit_code == 1
+        assert "there is no sidecar database" in result.stderr
+    assert not (tmp_path / "absent.db").exists()
+
+
+def test_a_person_says_whom_a_rebuild_need_not_wait_for(run: Run, state: SqlState) -> None:
+    renewed = state.renew(2, "s", Rebuild(phase=Phase.HEARING, reason="lost").encode())
+    driver = Driver(Replica(Settings(region=HERE)), Scope(), state, CAPABILITIES, identity=renewed)
+    with performing(driver):
+        text = good(run("state", "rebuild", "--without", "there", "--yes"))
+        assert "not waited for: there" in text
+        assert driver.hearing
+        kept = rebuild.of(driver.context)
+        assert kept is not None
+        assert (kept.without, kept.alone) == ((THERE,), False)
+        refused = run("holds", "confirm", REMOTE, "--yes")
+        assert refused.exit_code != 0, "nothing can be decided meanwhile"
+        found = OperationList.model_validate_json(good(run("state", "rebuild", "--alone", "--yes", "-o", "json")))
+        assert "becomes a baseline" in (found.items[0].answer or "")
+    assert run("state", "rebuild").exit_code == 2
+    assert run("state", "rebuild", "--without", "a,b", "--yes").exit_code == 5
+
+
+def test_nobody_is_waited_for_where_nothing_is_rebuilt(run: Run, daemon: Driver) -> None:
+    assert not daemon.hearing
+    assert "nothing is being rebuilt" in good(run("state", "rebuild", "--alone", "--yes"))
 
 
 def test_the_committed_contract_is_what_is_printed() -> None:

@@ -11,8 +11,8 @@ import fastavro
 import orjson
 import pytest
 
-from syncer.bus.codec import LATEST_TIME_MS, decode, encode, is_change_of
-from syncer.bus.messages import Action, Control, Heartbeat, Ignored
+from syncer.bus.codec import LATEST_TIME_MS, decode, encode, is_change_of, sequence_of
+from syncer.bus.messages import Action, Control, Heartbeat, Ignored, ListingAsked, ListingTold
 from syncer.bus.native import SCHEMA_TEXT, NativeEvent, NativeOption, NativeType, decode_native, encode_native
 from syncer.errors import InvariantBroken, PayloadInvalid
 from syncer.model import (
@@ -72,6 +72,25 @@ CONTROL = Control(
     target="us-west",
 )
 
+LISTING_ASKED = ListingAsked(
+    region=EAST, sender="9f8e7d", sent_at_ms=NOW, target="us-west", after="/admin/policies/acme", told=3
+)
+LISTING_TOLD = ListingTold(
+    region=EAST,
+    sender="9f8e7d",
+    sent_at_ms=NOW,
+    target="us-west",
+    asker="aa",
+    after="/admin/policies",
+    entries=(
+        ("/admin/policies/acme", NOW, "us-east", "us-east~1", {"us-east~1": NOW, "us-west~2": 5}, "0f" * 16),
+        ("/admin/policies/gone", 2, "us-west", "us-west~2", {"us-west~2": 2}, None),
+    ),
+    last=True,
+    total=5,
+    rebuilding=True,
+)
+
 
 def native(**changes: Any) -> bytes:
     """A sound event as a broker sends it, with some fields changed."""
@@ -114,8 +133,19 @@ def test_a_change_comes_back_whole(event: MetadataChangeEvent) -> None:
     assert decode(sent.payload, sent.properties) == event
 
 
-@pytest.mark.parametrize("message", [HEARTBEAT, CONTROL, replace(CONTROL, target="", paths=())])
-def test_what_daemons_say_comes_back_whole(message: Heartbeat | Control) -> None:
+@pytest.mark.parametrize(
+    "message",
+    [
+        HEARTBEAT,
+        CONTROL,
+        replace(CONTROL, target="", paths=()),
+        LISTING_ASKED,
+        replace(LISTING_ASKED, after="", told=0),
+        LISTING_TOLD,
+        replace(LISTING_TOLD, entries=(), last=False, rebuilding=False),
+    ],
+)
+def test_what_daemons_say_comes_back_whole(message: Heartbeat | Control | ListingAsked | ListingTold) -> None:
     sent = encode(message)
     assert decode(sent.payload, sent.properties) == message
 
@@ -359,6 +389,45 @@ def test_a_heartbeat_in_a_wrong_record_is_refused(changes: dict[str, Any], reaso
     sent = encode(HEARTBEAT)
     with pytest.raises(PayloadInvalid, match=reason):
         decode(encode_native(decode_native(sent.payload)._replace(**changes)), sent.properties)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"region": "us-west"}, "names another region or sender"),
+        ({"sender": "other"}, "names another region or sender"),
+        ({"entries": [["/admin/policies/acme", NOW, "us-east", "us-east~1", {}]]}, "entries.0"),
+        ({"entries": [["/admin/policies/acme", "soon", "us-east", "us-east~1", {}, None]]}, "entries.0.1"),
+        ({"entries": [["/admin/policies/acme", NOW, "us-east", "us-east~1", {"a": "b"}, None]]}, "entries.0.4.a"),
+        ({"entries": None}, "entries"),
+        ({"last": 1}, "last"),
+        ({"total": "5"}, "total"),
+    ],
+)
+def test_a_malformed_page_of_a_listing_is_refused_by_field(changes: dict[str, Any], reason: str) -> None:
+    sent = encode(LISTING_TOLD)
+    record = decode_native(sent.payload)
+    assert record.value is not None
+    spoilt = record._replace(value=orjson.dumps({**orjson.loads(record.value), **changes}))
+    with pytest.raises(PayloadInvalid, match=reason):
+        decode(encode_native(spoilt), sent.properties)
+
+
+def test_a_question_for_a_listing_that_is_malformed_is_refused() -> None:
+    sent = encode(LISTING_ASKED)
+    record = decode_native(sent.payload)
+    assert record.value is not None
+    spoilt = record._replace(value=orjson.dumps({**orjson.loads(record.value), "told": "many"}))
+    with pytest.raises(PayloadInvalid, match="malformed listing-asked"):
+        decode(encode_native(spoilt), sent.properties)
+
+
+@pytest.mark.parametrize(
+    ("properties", "number"),
+    [({"syncer.seq": "41"}, 41), ({}, 0), ({"syncer.seq": "-1"}, 0), ({"syncer.seq": "9" * 40}, 0)],
+)
+def test_the_number_of_a_change_is_told_without_decoding_it(properties: dict[str, str], number: int) -> None:
+    assert sequence_of(properties) == number
 
 
 def test_a_heartbeat_from_before_time_began_is_refused() -> None:

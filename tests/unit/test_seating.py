@@ -209,10 +209,16 @@ def test_a_delete_of_what_was_read_to_be_absent_is_a_bug() -> None:
         replica().seat(due(None), None, facts(), "b1")
 
 
-def test_a_due_value_that_was_not_kept_is_a_bug() -> None:
+def test_a_due_value_that_is_not_known_here_waits_for_a_peer() -> None:
     lost = register(known=version(Y, at(5, THERE), kept=False), seated=seated(X, at(0, THIRD)))
-    with pytest.raises(InvariantBroken, match="not kept"):
-        replica().seat(lost, entry(X, "7"), facts(), "b1")
+    parked = replica().seat(lost, entry(X, "7"), facts(), "b1")
+    assert parked.write is None
+    assert parked.register.parked is not None
+    assert parked.register.parked.reason is ParkReason.VALUE_MISSING
+    came = replica().fold(parked.register, event(Y, at(5, THERE)), NOW)
+    assert came.need is Need.READ
+    assert came.register.parked is None
+    assert replica().seat(came.register, entry(X, "7"), facts(), "b1").write is not None
 
 
 def test_something_due_of_which_nothing_is_known_is_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -550,3 +550,68 @@ def test_every_sender_is_told(subject: Subject) -> None:
         assert work.senders() == set()
         work.save_consumed({"x": Consumed(3), "y": Consumed(1)})
         assert work.senders() == {"x", "y"}
+
+
+def test_a_renewed_database_knows_nothing_of_the_group_and_keeps_what_people_look_at(subject: Subject) -> None:
+    kept, paths = living("/admin/policies/a"), [MetaPath("/admin/policies/a"), FULL.path]
+    number = subject.ask("pause", {}, "a person", "because")
+    with subject.state.transaction() as work:
+        before = work.set_identity(genesis=True, store_id="s", paused="because", landed="3.1", alive_until=Millis(T0))
+        work.save([kept, FULL])
+        work.enqueue([event("/admin/policies/a")] * 3)
+        work.hold_publication(event("/admin/policies/b"))
+        work.hold_event(event("/admin/policies/c"), Millis(T0))
+        work.save_consumed({"s": Consumed(5)})
+        work.met([kept.path])
+        work.log_tree(b"changes")
+        work.save_tree("label", {1: b"sums"})
+        work.save_peer(PeerRow(region=WEST, sender="w", sent_at_ms=Millis(1), heard_at_ms=Millis(2), document={}))
+        work.quarantine(Poison(origin="bus", code="c", detail="d", position="1"), Millis(T0))
+    renewed = subject.state.renew(7, "other-store", "{}")
+    assert (renewed.generation, renewed.store_id, renewed.rebuild) == (7, "other-store", "{}")
+    assert renewed.database_id != before.database_id
+    assert (renewed.region, renewed.epoch, renewed.paused) == (before.region, before.epoch, "because")
+    assert (renewed.genesis, renewed.last_sequence, renewed.alive_until, renewed.landed) == (False, 0, 0, None)
+    with subject.state.transaction() as work:
+        assert work.identity() == renewed
+        assert work.registers(paths) == {}
+        assert work.listing(10) == work.due(10) == work.intents() == []
+        assert work.unmet_alive(10) == []
+        assert work.count_alive() == 0
+        assert work.outbox(10) == []
+        assert work.future_events(Millis(2**62), 10) == []
+        assert work.open_paths([*paths, MetaPath("/admin/policies/b")]) == set()
+        assert work.consumed(["s"]) == {}
+        assert (work.tree().label, dict(work.tree().pages), list(work.tree().log)) == ("", {}, [])
+        assert [peer.sender for peer in work.peers()] == ["w"]
+        assert [operation.id for operation in work.pending_operations(10)] == [number]
+        work.enqueue([event("/admin/policies/a")])
+        assert [row.sequence for row in work.outbox(10)] == [1]
+    assert subject.state.activate().database_id == renewed.database_id
+
+
+def test_registers_are_listed_in_path_order(subject: Subject) -> None:
+    names = ["/admin/policies/b", "/admin/policies/a", "/admin/policies/a/n"]
+    with subject.state.transaction() as work:
+        work.save([living(name) for name in names])
+        assert [each.path for each in work.listing(2)] == ["/admin/policies/a", "/admin/policies/a/n"]
+        assert [each.path for each in work.listing(2, MetaPath("/admin/policies/a/n"))] == ["/admin/policies/b"]
+        assert work.listing(2, MetaPath("/admin/policies/b")) == []
+
+
+def test_only_the_active_one_begins_anew(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'state.db'}"
+    memory = MemoryDatabase(EAST, "f" * 32)
+    with closing(SqlState.open(url, EAST)) as one, closing(SqlState.open(url, EAST)) as other:
+        for former, latter in ((one, other), (MemoryState(memory), MemoryState(memory))):
+            former.activate()
+            active = latter.activate()
+            with pytest.raises(Fenced):
+                former.renew(9, "s", "{}")
+            with pytest.raises(Fenced), former.transaction():
+                pass
+            with latter.transaction() as work:
+                assert work.identity() == active
+            renewed = latter.renew(2, "s", "{}")
+            with latter.transaction() as work:
+                assert work.identity() == renewed

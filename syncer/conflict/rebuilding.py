@@ -1,0 +1,137 @@
+"""Rebuilding: how a region whose database was lost learns anew what the group knows, and judges what its store holds.
+
+Nothing of what was lost is inferred. What peers list is known, without values; a value of the store that differs from
+it has no past: it is kept as a conflict of unknown provenance, never stamped. Only a path that nobody knows is a
+baseline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from syncer.conflict.acts import Decision, Journal, Outcome, RecordConflict
+from syncer.conflict.order import join, later
+from syncer.conflict.register import ParkReason, Register, Seated
+from syncer.model import NOTHING_SEEN, Digest, Millis, Region, Stamp, Version
+from syncer.replacing import replace
+
+if TYPE_CHECKING:
+    from syncer.conflict.settings import Settings
+    from syncer.stores.contract import Entry
+
+UNKNOWN_PROVENANCE = "unknown-provenance"
+
+
+class Answer(StrEnum):
+    """How far a member of the group has got in telling what it knows."""
+
+    SILENT = "silent"
+    TELLING = "telling"
+    TOLD = "told"
+    REBUILDING = "rebuilding"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hearing:
+    """What is known of the group while a region listens.
+
+    Args:
+        answers: Members of the group, and how far each has got.
+        without: Members that a person has declared absent.
+        alone: A person has declared that nobody else has anything to tell.
+        complete: All members are known: they are configured, or had the time to speak.
+    """
+
+    answers: dict[Region, Answer]
+    without: Collection[Region]
+    alone: bool
+    complete: bool
+
+    @property
+    def waits_for(self) -> list[Region]:
+        """Members that have yet to tell what they know.
+
+        One that is rebuilding itself has told what it has learned since; what it finds later comes as changes. But if
+        there is nobody else, it may be that all have lost everything, and only a person can say so.
+        """
+        expected = {region: answer for region, answer in self.answers.items() if region not in self.without}
+        told = Answer.TOLD in expected.values()
+        done = {Answer.TOLD, Answer.REBUILDING} if told else {Answer.TOLD}
+        return sorted(region for region, answer in expected.items() if answer not in done)
+
+    @property
+    def over(self) -> bool:
+        """Whether the store may be looked at now."""
+        if self.alone:
+            return True
+        return self.complete and bool(self.answers) and not self.waits_for
+
+
+def learn(settings: Settings, register: Register, version: Version) -> Outcome:
+    """Take what a peer lists of a path: known only grows in stamp order.
+
+    No conflict is recorded between what two peers list: each of them records it when the other's change arrives.
+
+    Args:
+        settings: The region's settings.
+        register: What is known of the path.
+        version: What the peer knows, without value.
+    """
+    if version.stamp.region == settings.region:  # a former database of this region has given this time
+        register = replace(register, own=max(register.own, version.stamp.updated_at_ms))
+    known = register.known
+    if known is not None:
+        if not later(version.stamp, known.stamp, settings.ties):
+            return Outcome(register)
+        if known.digest == version.digest:
+            version = replace(version, seen=join(known.seen, version.seen), value=known.value)
+    return Outcome(replace(register, known=version))
+
+
+def unknown_provenance(
+    settings: Settings, register: Register, known: Version, entry: Entry, digest: Digest | None, modified_at: Millis
+) -> Outcome:
+    """The store differs from what the group knows, and nobody can say who is the newer: the value is kept, not stamped.
+
+    Args:
+        settings: The region's settings.
+        register: The path's register; nothing is seated.
+        known: What is known of the path.
+        entry: What the store holds.
+        digest: Of its projection.
+        modified_at: When it was written, as far as can be told.
+    """
+    found = Stamp(modified_at, settings.region)
+    record = RecordConflict(
+        path=register.path,
+        loser=found,
+        loser_seen=NOTHING_SEEN,
+        loser_digest=digest,
+        value=entry.value,
+        winner=known.stamp,
+        reason=UNKNOWN_PROVENANCE,
+    )
+    seated = Seated(
+        stamp=Stamp(Millis(0), settings.region),
+        by=settings.by,
+        seen=NOTHING_SEEN,
+        digest=digest,
+        revision=entry.revision,
+    )
+    note = Journal(
+        path=register.path, decision=Decision.UNKNOWN_PROVENANCE, stamp=found, digest=digest, against=known.stamp
+    )
+    return Outcome(replace(register, seated=seated), (record, note))
+
+
+def filled(register: Register, known: Version, version: Version) -> Register:
+    """The same version came again: its value is taken where it is due and lacking."""
+    if known.value is not None or version.value is None or not register.due:
+        return register
+    parked = register.parked
+    if parked is not None and parked.reason is ParkReason.VALUE_MISSING:
+        parked = None
+    return replace(register, known=replace(known, value=version.value), parked=parked)

@@ -1,0 +1,481 @@
+"""Rebuilding a lost database: when it begins, what is asked of the peers and told to them, and when it is over.
+
+    fence names another database, or our own one is an old copy
+      ─▶ begin anew: new id, new generation ─▶ raise the fence ─▶ hearing: ask every member, page by page
+      ─▶ all have told (or a person has said who is absent) ─▶ scanning ─▶ all reads answered ─▶ done
+
+While it hears, nothing of the store is read, stamped or written, and nothing is published. Every question carries all
+that its answer needs, so that both may be lost or come twice; what was learned stays, whatever happens.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+import orjson
+
+from syncer.bus.codec import LATEST_TIME_MS
+from syncer.bus.messages import Action, Control, Heartbeat, ListingAsked, ListingEntry, ListingTold
+from syncer.conflict.projection import DIGEST_BYTES
+from syncer.conflict.rebuilding import Answer, Hearing, learn
+from syncer.errors import PayloadInvalid, ValueRefused
+from syncer.model import Counter, Digest, MetaPath, Millis, Region, Stamp, Version
+from syncer.paths import checked, classify
+from syncer.replication.context import Context
+from syncer.replication.fence import Fence
+from syncer.replication.talk import Member, Phase, Rebuild, Talk
+from syncer.replication.unit import Unit
+from syncer.state.contract import Transaction
+from syncer.stores.contract import Entry
+
+PAGE_ENTRIES: Final = 500
+PAGE_BYTES: Final = 128 * 1024
+ASK_AGAIN_MS: Final = 5_000
+"""A question without an answer is asked again after so long."""
+VALUES_PER_MESSAGE: Final = 200
+VALUES_AT_ONCE: Final = 2_000
+FORMER_KEPT: Final = 16
+OWED_BOUND: Final = 64
+"""Regions that are answered at a time; others ask again."""
+_FINISHED: Final = frozenset({Answer.TOLD, Answer.REBUILDING})
+REBUILDING: Final = "rebuilding"
+"""What a heartbeat says as long as its region hears its peers."""
+STARTING: Final = "starting"
+"""What a heartbeat says as long as its daemon waits to hear what its peers have of its database."""
+
+
+def of(context: Context) -> Rebuild | None:
+    """What the database says of its rebuild."""
+    return Rebuild.decode(context.identity.rebuild) if context.identity.rebuild else None
+
+
+def phase_of(context: Context) -> Phase:
+    """How far this database has got; one that takes nobody's place is done."""
+    found = of(context)
+    return Phase.DONE if found is None else found.phase
+
+
+# -- when it begins
+
+
+def loss(context: Context, entry: Entry | None) -> str | None:
+    """Why the fence says that this database is not the one that was last the writer's; ``None``: it is.
+
+    Three signals: the fence names another database; its epoch is not behind ours, although ours was just raised; its
+    newest receipt is of a batch that our database has never decided.
+    """
+    identity = context.identity
+    if entry is None:
+        return None
+    fence = Fence.decode(entry.value)
+    if identity.store_id is not None and fence.store_id != identity.store_id:
+        return None  # another store: that is for a person
+    if fence.database_id != identity.database_id:
+        begun = phase_of(context) is Phase.HEARING and fence.generation < identity.generation
+        return None if begun else f"the region's fence names another database ({fence.database_id})"
+    if fence.epoch >= identity.epoch and fence.number not in context.talk.tried:
+        return f"an old copy: the fence was raised in epoch {fence.epoch}, this copy is of an earlier one"
+    if not fence.landed:
+        return None
+    if identity.landed is None:  # it never held the fence; but one of before this fact was kept did not note it either
+        fresh = identity.store_id is None or identity.rebuild is not None
+        return f"an old copy: batch {fence.landed[-1]} has landed, this copy never wrote" if fresh else None
+    with context.state.transaction() as tx:
+        decided = [register.intent.batch for register in tx.intents() if register.intent is not None]
+    newest = max([identity.landed, *decided], key=order_of)
+    if order_of(fence.landed[-1]) > order_of(newest):
+        return f"an old copy: batch {fence.landed[-1]} has landed, this copy knows none after {newest}"
+    return None
+
+
+def order_of(batch: str) -> tuple[int, int]:
+    """Batches in the order in which they were decided."""
+    incarnation, _, number = batch.partition(".")
+    return int(incarnation or 0), int(number or 0)
+
+
+def begin_quiet(context: Context) -> None:
+    """Publish nothing before the peers have said what they have of this database: an old copy would use numbers again.
+
+    A database on a server is no file that somebody brings back: its daemons take over from one another at once.
+    """
+    regions = {*context.expected, *context.peers.regions} - {context.identity.region}
+    if context.quiet_ms and not context.observing:
+        context.talk.unheard.update(regions)
+
+
+def keep_quiet(context: Context, now: Millis) -> None:
+    """A peer that does not speak is not waited for for longer than ``quiet_ms``."""
+    talk = context.talk
+    if talk.quiet_until_ms is None:
+        talk.quiet_until_ms = Millis(now + context.quiet_ms)
+    elif now >= talk.quiet_until_ms:
+        talk.unheard.clear()
+
+
+def note_own(context: Context, tx: Transaction, sequence: int, who: str) -> None:
+    """Somebody has an event of this very database; one with a number that was never given out tells of an old copy."""
+    talk = context.talk
+    given = talk.published if talk.unheard else tx.identity().last_sequence
+    if sequence > given:
+        context.talk.lost = f"an old copy: {who} has event {sequence} of it, this copy has published {given}"
+
+
+def begin(context: Context, reason: str, fence: Fence | None) -> None:
+    """Begin anew as another database.
+
+    Raises:
+        Fenced: Another daemon is active on this database.
+    """
+    identity, before = context.identity, of(context)
+    names = (*(before.former if before else ()), identity.database_id, *((fence.database_id,) if fence else ()))
+    generation = max(identity.generation, fence.generation if fence else 0) + 1
+    store_id = fence.store_id if fence is not None else identity.store_id or ""
+    kept = Rebuild(phase=Phase.HEARING, reason=reason, former=tuple(dict.fromkeys(names))[-FORMER_KEPT:])
+    context.identity = context.state.renew(generation, store_id, kept.encode())
+    context.begin_anew(Talk(tried=context.talk.tried))
+    with context.state.transaction() as tx:
+        context.sums.load(tx)
+        if context.joining and not (fence is not None and fence.joining):
+            context.identity = tx.set_identity(paused=None)  # the region takes part already
+    context.paused = context.identity.paused
+    context.tally["rebuilds", "begun"] += 1
+
+
+# -- what is heard
+
+
+def is_former(context: Context, sender: str) -> bool:
+    """Whether a database spoke for this region before this one."""
+    kept = of(context)
+    return kept is not None and sender in kept.former
+
+
+def hear(context: Context, tx: Transaction, beat: Heartbeat) -> None:
+    """A peer is there; and what it has of this very database tells whether this is an old copy."""
+    reached = beat.reached.get(context.identity.database_id)
+    if reached is not None:
+        note_own(context, tx, reached, beat.region)
+        if context.talk.echoed and context.talk.lost is None:
+            context.talk.unheard.discard(beat.region)
+    context.talk.greeted |= beat.mode == STARTING
+    if phase_of(context) is Phase.HEARING:
+        member = context.talk.members.setdefault(beat.region, Member())
+        if member.answer is Answer.REBUILDING and beat.mode != REBUILDING:
+            context.talk.members[beat.region] = Member()  # it is whole again: now it can tell everything
+
+
+def greet(context: Context, now: Millis) -> None:
+    """This daemon asks its peers what they have of its database."""
+    if context.talk.greeting_ms is None:
+        context.talk.greeting_ms = now
+
+
+def hear_own(context: Context, beat: Heartbeat) -> None:
+    """Our greeting has come back: what waited on the bus before it is past, and with it what peers had said before."""
+    begun = context.talk.greeting_ms
+    context.talk.echoed |= beat.mode == STARTING and begun is not None and beat.sent_at_ms >= begun
+
+
+def take_asked(context: Context, asked: ListingAsked) -> None:
+    """Another region asks what is known here; it is answered when its turn comes."""
+    owed = context.talk.owed
+    if asked.target == context.identity.region != asked.region and (len(owed) < OWED_BOUND or asked.region in owed):
+        owed[asked.region] = asked
+
+
+def take_told(context: Context, unit: Unit, told: ListingTold) -> None:
+    """Learn a page; one that does not follow what is known already came twice, or too late."""
+    identity = context.identity
+    if told.target != identity.region or told.region == identity.region or told.asker != identity.database_id:
+        return
+    if phase_of(context) is not Phase.HEARING:
+        return
+    member = context.talk.members.setdefault(told.region, Member())
+    if told.after != member.after or member.answer in _FINISHED:
+        return
+    try:
+        _check_order(told)
+        versions = [_version_of(entry) for entry in told.entries]
+    except PayloadInvalid as exc:
+        member.trouble = exc.message  # the page is asked for again
+        return
+    _learn(context, unit, versions)
+    unit.afterwards(lambda: _note_told(member, told))
+
+
+def _note_told(member: Member, told: ListingTold) -> None:
+    """The page is stored; one that came twice in a delivery is noted once."""
+    if told.after != member.after or member.answer in _FINISHED:
+        return
+    member.told += len(told.entries)
+    member.asked_at_ms = None
+    member.trouble = ""
+    if told.entries:
+        member.after = told.entries[-1][0]
+    member.answer = Answer.TELLING
+    if told.last and told.total == member.told:
+        member.answer = Answer.REBUILDING if told.rebuilding else Answer.TOLD
+    elif told.last:  # it has changed meanwhile, or something was counted wrongly: once more, from the beginning
+        member.after, member.told = "", 0
+
+
+def _check_order(told: ListingTold) -> None:
+    """A listing goes on with each page, or ends; so one that is answered in circles is not followed.
+
+    Raises:
+        PayloadInvalid: It does not.
+    """
+    paths = [told.after, *(entry[0] for entry in told.entries)]
+    if not told.entries and not told.last:
+        raise PayloadInvalid("a page that is empty and not the last one")
+    if any(first >= second for first, second in itertools.pairwise(paths)):
+        raise PayloadInvalid("a page whose paths are out of order")
+
+
+def _version_of(entry: ListingEntry) -> tuple[str, Version]:
+    """What an entry says of its path.
+
+    Raises:
+        PayloadInvalid: No digest, or no time.
+    """
+    text, time_ms, region, by, seen, digest = entry
+    try:
+        raw = None if digest is None else bytes.fromhex(digest)
+    except ValueError as exc:
+        raise PayloadInvalid(f"the digest of {text[:200]!r} is no number") from exc
+    if raw is not None and len(raw) != DIGEST_BYTES:
+        raise PayloadInvalid(f"the digest of {text[:200]!r} has {len(raw)} bytes")
+    if not all(0 <= time <= LATEST_TIME_MS for time in (time_ms, *seen.values())) or not region or not by:
+        raise PayloadInvalid(f"the stamp of {text[:200]!r} is none")
+    return text, Version(
+        stamp=Stamp(Millis(time_ms), Region(region)),
+        by=Counter(by),
+        seen={Counter(counter): Millis(time) for counter, time in seen.items()},
+        digest=None if raw is None else Digest(raw),
+    )
+
+
+def _learn(context: Context, unit: Unit, told: Sequence[tuple[str, Version]]) -> None:
+    ahead = unit.now + context.replica.settings.limits.max_clock_skew_ms
+    versions: dict[MetaPath, Version] = {}
+    for text, version in told:
+        try:
+            path = checked(text)
+        except ValueRefused:
+            continue
+        if classify(path) is None or not context.scope.contains(path):
+            continue
+        if version.stamp.updated_at_ms > ahead:
+            context.want(path)  # as an event it is held until its time has come
+            continue
+        versions[path] = version
+    unit.load(tuple(versions))
+    for path, version in versions.items():
+        unit.take(learn(context.replica.settings, unit[path], version))
+
+
+# -- what is asked and told
+
+
+def hearing(context: Context, kept: Rebuild, now: Millis) -> Hearing:
+    """What is known of the group now."""
+    talk, own = context.talk, context.identity.region
+    if talk.begun_at_ms is None:
+        talk.begun_at_ms = now
+    expected = set(context.peers.members(context.expected)) - {own}
+    for region in sorted(expected):
+        talk.members.setdefault(region, Member())
+    members = {
+        region: member.answer
+        for region, member in talk.members.items()
+        if not context.expected or region in context.expected
+    }
+    complete = bool(context.expected) or now - talk.begun_at_ms >= context.speak_ms
+    return Hearing(answers=members, without=kept.without, alone=kept.alone, complete=complete)
+
+
+def work(context: Context, now: Millis) -> list[ListingAsked | ListingTold | Control]:
+    """Do what is due; what is to be published now, and may be lost."""
+    messages: list[ListingAsked | ListingTold | Control] = []
+    kept = of(context)
+    if kept is not None and kept.phase is Phase.HEARING:
+        heard = hearing(context, kept, now)
+        if heard.over:
+            _go_on(context, replace(kept, phase=Phase.SCANNING))
+        else:
+            messages += _questions(context, kept, now)
+    messages += _answers(context, now)
+    messages += _values_wanted(context, now)
+    return messages
+
+
+def _go_on(context: Context, kept: Rebuild) -> None:
+    with context.state.transaction() as tx:
+        identity = tx.set_identity(rebuild=kept.encode())
+    context.identity = identity  # and not before it is stored
+
+
+def _questions(context: Context, kept: Rebuild, now: Millis) -> list[ListingAsked]:
+    asked: list[ListingAsked] = []
+    for region, member in context.talk.members.items():
+        waiting = member.asked_at_ms is not None and 0 <= now - member.asked_at_ms < ASK_AGAIN_MS
+        if region in kept.without or member.answer in _FINISHED or waiting:
+            continue
+        member.asked_at_ms = now
+        asked.append(
+            ListingAsked(
+                region=context.identity.region,
+                sender=context.identity.database_id,
+                sent_at_ms=now,
+                target=region,
+                after=member.after,
+                told=member.told,
+            )
+        )
+    return asked
+
+
+def _answers(context: Context, now: Millis) -> list[ListingTold]:
+    """One page for each region that has asked."""
+    if context.observing or not context.talk.owed:
+        return []
+    phase = phase_of(context)
+    if phase is not Phase.HEARING and not context.genesis:
+        return []  # it asks again; by then the first scan is over
+    told: list[ListingTold] = []
+    for asked in list(context.talk.owed.values()):
+        page = ListingTold(
+            region=context.identity.region,
+            sender=context.identity.database_id,
+            sent_at_ms=now,
+            target=asked.region,
+            asker=asked.sender,
+            after=asked.after,
+            rebuilding=phase is Phase.HEARING,
+        )
+        told.append(_page(context, asked, page))
+        del context.talk.owed[asked.region]
+    return told
+
+
+def _page(context: Context, asked: ListingAsked, page: ListingTold) -> ListingTold:
+    after = MetaPath(asked.after) if asked.after else None
+    entries: list[ListingEntry] = []
+    size = 0
+    while size < PAGE_BYTES and len(entries) < PAGE_ENTRIES:
+        with context.state.transaction() as tx:
+            found = tx.listing(PAGE_ENTRIES, after)
+        for register in found:
+            known = register.known
+            after = register.path
+            if known is None or (register.hold is not None and register.hold.local):
+                continue  # a held local delete was told to nobody
+            digest = None if known.digest is None else known.digest.hex()
+            stamp = known.stamp
+            entry: ListingEntry = (
+                register.path,
+                stamp.updated_at_ms,
+                str(stamp.region),
+                str(known.by),
+                {str(by): int(time) for by, time in known.seen.items()},
+                digest,
+            )
+            entries.append(entry)
+            size += len(orjson.dumps(entry))
+            if size >= PAGE_BYTES or len(entries) >= PAGE_ENTRIES:
+                break
+        else:
+            if len(found) < PAGE_ENTRIES:
+                return replace(page, entries=tuple(entries), last=True, total=asked.told + len(entries))
+    return replace(page, entries=tuple(entries))
+
+
+def _values_wanted(context: Context, now: Millis) -> list[Control]:
+    """Ask for values that are due and lacking: first their author, then the other members in turn."""
+    talk, own = context.talk, context.identity.region
+    if not context.wanting or phase_of(context) is Phase.HEARING:
+        return []
+    peers = [region for region in context.peers.regions if region != own]
+    asked: dict[str, list[str]] = {}
+    done: list[MetaPath] = []
+    with context.state.transaction() as tx:
+        wanted = list(context.wanting)[:VALUES_AT_ONCE]
+        registers = tx.registers(wanted)
+    for path in wanted:
+        done.append(path)
+        register = registers.get(path)
+        known = register.known if register is not None else None
+        if known is not None and known.value is not None:
+            talk.values.pop(path, None)
+            continue
+        at, times = talk.values.get(path, (Millis(0), 0))
+        if times and 0 <= now - at < ASK_AGAIN_MS:
+            continue
+        author = known.stamp.region if known is not None else None
+        order = sorted(peers, key=lambda region: (region != author, region))
+        talk.values[path] = (now, times + 1)
+        asked.setdefault(order[times % len(order)] if order else "", []).append(path)
+    for path in done:
+        del context.wanting[path]
+    return [
+        Control(
+            region=own,
+            sender=context.identity.database_id,
+            action=Action.REQUEST,
+            paths=tuple(paths[start : start + VALUES_PER_MESSAGE]),
+            reason="its database was lost",
+            sent_at_ms=now,
+            target=target,
+        )
+        for target, paths in asked.items()
+        for start in range(0, len(paths), VALUES_PER_MESSAGE)
+    ]
+
+
+# -- how it ends
+
+
+def finish(context: Context, tx: Transaction) -> None:
+    """The first scan is over: this database is like any other from now on."""
+    kept = of(context)
+    if kept is not None and kept.phase is not Phase.DONE:
+        tx.set_identity(rebuild=replace(kept, phase=Phase.DONE).encode())
+
+
+def excuse(context: Context, unit: Unit, tx: Transaction, without: Sequence[Region], *, alone: bool) -> str:
+    """A person says who is absent; what is waited for still."""
+    kept = of(context)
+    if kept is None or kept.phase is not Phase.HEARING:
+        return "nothing is being rebuilt: nobody is waited for"
+    kept = replace(kept, without=tuple(sorted({*kept.without, *without})), alone=kept.alone or alone)
+    identity = tx.set_identity(rebuild=kept.encode())
+    unit.afterwards(lambda: setattr(context, "identity", identity))
+    if kept.alone:
+        return "nobody is waited for: what only this region holds becomes a baseline"
+    return f"not waited for: {', '.join(kept.without)}"
+
+
+def report(context: Context, now: Millis) -> dict[str, object] | None:
+    """How far the rebuild has got, as JSON; ``None`` when there is none."""
+    kept = of(context)
+    if kept is None or kept.phase is Phase.DONE:
+        return None
+    heard = hearing(context, kept, now)
+    told = sum(answer is Answer.TOLD for answer in heard.answers.values())
+    registers = sum(member.told for member in context.talk.members.values())
+    trouble = {str(region): member.trouble for region, member in context.talk.members.items() if member.trouble}
+    return {
+        "phase": kept.phase.value,
+        "reason": kept.reason,
+        "heard": told,
+        "members": len(heard.answers),
+        "waits_for": heard.waits_for if kept.phase is Phase.HEARING else [],
+        "without": list(kept.without),
+        "registers": registers,
+        "trouble": trouble,
+        "message": f"rebuilding: heard {told} of {len(heard.answers)} peers, {registers:,} registers",
+    }

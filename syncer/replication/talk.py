@@ -1,0 +1,109 @@
+"""How far the rebuild of a lost database has got: what is kept of it, and what is only in memory."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import orjson
+
+from syncer.bus.messages import ListingAsked
+from syncer.conflict.rebuilding import Answer
+from syncer.model import MetaPath, Millis, Region
+
+
+class Phase(StrEnum):
+    """How far a rebuild has got."""
+
+    HEARING = "hearing"
+    SCANNING = "scanning"
+    DONE = "done"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rebuild:
+    """What of a rebuild stands in the database.
+
+    Args:
+        phase: How far it has got.
+        reason: Why it was begun.
+        former: Databases that spoke for this region before.
+        without: Members that a person has declared absent.
+        alone: A person has declared that nobody has anything to tell.
+    """
+
+    phase: Phase
+    reason: str
+    former: tuple[str, ...] = ()
+    without: tuple[Region, ...] = ()
+    alone: bool = False
+
+    def encode(self) -> str:
+        """As kept in the database."""
+        return orjson.dumps(
+            {
+                "phase": self.phase.value,
+                "reason": self.reason,
+                "former": self.former,
+                "without": self.without,
+                "alone": self.alone,
+            }
+        ).decode()
+
+    @staticmethod
+    @functools.lru_cache(maxsize=8)
+    def decode(text: str) -> Rebuild:
+        """Read what :meth:`encode` has written."""
+        kept = orjson.loads(text)
+        return Rebuild(
+            phase=Phase(kept["phase"]),
+            reason=kept["reason"],
+            former=tuple(kept["former"]),
+            without=tuple(Region(region) for region in kept["without"]),
+            alone=kept["alone"],
+        )
+
+
+@dataclass(slots=True)
+class Member:
+    """How far one member has got in telling what it knows."""
+
+    answer: Answer = Answer.SILENT
+    after: str = ""
+    told: int = 0
+    asked_at_ms: Millis | None = None
+    trouble: str = ""
+
+
+@dataclass(slots=True)
+class Talk:
+    """What is in memory of a rebuild, and of what others rebuild: all of it may be lost.
+
+    Args:
+        members: Who has told how much.
+        owed: Questions of others that are not answered yet, the latest of each.
+        begun_at_ms: When this daemon began to listen.
+        values: When the value of a path was last asked for, and how often.
+        lost: This database was seen to be an old copy, and why.
+        published: Highest number of an event that this database may have published, as far as it knows.
+        unheard: Peers that have yet to say what they have of this database; until then nothing is published.
+        greeting_ms: When the peers were first asked for that.
+        echoed: The question has come back on the bus: heartbeats from now on may be answers, those before cannot.
+        quiet_until_ms: Nobody is waited for any longer than this.
+        greeted: A peer has just started, and waits for our heartbeat.
+        tried: Numbers of fences that this daemon has asked for.
+    """
+
+    members: dict[Region, Member] = field(default_factory=dict)
+    owed: dict[Region, ListingAsked] = field(default_factory=dict)
+    begun_at_ms: Millis | None = None
+    values: dict[MetaPath, tuple[Millis, int]] = field(default_factory=dict)
+    lost: str | None = None
+    tried: set[int] = field(default_factory=set)
+    published: int = 0
+    unheard: set[Region] = field(default_factory=set)
+    greeting_ms: Millis | None = None
+    echoed: bool = False
+    quiet_until_ms: Millis | None = None
+    greeted: bool = False
