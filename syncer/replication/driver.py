@@ -301,7 +301,7 @@ class Driver:
             unit = Unit(self.context, tx, now)
             unit.load([row.event.path for row in rows])
             tx.acknowledged([row.sequence for row in rows])
-            self.context.talk.published = max(self.context.talk.published, *(row.sequence for row in rows))
+            self.context.talk.published = max([self.context.talk.published, *(row.sequence for row in rows)])
             unit.reread(row.event.path for row in rows if unit[row.event.path].due)
         unit.settle()
         self.context.tally["published", "acknowledged"] += len(rows)

@@ -30,6 +30,7 @@ from syncer.state.contract import (
     PoisonRow,
 )
 from syncer.state.dead import DeadRows
+from syncer.state.listed import ListedRows
 from syncer.state.statements import Statements, inserting, upserting
 
 FIXED_FACTS: Final = frozenset({"region", "database_id", "last_sequence", "epoch"})
@@ -57,7 +58,7 @@ def check_changes(changes: Collection[str]) -> None:
         raise InvariantBroken(f"these facts of the database cannot be set: {', '.join(wrong)}")
 
 
-class SqlTransaction(DeadRows):
+class SqlTransaction(DeadRows, ListedRows):
     """Implements :class:`syncer.state.contract.Transaction`.
 
     ``touched`` holds the paths whose register it has changed, in the cache too.
@@ -121,26 +122,6 @@ class SqlTransaction(DeadRows):
         """Of these paths, those with a child whose seated value is alive."""
         ranges = [(path, prefix, beyond(prefix)) for path in paths for prefix in child_prefixes(path)]
         return {row[0] for row in self._rows(self._statements.living_in(ranges))}
-
-    def due(self, limit: int, after: MetaPath | None = None) -> list[Register]:
-        """Registers that are due or have a wish, in path order, beyond ``after``."""
-        table = tables.registers
-        query = (
-            select(table).where(tables.UNSETTLED, table.c.due == 1, table.c.path > (after or "")).order_by(table.c.path)
-        )
-        return [rows.register_of(row) for row in self._connection.execute(query.limit(limit))]
-
-    def intents(self) -> list[Register]:
-        """Registers with an open intent."""
-        table = tables.registers
-        query = select(table).where(tables.UNSETTLED, table.c.intent_batch.is_not(None)).order_by(table.c.path)
-        return [rows.register_of(row) for row in self._connection.execute(query)]
-
-    def listing(self, limit: int, after: MetaPath | None = None) -> list[Register]:
-        """Registers in path order, beyond ``after``."""
-        table = tables.registers
-        query = select(table).where(table.c.path > (after or "")).order_by(table.c.path).limit(limit)
-        return [rows.register_of(row) for row in self._connection.execute(query)]
 
     def count_alive(self) -> int:
         """How many paths the store was last known to hold."""

@@ -377,7 +377,7 @@ def _sums_outlive_their_database() -> Patches:
 MUTANTS = (
     Mutant("look at the store before the peers have told", ("wiped",), _hear_nobody, rare=True),
     Mutant("nobody says what it has of an old copy", ("wiped",), _peers_are_not_asked, rare=True),
-    Mutant("old copies pass", ("wiped",), _old_copies_pass),
+    Mutant("old copies pass", ("wiped",), _old_copies_pass, rare=True),
     Mutant("what is of unknown provenance is not kept", ("wiped",), _unknown_provenance_is_not_kept),
     Mutant("what is of unknown provenance is a change", ("wiped",), _unknown_provenance_is_a_change),
     Mutant("lacking values are not asked for", ("wiped", "wiped-storm"), _lacking_values_are_not_asked_for),

@@ -8,6 +8,8 @@ import orjson
 import pytest
 
 from syncer.conflict.acts import Decision
+from syncer.conflict.scope import DEFAULT_RULES, Rule, Scope
+from syncer.conflict.settings import Direction
 from syncer.errors import Fenced, PreconditionFailed
 from syncer.model import MetaPath, Region
 from syncer.replication.driver import Driver
@@ -845,3 +847,25 @@ def test_a_delete_is_read_before_it_is_done() -> None:
     assert w.daemon("b").driver.next_transaction() is None
     w.end()
     w.holds(P, None)
+
+
+@both_stores
+def test_schedule_29_apply_only_scope(kind: StoreKind) -> None:
+    w = Script(kind, kind)
+    w.daemon("b").crash()
+    w.scope, whole = Scope((Rule(P, Direction.APPLY), *DEFAULT_RULES)), w.scope
+    w.everybody_has(P, W)  # "b" starts again, by this scope
+    w.scope = whole
+    w.at(50)
+    w.write("a", P, X)
+    told = w.tell("a")
+    w.at(100)
+    w.write("b", P, Y)  # an edit that may not leave the region
+    w.deliver("b", told)
+    w.learn("b")
+    w.end()
+    w.holds(P, X)
+    assert [row.reason for row in w.conflicts("b") if row.path == P] == ["drift"]
+    assert w.lost_values("b", P) == [w.value(P, Y)]
+    assert w.decisions("b", Decision.DRIFT) == 1
+    assert w.events_of("b") == []

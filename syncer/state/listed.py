@@ -1,0 +1,35 @@
+"""The part of a transaction that goes through registers in path order."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection, select
+
+from syncer.conflict.register import Register
+from syncer.model import MetaPath
+from syncer.state import rows, tables
+
+
+class ListedRows:
+    """Methods of :class:`syncer.state.contract.Transaction` that list registers."""
+
+    _connection: Connection
+
+    def due(self, limit: int, after: MetaPath | None = None) -> list[Register]:
+        """Registers that are due or have a wish, in path order, beyond ``after``."""
+        table = tables.registers
+        query = (
+            select(table).where(tables.UNSETTLED, table.c.due == 1, table.c.path > (after or "")).order_by(table.c.path)
+        )
+        return [rows.register_of(row) for row in self._connection.execute(query.limit(limit))]
+
+    def intents(self) -> list[Register]:
+        """Registers with an open intent."""
+        table = tables.registers
+        query = select(table).where(tables.UNSETTLED, table.c.intent_batch.is_not(None)).order_by(table.c.path)
+        return [rows.register_of(row) for row in self._connection.execute(query)]
+
+    def listing(self, limit: int, after: MetaPath | None = None) -> list[Register]:
+        """Registers in path order, beyond ``after``."""
+        table = tables.registers
+        query = select(table).where(table.c.path > (after or "")).order_by(table.c.path).limit(limit)
+        return [rows.register_of(row) for row in self._connection.execute(query)]
