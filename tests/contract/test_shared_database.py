@@ -257,15 +257,17 @@ def revision_of(state: SqlState) -> str | None:
 def test_a_standby_of_a_newer_version_changes_the_schema_only_when_it_takes_over(
     state: SqlState, postgres_url: str
 ) -> None:
-    made_older(postgres_url)
     put(state, "of the older version")
+    put(state, "and goes on")
+    made_older(postgres_url)
     with (
         closing(SqlState.open(postgres_url, EAST)) as standby,
         closing(Presence(postgres_url, host="h", pid=1, version="2", clock=wall_clock)) as presence,
     ):
         presence.tell(DaemonRole.STANDBY)  # there is no table to say it in
         assert revision_of(standby) == "0001"
-        put(state, "and goes on")
+        with psycopg.connect(postgres_url) as older:  # which knows no later columns
+            assert older.execute("UPDATE identity SET alive_until = 5 WHERE epoch = 1").rowcount == 1
         standby.activate()
         assert revision_of(standby) == opening.head()
         with pytest.raises(Fenced):
