@@ -327,10 +327,6 @@ def _hear_nobody() -> Patches:
     return [(Hearing, "over", property(lambda _: True)), (Driver, "hearing", property(lambda _: False))]
 
 
-def _peers_are_not_asked() -> Patches:
-    return [(rebuild, "begin_quiet", lambda _: None), (rebuild, "note_own", lambda *_: None)]
-
-
 def _old_copies_pass() -> Patches:
     loss = rebuild.loss
 
@@ -376,7 +372,6 @@ def _sums_outlive_their_database() -> Patches:
 
 MUTANTS = (
     Mutant("look at the store before the peers have told", ("wiped",), _hear_nobody, rare=True),
-    Mutant("nobody says what it has of an old copy", ("wiped",), _peers_are_not_asked, rare=True),
     Mutant("old copies pass", ("wiped",), _old_copies_pass, rare=True),
     Mutant("what is of unknown provenance is not kept", ("wiped",), _unknown_provenance_is_not_kept),
     Mutant("what is of unknown provenance is a change", ("wiped",), _unknown_provenance_is_a_change),
