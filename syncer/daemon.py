@@ -73,6 +73,8 @@ class Daemon:
     backlog: int | None = None
     bus_trouble: str | None = None
     outdone_in: int | None = None
+    spoken: bool = False
+    """Whether this process was active beyond the silence after a start: its open database is no old copy."""
 
     async def run(self) -> None:
         """Run until cancelled.
@@ -180,6 +182,7 @@ class Daemon:
                 raise
             finally:
                 self.pumps = None
+                self.spoken |= driver.context.fence is not None and not driver.starting
 
     def _make_driver(self, store: MetadataStore, state: SqlState) -> Driver:
         identity = state.activate()
@@ -199,7 +202,7 @@ class Daemon:
         )
         # Two that have the role at once would take the region from one another for ever.
         driver.context.takes_over = self.outdone_in is None or self.outdone_in != self._turn_of_role
-        if opening.file_of(opening.parse_url(self.config.database_url())) is None:
+        if self.spoken or opening.file_of(opening.parse_url(self.config.database_url())) is None:
             driver.context.quiet_ms = 0
         driver.context.speak_ms = int(self.config.heartbeat_interval.total_seconds() * 1000 * HEARD_WITHIN)
         return driver
