@@ -360,8 +360,8 @@ def changes_on(bus_file: Path) -> list[MetadataChangeEvent]:
 
 
 def distinct_changes_on(bus_file: Path) -> list[MetadataChangeEvent]:
-    """Every change once: who died, or lost its role, before it had noted that a send arrived, sends again."""
-    return list({(event.sender, event.sequence): event for event in changes_on(bus_file)}.values())
+    """Every change once. Who died before it had noted that a send arrived sends again, and a peer may be told again."""
+    return list({(event.path, event.stamp): event for event in reversed(changes_on(bus_file))}.values())[::-1]
 
 
 def backlog(bus_file: Path, region: str) -> int:

@@ -14,7 +14,18 @@ from syncer.model import MetaPath
 from syncer.stores.contract import Entry, MetadataStore
 from syncer.stores.sqlite import SqliteConfig, SqliteStore
 from tests.shell.conftest import MakeSite
-from tests.shell.region import TENANT, Bystander, Site, active, change, changes_on, path_of, tenant, until
+from tests.shell.region import (
+    TENANT,
+    Bystander,
+    Site,
+    active,
+    change,
+    changes_on,
+    distinct_changes_on,
+    path_of,
+    tenant,
+    until,
+)
 
 
 async def test_an_unreadable_value_is_held_while_a_remote_change_waits_and_heals_when_corrected(
@@ -41,7 +52,7 @@ async def test_an_unreadable_value_is_held_while_a_remote_change_waits_and_heals
         east.writer.put(TENANT, tenant("first"))  # corrected to what it was: the remote change may be written now
         await until(lambda: east.get(TENANT) == tenant("remote"), "the remote change lands")
         await until(lambda: TENANT not in east.holds(), "nothing is held any more")
-    assert [event.value for event in changes_on(bus_file) if event.path == TENANT] == [
+    assert [event.value for event in distinct_changes_on(bus_file) if event.path == TENANT] == [
         tenant("first"),
         tenant("remote"),
     ]
@@ -69,11 +80,11 @@ async def test_values_that_are_no_json_at_first_contact_are_kept_and_left(east: 
     east.writer.put(path_of("good"), tenant())
     async with east.running():
         await active(east)
-        await until(lambda: len(changes_on(bus_file)) == 1, "the good one is published")
+        await until(lambda: len(distinct_changes_on(bus_file)) == 1, "the good one is published")
         await until(lambda: east.codes() == ["value-invalid"], "the bad one is quarantined")
         east.writer.delete(TENANT)
         await until(lambda: not east.holds(), "it is gone, nothing is held")
-    assert [event.path for event in changes_on(bus_file)] == [path_of("good")]
+    assert [event.path for event in distinct_changes_on(bus_file)] == [path_of("good")]
     assert east.status().counts.due == 0
 
 
@@ -128,7 +139,7 @@ async def test_a_value_too_large_for_the_bus_is_quarantined_and_published_when_i
         east.writer.put(path_of("before"), small)
         east.writer.put(TENANT, huge)
         east.writer.put(path_of("after"), small)
-        await until(lambda: len(changes_on(bus_file)) == 2, "the others are published")
+        await until(lambda: len(distinct_changes_on(bus_file)) == 2, "the others are published")
         await until(lambda: east.codes() == ["unsendable"], "the large one is quarantined")
         assert east.status().outbox.depth == 0
         row = east.quarantined()[0]
@@ -138,7 +149,7 @@ async def test_a_value_too_large_for_the_bus_is_quarantined_and_published_when_i
         await until(lambda: east.report().get("fence") == 2, "it is active again")
         answer = await east.do("quarantine-retry", id=str(east.quarantined()[0].id))
         assert answer.answer == "it is published again"
-        await until(lambda: len(changes_on(bus_file)) == 3, "it is on the bus")
+        await until(lambda: len(distinct_changes_on(bus_file)) == 3, "it is on the bus")
     assert changes_on(bus_file)[-1].value == huge
     assert east.quarantined() == []
 
@@ -149,10 +160,10 @@ async def test_an_unsendable_change_that_was_replaced_is_not_published_late(east
         east.writer.put(TENANT, tenant("a" * 40_000))
         await until(lambda: east.codes() == ["unsendable"], "it is quarantined")
         east.writer.put(TENANT, tenant("small"))
-        await until(lambda: len(changes_on(bus_file)) == 1, "the newer one is published")
+        await until(lambda: len(distinct_changes_on(bus_file)) == 1, "the newer one is published")
         answer = await east.do("quarantine-retry", id=str(east.quarantined()[0].id))
     assert answer.answer == "a newer change has taken its place: there is nothing left to publish"
-    assert [event.value for event in changes_on(bus_file)] == [tenant("small")]
+    assert [event.value for event in distinct_changes_on(bus_file)] == [tenant("small")]
 
 
 async def test_a_remote_value_that_the_store_refuses_is_held_and_others_go_on(east: Site, bus_file: Path) -> None:

@@ -20,7 +20,7 @@ from tests.shell.region import (
     Site,
     active,
     change,
-    changes_on,
+    distinct_changes_on,
     equal,
     path_of,
     tenant,
@@ -63,7 +63,7 @@ async def test_a_mass_delete_waits_for_a_person(decision: str, make_site: MakeSi
         await equal(east, west)
         await until(lambda: east.holds() == {}, "nothing waits any more")
         assert len(west.picture()) == (5 if decision == "confirm" else 13)
-    deletes = [event for event in changes_on(bus_file) if event.type is EventType.DELETED]
+    deletes = [event for event in distinct_changes_on(bus_file) if event.type is EventType.DELETED]
     assert len(deletes) == (8 if decision == "confirm" else 0)
 
 
@@ -119,9 +119,9 @@ async def test_the_loser_of_a_conflict_is_restored_everywhere(east: Site, west: 
         await until(lambda: west.get(TENANT) == tenant("first"), "both hold it")
         set_link(bus_file, "west", up=False)
         east.writer.put(TENANT, tenant("loses", extra={"kept": True}))
-        await until(lambda: len(changes_on(bus_file)) == 2, "one is published")
+        await until(lambda: len(distinct_changes_on(bus_file)) == 2, "one is published")
         west.writer.put(TENANT, tenant("wins"))
-        await until(lambda: len(changes_on(bus_file)) == 3, "the later one too")
+        await until(lambda: len(distinct_changes_on(bus_file)) == 3, "the later one too")
         set_link(bus_file, "west", up=True)
         await until(lambda: east.get(TENANT) == tenant("wins"), "the later one wins")
         await equal(east, west)
@@ -165,7 +165,7 @@ async def test_a_parents_delete_that_meets_a_living_child_too_long_revives_the_p
         set_link(bus_file, "west", up=False)
         east.writer.put(NAMESPACE, policies("east", "west"))
         west.writer.delete(TENANT)
-        await until(lambda: len(changes_on(bus_file)) == 3, "both are published")
+        await until(lambda: len(distinct_changes_on(bus_file)) == 3, "both are published")
         set_link(bus_file, "west", up=True)
         await until(lambda: west.get(NAMESPACE) is not None, "the child is everywhere")
         await until(lambda: west.get(TENANT) == tenant("parent"), "under its parent, which is back")

@@ -106,7 +106,7 @@ async def test_a_store_that_is_away_for_a_while_is_brought_up_to_date(east: Site
         with away(east.store_file):
             put(west, "during")
             await until(lambda: east.report().get("watch_whole") is False, "the gap is noticed")
-            await until(lambda: len(changes_on(bus_file)) == 40, "the other region has published")
+            await until(lambda: len(distinct_changes_on(bus_file)) == 40, "the other region has published")
         await until(lambda: len(east.picture()) == 40, "what came meanwhile is written")
         put(east, "after")
         await until(lambda: len(west.picture()) == 60, "and changes leave again")
@@ -122,7 +122,7 @@ async def test_a_locked_sidecar_database_acknowledges_nothing_and_loses_nothing(
         with locked(east.database):
             put(east, "ours")
             put(west, "theirs")
-            await until(lambda: len(changes_on(bus_file)) == 20, "the other region has published")
+            await until(lambda: len(distinct_changes_on(bus_file)) == 20, "the other region has published")
             await until(lambda: troubled(running, "state-unavailable"), "the daemon has met the lock")
             assert backlog(bus_file, "east") >= 20, "nothing is acknowledged here"
             assert len(east.picture()) == 20
@@ -143,7 +143,7 @@ async def test_a_sidecar_database_locked_while_becoming_active_is_waited_for(
         with locked(east.database):
             put(east, "ours")
             await until(lambda: running.leadership and running.leadership.role == "active", "the bus says so")
-        await until(lambda: len(changes_on(bus_file)) == 20, "it becomes active once it can")
+        await until(lambda: len(distinct_changes_on(bus_file)) == 20, "it becomes active once it can")
 
 
 async def test_a_full_disk_under_the_sidecar_database_is_waited_out(
@@ -186,7 +186,7 @@ async def test_a_sidecar_database_taken_away_is_waited_for_and_never_made_anew(
             west.writer.put(path_of("theirs"), tenant())
             await until(lambda: troubled(running, "state-unavailable"), "the daemon has missed it")
             assert backlog(bus_file, "east") > 0, "nothing is acknowledged"
-            assert len(changes_on(bus_file)) == 21
+            assert len(distinct_changes_on(bus_file)) == 21
             assert not east.database.exists()
         await until(lambda: len(west.picture()) == 41, "it is back: everything arrives")
         await equal(east, west)
@@ -200,7 +200,7 @@ async def test_a_link_that_is_cut_heals_in_order(make_site: MakeSite, bus_file: 
         set_link(bus_file, "west", up=False)
         for number, text in enumerate("abc", 1):
             east.writer.put(path_of("one"), tenant(text=text))
-            await until(lambda number=number: len(changes_on(bus_file)) == number, text)  # type: ignore[misc]
+            await until(lambda number=number: len(distinct_changes_on(bus_file)) == number, text)  # type: ignore[misc]
         assert west.get(path_of("one")) is None
         set_link(bus_file, "west", up=True)
         await until(lambda: west.get(path_of("one")) == tenant(text="c"), "the last one stands")

@@ -16,7 +16,19 @@ from syncer.model import ResourceKind, TieOrder
 from syncer.stores.contract import BatchRefused, MetadataStore, Write, Written
 from syncer.stores.sqlite import SqliteConfig, SqliteStore
 from tests.shell.conftest import MakeSite
-from tests.shell.region import TENANT, Bystander, Site, active, change, changes_on, heartbeat, path_of, tenant, until
+from tests.shell.region import (
+    TENANT,
+    Bystander,
+    Site,
+    active,
+    change,
+    changes_on,
+    distinct_changes_on,
+    heartbeat,
+    path_of,
+    tenant,
+    until,
+)
 
 
 async def ending(daemon: Daemon) -> SyncerError:
@@ -104,7 +116,7 @@ async def test_another_store_at_the_address_ends_the_daemon_and_nothing_is_stamp
         await active(east)
         for number in range(20):
             east.writer.put(path_of(f"t{number}"), tenant())
-        await until(lambda: len(changes_on(bus_file)) == 20, "all are published")
+        await until(lambda: len(distinct_changes_on(bus_file)) == 20, "all are published")
     move_store(east, tmp_path / "away")
     east.writer.close()
     east.writer = type(east.writer)(east.store_file)
@@ -112,7 +124,7 @@ async def test_another_store_at_the_address_ends_the_daemon_and_nothing_is_stamp
     cause = await ending(Daemon(east.config()))
     assert isinstance(cause, PreconditionFailed)
     assert "was replaced, or has another root" in cause.message
-    assert len(changes_on(bus_file)) == 20
+    assert len(distinct_changes_on(bus_file)) == 20
     assert east.status().counts.alive == 20
 
 
@@ -120,7 +132,7 @@ async def test_a_store_replaced_under_the_running_daemon_ends_it(east: Site, bus
     async with east.running():
         await active(east)
         east.writer.put(TENANT, tenant())
-        await until(lambda: len(changes_on(bus_file)) == 1, "it is published")
+        await until(lambda: len(distinct_changes_on(bus_file)) == 1, "it is published")
     daemon = Daemon(east.config())
     ended: list[SyncerError] = []
 
@@ -136,7 +148,7 @@ async def test_a_store_replaced_under_the_running_daemon_ends_it(east: Site, bus
         east.writer.put(path_of("impostor"), tenant())
         await until(lambda: ended, "it ends")
     assert isinstance(ended[0], PreconditionFailed)
-    assert [event.path for event in changes_on(bus_file)] == [TENANT]
+    assert [event.path for event in distinct_changes_on(bus_file)] == [TENANT]
 
 
 async def test_a_store_that_answers_empty_ends_the_daemon_and_nothing_is_deleted_elsewhere(
@@ -146,13 +158,13 @@ async def test_a_store_that_answers_empty_ends_the_daemon_and_nothing_is_deleted
         await active(east)
         for number in range(20):
             east.writer.put(path_of(f"t{number}"), tenant())
-        await until(lambda: len(changes_on(bus_file)) == 20, "all are published")
+        await until(lambda: len(distinct_changes_on(bus_file)) == 20, "all are published")
     for path in east.picture():
         east.writer.delete(path)
     cause = await ending(Daemon(east.config()))
     assert isinstance(cause, PreconditionFailed)
     assert "answers empty, where 20 paths were alive" in cause.message
-    assert len(changes_on(bus_file)) == 20
+    assert len(distinct_changes_on(bus_file)) == 20
 
 
 def test_the_command_says_what_is_wrong_and_exits_with_its_code(east: Site, tmp_path: Path) -> None:
