@@ -13,7 +13,9 @@ from syncer.conflict.register import Register
 from syncer.model import MetadataChangeEvent, MetaPath
 from syncer.state.contract import Identity
 
-MAX_REGISTERS: Final = 20_000
+MAX_REGISTERS: Final = 50_000
+"""About 2 KB each. Paths that change in turn miss every time once there are more of them than places."""
+
 MAX_VALUE_BYTES: Final = 4096
 """A register that carries more value than this is read again each time; so the cache is bounded in bytes too."""
 

@@ -132,7 +132,7 @@ def test_cache_is_bounded() -> None:
         cache.put(MetaPath(f"/{n}"), living(f"/{n}"))
     cache.put(MetaPath("/big"), Register(path=MetaPath("/big"), known=version(value=b"x" * 5000)))
     assert len(cache) == 3
-    assert MAX_REGISTERS <= 20_000
+    assert MAX_REGISTERS <= 50_000
 
 
 def test_long_outbox_is_asked_of_the_database(state: SqlState) -> None:
