@@ -10,7 +10,7 @@ from syncer.errors import AccessDenied, Fenced, InvariantBroken, NotEmpty, Paren
 from syncer.model import MetaPath, Millis, Revision
 from syncer.paths import classify, scaffold
 from syncer.replacing import replace
-from syncer.replication import rebuild
+from syncer.replication import provenance
 from syncer.replication.context import Context
 from syncer.replication.dirty import Origin
 from syncer.replication.fence import Fence, HeldFence
@@ -45,11 +45,18 @@ class Landing:
 def answered(context: Context, batch: Batch, answers: Sequence[Written]) -> Landing:
     """The batch was applied, and the fence carries its receipt: the next one may be sent before this is stored."""
     fence, *written = answers
-    if context.fence is None or fence.revision is None:
+    held = _held(context)
+    if fence.revision is None:
         raise InvariantBroken("a batch landed without a fence")
-    context.fence = HeldFence(context.fence.fence.landing(batch.number), fence.revision)
+    context.fence = HeldFence(held.fence.landing(batch.number), fence.revision)
     context.writes.answered(batch)
     return Landing(batch, tuple(written))
+
+
+def _held(context: Context) -> HeldFence:
+    if context.fence is None:
+        raise Fenced("the database has begun anew as another one: what was under way was the former one's")
+    return context.fence
 
 
 def landed(context: Context, landings: Sequence[Landing], now: Millis) -> None:
@@ -58,6 +65,7 @@ def landed(context: Context, landings: Sequence[Landing], now: Millis) -> None:
     Raises:
         StateUnavailable: Nothing was stored; call again. The receipts in the fence keep what happened.
     """
+    _held(context)
     written = [answer for landing in landings for answer in landing.written]
     with context.state.transaction() as tx:
         unit = Unit(context, tx, now)
@@ -123,7 +131,7 @@ def lost(context: Context, batch: Batch, *, applied: bool, now: Millis) -> None:
 def _note_landed(tx: Transaction, batch: str) -> None:
     """Keep which batch was the latest to land: an old copy of the database is known by it."""
     landed = tx.identity().landed
-    if landed is None or rebuild.order_of(batch) > rebuild.order_of(landed):
+    if landed is None or provenance.order_of(batch) > provenance.order_of(landed):
         tx.set_identity(landed=batch)
 
 

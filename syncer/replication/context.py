@@ -155,6 +155,8 @@ class Context:
         """The database has begun anew as another one: nothing that was in memory of it counts."""
         self.replica = Replica(replace(self.replica.settings, generation=self.identity.generation))
         self.talk = talk
+        self.fence = None  # what is under way belongs to the former database
+        self.ledger.disarm()
         self.alive_until = self.gap_floor = Millis(0)
         self.sums = Sums(self.scope)
         self.comparisons = Comparisons(self.comparisons.pace)

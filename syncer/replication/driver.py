@@ -29,6 +29,7 @@ from syncer.replication import (
     applying,
     consuming,
     operations,
+    provenance,
     reading,
     rebuild,
     retelling,
@@ -120,7 +121,7 @@ class Driver:
         """
         context = self.context
         present = Fence.decode(entry.value) if entry is not None else None
-        reason = rebuild.loss(context, entry)
+        reason = provenance.loss(context, entry)
         another = present is not None and present.database_id != context.identity.database_id
         if reason is not None and (context.takes_over or not another):
             rebuild.begin(context, reason, present)

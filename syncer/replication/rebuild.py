@@ -29,7 +29,6 @@ from syncer.replication.fence import Fence
 from syncer.replication.talk import Member, Phase, Rebuild, Talk
 from syncer.replication.unit import Unit
 from syncer.state.contract import Transaction
-from syncer.stores.contract import Entry
 
 PAGE_ENTRIES: Final = 500
 PAGE_BYTES: Final = 128 * 1024
@@ -61,42 +60,6 @@ def phase_of(context: Context) -> Phase:
 # -- when it begins
 
 
-def loss(context: Context, entry: Entry | None) -> str | None:
-    """Why the fence says that this database is not the one that was last the writer's; ``None``: it is.
-
-    Three signals: the fence names another database; its epoch is not behind ours, although ours was just raised; its
-    newest receipt is of a batch that our database has never decided.
-    """
-    identity = context.identity
-    if entry is None:
-        return None
-    fence = Fence.decode(entry.value)
-    if identity.store_id is not None and fence.store_id != identity.store_id:
-        return None  # another store: that is for a person
-    if fence.database_id != identity.database_id:
-        begun = phase_of(context) is Phase.HEARING and fence.generation < identity.generation
-        return None if begun else f"the region's fence names another database ({fence.database_id})"
-    if fence.epoch >= identity.epoch and fence.number not in context.talk.tried:
-        return f"an old copy: the fence was raised in epoch {fence.epoch}, this copy is of an earlier one"
-    if not fence.landed:
-        return None
-    if identity.landed is None:  # it never held the fence; but one of before this fact was kept did not note it either
-        fresh = identity.store_id is None or identity.rebuild is not None
-        return f"an old copy: batch {fence.landed[-1]} has landed, this copy never wrote" if fresh else None
-    with context.state.transaction() as tx:
-        decided = [register.intent.batch for register in tx.intents() if register.intent is not None]
-    newest = max([identity.landed, *decided], key=order_of)
-    if order_of(fence.landed[-1]) > order_of(newest):
-        return f"an old copy: batch {fence.landed[-1]} has landed, this copy knows none after {newest}"
-    return None
-
-
-def order_of(batch: str) -> tuple[int, int]:
-    """Batches in the order in which they were decided."""
-    incarnation, _, number = batch.partition(".")
-    return int(incarnation or 0), int(number or 0)
-
-
 def begin_quiet(context: Context) -> None:
     """Publish nothing before the peers have said what they have of this database: an old copy would use numbers again.
 
@@ -110,9 +73,9 @@ def begin_quiet(context: Context) -> None:
 def keep_quiet(context: Context, now: Millis) -> None:
     """A peer that does not speak is not waited for for longer than ``quiet_ms``."""
     talk = context.talk
-    if talk.quiet_until_ms is None:
-        talk.quiet_until_ms = Millis(now + context.quiet_ms)
-    elif now >= talk.quiet_until_ms:
+    if talk.quiet_since_ms is None:
+        talk.quiet_since_ms = now
+    elif not 0 <= now - talk.quiet_since_ms < context.quiet_ms:  # a clock that is set back must not make it longer
         talk.unheard.clear()
 
 

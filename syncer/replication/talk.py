@@ -90,7 +90,7 @@ class Talk:
         unheard: Peers that have yet to say what they have of this database; until then nothing is published.
         greeting_ms: When the peers were first asked for that.
         echoed: The question has come back on the bus: heartbeats from now on may be answers, those before cannot.
-        quiet_until_ms: Nobody is waited for any longer than this.
+        quiet_since_ms: Since when peers are waited for.
         greeted: A peer has just started, and waits for our heartbeat.
         tried: Numbers of fences that this daemon has asked for.
     """
@@ -105,5 +105,5 @@ class Talk:
     unheard: set[Region] = field(default_factory=set)
     greeting_ms: Millis | None = None
     echoed: bool = False
-    quiet_until_ms: Millis | None = None
+    quiet_since_ms: Millis | None = None
     greeted: bool = False

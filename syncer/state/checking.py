@@ -210,8 +210,14 @@ def compact(url: str, region: Region, *, journal_retention_s: float) -> Compacte
                 raise StateError("the sidecar database has no connection")
             if connection.dialect.name == "postgresql":
                 raw.autocommit = True
-            for statement in _STATEMENTS[connection.dialect.name]:
-                raw.execute(statement)
+            try:
+                for statement in _STATEMENTS[connection.dialect.name]:
+                    raw.execute(statement)
+            except connection.dialect.loaded_dbapi.Error as exc:
+                raise StateUnavailable(
+                    f"the sidecar database cannot be compacted: {exc}",
+                    hint="Nothing is lost. It needs about as much free disk as the database is large.",
+                ) from exc
     finally:
         engine.dispose()
     return Compacted(rows=pruned, before=before, after=path.stat().st_size if path is not None else 0)

@@ -161,7 +161,8 @@ class SqlState:
                         raise self._fenced()
                     for table in tables.OF_THE_GROUP:
                         connection.execute(delete(table))
-                    self.database_id = database_id
+                self.database_id = database_id
+                with connection.begin():
                     return self._read(connection)
             except BaseException:
                 self._hang_up()

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
-from syncer.errors import StateForeign, StateUnavailable
+from syncer.daemon import Daemon
+from syncer.errors import PreconditionFailed, StateForeign, StateUnavailable
 from tests.shell.conftest import MakeSite
 from tests.shell.region import Site, active, changes_on, distinct_changes_on, equal, path_of, tenant, until
+from tests.shell.test_identity import ending
 
 
 def _pair(make_site: MakeSite) -> tuple[Site, Site]:
@@ -80,6 +84,38 @@ async def test_an_old_copy_of_the_database_is_recognised_and_rebuilt(make_site: 
         assert east.get(path_of("one")) == tenant("late")
         assert _reasons(east) == []
         assert {event.by for event in changes_on(bus_file) if event.value == tenant("late")} == {"east~1"}
+
+
+async def test_a_store_put_back_from_a_backup_ends_the_daemon_before_it_publishes_old_values(
+    make_site: MakeSite, bus_file: Path
+) -> None:
+    east, west = _pair(make_site)
+    backup = east.folder / "backup.db"
+    async with west.running():
+        async with east.running():
+            await active(east, west)
+            west.writer.put(path_of("one"), tenant("early"))
+            await until(lambda: east.get(path_of("one")) == tenant("early"), "east has it")
+        with closing(sqlite3.connect(east.store_file)) as store, closing(sqlite3.connect(backup)) as copy:
+            store.backup(copy)
+        async with east.running():
+            west.writer.put(path_of("one"), tenant("late"))
+            west.writer.put(path_of("two"), tenant("late"))
+            await until(lambda: east.get(path_of("two")) == tenant("late"), "east has the later ones")
+            await equal(east, west)
+        before = len(distinct_changes_on(bus_file))
+        with closing(sqlite3.connect(backup)) as copy, closing(sqlite3.connect(east.store_file)) as store:
+            copy.backup(store)
+        cause = await ending(Daemon(east.config()))
+        assert isinstance(cause, PreconditionFailed)
+        assert "the store is older than the sidecar database" in cause.message
+        assert len(distinct_changes_on(bus_file)) == before
+        _forget(east)
+        async with east.running():
+            await active(east)
+            await equal(east, west)
+            assert west.get(path_of("one")) == east.get(path_of("one")) == tenant("late")
+            assert east.get(path_of("two")) == tenant("late")
 
 
 async def test_two_rebuilds_at_once_wait_for_a_person_and_then_agree(make_site: MakeSite) -> None:

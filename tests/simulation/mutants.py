@@ -26,7 +26,17 @@ from syncer.conflict.tombstones import Epoch
 from syncer.errors import InvariantBroken, RevisionMismatch
 from syncer.model import Digest, MetaPath, Millis, Stamp
 from syncer.paths import OWN_PREFIX, is_under
-from syncer.replication import antientropy, applying, reading, rebuild, retelling, scanning, summing, tombstones
+from syncer.replication import (
+    antientropy,
+    applying,
+    provenance,
+    reading,
+    rebuild,
+    retelling,
+    scanning,
+    summing,
+    tombstones,
+)
 from syncer.replication.context import Context
 from syncer.replication.dirty import Origin
 from syncer.replication.driver import Driver
@@ -328,13 +338,13 @@ def _hear_nobody() -> Patches:
 
 
 def _old_copies_pass() -> Patches:
-    loss = rebuild.loss
+    loss = provenance.loss
 
     def another(context: Any, entry: Any) -> str | None:
         reason = loss(context, entry)
         return None if reason is not None and reason.startswith("an old copy") else reason
 
-    return [(rebuild, "loss", another), (rebuild, "note_own", lambda *_: None)]
+    return [(provenance, "loss", another), (rebuild, "note_own", lambda *_: None)]
 
 
 def _unknown_provenance_is_not_kept() -> Patches:

@@ -96,7 +96,7 @@ def test_the_service_is_supervised_as_the_program_expects() -> None:
     assert service["Type"] == "notify"
     assert service["NotifyAccess"] == "main"
     assert int(service["WatchdogSec"].removesuffix("s")) >= 10
-    assert service["RestartPreventExitStatus"] == str(int(ExitCode.BAD_CONFIG))
+    assert service["RestartPreventExitStatus"] == f"{int(ExitCode.BAD_CONFIG)} {int(ExitCode.REFUSED)}"
     assert settings(PLAIN)["Unit"]["StartLimitIntervalSec"] == "0", "stores may be away for hours"
 
 
