@@ -121,27 +121,34 @@ def _fold_new(context: Context, unit: Unit, tx: Transaction, changes: Sequence[A
         if numbered and ((done and event.sequence in done) or event.sequence in fresh.get(event.sender, ())):
             context.tally["ignored", "duplicate"] += 1
             continue
-        if numbered:
+        if _fold(context, unit, item, event) and numbered:
             fresh.setdefault(event.sender, []).append(event.sequence)
-        _fold(context, unit, item, event)
     for sender, numbers in fresh.items():
         consumed[sender] = consumed.get(sender, Consumed()).adding(numbers)
     if fresh:
         tx.save_consumed({sender: consumed[sender] for sender in fresh})
 
 
-def _fold(context: Context, unit: Unit, item: Arrived, event: MetadataChangeEvent) -> None:
-    problem = membership.refused(context, event.sender) or _unwelcome(context, unit[event.path], event)
-    if problem is not None:
+def _fold(context: Context, unit: Unit, item: Arrived, event: MetadataChangeEvent) -> bool:
+    """Fold an event, or set it aside; whether its number counts as consumed.
+
+    That of an event which is refused for its region does not: the region may be welcome later, and what it said by then
+    would be missing without a gap that shows it. That of a database which is refused for ever does.
+    """
+    if (problem := membership.refused(context, event.sender)) is not None:
         _quarantine(unit, item, *problem)
-        return
+        return True
+    if (problem := _unwelcome(context, unit[event.path], event)) is not None:
+        _quarantine(unit, item, *problem)
+        return False
     if not context.scope.contains(event.path):
         context.tally["ignored", "out-of-scope"] += 1
-        return
+        return True
     try:
         unit.take(context.replica.fold(unit[event.path], event, unit.now))
     except ValueInvalid as exc:
         _quarantine(unit, item, exc.code, exc.message)
+    return True
 
 
 def _unwelcome(context: Context, register: Register, event: MetadataChangeEvent) -> tuple[str, str] | None:
@@ -160,6 +167,8 @@ def _unwelcome(context: Context, register: Register, event: MetadataChangeEvent)
             "two daemons use one region id"
         )
         return "region-id-in-use", detail
+    if context.peers.region_of(event.sender) in context.expected:
+        return None  # a member tells what it knows of a change whose author is expected no longer
     return _stranger(context, region)
 
 

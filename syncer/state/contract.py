@@ -153,7 +153,8 @@ JOINING: Final = "nothing is written or published before 'syncer regions join --
 """Why a new region is paused that shall show first what joining would do."""
 
 REFUSED_CODES: Final = ("unknown-region", "region-id-in-use", "forgotten-database")
-"""Why messages of senders that do not belong here stand in quarantine; trying them again changes nothing."""
+"""Why messages of senders that do not belong here stand in quarantine: their numbers do not count as consumed,
+or their database is refused for ever."""
 
 
 @dataclass(frozen=True, slots=True)

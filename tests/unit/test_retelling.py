@@ -191,3 +191,28 @@ def test_it_is_not_told_again_without_pause() -> None:
         for _ in range(3):
             pair.east.driver.tick(Millis(T0 + 1000 * second))
     assert len(pair.east.driver.outbox(10)) == 1
+
+
+def test_what_was_refused_for_its_region_is_missing_and_not_had() -> None:
+    pair = pair_with(replace(FORGETTING, grace_ms=Millis(1)))
+    pair.beat(3)
+    pair.west.driver.context.expected = frozenset({Region("other")})  # a mistake in its configuration
+    changed(pair.east, path_of(1), None, 50)
+    pair.beat(6)
+    assert had(pair) == 0
+    pair.west.driver.context.expected = frozenset({Region("east")})
+    pair.beat(60)
+    assert path_of(1) not in pair.east.entries, "the delete was forgotten here before it was known there"
+    assert path_of(1) not in pair.west.entries
+    assert had(pair) > 0
+    assert pair.east.known(path_of(1)) is None
+
+
+def test_what_an_expected_region_tells_of_another_author_is_taken() -> None:
+    pair = pair_with()
+    pair.west.driver.context.expected = frozenset({Region("east")})
+    pair.beat(2)
+    pair.east.has(path_of("old"), 5, 50, "gone-region")
+    pair.beat(6)
+    assert pair.west.entries[path_of("old")].value == value_of(5)
+    assert pair.equal
