@@ -68,6 +68,8 @@ _NATIVE_TYPES: Final = {
 }
 _LEGAL_NAME: Final = re.compile(r"[^/\x00-\x20\x7f-\x9f]{1,255}\Z")
 _MAX_DIGITS: Final = 18
+NUMBERS: Final = 2**53
+"""Every number that is told is below this: all JSON readers, and both kinds of database, keep such a number exactly."""
 _CACHED_NAMES: Final = 1024
 _CACHED_PATHS: Final = 65536
 _HEARTBEAT: Final = TypeAdapter(Heartbeat)
@@ -135,7 +137,10 @@ def is_change_of(sender: str, properties: Mapping[str, str]) -> bool:
 def sequence_of(properties: Mapping[str, str]) -> int:
     """The running number of a change, told without decoding it; 0 when it has none."""
     text = properties.get("syncer.seq", "")
-    return int(text) if text.isdecimal() and text.isascii() and len(text) <= _MAX_DIGITS else 0
+    if not (text.isdecimal() and text.isascii() and len(text) <= _MAX_DIGITS):
+        return 0
+    number = int(text)
+    return number if number < NUMBERS else 0
 
 
 def decode(payload: bytes, properties: Mapping[str, str], *, max_bytes: int = MAX_MESSAGE_BYTES) -> Message:
@@ -210,9 +215,41 @@ def _property(properties: Mapping[str, str], name: str) -> str:
 
 
 def _number(text: str, name: str) -> int:
-    if not (text.isdecimal() and text.isascii() and len(text) <= _MAX_DIGITS):
-        raise PayloadInvalid(f"malformed property {name}: {text!r} is not a number")
+    if not (text.isdecimal() and text.isascii() and len(text) <= _MAX_DIGITS and int(text) < NUMBERS):
+        raise PayloadInvalid(f"malformed property {name}: {text!r} is not a number below 2^53")
     return int(text)
+
+
+def _shown(number: int) -> str:
+    return str(number) if abs(number) < 2**64 else "a number of many digits"
+
+
+def _check_numbers(kind: str, region: Region, numbers: Mapping[str, int | None]) -> None:
+    """Refuse numbers that nobody can have counted: they would be stored, told on, and never be reached."""
+    for name, number in numbers.items():
+        if number is not None and not 0 <= number < NUMBERS:
+            raise PayloadInvalid(
+                f"malformed {kind} of region {region!r}: {name[:100]}: {_shown(number)} is not within 0 and 2^53"
+            )
+
+
+def _check_heartbeat(beat: Heartbeat) -> None:
+    numbers: dict[str, int | None] = {
+        "generation": beat.generation,
+        "last_sequence": beat.last_sequence,
+        "seated_tombstones": beat.seated_tombstones,
+        "alive": beat.alive,
+        "unseated_deletes": beat.unseated_deletes,
+        "unfolded": beat.unfolded,
+    }
+    _check_numbers("heartbeat", beat.region, numbers)
+    _check_numbers("heartbeat", beat.region, beat.consumed)
+    _check_numbers("heartbeat", beat.region, beat.reached)
+    if beat.retold is not None:
+        _check_numbers("heartbeat", beat.region, dict(zip(("retold", "retold until"), beat.retold, strict=True)))
+    _time(beat.watermark, f"the watermark of region {beat.region!r}", earliest=0)
+    if beat.oldest_unseated_ms is not None:
+        _time(beat.oldest_unseated_ms, f"the oldest unseated time of region {beat.region!r}", earliest=0)
 
 
 @functools.lru_cache(maxsize=_CACHED_PATHS)
@@ -227,7 +264,7 @@ def _legal_path(path: str | None) -> MetaPath:
 
 def _time(time_ms: int, what: str, *, earliest: int = 1) -> Millis:
     if not earliest <= time_ms <= LATEST_TIME_MS:
-        raise PayloadInvalid(f"{what} {time_ms} is outside the sane range {earliest} to {LATEST_TIME_MS}")
+        raise PayloadInvalid(f"{what} {_shown(time_ms)} is outside the sane range {earliest} to {LATEST_TIME_MS}")
     return Millis(time_ms)
 
 
@@ -390,4 +427,10 @@ def _said(
     if said.sent_at_ms != record.timestamp_ms:
         raise PayloadInvalid(f"the {kind} of region {region!r} has two times: {said.sent_at_ms}, {record.timestamp_ms}")
     _time(said.sent_at_ms, f"the time of the {kind} of region {region!r}", earliest=FIRST_REAL_TIME_MS)
+    if isinstance(said, Heartbeat):
+        _check_heartbeat(said)
+    elif isinstance(said, ListingAsked):
+        _check_numbers(kind, region, {"told": said.told})
+    elif isinstance(said, ListingTold):
+        _check_numbers(kind, region, {"total": said.total})
     return said

@@ -68,6 +68,8 @@ def _makes_up(context: Context, had: Consumed, beat: Heartbeat, now: Millis) -> 
     begun, told = beat.retold or (0, 0)
     if not 0 <= begun <= told <= beat.last_sequence or told <= had.through or not had.holds(begun, told):
         return False
+    if begun > had.reached:
+        return False  # nothing beyond those numbers has ever come, so nothing shows that they were given out
     comparison = context.comparisons.of(beat.region)
     return comparison.heard_at_ms == now and comparison.state == "equal"
 

@@ -55,7 +55,10 @@ def test_what_counts_as_had_is_known_or_was_outdone(told: list[tuple[MetaPath, b
 
 def test_the_law_finds_a_gap_that_is_closed_although_what_was_told_again_is_lost() -> None:
     with mock.patch.object(Consumed, "holds", return_value=True), pytest.raises(AssertionError):
-        check_the_law([(PATHS[0], False, 3)], lambda said: isinstance(said, MetadataChangeEvent))
+        check_the_law(
+            [(PATHS[0], False, 3), (PATHS[1], True, 3)],
+            lambda said: isinstance(said, MetadataChangeEvent) and said.path == PATHS[0],
+        )
 
 
 @given(numbers, st.integers(0, 14), st.integers(0, 14))

@@ -293,6 +293,7 @@ def test_a_missing_property_is_named(name: str) -> None:
         ({"seq": "-1"}, "is not a number"),
         ({"seq": "1.5"}, "is not a number"),
         ({"seq": "9" * 19}, "is not a number"),
+        ({"seq": str(2**53)}, r"is not a number below 2\^53"),
         ({"seq": "\u0663"}, "is not a number"),
     ],
 )
@@ -424,7 +425,13 @@ def test_a_question_for_a_listing_that_is_malformed_is_refused() -> None:
 
 @pytest.mark.parametrize(
     ("properties", "number"),
-    [({"syncer.seq": "41"}, 41), ({}, 0), ({"syncer.seq": "-1"}, 0), ({"syncer.seq": "9" * 40}, 0)],
+    [
+        ({"syncer.seq": "41"}, 41),
+        ({}, 0),
+        ({"syncer.seq": "-1"}, 0),
+        ({"syncer.seq": "9" * 40}, 0),
+        ({"syncer.seq": str(2**53)}, 0),
+    ],
 )
 def test_the_number_of_a_change_is_told_without_decoding_it(properties: dict[str, str], number: int) -> None:
     assert sequence_of(properties) == number
@@ -442,3 +449,43 @@ def test_fields_of_a_newer_heartbeat_are_no_error() -> None:
     assert record.value is not None
     newer = record._replace(value=orjson.dumps({**orjson.loads(record.value), "mood": "fine"}))
     assert decode(encode_native(newer), sent.properties) == HEARTBEAT
+
+
+@pytest.mark.parametrize(
+    "number", [-1, 2**53, 2**62, 2**64, 10**30, 10**400], ids=["minus", "53", "62", "64", "30", "400"]
+)
+@pytest.mark.parametrize(
+    "field",
+    [
+        "generation",
+        "last_sequence",
+        "seated_tombstones",
+        "alive",
+        "unseated_deletes",
+        "unfolded",
+        "watermark",
+        "oldest_unseated_ms",
+        "consumed",
+        "reached",
+        "retold",
+    ],
+)
+def test_a_heartbeat_with_a_number_that_nobody_counted_is_refused(field: str, number: int) -> None:
+    told: Any = {"consumed": {"x": number}, "reached": {"x": number}, "retold": (0, number)}.get(field, number)
+    sent = encode(HEARTBEAT)
+    record = decode_native(sent.payload)
+    assert record.value is not None
+    spoilt = json.dumps({**orjson.loads(record.value), field: told}).encode()
+    with pytest.raises(
+        PayloadInvalid, match=r"is not within 0 and 2\^53|outside the sane range|malformed heartbeat"
+    ) as caught:
+        decode(encode_native(record._replace(value=spoilt)), sent.properties)
+    assert caught.value.code == "payload-invalid"
+    assert len(caught.value.message) < 500
+
+
+@pytest.mark.parametrize("message", [replace(LISTING_ASKED, told=2**53), replace(LISTING_TOLD, total=-1)])
+def test_a_listing_with_a_number_that_nobody_counted_is_refused(message: ListingAsked | ListingTold) -> None:
+    sent = encode(message)
+    with pytest.raises(PayloadInvalid, match="is not within 0 and"):
+        decode(sent.payload, sent.properties)

@@ -147,13 +147,23 @@ def test_a_full_outbox_is_emptied_first() -> None:
     assert [row.event.path for row in pair.east.driver.outbox(10)] == [GONE]
 
 
-@pytest.mark.parametrize("retold", [(3, 1), (-1, 1), (0, 9), (1, 1)])
+@pytest.mark.parametrize("retold", [(3, 1), (0, 9), (1, 1), (5, 5)])
 def test_numbers_that_make_no_sense_close_nothing(retold: tuple[int, int]) -> None:
     pair = pair_with()
     pair.beat(2)
     beat = replace(pair.east.driver.heartbeat(T0, "1"), last_sequence=5, retold=retold)
     pair.west.hear([beat], Millis(pair.now))
-    assert had(pair) == (1 if retold == (1, 1) else 0)
+    assert had(pair) == 0
+
+
+def test_an_empty_telling_closes_what_lies_before_a_number_that_has_come() -> None:
+    pair = pair_with()
+    pair.loses = of_path(LATER, 1)
+    pair.west.has(LATER, 7, 50, "east")
+    changed(pair.east, LATER, 7, 50)  # nothing differs
+    changed(pair.east, path_of(1), 9, 60)
+    pair.beat(8)
+    assert had(pair) == 2
 
 
 def test_what_is_missing_for_long_is_shown() -> None:
