@@ -73,6 +73,7 @@ def _forget(context: Context, tx: Transaction, region: Region, senders: tuple[st
     forgotten = context.peers.forget(region, row, senders)
     tx.save_peer(forgotten)
     context.comparisons.part(region)
+    context.retelling.gaps.pop(region, None)
     return context.peers.refused_of(region)
 
 
