@@ -30,7 +30,7 @@ class Heartbeat:
         sent_at_ms: Its clock when it sent this; the difference to the arrival is lag plus skew.
         last_sequence: The highest sequence number that the sender has given out.
         consumed: Sender → highest sequence number consumed without gaps.
-        watermark: All local changes up to this time are published.
+        watermark: All local changes up to this time are published; before ``sent_at_ms`` as long as any is not.
         projections: Kind of resource → id of the projection in use; kinds that differ between regions are paused.
         scope: Fingerprint of the scope rules.
         tie_order: Who wins at equal times; must be the same in the whole group.

@@ -337,7 +337,7 @@ class Driver:
             waiting = tx.outbox(1)
             context.sums.check(tx)
         tree = context.sums.tree if context.genesis else None
-        watermark = waiting[0].event.stamp.updated_at_ms - 1 if waiting else now
+        watermark = min(waiting[0].event.stamp.updated_at_ms, now) - 1 if waiting else now
         return Heartbeat(
             region=settings.region,
             sender=identity.database_id,

@@ -56,7 +56,11 @@ def hear(context: Context, tx: Transaction, beat: Heartbeat, now: Millis) -> Non
         gaps.pop(beat.region, None)
         return
     gap = gaps.get(beat.region)
-    if gap is None or (gap.sender, gap.through) != (beat.sender, had.through):
+    known = gap is not None and (gap.sender, gap.through) == (beat.sender, had.through)
+    if not known and had.reached == had.through and beat.watermark < beat.sent_at_ms:
+        gaps.pop(beat.region, None)
+        return  # what has not come may stand in its outbox still
+    if gap is None or not known:
         gaps[beat.region] = Gap(sender=beat.sender, through=had.through, since_ms=now, asked_at_ms=now)
     elif not 0 <= now - gap.asked_at_ms < context.tombstones.limits.gap_patience_ms and context.paused is None:
         gap.asked_at_ms = now

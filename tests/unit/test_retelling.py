@@ -226,3 +226,54 @@ def test_what_an_expected_region_tells_of_another_author_is_taken() -> None:
     pair.beat(6)
     assert pair.west.entries[path_of("old")].value == value_of(5)
     assert pair.equal
+
+
+@pytest.mark.parametrize("ahead_ms", [0, 100_000_000])
+def test_what_stands_in_the_outbox_of_a_paused_region_is_not_missing(ahead_ms: int) -> None:
+    pair = pair_with()
+    pair.beat(2)
+    pair.east.driver.context.paused = "maintenance"
+    changed(pair.east, LATER, 7, 50 + ahead_ms)
+    pair.beat(20)
+    assert not pair.west.driver.context.retelling.gaps
+    assert not any(isinstance(said, Control) for said in pair.heard)
+    pair.east.driver.context.paused = None
+    pair.beat(4)
+    assert had(pair) >= 1
+
+
+def test_what_is_missing_before_others_is_missing_whatever_stands_in_the_outbox() -> None:
+    pair = pair_with()
+    pair.loses = of_path(GONE, 1)
+    changed(pair.east, GONE, None, 50)
+    changed(pair.east, LATER, 7, 51)
+    pair.beat(1)
+    pair.east.driver.context.paused = "maintenance"
+    changed(pair.east, path_of("third"), 7, 52)
+    pair.beat(4)
+    assert pair.west.driver.context.retelling.gaps[Region("east")].through == 0
+
+
+def test_what_never_came_stays_missing_when_more_waits_in_the_outbox() -> None:
+    pair = pair_with()
+    pair.loses = of_path(GONE, 1)
+    changed(pair.east, GONE, None, 50)
+    pair.beat(3)
+    gap = pair.west.driver.context.retelling.gaps[Region("east")]
+    pair.east.driver.context.paused = "maintenance"
+    changed(pair.east, LATER, 7, 51)
+    pair.beat(2)
+    assert pair.west.driver.context.retelling.gaps[Region("east")] is gap
+
+
+def test_what_came_meanwhile_is_not_missing_any_more_when_more_waits_in_the_outbox() -> None:
+    pair = pair_with()
+    pair.loses = of_path(GONE, 1)
+    late = changed(pair.east, GONE, None, 50)
+    pair.beat(2)
+    assert pair.west.driver.context.retelling.gaps
+    pair.east.driver.context.paused = "maintenance"
+    changed(pair.east, LATER, 7, 51)
+    pair.west.hear([replace(late, sender="db-east", sequence=1)], Millis(pair.now))
+    pair.beat(1)
+    assert not pair.west.driver.context.retelling.gaps
