@@ -429,6 +429,8 @@ def _said(
     _time(said.sent_at_ms, f"the time of the {kind} of region {region!r}", earliest=FIRST_REAL_TIME_MS)
     if isinstance(said, Heartbeat):
         _check_heartbeat(said)
+    elif isinstance(said, Control):
+        _check_numbers(kind, region, {"number": said.number})
     elif isinstance(said, ListingAsked):
         _check_numbers(kind, region, {"told": said.told})
     elif isinstance(said, ListingTold):

@@ -85,6 +85,7 @@ class Control:
         reason: Why, for people.
         sent_at_ms: Its clock when it sent this.
         target: Region that is asked; empty for all.
+        number: ``RETELL``: the first number of the asked region's database that is missing; else 0.
     """
 
     region: Region
@@ -94,6 +95,7 @@ class Control:
     reason: str = ""
     sent_at_ms: Millis
     target: str = ""
+    number: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

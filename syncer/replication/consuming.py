@@ -247,7 +247,7 @@ def _take_control(context: Context, unit: Unit, tx: Transaction, item: Arrived, 
             context.paused = None
             tx.set_identity(paused=None)
         case Action.RETELL:
-            context.retelling.wanted = True
+            context.retelling.wanted = max(context.retelling.wanted, control.number, 1)
         case Action.REQUEST:
             paths = [MetaPath(path) for path in control.paths if context.scope.contains(MetaPath(path))]
             antientropy.tell(context, paths)

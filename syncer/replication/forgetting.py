@@ -21,6 +21,7 @@ class Forgetting:
         patience_ms: An epoch that waits longer is closed anew, without what held it up.
         alarm_after_ms: A region that holds up an epoch for so long, and a gap that lasts so long, is shown.
         gap_patience_ms: A gap that nothing fills for so long is taken as lost, and the deletes are asked for again.
+        gap_longest_ms: Each time that this was in vain, twice as long is waited, but no longer than this.
         gathered: Tombstones of one epoch, all in memory.
         per_step: Tombstones dropped in one transaction.
     """
@@ -30,6 +31,7 @@ class Forgetting:
     patience_ms: Millis = Millis(600_000)
     alarm_after_ms: Millis = Millis(3_600_000)
     gap_patience_ms: Millis = Millis(600_000)
+    gap_longest_ms: Millis = Millis(4 * 3_600_000)
     gathered: int = 5_000
     per_step: int = 500
 
@@ -40,6 +42,7 @@ class Forgetting:
             grace_ms=grace_ms,
             pause_ms=Millis(min(60_000, max(1_000, grace_ms // 100))),
             gap_patience_ms=Millis(min(600_000, max(2_000, grace_ms // 10))),
+            gap_longest_ms=Millis(min(4 * 3_600_000, max(10_000, grace_ms // 4))),
         )
 
 
@@ -103,12 +106,14 @@ class Gap:
         through: The last number before the gap.
         since_ms: When it was first seen.
         asked_at_ms: When the peer was last asked to tell its deletes again; at first, when the gap was seen.
+        asked: How often it was asked.
     """
 
     sender: str
     through: int
     since_ms: Millis
     asked_at_ms: Millis
+    asked: int = 0
 
 
 @dataclass(slots=True)
@@ -116,7 +121,7 @@ class Retelling:
     """Where the telling again of deletes stands: what this region tells, and what is missing here.
 
     Args:
-        wanted: Somebody has asked for it.
+        wanted: Highest number of ours that somebody has named as the first one missing; 0: nobody asks.
         begun: The last number that was given out before it began; ``None``: it is not going on.
         unsettled: Deletes whose write is due are told first; this far, in path order.
         settled: Then all others; this far, by time and path. ``None``: not begun.
@@ -125,7 +130,7 @@ class Retelling:
         gaps: By region.
     """
 
-    wanted: bool = False
+    wanted: int = 0
     begun: int | None = None
     unsettled: MetaPath | None = None
     settled: tuple[Millis, MetaPath] | None = None

@@ -62,8 +62,13 @@ def hear(context: Context, tx: Transaction, beat: Heartbeat, now: Millis) -> Non
         return  # what has not come may stand in its outbox still
     if gap is None or not known:
         gaps[beat.region] = Gap(sender=beat.sender, through=had.through, since_ms=now, asked_at_ms=now)
-    elif not 0 <= now - gap.asked_at_ms < context.tombstones.limits.gap_patience_ms and context.paused is None:
+    elif (
+        not 0 <= now - gap.asked_at_ms < _patience(context, gap)
+        and context.paused is None
+        and _equal(context, beat, now)
+    ):
         gap.asked_at_ms = now
+        gap.asked += 1
         _ask(context, beat, had.through, now)
 
 
@@ -74,8 +79,19 @@ def _makes_up(context: Context, had: Consumed, beat: Heartbeat, now: Millis) -> 
         return False
     if begun > had.reached:
         return False  # nothing beyond those numbers has ever come, so nothing shows that they were given out
+    return _equal(context, beat, now)
+
+
+def _equal(context: Context, beat: Heartbeat, now: Millis) -> bool:
+    """Whether both trees are equal by this very heartbeat."""
     comparison = context.comparisons.of(beat.region)
     return comparison.heard_at_ms == now and comparison.state == "equal"
+
+
+def _patience(context: Context, gap: Gap) -> int:
+    """How long a gap is left alone: each time that it was asked for in vain, twice as long, up to some hours."""
+    limits = context.tombstones.limits
+    return min(limits.gap_patience_ms << min(gap.asked, 30), max(limits.gap_patience_ms, limits.gap_longest_ms))
 
 
 def _ask(context: Context, beat: Heartbeat, through: int, now: Millis) -> None:
@@ -85,6 +101,7 @@ def _ask(context: Context, beat: Heartbeat, through: int, now: Millis) -> None:
             region=context.identity.region,
             sender=context.identity.database_id,
             action=Action.RETELL,
+            number=through + 1,
             reason=f"changes after number {through} of {beat.last_sequence} never came",
             sent_at_ms=now,
             target=beat.region,
@@ -115,11 +132,11 @@ def work(context: Context, now: Millis) -> None:
         tx.enqueue(events)
         told = tx.identity().last_sequence
     context.tally["gaps", "retold"] += len(events)
-    if state.begun is None:
-        state.wanted = False
     state.begun, state.unsettled, state.settled = begun, unsettled, settled
     if not paths:
         state.offer = (begun, told)
+        if not begun < state.wanted <= told:
+            state.wanted = 0  # what was asked for meanwhile is told already
         state.begun = state.unsettled = state.settled = None
         state.next_at_ms = Millis(now + limits.gap_patience_ms // 2)
 

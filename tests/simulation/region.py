@@ -47,6 +47,7 @@ FORGETTING: Final = Forgetting(
     pause_ms=Millis(1),
     patience_ms=Millis(120_000),
     gap_patience_ms=Millis(15_000),
+    gap_longest_ms=Millis(30_000),
     gathered=2,
     per_step=2,
 )

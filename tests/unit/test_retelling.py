@@ -84,8 +84,8 @@ def test_a_lost_change_of_a_living_path_needs_the_comparison_too() -> None:
     pair.loses = lambda said: not isinstance(said, Heartbeat | Control)
     changed(pair.east, LATER, 7, 50)
     pair.beat(12)
-    assert pair.east.driver.context.retelling.offer is not None
     assert had(pair) == 0, "both trees differ, so what is missing is not known"
+    assert pair.east.driver.context.retelling.offer is None, "and it would be told in vain"
     pair.loses = lambda _: False
     pair.beat(12)
     assert pair.west.known(LATER) == pair.east.known(LATER)
@@ -124,7 +124,7 @@ def test_every_delete_is_told_settled_or_not_but_those_that_wait_for_a_person() 
     held = Register(path=path_of("held"), known=known, hold=hold)
     with east.state.transaction() as tx:
         tx.save([due, held])
-    east.driver.context.retelling.wanted = True
+    east.driver.context.retelling.wanted = 1
     told: list[str] = []
     for beat in range(8):
         east.driver.tick(Millis(T0 + beat))
@@ -139,7 +139,7 @@ def test_a_full_outbox_is_emptied_first() -> None:
     pair = pair_with()
     changed(pair.east, GONE, None, 50)
     changed(pair.east, LATER, 1, 51)
-    pair.east.driver.context.retelling.wanted = True
+    pair.east.driver.context.retelling.wanted = 1
     pair.east.driver.tick(T0)
     assert len(pair.east.driver.outbox(10)) == 2
     pair.east.driver.published(pair.east.driver.outbox(10), T0)
@@ -187,7 +187,7 @@ def test_a_paused_region_neither_asks_nor_tells() -> None:
     pair.beat(10)
     assert not any(isinstance(said, Control) for said in pair.heard)
     pair.east.driver.context.paused = "by hand"
-    pair.east.driver.context.retelling.wanted = True
+    pair.east.driver.context.retelling.wanted = 1
     pair.beat(2)
     assert pair.east.driver.context.retelling.offer is None
 
@@ -277,3 +277,52 @@ def test_what_came_meanwhile_is_not_missing_any_more_when_more_waits_in_the_outb
     pair.west.hear([replace(late, sender="db-east", sequence=1)], Millis(pair.now))
     pair.beat(1)
     assert not pair.west.driver.context.retelling.gaps
+
+
+def asked(pair: Pair) -> int:
+    """How often deletes were asked for."""
+    return sum(isinstance(said, Control) and said.action is Action.RETELL for said in pair.heard)
+
+
+def test_what_is_asked_for_in_vain_is_asked_for_more_and_more_rarely() -> None:
+    pair = pair_with(replace(FORGETTING, gap_longest_ms=Millis(16 * BEAT_MS)))
+    pair.loses = lambda said: isinstance(said, MetadataChangeEvent)
+    changed(pair.east, GONE, None, 50)
+    pair.beat(2 + 2 + 4 + 8)
+    assert asked(pair) == 3
+    pair.beat(16 * 4)
+    assert asked(pair) == 3 + 4
+    pair.loses = lambda _: False
+    pair.beat(17)
+    assert pair.west.known(GONE) is not None
+    assert had(pair) > 0
+
+
+def test_what_is_asked_for_while_it_is_told_is_not_told_twice() -> None:
+    pair = pair_with()
+    east = pair.east.driver
+    for number in range(5):
+        pair.east.has(path_of(f"dead-{number}"), None, number)
+    changed(pair.east, LATER, 7, 50)
+    ask = Control(region=Region("west"), sender="db-west", action=Action.RETELL, sent_at_ms=T0, target="east", number=1)
+
+    def told(beats: int) -> int:
+        found = 0
+        for _ in range(beats):
+            pair.now += BEAT_MS
+            east.tick(Millis(pair.now))
+            rows = east.outbox(100)
+            found += sum(row.event.value is None for row in rows)
+            east.published(rows, Millis(pair.now))
+        return found
+
+    pair.east.hear([ask], T0)
+    assert told(1) == 2
+    pair.east.hear([ask], T0)
+    assert told(10) == 3, "the rest, once"
+    pair.east.hear([ask], T0)
+    assert told(1) == 2
+    pair.east.hear([replace(ask, number=8)], T0)
+    assert told(10) == 3 + 5, "it was begun before that number was given out"
+    pair.east.hear([replace(ask, number=2**50)], T0)
+    assert told(20) == 5, "and a number that was never given out is none"
