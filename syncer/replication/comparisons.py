@@ -92,6 +92,7 @@ class Comparison:
         blocked: Why the two cannot be compared; empty: they can.
         differs_since_ms: ``None``: the last roots were equal.
         equal_at_ms: When they were last equal.
+        equals: How many heartbeats have shown the two as equal.
         compared_at_ms: When a comparison was last answered.
         round: Of the comparison that is going on, or was last.
         differing: Paths found in it that differ.
@@ -113,6 +114,7 @@ class Comparison:
     blocked: str = ""
     differs_since_ms: Millis | None = None
     equal_at_ms: Millis | None = None
+    equals: int = 0
     compared_at_ms: Millis | None = None
     round: int = 0
     differing: int = 0
@@ -134,6 +136,7 @@ class Comparison:
             self.differs_since_ms = now if self.differs_since_ms is None else self.differs_since_ms
             return
         self.differs_since_ms, self.equal_at_ms = None, now
+        self.equals += 1
         self.differing = self.fruitless = self.unanswered = 0
         self.tried, self.trouble = None, ""
 

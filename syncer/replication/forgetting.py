@@ -55,6 +55,7 @@ class Tombstones:
         floor: Greatest time of any tombstone that was dropped: a path that is unknown here starts above it.
         epoch: Under way; ``None`` between two.
         gathered: Its tombstones, with the stamp of each.
+        equals: How often each peer was found equal before the epoch was closed.
         holding: Regions that hold up the dropping, since when, and why.
     """
 
@@ -62,6 +63,7 @@ class Tombstones:
     floor: Millis = Millis(0)
     epoch: Epoch | None = None
     gathered: dict[MetaPath, Stamp] = field(default_factory=dict)
+    equals: dict[Region, int] = field(default_factory=dict)
     holding: dict[Region, tuple[Millis, str]] = field(default_factory=dict)
     began_at_ms: Millis = Millis(0)
     looked_at_ms: Millis = Millis(0)

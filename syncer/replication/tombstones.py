@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from syncer.conflict.tombstones import Phase, Report, advance, close, gatherable_until, unfolded, waiting
+from syncer.conflict.tombstones import Epoch, Phase, Report, advance, close, gatherable_until, unfolded, waiting
 from syncer.model import MetaPath, Millis, Region, TieOrder
 from syncer.replication.context import Context
 from syncer.state.contract import Transaction
@@ -72,8 +72,9 @@ def _step(context: Context, tx: Transaction, own: Report, now: Millis) -> list[M
     if epoch is None:
         state.over()
         return []
-    _note(context, waiting(epoch, reports), now)
-    if epoch.phase is Phase.OVER:
+    waits = _unequal(context, epoch) if epoch.phase is Phase.OVER else waiting(epoch, reports)
+    _note(context, waits, now)
+    if epoch.phase is Phase.OVER and not waits:
         if unfolded(own) is None and (own.oldest_ms is None or own.oldest_ms > epoch.until_ms):
             return _drop(context, tx)
         state.over()  # something old came meanwhile, and is not decided yet
@@ -106,12 +107,27 @@ def _gather(context: Context, tx: Transaction, reports: Mapping[Region, Report],
     """Begin an epoch over the next tombstones that are old enough, if there are any."""
     state = context.tombstones
     state.looked_at_ms = state.began_at_ms = now
+    state.equals = {region: comparison.equals for region, comparison in context.comparisons.peers.items()}
     until = gatherable_until(Millis(now - state.limits.grace_ms), reports.values())
     found = tx.dead(state.limits.gathered, until, state.after)
     full = len(found) == state.limits.gathered
     state.after = (found[-1].stamp.updated_at_ms, found[-1].path) if full else None
     state.gathered = {tombstone.path: tombstone.stamp for tombstone in found}
     state.epoch = close(reports, max(each.stamp.updated_at_ms for each in found)) if found else None
+
+
+def _unequal(context: Context, epoch: Epoch) -> dict[Region, str]:
+    """Members whose tree was not found equal since the epoch was closed, and what is said of them.
+
+    The numbers alone should do. But what is dropped is gone for good, and if a number ever counts that should not, the
+    trees differ: whoever lacks a delete that somebody else has folded holds something living there.
+    """
+    before, peers = context.tombstones.equals, context.comparisons.peers
+    return {
+        region: "was not found equal to this region since"
+        for region in epoch.senders
+        if region != context.identity.region and (region not in peers or peers[region].equals <= before.get(region, 0))
+    }
 
 
 def _drop(context: Context, tx: Transaction) -> list[MetaPath]:

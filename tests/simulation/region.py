@@ -574,6 +574,14 @@ class Daemon:
             self.beat_heart()
         if compares and self.alive:
             self.compare()
+        elif self.world.mode.forgets and self.alive:
+            self._call(self._sum_up)
+
+    def _sum_up(self) -> None:
+        """Keep the digest tree, which forgetting looks at, although nothing is compared."""
+        sums = self.driver.context.sums
+        while sums.busy:
+            sums.work(self.driver.context.state)
 
     def beat_heart(self) -> None:
         """Tell the peers how this region is."""

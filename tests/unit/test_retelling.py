@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from unittest import mock
 
 import pytest
 
 from syncer.bus.messages import Action, Control, Heartbeat
 from syncer.conflict.register import Hold, HoldReason, Register, Wish
+from syncer.conflict.tombstones import Report
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region
 from syncer.replication.forgetting import Forgetting
 from syncer.replication.reading import state_event
@@ -326,3 +328,22 @@ def test_what_is_asked_for_while_it_is_told_is_not_told_twice() -> None:
     assert told(10) == 3 + 5, "it was begun before that number was given out"
     pair.east.hear([replace(ask, number=2**50)], T0)
     assert told(20) == 5, "and a number that was never given out is none"
+
+
+def test_no_delete_is_forgotten_while_trees_differ_whatever_the_numbers_say() -> None:
+    pair = pair_with(replace(FORGETTING, grace_ms=Millis(1)))
+    pair.beat(2)
+    pair.loses = lambda said: isinstance(said, MetadataChangeEvent)
+    changed(pair.east, path_of(1), None, 50)
+    state = pair.east.driver.context.tombstones
+    with mock.patch.object(Report, "lacks", return_value=None):
+        pair.beat(12)
+        ((_, reason),) = state.holding.values()
+        assert reason == "was not found equal to this region since"
+        pair.beat(70)
+    assert path_of(1) in pair.west.entries
+    assert pair.east.known(path_of(1)) is not None, "the next epochs wait as well"
+    pair.loses = lambda _: False
+    pair.beat(90)
+    assert path_of(1) not in pair.west.entries
+    assert pair.east.known(path_of(1)) is None
