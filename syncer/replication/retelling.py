@@ -34,11 +34,14 @@ from typing import Final
 from syncer.bus.messages import Action, Control, Heartbeat
 from syncer.conflict.consumed import Consumed
 from syncer.model import MetadataChangeEvent, MetaPath, Millis
+from syncer.replication import antientropy
 from syncer.replication.context import Context
 from syncer.replication.forgetting import Gap
 from syncer.replication.reading import state_event
 from syncer.state.contract import Transaction
 
+SPARE: Final = 100
+"""Living paths that are looked at for one that can be told in place of deletes."""
 END: Final = Millis(2**62)
 """Later than any stamp."""
 
@@ -131,10 +134,12 @@ def work(context: Context, now: Millis) -> None:
         events = _events(context, tx, paths)
         tx.enqueue(events)
         told = tx.identity().last_sequence
+        spare = [path for path, _ in tx.living(SPARE) if context.scope.contains(path)] if told == begun else []
     context.tally["gaps", "retold"] += len(events)
     state.begun, state.unsettled, state.settled = begun, unsettled, settled
     if not paths:
         state.offer = (begun, told)
+        antientropy.tell(context, spare[:1])  # there are no deletes: another number has to show that it has begun
         if not begun < state.wanted <= told:
             state.wanted = 0  # what was asked for meanwhile is told already
         state.begun = state.unsettled = state.settled = None

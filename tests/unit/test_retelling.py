@@ -22,6 +22,7 @@ FORGETTING = Forgetting(
     grace_ms=NEVER,
     pause_ms=Millis(1),
     gap_patience_ms=Millis(2 * BEAT_MS),
+    gap_longest_ms=Millis(2 * BEAT_MS),
     alarm_after_ms=Millis(3 * BEAT_MS),
     per_step=2,
 )
@@ -158,14 +159,14 @@ def test_numbers_that_make_no_sense_close_nothing(retold: tuple[int, int]) -> No
     assert had(pair) == 0
 
 
-def test_an_empty_telling_closes_what_lies_before_a_number_that_has_come() -> None:
+def test_where_there_is_no_delete_to_tell_a_living_path_shows_that_all_was_told() -> None:
     pair = pair_with()
     pair.loses = of_path(LATER, 1)
     pair.west.has(LATER, 7, 50, "east")
     changed(pair.east, LATER, 7, 50)  # nothing differs
-    changed(pair.east, path_of(1), 9, 60)
     pair.beat(8)
     assert had(pair) == 2
+    assert not pair.west.driver.context.retelling.gaps
 
 
 def test_what_is_missing_for_long_is_shown() -> None:
