@@ -57,6 +57,9 @@ CODEC_VERSION: Final = "1"
 LATEST_TIME_MS: Final = 253_402_300_799_999
 """End of the year 9999; a later stamp can only be garbage."""
 
+REFUSED_TOLD: Final = 512
+"""Databases that one heartbeat may name as refused."""
+REFUSED_CHARACTERS: Final = 200
 _KIND: Final = "syncer.kind"
 _SENDER: Final = "syncer.sender"
 _VERSION: Final = "syncer.v"
@@ -247,6 +250,12 @@ def _check_heartbeat(beat: Heartbeat) -> None:
     _check_numbers("heartbeat", beat.region, beat.reached)
     if beat.retold is not None:
         _check_numbers("heartbeat", beat.region, dict(zip(("retold", "retold until"), beat.retold, strict=True)))
+    if len(beat.refused) > REFUSED_TOLD:
+        raise PayloadInvalid(f"malformed heartbeat of region {beat.region!r}: {len(beat.refused)} refused databases")
+    for region, database in beat.refused:
+        _region(region, "a refused region")
+        if not 0 < len(database) <= REFUSED_CHARACTERS:
+            raise PayloadInvalid(f"malformed heartbeat of region {beat.region!r}: a refused database is none")
     _time(beat.watermark, f"the watermark of region {beat.region!r}", earliest=0)
     if beat.oldest_unseated_ms is not None:
         _time(beat.oldest_unseated_ms, f"the oldest unseated time of region {beat.region!r}", earliest=0)

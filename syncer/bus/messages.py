@@ -47,6 +47,7 @@ class Heartbeat:
         unfolded: Messages that it has consumed and set aside unfolded; ``None`` from versions that do not tell.
         retold: Two of its sequence numbers: the messages beyond the first, up to the second, tell every delete that it
             knew when it had given out the first; ``None``: it has not told them lately.
+        refused: Databases that are refused for ever, each after its region: whoever hears it refuses them too.
     """
 
     region: Region
@@ -70,6 +71,7 @@ class Heartbeat:
     oldest_unseated_ms: Millis | None = None
     unfolded: int | None = None
     retold: tuple[int, int] | None = None
+    refused: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,6 +22,7 @@ from syncer.errors import PayloadInvalid, ValueInvalid
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region
 from syncer.replication import antientropy, membership, rebuild, retelling
 from syncer.replication.context import Context
+from syncer.replication.peers import LEFT
 from syncer.replication.reading import seat
 from syncer.replication.remembered import ready
 from syncer.replication.unit import Unit
@@ -86,7 +87,7 @@ def take(context: Context, unit: Unit, tx: Transaction, arrived: Sequence[Arrive
             case Control() as control:
                 _take_control(context, unit, tx, item, control)
             case TreeMessage() | ListingAsked() | ListingTold() as said:
-                if _stranger(context, said.region) is None and membership.refused(context, said.sender) is None:
+                if _outsider(context, said.region) is None and membership.refused(context, said.sender) is None:
                     _take_said(context, unit, said)
             case Ignored() as ignored:
                 context.tally["ignored", ignored.reason] += 1
@@ -167,9 +168,13 @@ def _unwelcome(context: Context, register: Register, event: MetadataChangeEvent)
             "two daemons use one region id"
         )
         return "region-id-in-use", detail
-    if context.peers.region_of(event.sender) in context.expected:
-        return None  # a member tells what it knows of a change whose author is expected no longer
-    return _stranger(context, region)
+    teller = context.peers.region_of(event.sender)  # a member may tell what somebody made who is gone since
+    return _outsider(context, region if teller is None else teller)
+
+
+def _outsider(context: Context, region: Region) -> tuple[str, str] | None:
+    """Why a region does not belong to the group: code and detail."""
+    return _stranger(context, region) or membership.gone(context, region)
 
 
 def _stranger(context: Context, region: Region) -> tuple[str, str] | None:
@@ -217,10 +222,14 @@ def _hear(context: Context, tx: Transaction, beat: Heartbeat, now: Millis) -> No
         )
         return
     if (problem := membership.refused(context, beat.sender)) is not None:
-        if not context.peers.has_left(beat.region):
+        if beat.mode != LEFT and not context.peers.has_left(beat.region):
             context.conditions[problem[0]] = problem[1]
         return
+    if (problem := membership.gone(context, beat.region)) is not None:
+        context.conditions[problem[0]] = problem[1]
+        return
     tx.save_peer(context.peers.hear(beat, now))
+    membership.hear(context, tx, beat, now)
     antientropy.hear(context, tx, beat, now)
     retelling.hear(context, tx, beat, now)
     rebuild.hear(context, tx, beat)
@@ -231,7 +240,7 @@ def _take_control(context: Context, unit: Unit, tx: Transaction, item: Arrived, 
     region = context.identity.region
     if control.region == region or (control.target and control.target != region):
         return
-    problem = membership.refused(context, control.sender) or _stranger(context, control.region)
+    problem = membership.refused(context, control.sender) or _outsider(context, control.region)
     if problem is not None:
         _quarantine(unit, item, *problem)
         return

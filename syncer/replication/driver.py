@@ -359,6 +359,7 @@ class Driver:
             oldest_unseated_ms=report.oldest_ms,
             unfolded=report.unfolded,
             retold=context.retelling.offer,
+            refused=context.peers.refusals,
         )
 
     def _mode(self) -> str:

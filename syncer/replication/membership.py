@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from syncer.bus.messages import Control
+from syncer.bus.messages import Control, Heartbeat
 from syncer.conflict.register import HoldReason
 from syncer.errors import NotFound, PreconditionFailed
 from syncer.model import Millis, Region
@@ -29,6 +29,13 @@ def refused(context: Context, sender: str) -> tuple[str, str] | None:
     if region is None:
         return None
     return "forgotten-database", f"database {sender} of {region} has left the group, or was forgotten. {_COME_BACK}"
+
+
+def gone(context: Context, region: Region) -> tuple[str, str] | None:
+    """Why what a region says is not taken, under whatever database: code and detail."""
+    if not context.peers.is_gone(region):
+        return None
+    return "forgotten-region", f"{region} has left the group, or was forgotten, and its id is used again. {_COME_BACK}"
 
 
 def forget(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, ...]:
@@ -51,30 +58,56 @@ def forget(context: Context, unit: Unit, tx: Transaction, operation: Operation) 
             f"{region} was heard {max(0, unit.now - heard) // 1000} s ago: it is there",
             hint="Stop its daemon first, or let it leave by 'syncer regions leave'; --force forgets it all the same.",
         )
-    return (region, *_forget(context, tx, region, ()))
+    return (region, *_forget(context, tx, region))
 
 
 def forget_as_told(context: Context, tx: Transaction, control: Control, now: Millis) -> None:
     """Another region has forgotten one: its id and its databases are the control's paths."""
     if not control.paths:
         return
-    region, senders = Region(control.paths[0]), control.paths[1:]
-    if region != context.identity.region:
-        if context.peers.heard_at(region) is not None:
-            _forget(context, tx, region, senders)
-    elif context.identity.database_id in senders:
-        reason = f"{control.region} has forgotten this region's database. {_COME_BACK}"
-        _stand_still(context, tx, now, reason)
-        context.conditions["forgotten-here"] = reason
+    _refuse(context, tx, Region(control.paths[0]), control.paths[1:], control.region, now)
 
 
-def _forget(context: Context, tx: Transaction, region: Region, senders: tuple[str, ...]) -> tuple[str, ...]:
+def hear(context: Context, tx: Transaction, beat: Heartbeat, now: Millis) -> None:
+    """Refuse what a member refuses: it may have been forgotten before this region was there to be told."""
+    told: dict[Region, list[str]] = {}
+    for region, database in beat.refused:
+        told.setdefault(Region(region), []).append(database)
+    for region, databases in told.items():
+        _refuse(context, tx, region, tuple(databases), beat.region, now)
+
+
+def _refuse(
+    context: Context, tx: Transaction, region: Region, senders: tuple[str, ...], teller: Region, now: Millis
+) -> None:
+    """Another region refuses these databases of a region, so they are refused here too."""
+    if region == context.identity.region:
+        if context.identity.database_id in senders and context.left_at is None:
+            reason = f"{teller} has forgotten this region's database. {_COME_BACK}"
+            _stand_still(context, tx, now, reason)
+            context.conditions["forgotten-here"] = reason
+        return
+    if not context.peers.lacks(region, senders):
+        return
+    row = next((row for row in tx.peers() if row.region == region), None)
+    if (refusing := context.peers.refuse(region, senders, row, now)) is None:
+        return
+    tx.save_peer(refusing)
+    if context.peers.is_gone(region):
+        _part(context, region)
+
+
+def _forget(context: Context, tx: Transaction, region: Region) -> tuple[str, ...]:
     row = next(row for row in tx.peers() if row.region == region)
-    forgotten = context.peers.forget(region, row, senders)
-    tx.save_peer(forgotten)
+    tx.save_peer(context.peers.forget(region, row))
+    _part(context, region)
+    return context.peers.refused_of(region)
+
+
+def _part(context: Context, region: Region) -> None:
+    """Keep nothing in memory of a region that is gone."""
     context.comparisons.part(region)
     context.retelling.gaps.pop(region, None)
-    return context.peers.refused_of(region)
 
 
 def leave(context: Context, tx: Transaction, now: Millis) -> None:

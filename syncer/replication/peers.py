@@ -8,10 +8,11 @@ Units: milliseconds. ``sent`` is the peer's clock, ``heard`` is ours.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from syncer.bus.codec import REFUSED_TOLD
 from syncer.bus.messages import Heartbeat
 from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.tombstones import Report
@@ -28,6 +29,9 @@ FORMER_KEPT: Final = 8
 
 REFUSED_KEPT: Final = 64
 """Databases of a region that are refused; beyond these the oldest is forgotten, whose messages are long gone."""
+
+PEERS_KEPT: Final = 1_000
+"""Regions that are remembered; beyond these, regions that were never heard are not refused on hearsay."""
 
 LEFT: Final = "left"
 """Mode, in heartbeats, of a region that has left the group."""
@@ -189,21 +193,61 @@ class Peers:
         """Databases of a region that are refused."""
         return self._peers[region].refused
 
+    @property
+    def refusals(self) -> tuple[tuple[str, str], ...]:
+        """Every database that is refused, after its region, for the other regions."""
+        found = [(str(region), sender) for region, peer in sorted(self._peers.items()) for sender in peer.refused]
+        return tuple(found[:REFUSED_TOLD])
+
+    def is_gone(self, region: Region) -> bool:
+        """Whether a region has left the group, or was forgotten: its id is not used again."""
+        peer = self._peers.get(region)
+        return peer is not None and (peer.left or peer.forgotten)
+
+    def lacks(self, region: Region, senders: Collection[str]) -> bool:
+        """Whether any of a region's databases is not refused yet, though it should be."""
+        peer = self._peers.get(region)
+        return not set(senders) <= set(peer.refused if peer is not None else ())
+
+    def refuse(self, region: Region, senders: Sequence[str], row: PeerRow | None, now: Millis) -> PeerRow | None:
+        """Take no message of these databases any more, whether their region was ever heard or not.
+
+        The region counts no longer if the database that speaks for it is one of them.
+
+        Args:
+            region: Whose databases they are.
+            senders: The databases; there is at least one.
+            row: The region's row as kept; ``None``: it was never heard.
+            now: Our clock.
+
+        Returns:
+            The row as it is to be kept; ``None``: there are too many regions.
+        """
+        peer = self._peers.get(region)
+        if peer is None or row is None:
+            if len(self._peers) >= PEERS_KEPT:
+                return None
+            peer = Peer(sender=senders[-1], rules=self.ours, heard_at_ms=now, sent_at_ms=now)
+            rules: dict[str, object] = {
+                "projections": dict(self.ours.projections),
+                "scope": self.ours.scope,
+                "tie_order": str(self.ours.ties),
+            }
+            row = PeerRow(region=region, sender=peer.sender, heard_at_ms=now, sent_at_ms=now, document=rules)
+            self._keep(region, peer)
+        peer.refused = _with(peer.refused, *senders)
+        peer.forgotten |= peer.sender in senders
+        return replace(row, document={**row.document, "forgotten": peer.forgotten, "refused": list(peer.refused)})
+
     def has_left(self, region: Region) -> bool:
         """Whether a region has said that it leaves."""
         return region in self._peers and self._peers[region].left
 
-    def forget(self, region: Region, row: PeerRow, senders: Iterable[str] = ()) -> PeerRow:
-        """Wait no longer for a region, and take no message any more of the databases that spoke for it.
-
-        Args:
-            region: Which one.
-            row: Its row as kept.
-            senders: Further databases of it.
-        """
+    def forget(self, region: Region, row: PeerRow) -> PeerRow:
+        """Wait no longer for a region, and take no message any more of the databases that spoke for it."""
         peer = self._peers[region]
         peer.forgotten = True
-        peer.refused = _with(peer.refused, *peer.former, peer.sender, *senders)
+        peer.refused = _with(peer.refused, *peer.former, peer.sender)
         return replace(row, document={**row.document, "forgotten": True, "refused": list(peer.refused)})
 
     def knows(self, sender: str) -> bool:

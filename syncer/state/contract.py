@@ -152,7 +152,7 @@ class KeptTree:
 JOINING: Final = "nothing is written or published before 'syncer regions join --confirm'"
 """Why a new region is paused that shall show first what joining would do."""
 
-REFUSED_CODES: Final = ("unknown-region", "region-id-in-use", "forgotten-database")
+REFUSED_CODES: Final = ("unknown-region", "region-id-in-use", "forgotten-region", "forgotten-database")
 """Why messages of senders that do not belong here stand in quarantine: their numbers do not count as consumed,
 or their database is refused for ever."""
 

@@ -489,3 +489,18 @@ def test_a_listing_with_a_number_that_nobody_counted_is_refused(message: Listing
     sent = encode(message)
     with pytest.raises(PayloadInvalid, match="is not within 0 and"):
         decode(sent.payload, sent.properties)
+
+
+@pytest.mark.parametrize(
+    "refused", [(("", "x"),), (("a/b", "x"),), (("a", ""),), (("a", "x" * 201),), (("a", "x"),) * 513]
+)
+def test_a_heartbeat_that_names_no_sound_refusals_is_refused(refused: tuple[tuple[str, str], ...]) -> None:
+    sent = encode(replace(HEARTBEAT, refused=refused))
+    with pytest.raises(PayloadInvalid, match="refused"):
+        decode(sent.payload, sent.properties)
+
+
+def test_refusals_come_back_whole() -> None:
+    beat = replace(HEARTBEAT, refused=(("us-old", "aa"), ("us-old", "bb")))
+    sent = encode(beat)
+    assert decode(sent.payload, sent.properties) == beat

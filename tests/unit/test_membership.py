@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from syncer.bus.messages import Action, Control
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from syncer.bus.messages import Action, Control, Heartbeat
 from syncer.model import MetadataChangeEvent, Millis, Region
-from tests.unit.test_antientropy import T0
-from tests.unit.test_retelling import GONE, changed, pair_with
+from syncer.replication import peers
+from syncer.replication.peers import LEFT
+from tests.unit.test_antientropy import BEAT_MS, T0, Pair, Site, path_of
+from tests.unit.test_retelling import FORGETTING, GONE, changed, pair_with
+
+EAST, WEST = Region("east"), Region("west")
 
 
 def forgotten(region: str, *senders: str) -> Control:
@@ -27,3 +36,149 @@ def test_a_forgotten_region_leaves_no_gap_behind() -> None:
     pair.beat(40)
     assert not retelling.gaps
     assert not retelling.conditions(Millis(pair.now), Millis(1))
+
+
+class Group:
+    """Any number of regions that hear one another at once."""
+
+    def __init__(self, *names: str) -> None:
+        self.sites = [Site(name) for name in names]
+        self.now = T0 + 1_000_000
+        for site in self.sites:
+            site.driver.context.tombstones.limits = replace(FORGETTING, grace_ms=Millis(1))
+            for number in range(3):
+                site.has(path_of(number), 0, 1, "east")
+
+    def beat(self, beats: int, *sites: Site) -> None:
+        for _ in range(beats):
+            self.now += BEAT_MS
+            now = Millis(self.now)
+            for site in sites:
+                site.driver.tick(now)
+                site.work(now)
+                site.said.append(site.driver.heartbeat(now, "1"))
+            while any(site.said for site in sites):
+                for site in sites:
+                    said, site.said = site.said, []
+                    for other in sites:
+                        if other is not site:
+                            other.hear(said, now)
+                for site in sites:
+                    site.work(now)
+
+
+def refused_by(site: Site) -> Sequence[tuple[str, str]]:
+    """What a region says that it refuses."""
+    return site.driver.heartbeat(T0, "1").refused
+
+
+def beat_of(site: Site, region: str, sender: str, **changes: object) -> Heartbeat:
+    """A heartbeat by the rules of a region, of another one."""
+    return replace(site.driver.heartbeat(T0, "1"), region=Region(region), sender=sender, refused=(), **changes)  # type: ignore[arg-type]  # any field
+
+
+def test_a_forgotten_region_does_not_return_through_one_that_joined_later() -> None:
+    group = Group("east", "old", "new")
+    east, old, new = group.sites
+    gone = path_of(1)
+    group.beat(3, east, old)
+    changed(east, gone, None, 50)  # and old is off
+    group.beat(3, east)
+    east.hear([forgotten("old", "db-old")], Millis(group.now))
+    new.has(gone, None, 50, "east")
+    group.beat(40, east, new)
+    assert (east.known(gone), new.known(gone)) == (None, None)
+    group.beat(40, east, new, old)
+    assert refused_by(new) == (("old", "db-old"),)
+    for site in (east, new):
+        assert gone not in site.entries
+        assert site.known(gone) is None
+    assert "forgotten-database" in new.driver.context.conditions
+    assert "has forgotten this region's database" in old.driver.context.conditions["forgotten-here"]
+    assert old.driver.context.mode == LEFT
+    assert gone in old.entries, "it stands still with what it has"
+
+
+def test_what_a_member_refuses_is_refused_for_good_though_its_region_was_never_heard() -> None:
+    east = Site("east")
+    beat = beat_of(east, "west", "db-west")
+    east.hear([replace(beat, refused=(("old", "a"), ("old", "b")))], T0)
+    assert refused_by(east) == (("old", "a"), ("old", "b"))
+    assert list(east.driver.context.peers.members(())) == ["west"]
+    east.begin()
+    assert refused_by(east) == (("old", "a"), ("old", "b"))
+    assert list(east.driver.context.peers.members(())) == ["west"]
+    east.hear([beat_of(east, "old", "b")], T0)
+    assert list(east.driver.context.peers.members(())) == ["west"]
+    assert "forgotten-database" in east.driver.context.conditions
+
+
+def test_a_region_that_has_left_and_says_so_still_is_no_alarm() -> None:
+    east = Site("east")
+    east.hear([replace(beat_of(east, "west", "db-west"), refused=(("old", "a"),))], T0)
+    east.hear([beat_of(east, "old", "a", mode=LEFT)], T0)
+    assert not east.driver.context.conditions
+
+
+def test_a_stranger_is_not_believed_about_others() -> None:
+    east = Site("east")
+    east.driver.context.expected = frozenset({WEST})
+    east.hear([replace(beat_of(east, "mars", "m"), refused=(("west", "db-west"),))], T0)
+    assert refused_by(east) == ()
+
+
+def test_no_more_regions_are_kept_on_hearsay_than_there_can_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(peers, "PEERS_KEPT", 3)
+    east = Site("east")
+    told = tuple((f"r{number}", "x") for number in range(10))
+    east.hear([replace(beat_of(east, "west", "db-west"), refused=told)], T0)
+    assert refused_by(east) == told[:2]
+
+
+def test_a_database_that_is_refused_stands_still_when_it_hears_so() -> None:
+    east = Site("east")
+    beat = replace(beat_of(east, "west", "db-west"), refused=(("east", "db-east"),))
+    east.hear([replace(beat, refused=(("east", "db-former"),))], T0)
+    assert east.driver.context.left_at is None
+    east.hear([beat], T0)
+    assert east.driver.context.left_at == T0
+    assert "west has forgotten" in east.driver.context.conditions["forgotten-here"]
+
+
+def test_exactly_the_named_databases_are_refused_and_a_later_one_speaks_on() -> None:
+    pair = Pair()
+    pair.beat(2)
+    east = pair.east
+    east.hear([beat_of(east, "west", "db-newer")], Millis(pair.now))
+    east.hear([forgotten("west", "db-west")], Millis(pair.now))
+    assert refused_by(east) == (("west", "db-west"),)
+    assert list(east.driver.context.peers.members(())) == ["west"]
+    east.hear([forgotten("west", "db-west")], Millis(pair.now))
+    east.hear([beat_of(east, "west", "db-newer")], Millis(pair.now))
+    assert list(east.driver.context.peers.members(())) == ["west"]
+
+
+def test_a_forgotten_region_id_is_not_used_again() -> None:
+    pair = pair_with()
+    pair.beat(2)
+    east = pair.east
+    late = changed(pair.west, GONE, None, 50)
+    east.hear([forgotten("west", "db-west")], Millis(pair.now))
+    again = beat_of(east, "west", "db-anew")
+    east.hear([again, replace(late, sender="db-anew", sequence=1)], Millis(pair.now))
+    assert not east.driver.context.peers.members(())
+    assert "its id is used again" in east.driver.context.conditions["forgotten-region"]
+    assert east.known(GONE) is None
+    with east.state.transaction() as tx:
+        assert not tx.consumed(["db-anew"])
+        assert tx.unfolded() == 0
+
+
+def test_what_a_forgotten_region_made_is_taken_of_a_member() -> None:
+    pair = pair_with()
+    pair.beat(2)
+    pair.east.hear([forgotten("old", "db-old")], Millis(pair.now))
+    pair.west.has(path_of("theirs"), 3, 50, "old")
+    pair.beat(6)
+    assert path_of("theirs") in pair.east.entries
+    assert pair.equal
