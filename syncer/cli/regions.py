@@ -72,7 +72,13 @@ def join(
 
 
 @regions.command("leave")
-def leave(context: typer.Context, yes: Yes = False, reason: Why = "", timeout: Timeout = 10.0) -> None:
+def leave(
+    context: typer.Context,
+    force: Annotated[bool, typer.Option("--force", help="Even if a member has not got all of its changes.")] = False,
+    yes: Yes = False,
+    reason: Why = "",
+    timeout: Timeout = 10.0,
+) -> None:
     """Take this region out of the group: it neither writes nor publishes, and nobody waits for it any more."""
     session = session_of(context)
     with session.views() as views:
@@ -83,7 +89,8 @@ def leave(context: typer.Context, yes: Yes = False, reason: Why = "", timeout: T
             "come back as a new member, with a new sidecar database under another region id.",
             yes=yes,
         )
-        ask(views, [Request("regions-leave", {})], reason=reason, timeout_s=timeout, form=session.form)
+        request = Request("regions-leave", {"force": str(force).lower()})
+        ask(views, [request], reason=reason, timeout_s=timeout, form=session.form)
 
 
 @regions.command("forget")

@@ -136,10 +136,11 @@ def _fold(context: Context, unit: Unit, item: Arrived, event: MetadataChangeEven
     That of an event which is refused for its region does not: the region may be welcome later, and what it said by then
     would be missing without a gap that shows it. That of a database which is refused for ever does.
     """
-    if (problem := membership.refused(context, event.sender)) is not None:
+    late = membership.still_under_way(context, event, unit[event.path])
+    if not late and (problem := membership.refused(context, event.sender)) is not None:
         _quarantine(unit, item, *problem)
         return True
-    if (problem := _unwelcome(context, unit[event.path], event)) is not None:
+    if not late and (problem := _unwelcome(context, unit[event.path], event)) is not None:
         _quarantine(unit, item, *problem)
         return False
     if not context.scope.contains(event.path):

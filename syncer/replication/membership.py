@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Final
 
 from syncer.bus.messages import Control, Heartbeat
-from syncer.conflict.register import HoldReason
+from syncer.conflict.register import HoldReason, Register
 from syncer.errors import NotFound, PreconditionFailed
-from syncer.model import Millis, Region
+from syncer.model import MetadataChangeEvent, Millis, Region
 from syncer.replication.context import Context
 from syncer.replication.unit import Unit
 from syncer.state.contract import Operation, Transaction
@@ -21,6 +21,18 @@ SPOKE_LATELY_MS: Final = 5 * 60_000
 PAGE: Final = 500
 LEFT_REASON: Final = "this region has left the group"
 _COME_BACK: Final = "It comes back as a new member: with a new sidecar database, under a region id that was never used."
+
+
+def still_under_way(context: Context, event: MetadataChangeEvent, register: Register) -> bool:
+    """Whether a change was published before its region has left, and can do no harm although it comes afterwards.
+
+    Nobody waits for it any more, so deletes that it contradicts may be forgotten; none of them is younger than the
+    floor.
+    """
+    last = context.peers.last_of_left(event.sender)
+    if last is None or not 0 < event.sequence <= last:
+        return False
+    return register.known is not None or event.stamp.updated_at_ms > context.tombstones.floor
 
 
 def refused(context: Context, sender: str) -> tuple[str, str] | None:
@@ -110,11 +122,17 @@ def _part(context: Context, region: Region) -> None:
     context.retelling.gaps.pop(region, None)
 
 
-def leave(context: Context, tx: Transaction, now: Millis) -> None:
+def leave(context: Context, tx: Transaction, now: Millis, *, force: bool = False) -> None:
     """Take this region out of the group; its heartbeats say so from now on.
 
+    Args:
+        context: The daemon's context.
+        tx: The transaction.
+        now: Our clock.
+        force: Even if a member has not consumed all that this region has published.
+
     Raises:
-        PreconditionFailed: It has left already, or not everything is published.
+        PreconditionFailed: It has left already, or not everything is published, or consumed by all.
     """
     if context.left_at is not None:
         raise PreconditionFailed("this region has left the group already")
@@ -123,7 +141,25 @@ def leave(context: Context, tx: Transaction, now: Millis) -> None:
             "changes of this region are not published yet; the group would lose them",
             hint="Wait until 'syncer status' shows an empty outbox, and try again.",
         )
+    behind = _behind(context, tx)
+    if behind and not force:
+        raise PreconditionFailed(
+            f"not every member has said that it has all changes of this region: {'; '.join(behind)}",
+            hint="Wait for the next heartbeats and try again, or let the others forget who is off by 'syncer regions "
+            "forget'; --force leaves all the same.",
+        )
     _stand_still(context, tx, now, LEFT_REASON)
+
+
+def _behind(context: Context, tx: Transaction) -> list[str]:
+    """Members that have not said that they have consumed all that this region has given out."""
+    identity = tx.identity()
+    found = []
+    for region, report in context.peers.members(context.expected).items():
+        had = report.consumed.get(identity.database_id, 0) if report is not None else 0
+        if had < identity.last_sequence:
+            found.append(f"{region} has {had} of {identity.last_sequence}")
+    return found
 
 
 def _stand_still(context: Context, tx: Transaction, now: Millis, reason: str) -> None:

@@ -168,8 +168,7 @@ def _forget(context: Context, unit: Unit, tx: Transaction, operation: Operation)
 
 
 def _leave(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
-    del operation
-    membership.leave(context, tx, unit.now)
+    membership.leave(context, tx, unit.now, force=operation.arguments.get("force") == "true")
     return "this region has left: it writes and publishes nothing any more", None
 
 

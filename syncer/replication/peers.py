@@ -239,6 +239,14 @@ class Peers:
         peer.forgotten |= peer.sender in senders
         return replace(row, document={**row.document, "forgotten": peer.forgotten, "refused": list(peer.refused)})
 
+    def last_of_left(self, sender: str) -> int | None:
+        """The last number of a database whose region has left by itself; ``None``: it has not, or was forgotten."""
+        region = self._senders.get(sender)
+        peer = self._peers[region] if region is not None else None
+        if peer is None or not peer.left or peer.forgotten or peer.sender != sender or peer.report is None:
+            return None
+        return peer.report.last_sequence
+
     def has_left(self, region: Region) -> bool:
         """Whether a region has said that it leaves."""
         return region in self._peers and self._peers[region].left

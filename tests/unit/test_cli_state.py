@@ -741,8 +741,13 @@ def test_a_region_that_spoke_lately_is_not_forgotten_without_force(run: Run, sta
 
 def test_a_region_leaves_only_once(run: Run, state: SqlState, daemon: Driver) -> None:
     with state.transaction() as tx:
+        tx.enqueue([of(QUIET, event(X, OLD))])
         tx.acknowledged([row.sequence for row in tx.outbox(100)])
-    assert operations(run("regions", "leave", "--yes", "-o", "json")) == [("regions-leave", "done")]
+    behind = run("regions", "leave", "--yes")
+    assert behind.exit_code == 5
+    assert "not every member has said that it has all changes of this region: there has 0 of" in behind.stdout
+    result = run("regions", "leave", "--force", "--yes", "-o", "json")
+    assert operations(result) == [("regions-leave", "done")]
     assert run("regions", "leave", "--yes").exit_code == 5
     assert run("resume").exit_code == 5
     assert run("regions", "join", "--confirm", "--yes").exit_code == 5

@@ -8,8 +8,10 @@ from dataclasses import replace
 import pytest
 
 from syncer.bus.messages import Action, Control, Heartbeat
+from syncer.errors import PreconditionFailed
 from syncer.model import MetadataChangeEvent, Millis, Region
 from syncer.replication import peers
+from syncer.replication.membership import leave
 from syncer.replication.peers import LEFT
 from tests.unit.test_antientropy import BEAT_MS, T0, Pair, Site, path_of
 from tests.unit.test_retelling import FORGETTING, GONE, changed, pair_with
@@ -182,3 +184,58 @@ def test_what_a_forgotten_region_made_is_taken_of_a_member() -> None:
     pair.beat(6)
     assert path_of("theirs") in pair.east.entries
     assert pair.equal
+
+
+def left(pair: Pair, *, force: bool = False) -> None:
+    """West leaves."""
+    with pair.west.state.transaction() as tx:
+        leave(pair.west.driver.context, tx, Millis(pair.now), force=force)
+
+
+def test_a_region_leaves_once_every_member_has_all_that_it_said() -> None:
+    pair = pair_with()
+    pair.beat(3)
+    pair.loses = lambda said: isinstance(said, MetadataChangeEvent)
+    changed(pair.west, GONE, None, 50)
+    pair.beat(1)
+    with pytest.raises(PreconditionFailed, match="east has 0 of 1") as refused:
+        left(pair)
+    assert "--force" in (refused.value.hint or "")
+    pair.loses = lambda _: False
+    pair.beat(8)
+    left(pair)
+    assert pair.west.driver.context.left_at is not None
+
+
+def test_a_member_that_tells_no_numbers_has_nothing() -> None:
+    pair = pair_with()
+    pair.beat(3)
+    pair.west.hear([beat_of(pair.west, "old", "db-old", unfolded=None)], Millis(pair.now))
+    changed(pair.west, GONE, None, 50)
+    pair.beat(2)
+    with pytest.raises(PreconditionFailed, match="old has 0 of 1"):
+        left(pair)
+
+
+def test_what_a_region_said_before_it_left_is_taken_however_late() -> None:
+    pair = pair_with()
+    pair.beat(3)
+    pair.loses = lambda said: isinstance(said, MetadataChangeEvent)
+    late = [replace(changed(pair.west, path_of(name), 7, 50), sender="db-west") for name in ("n1", "n2", "n3")]
+    pair.west.work(Millis(pair.now))
+    pair.west.said.clear()
+    left(pair, force=True)
+    pair.beat(2)
+    east = pair.east
+    assert not east.driver.context.peers.members(())
+    east.hear([replace(late[0], sequence=1)], Millis(pair.now))
+    assert east.known(path_of("n1")) is not None
+    with east.state.transaction() as tx:
+        assert tx.consumed(["db-west"])["db-west"].through == 1
+    east.driver.context.tombstones.floor = late[1].stamp.updated_at_ms
+    east.hear([replace(late[1], sequence=2)], Millis(pair.now))
+    assert east.known(path_of("n2")) is None, "it may contradict a delete that was forgotten"
+    east.driver.context.tombstones.floor = Millis(0)
+    east.hear([replace(late[2], sequence=4)], Millis(pair.now))
+    assert east.known(path_of("n3")) is None, "it was said after leaving"
+    assert "forgotten-database" in {row.poison.code for row in east.state.database.quarantine.values()}
