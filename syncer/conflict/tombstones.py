@@ -150,9 +150,7 @@ def seating_waits(epoch: Epoch, report: Report) -> str | None:
     """Why a member's report does not count yet."""
     if (sender := report.lacks(epoch.first)) is not None:
         return _behind(report, sender, epoch.first)
-    if report.oldest_ms is not None and report.oldest_ms <= epoch.until_ms:
-        return f"has {report.unseated} deletes to seat or events to decide, the oldest stamped {report.oldest_ms}"
-    return unfolded(report)
+    return unseated(epoch, report) or unfolded(report)
 
 
 def consuming_waits(epoch: Epoch, report: Report) -> str | None:
@@ -160,6 +158,13 @@ def consuming_waits(epoch: Epoch, report: Report) -> str | None:
     if (sender := report.lacks(epoch.second)) is not None:
         return _behind(report, sender, epoch.second)
     return unfolded(report)
+
+
+def unseated(epoch: Epoch, report: Report) -> str | None:
+    """Which deletes of a member could be, or outdo, one of the epoch's."""
+    if report.oldest_ms is None or report.oldest_ms > epoch.until_ms:
+        return None
+    return f"has {report.unseated} deletes to seat or events to decide, the oldest stamped {report.oldest_ms}"
 
 
 def unfolded(report: Report) -> str | None:

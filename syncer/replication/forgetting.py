@@ -11,6 +11,18 @@ from syncer.model import MetaPath, Millis, Region, Stamp
 GRACE_MS: Final = Millis(7 * 86_400_000)
 
 
+_HINTS: Final = (
+    ("in quarantine", "Decide there what becomes of them: 'syncer quarantine list'"),
+    ("to seat or", "See there what waits: 'syncer holds list' and 'syncer status'"),
+    ("not found equal", "See what differs, and what is held or in quarantine in both: 'syncer status'"),
+    ("was never heard", "Start its daemon, or take it out of peers.expected"),
+    ("runs a version", "Upgrade it"),
+    ("carries other paths", "Make its configuration and version the same as here"),
+    ("never told its region", "Name the regions that count in peers.expected"),
+)
+"""What to do, by a part of the reason."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forgetting:
     """How deletes are forgotten.
@@ -76,8 +88,8 @@ class Tombstones:
             if now - since >= self.limits.alarm_after_ms:
                 minutes = (now - since) // 60_000
                 message = (
-                    f"{region} keeps deletes from being forgotten, for {minutes} minutes by now: it {reason}. If it "
-                    f"never comes back: 'syncer regions forget {region}'"
+                    f"{region} keeps deletes from being forgotten, for {minutes} minutes by now: it {reason}. "
+                    f"{_hint(region, reason)}"
                 )
                 found.append(("tombstones-kept", message))
         return found
@@ -97,6 +109,14 @@ class Tombstones:
         """The epoch has ended, or is given up."""
         self.epoch = None
         self.gathered.clear()
+
+
+def _hint(region: Region, reason: str) -> str:
+    """What to do about a region that holds up the dropping; to forget it is the last resort."""
+    for part, hint in _HINTS:
+        if part in reason:
+            return hint
+    return f"If it is off and never comes back: 'syncer regions forget {region}'"
 
 
 @dataclass(slots=True)

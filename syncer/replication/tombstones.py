@@ -10,7 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from syncer.conflict.tombstones import Epoch, Phase, Report, advance, close, gatherable_until, unfolded, waiting
+from syncer.conflict.tombstones import (
+    Epoch,
+    Phase,
+    Report,
+    advance,
+    close,
+    gatherable_until,
+    unfolded,
+    unseated,
+    waiting,
+)
 from syncer.model import MetaPath, Millis, Region, TieOrder
 from syncer.replication.context import Context
 from syncer.state.contract import Transaction
@@ -66,6 +76,9 @@ def _step(context: Context, tx: Transaction, own: Report, now: Millis) -> list[M
         return []
     if state.epoch is None:
         _gather(context, tx, reports, now)
+        if state.epoch is None:
+            _note(context, _keeping(context, tx, reports, now), now)
+            return []
     else:
         state.epoch = advance(state.epoch, reports)
     epoch = state.epoch
@@ -128,6 +141,15 @@ def _unequal(context: Context, epoch: Epoch) -> dict[Region, str]:
         for region in epoch.senders
         if region != context.identity.region and (region not in peers or peers[region].equals <= before.get(region, 0))
     }
+
+
+def _keeping(context: Context, tx: Transaction, reports: Mapping[Region, Report], now: Millis) -> dict[Region, str]:
+    """Where nothing could be gathered: the members whose own deletes keep back what is old enough, and how."""
+    old_enough = Millis(now - context.tombstones.limits.grace_ms)
+    if not tx.dead(1, old_enough):
+        return {}
+    epoch = close(reports, old_enough)
+    return {region: reason for region, report in reports.items() if (reason := unseated(epoch, report)) is not None}
 
 
 def _drop(context: Context, tx: Transaction) -> list[MetaPath]:
