@@ -151,7 +151,7 @@ def _consumed(connection: Connection) -> Iterator[str]:
         except Exception as exc:  # noqa: BLE001 - whatever cannot be read is the finding
             yield f"what was consumed of {row.sender} cannot be read: {type(exc).__name__}: {exc}"
             continue
-        if done.through + 1 in done.ahead or any(number <= done.through for number in done.ahead):
+        if done.adding([]) != done:
             yield f"what was consumed of {row.sender} overlaps"
         if row.sender == own:
             yield "events of its own were consumed"

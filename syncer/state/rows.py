@@ -300,21 +300,15 @@ def _stamp_in(text: str) -> Stamp | None:
 
 
 def ahead_text(consumed: Consumed) -> str:
-    """The numbers beyond a gap as JSON ranges ``[first, last, first, last, …]``; what lies beyond is mostly whole."""
-    ranges: list[int] = []
-    for number in sorted(consumed.ahead):
-        if ranges and number == ranges[-1] + 1:
-            ranges[-1] = number
-        else:
-            ranges += (number, number)
-    return dumps(ranges)
+    """The numbers beyond a gap as JSON ranges ``[first, last, first, last, …]``."""
+    return dumps([number for pair in consumed.ahead for number in pair])
 
 
 def consumed_of(through: int, ahead: str) -> Consumed:
     """What was consumed of a sender, from its columns."""
     ranges: list[int] = orjson.loads(ahead)
     pairs = zip(ranges[::2], ranges[1::2], strict=True)
-    return Consumed(through, frozenset(number for first, last in pairs for number in range(first, last + 1)))
+    return Consumed(through, tuple(pairs))
 
 
 def conflict_of(row: RowMapping) -> ConflictRow:

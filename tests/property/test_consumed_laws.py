@@ -13,7 +13,11 @@ numbers = st.lists(st.integers(1, 30), max_size=40)
 def check(consumed: Consumed, expected: set[int]) -> None:
     assert {number for number in range(1, 32) if number in consumed} == expected
     assert consumed.through + 1 not in consumed
-    assert all(number > consumed.through + 1 for number in consumed.ahead)
+    ends = [consumed.through, *(number for pair in consumed.ahead for number in pair)]
+    assert all(first > before + 1 for before, first in zip(ends[::2], ends[1::2], strict=False)), (
+        "a number lies between"
+    )
+    assert all(first <= last for first, last in consumed.ahead)
 
 
 @given(sequences=numbers)

@@ -245,7 +245,7 @@ def test_held_publications(subject: Subject) -> None:
 
 
 def test_consumed_with_gaps(subject: Subject) -> None:
-    wanted = {"a": Consumed(3, frozenset({5, 6, 7, 9})), "b": Consumed(2**40)}
+    wanted = {"a": Consumed(3, ((5, 7), (9, 9))), "b": Consumed(2**40)}
     with subject.state.transaction() as work:
         work.save_consumed({"a": Consumed(1), "b": wanted["b"]})
         work.save_consumed({"a": wanted["a"]})
