@@ -53,6 +53,7 @@ _DECISIONS: Final = tuple(Decision)
 _HOLDS: Final = tuple(HoldReason)
 _IGNORED: Final = (
     "duplicate", "out-of-scope", "echo-of-own-path", "no-resource", "ephemeral-or-sequential", "children-changed",
+    "unknown-action",
 )  # fmt: skip
 
 

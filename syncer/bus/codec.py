@@ -37,7 +37,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from syncer.bus.contract import Outgoing
 from syncer.bus.limits import MAX_MESSAGE_BYTES
-from syncer.bus.messages import Control, Heartbeat, Ignored, ListingAsked, ListingTold, Message, TreeMessage
+from syncer.bus.messages import Action, Control, Heartbeat, Ignored, ListingAsked, ListingTold, Message, TreeMessage
 from syncer.bus.native import NativeEvent, NativeType, decode_native, encode_native
 from syncer.errors import InvariantBroken, PayloadInvalid, ValueRefused
 from syncer.model import (
@@ -70,6 +70,7 @@ _NATIVE_TYPES: Final = {
     EventType.DELETED: NativeType.DELETED,
 }
 _LEGAL_NAME: Final = re.compile(r"[^/\x00-\x20\x7f-\x9f]{1,255}\Z")
+_ACTIONS: Final = frozenset(map(str, Action))
 _MAX_DIGITS: Final = 18
 NUMBERS: Final = 2**53
 """Every number that is told is below this: all JSON readers, and both kinds of database, keep such a number exactly."""
@@ -170,6 +171,8 @@ def decode(payload: bytes, properties: Mapping[str, str], *, max_bytes: int = MA
     if kind == "heartbeat":
         return _said(_HEARTBEAT, kind, record, path, properties)
     if kind == "control":
+        if _asks_for_the_unknown(record):
+            return Ignored("unknown-action", path)
         return _said(_CONTROL, kind, record, path, properties)
     if kind == "tree":
         return _from_tree(record, path, properties)
@@ -417,6 +420,16 @@ def _checked_source(kind: str, record: NativeEvent, path: MetaPath, properties: 
     if record.type is not NativeType.MODIFIED:
         raise PayloadInvalid(f"a {kind} whose payload does not say Modified")
     return region
+
+
+def _asks_for_the_unknown(record: NativeEvent) -> bool:
+    """Whether a control message asks for what only a newer version knows."""
+    try:
+        asked = orjson.loads(record.value or b"")
+    except orjson.JSONDecodeError:
+        return False
+    action = asked.get("action") if isinstance(asked, dict) else None
+    return isinstance(action, str) and action not in _ACTIONS
 
 
 def _said(

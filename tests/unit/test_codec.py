@@ -504,3 +504,23 @@ def test_refusals_come_back_whole() -> None:
     beat = replace(HEARTBEAT, refused=(("us-old", "aa"), ("us-old", "bb")))
     sent = encode(beat)
     assert decode(sent.payload, sent.properties) == beat
+
+
+@pytest.mark.parametrize(
+    ("value", "ignored"),
+    [
+        (b'{"action":"dance","region":"us-east"}', True),
+        (b'{"action":"pause"}', False),
+        (b'{"action":7}', False),
+        (b"[]", False),
+        (b"{", False),
+    ],
+)
+def test_a_control_message_of_a_newer_version_is_ignored_and_a_broken_one_refused(value: bytes, ignored: bool) -> None:
+    sent = encode(CONTROL)
+    payload = encode_native(decode_native(sent.payload)._replace(value=value))
+    if ignored:
+        assert decode(payload, sent.properties) == Ignored("unknown-action", "/pulsar-syncer/us-east/control")
+    else:
+        with pytest.raises(PayloadInvalid, match="malformed control"):
+            decode(payload, sent.properties)
