@@ -67,7 +67,7 @@ def begin_quiet(context: Context) -> None:
     """
     regions = {*context.expected, *context.peers.regions} - {context.identity.region}
     if context.quiet_ms and not context.observing:
-        context.talk.unheard.update(regions)
+        context.talk.unheard.update(region for region in regions if not context.peers.is_gone(region))
 
 
 def keep_quiet(context: Context, now: Millis) -> None:
@@ -362,7 +362,7 @@ def _values_wanted(context: Context, now: Millis) -> list[Control]:
     talk, own = context.talk, context.identity.region
     if not context.wanting or phase_of(context) is Phase.HEARING:
         return []
-    peers = [region for region in context.peers.regions if region != own]
+    peers = [region for region in context.peers.regions if region != own and not context.peers.is_gone(region)]
     asked: dict[str, list[str]] = {}
     done: list[MetaPath] = []
     with context.state.transaction() as tx:

@@ -24,7 +24,8 @@ What forgetting needs of "R has consumed number k of S", for the message k that 
 
 The equal trees are not for the deletes but for the living: messages that are not lost but late are duplicates from
 then on too, so what they carry has to be known already. Neither clocks nor the patience bear on any of this: asked too
-early, the deletes are told in vain. What is told may be lost like anything else; then it is asked for again.
+early, the deletes are told in vain. What is told may be lost like anything else; then it is asked for again, more and
+more rarely. Numbers beyond all that ever came are not believed; so who has no delete to tell tells something living.
 """
 
 from __future__ import annotations

@@ -108,6 +108,7 @@ def test_what_a_member_refuses_is_refused_for_good_though_its_region_was_never_h
     assert refused_by(east) == (("old", "a"), ("old", "b"))
     assert list(east.driver.context.peers.members(())) == ["west"]
     east.begin()
+    assert east.driver.context.talk.unheard == {WEST}, "nobody waits for who is gone"
     assert refused_by(east) == (("old", "a"), ("old", "b"))
     assert list(east.driver.context.peers.members(())) == ["west"]
     east.hear([beat_of(east, "old", "b")], T0)
