@@ -69,7 +69,8 @@ _NATIVE_TYPES: Final = {
     EventType.MODIFIED: NativeType.MODIFIED,
     EventType.DELETED: NativeType.DELETED,
 }
-_LEGAL_NAME: Final = re.compile(r"[^/\x00-\x20\x7f-\x9f]{1,255}\Z")
+LEGAL_NAME: Final = re.compile(r"[^/\x00-\x20\x7f-\x9f]{1,255}\Z")
+"""Ids of regions and names of counters."""
 _ACTIONS: Final = frozenset(map(str, Action))
 _MAX_DIGITS: Final = 18
 NUMBERS: Final = 2**53
@@ -282,7 +283,7 @@ def _time(time_ms: int, what: str, *, earliest: int = 1) -> Millis:
 
 @functools.lru_cache(maxsize=_CACHED_NAMES)
 def _region(text: str, what: str) -> Region:
-    if _LEGAL_NAME.match(text) is None:
+    if LEGAL_NAME.match(text) is None:
         raise PayloadInvalid(f"{what} {text!r} is no region id")
     return Region(text)
 

@@ -120,7 +120,8 @@ def raised(entry: Entry | None, identity: Identity, fresh_id: str, *, rebuilding
             raise PreconditionFailed(
                 "the store does not hold this region's fence: it is empty, was replaced, or has another root now",
                 hint="Point the store's address and chroot at the former root. If the store was really replaced, move "
-                "the sidecar database away and start again: the new store is then met as at first contact.",
+                "the sidecar database away and begin under a region id that was never used: under the old one, what "
+                "the new store holds would be taken for what the group has replaced already.",
             )
         return Fence(
             number=1,

@@ -17,7 +17,7 @@ from typing import Final
 
 import orjson
 
-from syncer.bus.codec import LATEST_TIME_MS
+from syncer.bus.codec import LATEST_TIME_MS, LEGAL_NAME
 from syncer.bus.messages import Action, Control, Heartbeat, ListingAsked, ListingEntry, ListingTold
 from syncer.conflict.projection import DIGEST_BYTES
 from syncer.conflict.rebuilding import Answer, Hearing, learn
@@ -144,7 +144,12 @@ def hear_own(context: Context, beat: Heartbeat) -> None:
 
 
 def take_asked(context: Context, asked: ListingAsked) -> None:
-    """Another region asks what is known here; it is answered when its turn comes."""
+    """Another region asks what is known here; it is answered when its turn comes, unless it asks for nonsense."""
+    if asked.after:
+        try:
+            checked(asked.after)
+        except ValueRefused:
+            return
     owed = context.talk.owed
     if asked.target == context.identity.region != asked.region and (len(owed) < OWED_BOUND or asked.region in owed):
         owed[asked.region] = asked
@@ -212,7 +217,8 @@ def _version_of(entry: ListingEntry) -> tuple[str, Version]:
         raise PayloadInvalid(f"the digest of {text[:200]!r} is no number") from exc
     if raw is not None and len(raw) != DIGEST_BYTES:
         raise PayloadInvalid(f"the digest of {text[:200]!r} has {len(raw)} bytes")
-    if not all(0 <= time <= LATEST_TIME_MS for time in (time_ms, *seen.values())) or not region or not by:
+    named = all(LEGAL_NAME.match(name) for name in (region, by, *seen))
+    if not named or not all(0 <= time <= LATEST_TIME_MS for time in (time_ms, *seen.values())):
         raise PayloadInvalid(f"the stamp of {text[:200]!r} is none")
     return text, Version(
         stamp=Stamp(Millis(time_ms), Region(region)),
@@ -320,7 +326,10 @@ def _answers(context: Context, now: Millis) -> list[ListingTold]:
             after=asked.after,
             rebuilding=phase is Phase.HEARING,
         )
-        told.append(_page(context, asked, page))
+        if context.joining:  # nothing of it is the group's yet
+            told.append(replace(page, last=True, total=asked.told))
+        else:
+            told.append(_page(context, asked, page))
         del context.talk.owed[asked.region]
     return told
 
@@ -332,11 +341,14 @@ def _page(context: Context, asked: ListingAsked, page: ListingTold) -> ListingTo
     while size < PAGE_BYTES and len(entries) < PAGE_ENTRIES:
         with context.state.transaction() as tx:
             found = tx.listing(PAGE_ENTRIES, after)
+            unsent = tx.open_paths([register.path for register in found])
         for register in found:
             known = register.known
             after = register.path
             if known is None or (register.hold is not None and register.hold.local):
                 continue  # a held local delete was told to nobody
+            if known.by == context.replica.settings.by and register.path in unsent:
+                continue  # it comes as an event, with its value, or never
             digest = None if known.digest is None else known.digest.hex()
             stamp = known.stamp
             entry: ListingEntry = (

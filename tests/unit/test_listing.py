@@ -19,9 +19,11 @@ from syncer.replication import rebuild
 from syncer.replication.consuming import Arrived
 from syncer.replication.driver import Driver
 from syncer.replication.fence import Fence
+from syncer.state.contract import JOINING
 from syncer.stores.contract import Entry, Written
 from tests.support.memory_state import MemoryDatabase, MemoryState
 from tests.unit.test_antientropy import CAPABILITIES, T0, path_of, version
+from tests.unit.test_state_contract import event
 
 EAST, WEST, NORTH = Region("east"), Region("west"), Region("north")
 LATER = Millis(T0 + rebuild.ASK_AGAIN_MS)
@@ -142,6 +144,8 @@ def test_a_page_that_is_missing_is_asked_for_again() -> None:
         ({"entries": (entry(1, seen={"west~1": 2**70}),)}, "is none"),
         ({"entries": (entry(1, region=""),)}, "is none"),
         ({"entries": (entry(1, by=""),)}, "is none"),
+        ({"entries": (entry(1, region="no\x00body"),)}, "is none"),
+        ({"entries": (entry(1, seen={"west/1": T0}),)}, "is none"),
     ],
 )
 def test_a_page_that_cannot_be_changes_nothing_and_is_shown(changes: dict[str, Any], reason: str) -> None:
@@ -227,10 +231,49 @@ def test_who_is_asked_tells_all_that_it_knows_in_pages(monkeypatch: pytest.Monke
     assert [lost.known(path) for path, _ in known] == [replace(each, value=None) for _, each in known]
 
 
-def test_a_question_for_somebody_else_is_not_answered() -> None:
+def _asked_of(driver: Driver) -> ListingTold:
+    """What a region answers to the first question of another one."""
+    asked = ListingAsked(region=EAST, sender="db-east", sent_at_ms=T0, target=WEST)
+    driver.consume([Arrived(message=asked, position="1")], T0)
+    (page,) = driver.correspond(T0)
+    assert isinstance(page, ListingTold)
+    return page
+
+
+def _knowing(*paths: MetaPath, **facts: Any) -> MemoryState:
+    """The database of ``west``, which has stamped these paths."""
+    state = MemoryState(MemoryDatabase(WEST, "db-west"))
+    state.activate()
+    with state.transaction() as tx:
+        tx.set_identity(genesis=True, **facts)
+        tx.save([Register(path=path, known=version(path, 1, 1, "west")) for path in paths])
+    return state
+
+
+def test_what_was_not_published_yet_is_not_told() -> None:
+    state = _knowing(path_of(1), path_of(2))
+    with state.transaction() as tx:
+        tx.enqueue([event(path_of(1))])
+    driver = Driver(Replica(Settings(region=WEST)), Scope(), state, CAPABILITIES)
+    page = _asked_of(driver)
+    assert ([entry[0] for entry in page.entries], page.last, page.total) == ([path_of(2)], True, 1)
+
+
+def test_one_that_has_not_joined_tells_nothing_of_its_own() -> None:
+    driver = Driver(Replica(Settings(region=WEST)), Scope(), _knowing(path_of(1), paused=JOINING), CAPABILITIES)
+    page = _asked_of(driver)
+    assert (page.entries, page.last, page.total) == ((), True, 0)
+
+
+def test_a_question_for_somebody_else_or_after_no_path_is_not_answered() -> None:
     lost = Lost()
-    for target, region in ((NORTH, WEST), (EAST, EAST), (EAST, Region("stranger"))):
-        asked = ListingAsked(region=region, sender="x", sent_at_ms=T0, target=target)
+    for target, region, after in (
+        (NORTH, WEST, ""),
+        (EAST, EAST, ""),
+        (EAST, Region("stranger"), ""),
+        (EAST, WEST, "/no\x00path"),
+    ):
+        asked = ListingAsked(region=region, sender="x", sent_at_ms=T0, target=target, after=after)
         lost.driver.consume([Arrived(message=asked, position="1")], T0)
     assert not lost.driver.context.talk.owed
 
