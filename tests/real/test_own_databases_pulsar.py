@@ -29,7 +29,7 @@ class Pair:
 
     def make(self, prefix: str, number: int) -> list[str]:
         """Somebody makes tenants in us-east."""
-        names = [f"{prefix}{os.getpid()}x{index}" for index in range(number)]
+        names = [f"own-{prefix}{os.getpid()}x{index}" for index in range(number)]
         for name in names:
             self.synced.east.send("PUT", f"tenants/{name}", tenant(name))
         return names
