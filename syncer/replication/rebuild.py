@@ -341,14 +341,11 @@ def _page(context: Context, asked: ListingAsked, page: ListingTold) -> ListingTo
     while size < PAGE_BYTES and len(entries) < PAGE_ENTRIES:
         with context.state.transaction() as tx:
             found = tx.listing(PAGE_ENTRIES, after)
-            unsent = tx.open_paths([register.path for register in found])
         for register in found:
             known = register.known
             after = register.path
             if known is None or (register.hold is not None and register.hold.local):
                 continue  # a held local delete was told to nobody
-            if known.by == context.replica.settings.by and register.path in unsent:
-                continue  # it comes as an event, with its value, or never
             digest = None if known.digest is None else known.digest.hex()
             stamp = known.stamp
             entry: ListingEntry = (

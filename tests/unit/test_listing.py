@@ -23,7 +23,6 @@ from syncer.state.contract import JOINING
 from syncer.stores.contract import Entry, Written
 from tests.support.memory_state import MemoryDatabase, MemoryState
 from tests.unit.test_antientropy import CAPABILITIES, T0, path_of, version
-from tests.unit.test_state_contract import event
 
 EAST, WEST, NORTH = Region("east"), Region("west"), Region("north")
 LATER = Millis(T0 + rebuild.ASK_AGAIN_MS)
@@ -248,15 +247,6 @@ def _knowing(*paths: MetaPath, **facts: Any) -> MemoryState:
         tx.set_identity(genesis=True, **facts)
         tx.save([Register(path=path, known=version(path, 1, 1, "west")) for path in paths])
     return state
-
-
-def test_what_was_not_published_yet_is_not_told() -> None:
-    state = _knowing(path_of(1), path_of(2))
-    with state.transaction() as tx:
-        tx.enqueue([event(path_of(1))])
-    driver = Driver(Replica(Settings(region=WEST)), Scope(), state, CAPABILITIES)
-    page = _asked_of(driver)
-    assert ([entry[0] for entry in page.entries], page.last, page.total) == ([path_of(2)], True, 1)
 
 
 def test_one_that_has_not_joined_tells_nothing_of_its_own() -> None:
