@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from deploy.lab.pulsar import PulsarCluster
-from tests.bench.pacing import ARRIVAL_TIMEOUT_S, BURST_TIMEOUT_S, RATE_PER_S, Sizes, update_synced
+from tests.bench.pacing import ARRIVAL_TIMEOUT_S, BURST_TIMEOUT_S, RATE_PER_S, Sizes, Waits, update_synced
 from tests.bench.place import POLICIES, START_TIMEOUT_S, Place, poll
 
 FOLDER = f"{POLICIES}/outside-burst"
@@ -46,7 +46,7 @@ class OurFigures:
 
     creates: Burst
     updates: Burst
-    updated_s: list[float]
+    waits: Waits
     paced: int
     updates_arrived: int
 
@@ -65,7 +65,7 @@ def measure(place: Place, sizes: Sizes) -> OurFigures:
     return OurFigures(
         creates=creates,
         updates=updates,
-        updated_s=paced(place, sizes.paced, 3),
+        waits=paced(place, sizes.paced, 3),
         paced=sizes.paced,
         updates_arrived=update_synced(place, "ours-synced/n"),
     )
@@ -121,10 +121,10 @@ def burst(place: Place, kind: str, folder: str, count: int, round_number: int) -
     )
 
 
-def paced(place: Place, count: int, round_number: int) -> list[float]:
-    """Outside updates at the pace; seconds from each write's request to the far store's change."""
+def paced(place: Place, count: int, round_number: int) -> Waits:
+    """Outside creates and updates at the pace."""
     place.reset()
     file = place.directory / "asked.json"
     place.writer.ask("paced", FOLDER, count, round_number, RATE_PER_S, file)
     place.observe_until(count, timeout_s=ARRIVAL_TIMEOUT_S)
-    return place.latencies(json.loads(file.read_text()))
+    return Waits.of(place, json.loads(file.read_text()))

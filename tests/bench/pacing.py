@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final
 
 from tests.bench.place import POLICIES, REPLICATED, Place, Rest, poll
+from tests.bench.writer import kind_of
 
 RATE_PER_S: Final = 20
 BURST_TIMEOUT_S: Final = 240.0
@@ -33,23 +35,42 @@ FULL: Final = Sizes(burst=20_000, native_burst=2_000, native_repeats=3, paced=40
 QUICK: Final = Sizes(burst=4_000, native_burst=2_000, native_repeats=2, paced=200, warm_up=2_000)
 
 
-def paced_requests(place: Place, kind: str, names: str, count: int) -> list[float]:
-    """Make REST requests at the pace, each of another namespace; seconds from each request to the far store's change.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waits:
+    """Seconds from each request to the far store's change. Every second change is a create, the others are updates."""
+
+    creates: list[float]
+    updates: list[float]
+
+    @classmethod
+    def of(cls, place: Place, asked: Mapping[str, Mapping[str, float]]) -> Waits:
+        """Those of the requests that arrived; by kind and path the time of each request."""
+        return cls(**{f"{kind}s": place.latencies(times) for kind, times in asked.items()})
+
+    @property
+    def all(self) -> list[float]:
+        """Of both kinds."""
+        return [*self.creates, *self.updates]
+
+
+def paced_requests(place: Place, made: str, changed: str, count: int) -> Waits:
+    """Make REST requests at the pace, each of another namespace.
 
     Args:
         place: Where.
-        kind: ``create`` a namespace, or ``update`` a policy of one.
-        names: ``tenant/prefix`` of the namespaces; numbers follow.
-        count: How many.
+        made: ``tenant/prefix`` of the namespaces that are created; numbers follow.
+        changed: Likewise of those that are there, of which a policy is updated.
+        count: How many of both together.
     """
-    asked: dict[str, float] = {}
+    asked: dict[str, dict[str, float]] = {"create": {}, "update": {}}
     place.reset()
     lanes = [Rest(place.east.admin_url) for _ in range(_LANES)]
 
     def request(number: int, at: float) -> None:
         time.sleep(max(0.0, at - time.monotonic()))
-        name = f"{names}{number:04d}"
-        asked[f"{POLICIES}/{name}"] = time.time()
+        kind = kind_of(number)
+        name = f"{made if kind == 'create' else changed}{number:04d}"
+        asked[kind][f"{POLICIES}/{name}"] = time.time()
         rest = lanes[number % _LANES]
         if kind == "create":
             rest.must("PUT", f"/admin/v2/namespaces/{name}", REPLICATED)
@@ -68,7 +89,7 @@ def paced_requests(place: Place, kind: str, names: str, count: int) -> list[floa
         for lane in lanes:
             lane.close()
     place.observe_until(count, timeout_s=ARRIVAL_TIMEOUT_S)
-    return place.latencies(asked)
+    return Waits.of(place, asked)
 
 
 def update_synced(place: Place, names: str) -> int:

@@ -298,13 +298,13 @@ def digest(value: bytes) -> str:
     return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()
 
 
-def poll(done: Callable[[], bool], *, timeout_s: float) -> bool:
+def poll(done: Callable[[], bool], *, timeout_s: float, every_s: float = POLL_S) -> bool:
     """Ask again and again until it is so; whether it was in time."""
     deadline = time.monotonic() + timeout_s
     while not done():
         if time.monotonic() > deadline:
             return False
-        time.sleep(POLL_S)
+        time.sleep(every_s)
     return True
 
 

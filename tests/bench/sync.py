@@ -14,7 +14,7 @@ from statistics import median
 from tests.bench import native, ours
 from tests.bench.native import NativeFigures
 from tests.bench.ours import Burst, OurFigures
-from tests.bench.pacing import FULL, QUICK, UPDATES
+from tests.bench.pacing import FULL, QUICK, RATE_PER_S, UPDATES
 from tests.bench.place import Place
 from tests.bench.result import Bar, Result, percentiles_ms
 
@@ -55,16 +55,21 @@ def _say(phase: str) -> None:
 
 
 def _tabulate(result: Result, peer: NativeFigures, own: OurFigures) -> None:
-    ceilings = " ".join(f"{speed:.0f}" for speed in peer.ceilings)
     result.rows += [
-        ("events straight on the topic, events/s", f"{median(peer.ceilings):.0f} ({ceilings})", "-"),
+        ("creates put straight on the topic, events/s", _ceilings(peer.creates), "-"),
+        ("updates put straight on the topic, events/s", _ceilings(peer.updates), "-"),
         ("outside creates, events/s", "0 (never published)", _speed(own.creates)),
         ("outside updates, events/s", "0 (never published)", _speed(own.updates)),
-        ("latency of a create by REST, p50 / p99 ms", _latency(peer.created_s), "-"),
-        (
-            f"latency of an update at 20/s, p50 / p99 ms, {peer.paced}",
-            _latency(peer.updated_s),
-            _latency(own.updated_s),
+        *(
+            (
+                f"{kind} at {RATE_PER_S}/s of both, p50 / p99 ms",
+                _latency(theirs),
+                _latency(mine),
+            )
+            for kind, theirs, mine in (
+                ("creates", peer.waits.creates, own.waits.creates),
+                ("updates", peer.waits.updates, own.waits.updates),
+            )
         ),
         (
             f"updates after a synced create that arrive, of {UPDATES}",
@@ -79,15 +84,19 @@ def _tabulate(result: Result, peer: NativeFigures, own: OurFigures) -> None:
 
 
 def _judge(result: Result, peer: NativeFigures, own: OurFigures) -> None:
-    slower = min(own.creates.events_per_s, own.updates.events_per_s)
-    theirs, mine = percentiles_ms(peer.updated_s), percentiles_ms(own.updated_s)
-    lost = own.creates.lost + own.updates.lost + own.paced - len(own.updated_s) + UPDATES - own.updates_arrived
+    theirs, mine = percentiles_ms(peer.waits.all), percentiles_ms(own.waits.all)
+    lost = own.creates.lost + own.updates.lost + own.paced - len(own.waits.all) + UPDATES - own.updates_arrived
     result.bars += [
-        Bar(name="events/s", ratio=slower / median(peer.ceilings), bar=EVENTS_BAR),
+        Bar(name="creates/s", ratio=own.creates.events_per_s / median(peer.creates), bar=EVENTS_BAR),
+        Bar(name="updates/s", ratio=own.updates.events_per_s / median(peer.updates), bar=EVENTS_BAR),
         Bar(name="latency p50", ratio=mine[0] / theirs[0], bar=1.0, at_least=False),
         Bar(name="latency p99", ratio=mine[1] / theirs[1], bar=1.0, at_least=False),
         Bar(name="lost", ratio=float(lost), bar=0.0, at_least=False),
     ]
+
+
+def _ceilings(speeds: list[float]) -> str:
+    return f"{median(speeds):.0f} ({' '.join(f'{speed:.0f}' for speed in speeds)})"
 
 
 def _speed(burst: Burst) -> str:

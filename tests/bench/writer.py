@@ -8,7 +8,8 @@
     create FOLDER COUNT ROUND             COUNT namespaces below FOLDER, as fast as they go: 20 to a transaction, many
                                           under way, so that on few cores the writer leaves them to what is measured
     update FOLDER COUNT ROUND             other policies for them, likewise
-    paced FOLDER COUNT ROUND RATE FILE    likewise at RATE a second; FILE gets the time of each path's request, as JSON
+    paced FOLDER COUNT ROUND RATE FILE    creates and updates in turn, COUNT together, at RATE a second; FILE gets the
+                                          time of each path's request by kind, as JSON
 """
 
 from __future__ import annotations
@@ -32,6 +33,11 @@ DEADLINE_S: Final = 120.0
 def path_of(folder: str, number: int) -> str:
     """Path of one of the bench's namespaces."""
     return f"{folder}/n{number:06d}"
+
+
+def kind_of(number: int) -> str:
+    """Whether the change of a number, of those at a steady pace, is a ``create`` or an ``update``."""
+    return "create" if number % 2 else "update"
 
 
 class Values:
@@ -104,14 +110,15 @@ def perform(client: KazooClient, values: Values, words: list[str]) -> tuple[floa
                     request(path, value)
                 window.send(transaction.commit_async)
         case ["paced", folder, count, round_number, rate, file]:
-            asked: dict[str, float] = {}
+            asked: dict[str, dict[str, float]] = {"create": {}, "update": {}}
             start = time.monotonic()
             first = time.time()
             for n in range(int(count)):
-                path, value = path_of(folder, n), values.of(n, int(round_number))
+                which, value = kind_of(n), values.of(n, int(round_number))
+                path = path_of(folder, n if which == "update" else n + 1_000_000 * int(round_number))
                 time.sleep(max(0.0, start + n / float(rate) - time.monotonic()))
-                asked[path] = time.time()
-                window.send(client.set_async, path, value)
+                asked[which][path] = time.time()
+                window.send(client.set_async if which == "update" else client.create_async, path, value)
             Path(file).write_text(json.dumps(asked), encoding="utf-8")
         case _:
             raise ValueError(f"what is {words}?")
