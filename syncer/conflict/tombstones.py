@@ -75,6 +75,27 @@ class Report:
         return None
 
 
+class Cause(StrEnum):
+    """What keeps a member from letting deletes be forgotten."""
+
+    BEHIND = "behind"
+    UNSEATED = "unseated"
+    UNFOLDED = "unfolded"
+    UNEQUAL = "unequal"
+    UNHEARD = "unheard"
+    OUTDATED = "outdated"
+    UNLIKE = "unlike"
+    NAMELESS = "nameless"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wait:
+    """Why a member is waited for. ``text`` goes on after the member's name: ``has …``, ``was …``."""
+
+    cause: Cause
+    text: str
+
+
 class Phase(StrEnum):
     """How far an epoch is."""
 
@@ -146,42 +167,45 @@ def advance(epoch: Epoch, reports: Mapping[Region, Report]) -> Epoch | None:
     return replace(epoch, consumed=epoch.consumed | done)
 
 
-def seating_waits(epoch: Epoch, report: Report) -> str | None:
+def seating_waits(epoch: Epoch, report: Report) -> Wait | None:
     """Why a member's report does not count yet."""
     if (sender := report.lacks(epoch.first)) is not None:
         return _behind(report, sender, epoch.first)
     return unseated(epoch, report) or unfolded(report)
 
 
-def consuming_waits(epoch: Epoch, report: Report) -> str | None:
+def consuming_waits(epoch: Epoch, report: Report) -> Wait | None:
     """Why a member has not consumed all that may contradict the epoch."""
     if (sender := report.lacks(epoch.second)) is not None:
         return _behind(report, sender, epoch.second)
     return unfolded(report)
 
 
-def unseated(epoch: Epoch, report: Report) -> str | None:
+def unseated(epoch: Epoch, report: Report) -> Wait | None:
     """Which deletes of a member could be, or outdo, one of the epoch's."""
     if report.oldest_ms is None or report.oldest_ms > epoch.until_ms:
         return None
-    return f"has {report.unseated} deletes to seat or events to decide, the oldest stamped {report.oldest_ms}"
+    text = f"has {report.unseated} deletes to seat or events to decide, the oldest stamped {report.oldest_ms}"
+    return Wait(cause=Cause.UNSEATED, text=text)
 
 
-def unfolded(report: Report) -> str | None:
+def unfolded(report: Report) -> Wait | None:
     """Why it cannot be known what a member has folded."""
-    return f"has {report.unfolded} messages in quarantine that it could not fold" if report.unfolded else None
+    if not report.unfolded:
+        return None
+    return Wait(cause=Cause.UNFOLDED, text=f"has {report.unfolded} messages in quarantine that it could not fold")
 
 
-def waiting(epoch: Epoch, reports: Mapping[Region, Report]) -> dict[Region, str]:
+def waiting(epoch: Epoch, reports: Mapping[Region, Report]) -> dict[Region, Wait]:
     """The members that the epoch waits for, and why."""
-    found: dict[Region, str] = {}
+    found: dict[Region, Wait] = {}
     for region, report in reports.items():
         if epoch.phase is Phase.SEATING:
-            reason = seating_waits(epoch, report) if region not in epoch.seated else None
+            wait = seating_waits(epoch, report) if region not in epoch.seated else None
         else:
-            reason = consuming_waits(epoch, report) if region not in epoch.consumed else None
-        if reason is not None:
-            found[region] = reason
+            wait = consuming_waits(epoch, report) if region not in epoch.consumed else None
+        if wait is not None:
+            found[region] = wait
     return found
 
 
@@ -204,5 +228,6 @@ def _among(senders: Iterable[str], vector: Mapping[str, int]) -> dict[str, int]:
     return {sender: vector.get(sender, 0) for sender in senders}
 
 
-def _behind(report: Report, sender: str, vector: Mapping[str, int]) -> str:
-    return f"has consumed {report.consumed.get(sender, 0)} of the first {vector[sender]} changes of database {sender}"
+def _behind(report: Report, sender: str, vector: Mapping[str, int]) -> Wait:
+    text = f"has consumed {report.consumed.get(sender, 0)} of the first {vector[sender]} changes of database {sender}"
+    return Wait(cause=Cause.BEHIND, text=text)

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from syncer.conflict.tombstones import Epoch
+from syncer.conflict.tombstones import Cause, Epoch, Wait
 from syncer.model import MetaPath, Millis, Region, Stamp
 
 GRACE_MS: Final = Millis(7 * 86_400_000)
 
-
-_HINTS: Final = (
-    ("in quarantine", "Decide there what becomes of them: 'syncer quarantine list'"),
-    ("to seat or", "See there what waits: 'syncer holds list' and 'syncer status'"),
-    ("not found equal", "See what differs, and what is held or in quarantine in both: 'syncer status'"),
-    ("was never heard", "Start its daemon, or take it out of peers.expected"),
-    ("runs a version", "Upgrade it"),
-    ("carries other paths", "Make its configuration and version the same as here"),
-    ("never told its region", "Name the regions that count in peers.expected"),
-)
-"""What to do, by a part of the reason."""
+HINTS: Final[Mapping[Cause, str]] = {
+    Cause.BEHIND: "If it is off and never comes back: 'syncer regions forget {region}'",
+    Cause.UNSEATED: "See there what waits: 'syncer holds list' and 'syncer status'",
+    Cause.UNFOLDED: "Decide there what becomes of them: 'syncer quarantine list'",
+    Cause.UNEQUAL: "See what differs, and what is held or in quarantine in both: 'syncer status'",
+    Cause.UNHEARD: "Start its daemon, or take it out of peers.expected",
+    Cause.OUTDATED: "Upgrade it",
+    Cause.UNLIKE: "Make its configuration and version the same as here",
+    Cause.NAMELESS: "Name the regions that count in peers.expected",
+}
+"""What to do about a region that holds up the dropping; to forget it is the last resort."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +77,7 @@ class Tombstones:
     epoch: Epoch | None = None
     gathered: dict[MetaPath, Stamp] = field(default_factory=dict)
     equals: dict[Region, int] = field(default_factory=dict)
-    holding: dict[Region, tuple[Millis, str]] = field(default_factory=dict)
+    holding: dict[Region, tuple[Millis, Wait]] = field(default_factory=dict)
     began_at_ms: Millis = Millis(0)
     looked_at_ms: Millis = Millis(0)
     after: tuple[Millis, MetaPath] | None = None
@@ -84,12 +85,12 @@ class Tombstones:
     def conditions(self, now: Millis) -> list[tuple[str, str]]:
         """What a person should look at: code and message, by region."""
         found = []
-        for region, (since, reason) in sorted(self.holding.items()):
+        for region, (since, wait) in sorted(self.holding.items()):
             if now - since >= self.limits.alarm_after_ms:
                 minutes = (now - since) // 60_000
                 message = (
-                    f"{region} keeps deletes from being forgotten, for {minutes} minutes by now: it {reason}. "
-                    f"{_hint(region, reason)}"
+                    f"{region} keeps deletes from being forgotten, for {minutes} minutes by now: it {wait.text}. "
+                    + HINTS[wait.cause].format(region=region)
                 )
                 found.append(("tombstones-kept", message))
         return found
@@ -100,8 +101,8 @@ class Tombstones:
             "phase": self.epoch.phase.value if self.epoch is not None else None,
             "gathered": len(self.gathered),
             "held_up_by": [
-                {"region": region, "since_ms": since, "reason": reason}
-                for region, (since, reason) in sorted(self.holding.items())
+                {"region": region, "since_ms": since, "reason": wait.text}
+                for region, (since, wait) in sorted(self.holding.items())
             ],
         }
 
@@ -109,14 +110,6 @@ class Tombstones:
         """The epoch has ended, or is given up."""
         self.epoch = None
         self.gathered.clear()
-
-
-def _hint(region: Region, reason: str) -> str:
-    """What to do about a region that holds up the dropping; to forget it is the last resort."""
-    for part, hint in _HINTS:
-        if part in reason:
-            return hint
-    return f"If it is off and never comes back: 'syncer regions forget {region}'"
 
 
 @dataclass(slots=True)

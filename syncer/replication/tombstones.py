@@ -11,9 +11,11 @@ from collections.abc import Mapping
 from typing import Final
 
 from syncer.conflict.tombstones import (
+    Cause,
     Epoch,
     Phase,
     Report,
+    Wait,
     advance,
     close,
     gatherable_until,
@@ -88,7 +90,7 @@ def _step(context: Context, tx: Transaction, own: Report, now: Millis) -> list[M
     waits = _unequal(context, epoch) if epoch.phase is Phase.OVER else waiting(epoch, reports)
     _note(context, waits, now)
     if epoch.phase is Phase.OVER and not waits:
-        if unfolded(own) is None and (own.oldest_ms is None or own.oldest_ms > epoch.until_ms):
+        if unseated(epoch, own) is None and unfolded(own) is None:
             return _drop(context, tx)
         state.over()  # something old came meanwhile, and is not decided yet
     elif not 0 <= now - state.began_at_ms < state.limits.patience_ms:
@@ -96,23 +98,25 @@ def _step(context: Context, tx: Transaction, own: Report, now: Millis) -> list[M
     return []
 
 
-def _reports(context: Context, tx: Transaction, own: Report) -> tuple[dict[Region, Report], dict[Region, str]]:
+def _reports(context: Context, tx: Transaction, own: Report) -> tuple[dict[Region, Report], dict[Region, Wait]]:
     """The latest report of every member, and the members that have none that can be used, and why."""
     peers, region = context.peers, context.identity.region
-    reports, silent = {region: own}, dict[Region, str]()
+    reports, silent = {region: own}, dict[Region, Wait]()
     for member, report in peers.members(context.expected).items():
         if peers.heard_at(member) is None:
-            silent[member] = "was never heard"
+            silent[member] = Wait(cause=Cause.UNHEARD, text="was never heard")
         elif report is None:
-            silent[member] = "runs a version that does not tell what it has seated"
+            silent[member] = Wait(cause=Cause.OUTDATED, text="runs a version that does not tell what it has seated")
         elif not peers.alike(member):
-            silent[member] = "carries other paths than this region, or compares their values in another way"
+            text = "carries other paths than this region, or compares their values in another way"
+            silent[member] = Wait(cause=Cause.UNLIKE, text=text)
         else:
             reports[member] = report
     if not context.expected:
         for sender in tx.senders():
             if not peers.knows(sender) and sender != own.sender:
-                silent[region] = f"has consumed changes of database {sender}, which never told its region"
+                text = f"has consumed changes of database {sender}, which never told its region"
+                silent[region] = Wait(cause=Cause.NAMELESS, text=text)
     return reports, silent
 
 
@@ -129,27 +133,28 @@ def _gather(context: Context, tx: Transaction, reports: Mapping[Region, Report],
     state.epoch = close(reports, max(each.stamp.updated_at_ms for each in found)) if found else None
 
 
-def _unequal(context: Context, epoch: Epoch) -> dict[Region, str]:
+def _unequal(context: Context, epoch: Epoch) -> dict[Region, Wait]:
     """Members whose tree was not found equal since the epoch was closed, and what is said of them.
 
     The numbers alone should do. But what is dropped is gone for good, and if a number ever counts that should not, the
     trees differ: whoever lacks a delete that somebody else has folded holds something living there.
     """
     before, peers = context.tombstones.equals, context.comparisons.peers
+    wait = Wait(cause=Cause.UNEQUAL, text="was not found equal to this region since")
     return {
-        region: "was not found equal to this region since"
+        region: wait
         for region in epoch.senders
         if region != context.identity.region and (region not in peers or peers[region].equals <= before.get(region, 0))
     }
 
 
-def _keeping(context: Context, tx: Transaction, reports: Mapping[Region, Report], now: Millis) -> dict[Region, str]:
+def _keeping(context: Context, tx: Transaction, reports: Mapping[Region, Report], now: Millis) -> dict[Region, Wait]:
     """Where nothing could be gathered: the members whose own deletes keep back what is old enough, and how."""
     old_enough = Millis(now - context.tombstones.limits.grace_ms)
     if not tx.dead(1, old_enough):
         return {}
     epoch = close(reports, old_enough)
-    return {region: reason for region, report in reports.items() if (reason := unseated(epoch, report)) is not None}
+    return {region: wait for region, report in reports.items() if (wait := unseated(epoch, report)) is not None}
 
 
 def _drop(context: Context, tx: Transaction) -> list[MetaPath]:
@@ -170,7 +175,8 @@ def _drop(context: Context, tx: Transaction) -> list[MetaPath]:
     return going
 
 
-def _note(context: Context, waits: Mapping[Region, str], now: Millis) -> None:
+def _note(context: Context, waits: Mapping[Region, Wait], now: Millis) -> None:
     """Remember since when each region holds up the dropping."""
     state = context.tombstones
-    state.holding = {region: (state.holding.get(region, (now, ""))[0], reason) for region, reason in waits.items()}
+    before = state.holding
+    state.holding = {region: (before[region][0] if region in before else now, wait) for region, wait in waits.items()}

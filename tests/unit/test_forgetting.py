@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from syncer.conflict.register import Hold, HoldReason
+from syncer.conflict.tombstones import Cause, Wait
 from syncer.model import Millis, Region
-from syncer.replication.forgetting import Forgetting, Tombstones
+from syncer.replication.forgetting import HINTS, Forgetting, Tombstones
 from tests.unit.test_antientropy import T0, path_of, version
 from tests.unit.test_retelling import FORGETTING, pair_with
 
@@ -21,7 +22,7 @@ def test_nobody_holds_up_what_is_not_there() -> None:
     east.context.expected = frozenset({WEST})
     east.tick(Millis(pair.now))
     state = east.context.tombstones
-    assert state.holding[WEST][1] == "was never heard"
+    assert state.holding[WEST][1].cause is Cause.UNHEARD
     pair.beat(3)
     assert not state.holding
     assert not state.conditions(Millis(pair.now + 10**9))
@@ -47,20 +48,27 @@ def test_a_held_delete_that_keeps_all_others_is_shown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reason", "hint"),
+    ("cause", "hint"),
     [
-        ("has consumed 4 of the first 5 changes of database x", "'syncer regions forget west'"),
-        ("has 3 messages in quarantine that it could not fold", "'syncer quarantine list'"),
-        ("was not found equal to this region since", "See what differs"),
-        ("was never heard", "peers.expected"),
-        ("runs a version that does not tell what it has seated", "Upgrade"),
-        ("carries other paths than this region, or compares their values in another way", "the same as here"),
-        ("has consumed changes of database x, which never told its region", "peers.expected"),
+        (Cause.BEHIND, "'syncer regions forget west'"),
+        (Cause.UNSEATED, "'syncer holds list'"),
+        (Cause.UNFOLDED, "'syncer quarantine list'"),
+        (Cause.UNEQUAL, "See what differs"),
+        (Cause.UNHEARD, "peers.expected"),
+        (Cause.OUTDATED, "Upgrade"),
+        (Cause.UNLIKE, "the same as here"),
+        (Cause.NAMELESS, "peers.expected"),
     ],
 )
-def test_the_hint_fits_the_reason_and_forgetting_is_the_last_resort(reason: str, hint: str) -> None:
-    state = Tombstones(Forgetting(), holding={WEST: (Millis(0), reason)})
+def test_the_hint_fits_the_cause_and_forgetting_is_the_last_resort(cause: Cause, hint: str) -> None:
+    state = Tombstones(Forgetting(), holding={WEST: (Millis(0), Wait(cause=cause, text="has a cause"))})
     ((code, message),) = state.conditions(Millis(10**9))
     assert code == "tombstones-kept"
+    assert "west keeps" in message
+    assert "it has a cause. " in message
     assert hint in message
-    assert ("regions forget" in message) is ("regions forget" in hint)
+    assert ("regions forget" in message) is (cause is Cause.BEHIND)
+
+
+def test_every_cause_has_a_hint() -> None:
+    assert set(HINTS) == set(Cause)

@@ -10,7 +10,7 @@ import pytest
 
 from syncer.bus.messages import Action, Control, Heartbeat
 from syncer.conflict.register import Hold, HoldReason, Register, Wish
-from syncer.conflict.tombstones import Report
+from syncer.conflict.tombstones import Cause, Report
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region
 from syncer.replication.forgetting import Forgetting
 from syncer.replication.reading import state_event
@@ -339,8 +339,8 @@ def test_no_delete_is_forgotten_while_trees_differ_whatever_the_numbers_say() ->
     state = pair.east.driver.context.tombstones
     with mock.patch.object(Report, "lacks", return_value=None):
         pair.beat(12)
-        ((_, reason),) = state.holding.values()
-        assert reason == "was not found equal to this region since"
+        ((_, wait),) = state.holding.values()
+        assert wait.cause is Cause.UNEQUAL
         pair.beat(70)
     assert path_of(1) in pair.west.entries
     assert pair.east.known(path_of(1)) is not None, "the next epochs wait as well"

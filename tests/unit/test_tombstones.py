@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from syncer.conflict.register import Hold, HoldReason, Intent, Parked, ParkReason, Wish
-from syncer.conflict.tombstones import Epoch, Phase, Report, advance, close, gatherable_until, joined, waiting
+from syncer.conflict.tombstones import Cause, Epoch, Phase, Report, advance, close, gatherable_until, joined, waiting
 from syncer.model import Millis, Region
 from tests.unit.registers import X, at, register, seated, settled_on, version
 
@@ -50,22 +50,23 @@ def test_it_is_over_after_two_rounds() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "reason"),
+    ("changes", "cause", "reason"),
     [
-        ({"consumed": {"da": 4, "db": 7}}, "has consumed 4 of the first 5 changes of database da"),
-        ({"consumed": {"db": 7}}, "has consumed 0 of the first 5"),
-        ({"unseated": 2, "oldest_ms": Millis(1000)}, "has 2 deletes to seat"),
-        ({"unfolded": 3}, "has 3 messages in quarantine"),
+        ({"consumed": {"da": 4, "db": 7}}, Cause.BEHIND, "has consumed 4 of the first 5 changes of database da"),
+        ({"consumed": {"db": 7}}, Cause.BEHIND, "has consumed 0 of the first 5"),
+        ({"unseated": 2, "oldest_ms": Millis(1000)}, Cause.UNSEATED, "has 2 deletes to seat"),
+        ({"unfolded": 3}, Cause.UNFOLDED, "has 3 messages in quarantine"),
     ],
 )
-def test_a_member_that_may_lack_a_delete_holds_it_up(changes: dict[str, Any], reason: str) -> None:
+def test_a_member_that_may_lack_a_delete_holds_it_up(changes: dict[str, Any], cause: Cause, reason: str) -> None:
     told = reports(c=changes)
     epoch = carried(close(reports(), UNTIL), told, told)
     assert epoch.phase is Phase.SEATING
     assert epoch.seated == {A, B}
     waits = waiting(epoch, told)
     assert list(waits) == [C]
-    assert reason in waits[C]
+    assert waits[C].cause is cause
+    assert reason in waits[C].text
     assert carried(epoch, reports(), reports()).phase is Phase.OVER
 
 
