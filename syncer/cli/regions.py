@@ -44,12 +44,13 @@ def join(
     """
     session = session_of(context)
     with session.views() as views:
-        if not views.status().identity.genesis:
+        identity = views.identity()
+        if not identity.genesis:
             raise PreconditionFailed(
                 "the daemon has not read the whole store yet, so the plan is not known",
                 hint="Look again when 'syncer status' shows the first scan as finished.",
             )
-        waits = views.identity().paused == JOINING
+        waits = identity.paused == JOINING
         plan = first_contact_plan(views, limit, waits=waits)
         if session.form is Format.TABLE:
             _show(plan)
@@ -59,7 +60,7 @@ def join(
             what = "lets this region take part" if waits else "lets all of it pass, 'syncer holds' decides path by path"
             say(f"nothing was changed; --confirm {what}")
             return
-        region = views.identity().region
+        region = identity.region
         giving_way = plan.replaced + plan.deleted
         if waits:
             begins = (

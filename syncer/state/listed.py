@@ -9,6 +9,13 @@ from syncer.model import MetaPath
 from syncer.state import rows, tables
 
 
+def due(connection: Connection, limit: int, after: MetaPath | None) -> list[Register]:
+    """Registers that are due or have a wish, in path order, beyond ``after``."""
+    table = tables.registers
+    query = select(table).where(tables.UNSETTLED, table.c.due == 1, table.c.path > (after or ""))
+    return [rows.register_of(row) for row in connection.execute(query.order_by(table.c.path).limit(limit))]
+
+
 class ListedRows:
     """Methods of :class:`syncer.state.contract.Transaction` that list registers."""
 
@@ -16,11 +23,7 @@ class ListedRows:
 
     def due(self, limit: int, after: MetaPath | None = None) -> list[Register]:
         """Registers that are due or have a wish, in path order, beyond ``after``."""
-        table = tables.registers
-        query = (
-            select(table).where(tables.UNSETTLED, table.c.due == 1, table.c.path > (after or "")).order_by(table.c.path)
-        )
-        return [rows.register_of(row) for row in self._connection.execute(query.limit(limit))]
+        return due(self._connection, limit, after)
 
     def intents(self) -> list[Register]:
         """Registers with an open intent."""

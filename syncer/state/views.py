@@ -17,7 +17,7 @@ from syncer.conflict.acts import Journal
 from syncer.conflict.register import Hold, Parked, Register
 from syncer.errors import InvariantBroken, StateForeign, StateUnavailable
 from syncer.model import Digest, EventType, MetaPath, Millis, Region, Stamp
-from syncer.state import opening, presence, rows, tables
+from syncer.state import listed, opening, presence, rows, tables
 from syncer.state.contract import ConflictRow, Identity, Operation, OperationState, PeerRow, PoisonRow
 from syncer.state.opening import BUSY_TIMEOUT_S, translated
 from syncer.state.presence import DaemonRow
@@ -244,10 +244,8 @@ class Views:
 
     def due(self, limit: int, after: MetaPath | None = None) -> list[Register]:
         """Registers of paths whose write is due, in path order, beyond ``after``."""
-        table = tables.registers
-        query = select(table).where(tables.UNSETTLED, table.c.due == 1, table.c.path > (after or ""))
         with self._reading() as connection:
-            return [rows.register_of(row) for row in connection.execute(query.order_by(table.c.path).limit(limit))]
+            return listed.due(connection, limit, after)
 
     def journal(self, path: MetaPath, limit: int, before: int | None = None) -> list[JournalRow]:
         """The latest decisions of a path, newest first, numbered below ``before``."""
