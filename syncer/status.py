@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from syncer.bus.messages import LEFT
+
 if TYPE_CHECKING:
     from syncer.config import Config
     from syncer.state.contract import PeerRow
@@ -230,6 +232,6 @@ def _peer(
         compared=comparison.get("state"),
         differing_paths=comparison.get("differing"),
         equal_at_ms=comparison.get("equal_at_ms"),
-        member=not (told.get("forgotten") or told.get("mode") == "left"),
+        member=not (told.get("forgotten") or told.get("mode") == LEFT),
         same_rules=same,
     )

@@ -37,7 +37,17 @@ from pydantic import TypeAdapter, ValidationError
 
 from syncer.bus.contract import Outgoing
 from syncer.bus.limits import MAX_MESSAGE_BYTES
-from syncer.bus.messages import Action, Control, Heartbeat, Ignored, ListingAsked, ListingTold, Message, TreeMessage
+from syncer.bus.messages import (
+    Action,
+    Control,
+    Heartbeat,
+    Ignored,
+    ListingAsked,
+    ListingTold,
+    Message,
+    Said,
+    TreeMessage,
+)
 from syncer.bus.native import NativeEvent, NativeType, decode_native, encode_native
 from syncer.errors import InvariantBroken, PayloadInvalid, ValueRefused
 from syncer.model import (
@@ -81,11 +91,11 @@ _HEARTBEAT: Final = TypeAdapter(Heartbeat)
 _CONTROL: Final = TypeAdapter(Control)
 _LISTING_ASKED: Final = TypeAdapter(ListingAsked)
 _LISTING_TOLD: Final = TypeAdapter(ListingTold)
-_Said = TypeVar("_Said", Heartbeat, Control, ListingAsked, ListingTold)
+_Checked = TypeVar("_Checked", Heartbeat, Control, ListingAsked, ListingTold)
 
 
 def encode(
-    message: MetadataChangeEvent | Heartbeat | Control | TreeMessage | ListingAsked | ListingTold,
+    message: Said,
     *,
     native_names: Mapping[Region, str] | None = None,
 ) -> Outgoing:
@@ -141,11 +151,7 @@ def is_change_of(sender: str, properties: Mapping[str, str]) -> bool:
 
 def sequence_of(properties: Mapping[str, str]) -> int:
     """The running number of a change, told without decoding it; 0 when it has none."""
-    text = properties.get("syncer.seq", "")
-    if not (text.isdecimal() and text.isascii() and len(text) <= _MAX_DIGITS):
-        return 0
-    number = int(text)
-    return number if number < NUMBERS else 0
+    return _counted(properties.get("syncer.seq", "")) or 0
 
 
 def decode(payload: bytes, properties: Mapping[str, str], *, max_bytes: int = MAX_MESSAGE_BYTES) -> Message:
@@ -221,10 +227,19 @@ def _property(properties: Mapping[str, str], name: str) -> str:
         raise PayloadInvalid(f"missing property {name}") from None
 
 
+def _counted(text: str) -> int | None:
+    """The number that a text shows in digits; ``None`` for any other text, and for what nobody can have counted."""
+    if not (text.isdecimal() and text.isascii() and len(text) <= _MAX_DIGITS):
+        return None
+    number = int(text)
+    return number if number < NUMBERS else None
+
+
 def _number(text: str, name: str) -> int:
-    if not (text.isdecimal() and text.isascii() and len(text) <= _MAX_DIGITS and int(text) < NUMBERS):
+    number = _counted(text)
+    if number is None:
         raise PayloadInvalid(f"malformed property {name}: {text!r} is not a number below 2^53")
-    return int(text)
+    return number
 
 
 def _shown(number: int) -> str:
@@ -244,7 +259,6 @@ def _check_heartbeat(beat: Heartbeat) -> None:
     numbers: dict[str, int | None] = {
         "generation": beat.generation,
         "last_sequence": beat.last_sequence,
-        "seated_tombstones": beat.seated_tombstones,
         "alive": beat.alive,
         "unseated_deletes": beat.unseated_deletes,
         "unfolded": beat.unfolded,
@@ -434,8 +448,8 @@ def _asks_for_the_unknown(record: NativeEvent) -> bool:
 
 
 def _said(
-    adapter: TypeAdapter[_Said], kind: str, record: NativeEvent, path: MetaPath, properties: Mapping[str, str]
-) -> _Said:
+    adapter: TypeAdapter[_Checked], kind: str, record: NativeEvent, path: MetaPath, properties: Mapping[str, str]
+) -> _Checked:
     region = _checked_source(kind, record, path, properties)
     if record.value is None:
         raise PayloadInvalid(f"a {kind} of region {region!r} without a value")

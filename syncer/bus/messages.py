@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 from syncer.model import MetadataChangeEvent, Millis, Region, TieOrder
+
+LEFT: Final = "left"
+"""Mode, in heartbeats, of a region that has left the group."""
 
 
 class Action(StrEnum):
@@ -36,7 +40,6 @@ class Heartbeat:
         tie_order: Who wins at equal times; must be the same in the whole group.
         mode: What the daemon does with changes (``sync``, ``observe``, …).
         version: Version of the program.
-        seated_tombstones: How many tombstones the region has seated.
         reached: Sender → highest sequence number that was consumed at all, whatever is missing before it; every sender
             that the region has heard of stands here.
         tree: Label of the digest tree: what it sums, and how; empty while there is none.
@@ -62,7 +65,6 @@ class Heartbeat:
     tie_order: TieOrder
     mode: str
     version: str
-    seated_tombstones: int = 0
     reached: Mapping[str, int] = field(default_factory=dict)
     tree: str = ""
     root: str = ""
@@ -183,5 +185,8 @@ class Ignored:
     path: str
 
 
-Message = MetadataChangeEvent | Heartbeat | Control | TreeMessage | ListingAsked | ListingTold | Ignored
+Said = MetadataChangeEvent | Heartbeat | Control | TreeMessage | ListingAsked | ListingTold
+"""Everything that a daemon says."""
+
+Message = Said | Ignored
 """Everything that a message of the topic can mean."""

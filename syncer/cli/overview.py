@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from syncer.bus.messages import LEFT
 from syncer.cli import output
 from syncer.cli.documents import RegionList
 from syncer.cli.output import Format, moment, out, span
@@ -56,7 +57,7 @@ def list_regions(context: typer.Context) -> None:
         compared=None,
         differing_paths=None,
         equal_at_ms=None,
-        member=found.mode != "left",
+        member=found.mode != LEFT,
         same_rules=None,
     )
     items = [here, *found.peers]

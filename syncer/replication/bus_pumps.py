@@ -11,7 +11,7 @@ import structlog
 from syncer.bus.codec import encode, is_change_of, sequence_of
 from syncer.bus.contract import Delivery, Outgoing
 from syncer.bus.limits import message_bytes
-from syncer.bus.messages import Control, TreeMessage
+from syncer.bus.messages import Control, Said, TreeMessage
 from syncer.errors import PayloadInvalid, StateUnavailable, SyncerError
 from syncer.model import Millis
 from syncer.replication.consuming import arrived_of
@@ -96,10 +96,7 @@ class BusPumps:
     async def beat(self, now: Millis) -> None:
         """Tell the peers how this region is."""
         beat = await self._around.thread.call(self._around.driver.heartbeat, now, self._around.version)
-        try:
-            await self._around.bus.publish([encode(beat)])
-        except SyncerError as exc:
-            log.warning("heartbeat_not_sent", region=self._around.region, code=exc.code, cause=exc.message)
+        await self._send([beat], "heartbeat_not_sent")
 
     async def comparer(self) -> None:
         """Compare with the peers; what is lost on the way is asked for again."""
@@ -111,15 +108,11 @@ class BusPumps:
                 await anyio.sleep(IDLE_S)
 
     async def _send_steps(self, messages: Sequence[TreeMessage | Control]) -> None:
-        encoded = [encode(message) for message in messages]
-        for start in range(0, len(encoded), STEPS_LIMIT):
-            portion = encoded[start : start + STEPS_LIMIT]
-            try:
-                await self._around.bus.publish(portion)
-            except SyncerError as exc:
-                log.warning("comparison_not_sent", region=self._around.region, code=exc.code, cause=exc.message)
+        for start in range(0, len(messages), STEPS_LIMIT):
+            sent = await self._send(messages[start : start + STEPS_LIMIT], "comparison_not_sent")
+            if not sent:
                 return
-            self._around.driver.context.tally["compared", "bytes"] += sum(map(message_bytes, portion))
+            self._around.driver.context.tally["compared", "bytes"] += sum(map(message_bytes, sent))
 
     async def corresponder(self) -> None:
         """Ask and tell what a lost database is rebuilt from: one page at a time, so that changes have their turn."""
@@ -132,21 +125,28 @@ class BusPumps:
             if not messages:
                 await self._around.talkable.wait(IDLE_S)
                 continue
-            try:
-                await self._around.bus.publish([encode(message) for message in messages])
-            except SyncerError as exc:
-                log.warning("listing_not_sent", region=self._around.region, code=exc.code, cause=exc.message)
+            if not await self._send(messages, "listing_not_sent"):
                 await anyio.sleep(IDLE_S)
 
     async def send_controls(self) -> None:
         """What others are asked for is kept until the bus has it."""
-        while self._controls:
-            try:
-                await self._around.bus.publish([encode(self._controls[0])])
-            except SyncerError as exc:
-                log.warning("control_not_sent", region=self._around.region, code=exc.code, cause=exc.message)
-                return
+        while self._controls and await self._send(self._controls[:1], "control_not_sent"):
             self._controls.pop(0)
+
+    async def _send(self, messages: Sequence[Said], failure: str) -> list[Outgoing]:
+        """Publish what somebody asks for again if it is lost: what the bus has, nothing when it refused.
+
+        Args:
+            messages: At least one.
+            failure: Event of the log that tells of a refusal.
+        """
+        try:
+            encoded = [encode(message) for message in messages]
+            await self._around.bus.publish(encoded)
+        except SyncerError as exc:
+            log.warning(failure, region=self._around.region, code=exc.code, cause=exc.message)
+            return []
+        return encoded
 
     def keep(self, effect: Effect) -> None:
         """Keep what an operation wants of the other regions until it is sent."""

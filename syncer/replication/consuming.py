@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from syncer.bus.codec import decode
 from syncer.bus.messages import (
+    LEFT,
     Action,
     Control,
     Heartbeat,
@@ -22,7 +23,6 @@ from syncer.errors import PayloadInvalid, ValueInvalid
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region
 from syncer.replication import antientropy, membership, rebuild, retelling
 from syncer.replication.context import Context
-from syncer.replication.peers import LEFT
 from syncer.replication.reading import seat
 from syncer.replication.remembered import ready
 from syncer.replication.unit import Unit

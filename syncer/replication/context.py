@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from syncer.bus.messages import LEFT
 from syncer.conflict.guards import DeleteWindow, Topics
 from syncer.conflict.reads import ReadLedger
 from syncer.conflict.replica import Replica
@@ -21,7 +22,7 @@ from syncer.replication.comparisons import Comparisons, Pace
 from syncer.replication.dirty import DirtyPaths, Origin
 from syncer.replication.fence import HeldFence
 from syncer.replication.forgetting import Retelling, Tombstones
-from syncer.replication.peers import LEFT, Peers, own_rules
+from syncer.replication.peers import Peers, own_rules
 from syncer.replication.remembered import Remembered
 from syncer.replication.summing import Sums
 from syncer.replication.talk import Talk

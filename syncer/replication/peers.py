@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from syncer.bus.codec import REFUSED_TOLD
-from syncer.bus.messages import Heartbeat
+from syncer.bus.messages import LEFT, Heartbeat
 from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.tombstones import Report
 from syncer.model import Millis, Region, ResourceKind, TieOrder
@@ -26,15 +26,11 @@ WINDOW: Final = 60
 FORMER_KEPT: Final = 8
 """Former databases of a region that are remembered, to see one of them speak again."""
 
-
 REFUSED_KEPT: Final = 64
 """Databases of a region that are refused; beyond these the oldest is forgotten, whose messages are long gone."""
 
 PEERS_KEPT: Final = 1_000
 """Regions that are remembered; beyond these, regions that were never heard are not refused on hearsay."""
-
-LEFT: Final = "left"
-"""Mode, in heartbeats, of a region that has left the group."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +89,11 @@ class Peer:
     forgotten: bool = False
     refused: tuple[str, ...] = ()
     delays: deque[int] = field(default_factory=lambda: deque(maxlen=WINDOW))
+
+    @property
+    def gone(self) -> bool:
+        """It has left the group, or was forgotten: nobody waits for it, and its id is not used again."""
+        return self.left or self.forgotten
 
     @property
     def skew_ms(self) -> int | None:
@@ -172,7 +173,7 @@ class Peers:
         Args:
             expected: Who is expected; empty: everybody who was ever heard.
         """
-        gone = {region for region, peer in self._peers.items() if peer.left or peer.forgotten}
+        gone = {region for region, peer in self._peers.items() if peer.gone}
         counted = sorted((set(expected) or set(self._peers)) - gone)
         return {region: self._peers[region].report if region in self._peers else None for region in counted}
 
@@ -202,7 +203,7 @@ class Peers:
     def is_gone(self, region: Region) -> bool:
         """Whether a region has left the group, or was forgotten: its id is not used again."""
         peer = self._peers.get(region)
-        return peer is not None and (peer.left or peer.forgotten)
+        return peer is not None and peer.gone
 
     def lacks(self, region: Region, senders: Collection[str]) -> bool:
         """Whether any of a region's databases is not refused yet, though it should be."""
@@ -235,9 +236,7 @@ class Peers:
             }
             row = PeerRow(region=region, sender=peer.sender, heard_at_ms=now, sent_at_ms=now, document=rules)
             self._keep(region, peer)
-        peer.refused = _with(peer.refused, *senders)
-        peer.forgotten |= peer.sender in senders
-        return replace(row, document={**row.document, "forgotten": peer.forgotten, "refused": list(peer.refused)})
+        return _refuse(peer, senders, row)
 
     def last_of_left(self, sender: str) -> int | None:
         """The last number of a database whose region has left by itself; ``None``: it has not, or was forgotten."""
@@ -254,9 +253,7 @@ class Peers:
     def forget(self, region: Region, row: PeerRow) -> PeerRow:
         """Wait no longer for a region, and take no message any more of the databases that spoke for it."""
         peer = self._peers[region]
-        peer.forgotten = True
-        peer.refused = _with(peer.refused, *peer.former, peer.sender)
-        return replace(row, document={**row.document, "forgotten": True, "refused": list(peer.refused)})
+        return _refuse(peer, (*peer.former, peer.sender), row)
 
     def knows(self, sender: str) -> bool:
         """Whether a database speaks, or once spoke, for a region that was heard."""
@@ -314,7 +311,7 @@ class Peers:
                 "skew_ms": peer.skew_ms,
                 "lag_ms": peer.lag_ms,
                 "same_scope": peer.rules.scope == self.ours.scope,
-                "member": not (peer.left or peer.forgotten),
+                "member": not peer.gone,
             }
             for region, peer in sorted(self._peers.items())
         ]
@@ -323,6 +320,13 @@ class Peers:
         self._peers[region] = peer
         self._senders[peer.sender] = region
         self._disagreements[region] = peer.rules.against(region, self.ours)
+
+
+def _refuse(peer: Peer, senders: Sequence[str], row: PeerRow) -> PeerRow:
+    """Refuse these databases; who speaks by one of them is forgotten. The row as it is to be kept."""
+    peer.refused = _with(peer.refused, *senders)
+    peer.forgotten |= peer.sender in senders
+    return replace(row, document={**row.document, "forgotten": peer.forgotten, "refused": list(peer.refused)})
 
 
 def _with(refused: Sequence[str], *senders: str) -> tuple[str, ...]:
@@ -355,7 +359,6 @@ def _document(beat: Heartbeat) -> dict[str, object]:
         "tie_order": str(beat.tie_order),
         "mode": beat.mode,
         "version": beat.version,
-        "seated_tombstones": beat.seated_tombstones,
         "reached": dict(beat.reached),
         "unseated_deletes": beat.unseated_deletes,
         "oldest_unseated_ms": beat.oldest_unseated_ms,

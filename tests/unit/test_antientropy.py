@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from syncer.bus.codec import decode, encode
-from syncer.bus.messages import Action, Control, Heartbeat, TreeMessage
+from syncer.bus.messages import LEFT, Action, Control, Heartbeat, TreeMessage
 from syncer.bus.tree_bodies import Listing, TreeEntry, TreeStep, groups_body, listing_body
 from syncer.conflict.digest_tree import bucket_of
 from syncer.conflict.register import Hold, HoldReason, Register
@@ -20,7 +20,6 @@ from syncer.replication import summing
 from syncer.replication.comparisons import MAX_OUTGOING, Comparisons, Pace
 from syncer.replication.consuming import Arrived
 from syncer.replication.driver import Driver
-from syncer.replication.peers import LEFT
 from syncer.replication.summing import label_of
 from syncer.state.contract import JOINING
 from syncer.stores.contract import Capabilities, Entry, Put, Written

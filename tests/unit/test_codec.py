@@ -60,7 +60,6 @@ HEARTBEAT = Heartbeat(
     tie_order=TieOrder.NATIVE,
     mode="sync",
     version="0.1.0",
-    seated_tombstones=7,
 )
 CONTROL = Control(
     region=EAST,
@@ -459,7 +458,6 @@ def test_fields_of_a_newer_heartbeat_are_no_error() -> None:
     [
         "generation",
         "last_sequence",
-        "seated_tombstones",
         "alive",
         "unseated_deletes",
         "unfolded",

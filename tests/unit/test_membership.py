@@ -7,12 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from syncer.bus.messages import Action, Control, Heartbeat
+from syncer.bus.messages import LEFT, Action, Control, Heartbeat
 from syncer.errors import PreconditionFailed
 from syncer.model import MetadataChangeEvent, Millis, Region
 from syncer.replication import peers
 from syncer.replication.membership import leave
-from syncer.replication.peers import LEFT
 from tests.unit.test_antientropy import BEAT_MS, T0, Pair, Site, path_of
 from tests.unit.test_retelling import FORGETTING, GONE, changed, pair_with
 
