@@ -356,7 +356,7 @@ class CompactDocument(Document):
     """``syncer state compact``."""
 
     rows_dropped: int
-    bytes_before: int = Field(description="Of the file; 0 for PostgreSQL.")
+    bytes_before: int = Field(description="Of the file, or of the tables and their indexes in PostgreSQL.")
     bytes_after: int
 
 

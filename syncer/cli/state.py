@@ -45,7 +45,7 @@ def check(context: typer.Context) -> None:
 def compact(context: typer.Context) -> None:
     """Drop what is past its retention and give unused space back to the file system. The daemon must be stopped."""
     from syncer.model import Region
-    from syncer.state.checking import compact as shrink
+    from syncer.state.compacting import compact as shrink
 
     session = session_of(context)
     config = session.config(whole=False)

@@ -1,27 +1,23 @@
-"""Whether a sidecar database is sound, and making it small. A check may run beside a daemon."""
+"""Whether a sidecar database is sound. A check may run beside a daemon."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from dataclasses import dataclass
 from typing import Final
 
 from sqlalchemy import Connection, func, or_, select, text
 from sqlalchemy.exc import SQLAlchemyError
 
-from syncer.errors import PreconditionFailed, StateError, StateUnavailable
-from syncer.model import Millis, Region
+from syncer.errors import StateUnavailable
+from syncer.model import Region
 from syncer.state import opening, rows, tables
 from syncer.state.opening import translated
-from syncer.state.sql import SqlState, wall_clock
 from syncer.state.views import Views
 
 _PAGE: Final = 1000
 _SHOWN: Final = 3
 _DAMAGED: Final = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
-RUNNING_MS: Final = 15_000
-"""A daemon reports every second; one that did so lately is taken as running."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +27,6 @@ class Finding:
     check: str
     ok: bool
     detail: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compacted:
-    """What compacting has gained. Units: ``before``, ``after`` bytes of the file, 0 for PostgreSQL."""
-
-    rows: int
-    before: int
-    after: int
 
 
 def check(url: str, region: Region) -> list[Finding]:
@@ -181,64 +168,3 @@ _QUESTIONS: Final[dict[str, Callable[[Connection], Iterator[str]]]] = {
     "consumed": _consumed,
     "records": _records,
 }
-
-
-def compact(url: str, region: Region, *, journal_retention_s: float) -> Compacted:
-    """Prune, vacuum, and refresh the planner's statistics. The daemon must not run: all of it is locked meanwhile.
-
-    Raises:
-        PreconditionFailed: A daemon has reported just now.
-        StateError: There is no database, or it cannot be used.
-    """
-    with closing(Views.open(url, region)) as views:
-        reported = views.status().reported_at_ms
-    now = wall_clock()
-    if reported is not None and now - reported < RUNNING_MS:
-        raise PreconditionFailed(
-            f"a daemon works on this database: it reported {max(0, now - reported) / 1000:.1f} s ago",
-            hint=f"Stop it, wait {RUNNING_MS // 1000} s, and try again; what is old is pruned while it runs anyway.",
-        )
-    parsed = opening.parse_url(url)
-    path = opening.file_of(parsed)
-    before = path.stat().st_size if path is not None else 0
-    pruned = _prune(url, region, int(now - journal_retention_s * 1000))
-    engine = opening.connect(parsed, "writer")
-    try:
-        with translated(parsed), engine.connect() as connection:
-            raw = connection.connection.driver_connection
-            if raw is None:
-                raise StateError("the sidecar database has no connection")
-            if connection.dialect.name == "postgresql":
-                raw.autocommit = True
-            try:
-                for statement in _STATEMENTS[connection.dialect.name]:
-                    raw.execute(statement)
-            except connection.dialect.loaded_dbapi.Error as exc:
-                raise StateUnavailable(
-                    f"the sidecar database cannot be compacted: {exc}",
-                    hint="Nothing is lost. It needs about as much free disk as the database is large.",
-                ) from exc
-    finally:
-        engine.dispose()
-    return Compacted(rows=pruned, before=before, after=path.stat().st_size if path is not None else 0)
-
-
-_STATEMENTS: Final = {
-    "sqlite": ("VACUUM", "PRAGMA optimize", "PRAGMA wal_checkpoint(TRUNCATE)"),
-    "postgresql": ("VACUUM ANALYZE",),
-}
-
-
-def _prune(url: str, region: Region, before_ms: int) -> int:
-    state = SqlState.open(url, region)
-    gone = 0
-    try:
-        state.activate()
-        while True:
-            with state.transaction() as tx:
-                dropped = tx.prune(Millis(before_ms), _PAGE)
-            gone += dropped
-            if not dropped:
-                return gone
-    finally:
-        state.close()

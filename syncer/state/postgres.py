@@ -182,5 +182,13 @@ def long_enough(connection: Connection) -> Iterator[None]:
         raw.answer_s = usual
 
 
+def without_haste(connection: Connection) -> None:
+    """Let every statement of this connection take as long as a change of the schema may; locks have their deadline."""
+    raw: Any = connection.connection.driver_connection
+    raw.answer_s = MIGRATION_S
+    with connection.begin():
+        connection.exec_driver_sql(f"SET statement_timeout = {_ms(MIGRATION_S)}")
+
+
 def _ms(seconds: float) -> int:
     return round(seconds * 1000)

@@ -58,6 +58,23 @@ def check_changes(changes: Collection[str]) -> None:
         raise InvariantBroken(f"these facts of the database cannot be set: {', '.join(wrong)}")
 
 
+def prune(connection: Connection, journal_before: Millis, limit: int) -> int:
+    """Drop journal rows and finished operations older than that, at most ``limit`` of each; how many went.
+
+    Only the oldest ``limit`` journal rows are looked at, so it costs the same however long the journal is.
+    """
+    journal, operations = tables.journal, tables.operations
+    oldest = select(journal.c.id, journal.c.at).order_by(journal.c.id).limit(limit).subquery()
+    old = select(oldest.c.id).where(oldest.c.at < journal_before)
+    gone = connection.execute(delete(journal).where(journal.c.id.in_(old))).rowcount
+    finished = select(operations.c.id).where(
+        operations.c.state.in_([OperationState.DONE.value, OperationState.FAILED.value]),
+        operations.c.finished_at < journal_before,
+    )
+    done = finished.order_by(operations.c.id).limit(limit)
+    return gone + connection.execute(delete(operations).where(operations.c.id.in_(done))).rowcount
+
+
 class SqlTransaction(DeadRows, ListedRows):
     """Implements :class:`syncer.state.contract.Transaction`.
 
@@ -436,20 +453,8 @@ class SqlTransaction(DeadRows, ListedRows):
     # -- upkeep
 
     def prune(self, journal_before: Millis, limit: int) -> int:
-        """Drop journal rows and finished operations older than that, at most ``limit`` of each; how many went.
-
-        Only the oldest ``limit`` journal rows are looked at, so it costs the same however long the journal is.
-        """
-        journal, operations = tables.journal, tables.operations
-        oldest = select(journal.c.id, journal.c.at).order_by(journal.c.id).limit(limit).subquery()
-        old = select(oldest.c.id).where(oldest.c.at < journal_before)
-        gone = self._connection.execute(delete(journal).where(journal.c.id.in_(old))).rowcount
-        finished = select(operations.c.id).where(
-            operations.c.state.in_([OperationState.DONE.value, OperationState.FAILED.value]),
-            operations.c.finished_at < journal_before,
-        )
-        done = finished.order_by(operations.c.id).limit(limit)
-        return gone + self._connection.execute(delete(operations).where(operations.c.id.in_(done))).rowcount
+        """Drop journal rows and finished operations older than that, at most ``limit`` of each; how many went."""
+        return prune(self._connection, journal_before, limit)
 
     # -- the shell of the transaction
 

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from secrets import token_hex
 from typing import IO
 
 import psycopg
@@ -22,9 +23,11 @@ from sqlalchemy.pool import PoolProxiedConnection
 
 from deploy.lab.postgres import PostgresServer, PostgresTls
 from deploy.lab.process import freeze
-from syncer.errors import ConfigError, Fenced, StateForeign, StateUnavailable
-from syncer.model import MetaPath, Millis
+from syncer.conflict.acts import Decision, Journal
+from syncer.errors import ConfigError, Fenced, PreconditionFailed, StateForeign, StateUnavailable
+from syncer.model import MetaPath, Millis, Stamp
 from syncer.state import opening, tables
+from syncer.state.compacting import compact
 from syncer.state.contract import Poison
 from syncer.state.opening import BUSY_TIMEOUT_S
 from syncer.state.postgres import Deadlines
@@ -230,6 +233,47 @@ def test_a_row_that_somebody_holds_is_waited_for_shortly(postgres_url: str) -> N
             put(state, "x")
         other.rollback()
         assert stored_in_the_end(state, "x") < DEADLINE_S
+
+
+# -- making it small
+
+
+def test_compacting_takes_the_time_that_it_needs_and_takes_nobodys_place(state: SqlState, postgres_url: str) -> None:
+    old = [
+        Journal(path=MetaPath("/a"), decision=Decision.PUBLISHED, stamp=Stamp(Millis(5), EAST), detail=token_hex(2000))
+        for _ in range(2500)
+    ]
+    with state.transaction() as work:
+        work.journal(old, Millis(5))
+    put(state, "kept")
+    with psycopg.connect(postgres_url) as connection:
+        connection.execute("CREATE TABLE deadlines (statement text)")
+        connection.execute(
+            "CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+            " INSERT INTO deadlines VALUES (current_setting('statement_timeout')); RETURN NULL; END $$"
+        )
+        connection.execute("CREATE TRIGGER noted AFTER DELETE ON journal EXECUTE FUNCTION note()")
+    done = compact(postgres_url, EAST, journal_retention_s=60)
+    assert done.rows == len(old)
+    assert 0 < done.after < done.before - 2500 * 2000
+    with psycopg.connect(postgres_url) as connection:
+        assert connection.execute("SELECT DISTINCT statement FROM deadlines").fetchall() == [("1h",)]
+    put(state, "it still is the writer")
+    assert [value for _, value in values(state)] == ["kept", "it still is the writer"]
+    with psycopg.connect(postgres_url, autocommit=True) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM journal")
+        with pytest.raises(StateUnavailable, match=r"cannot be compacted: .*lock"):
+            compact(postgres_url, EAST, journal_retention_s=60, busy_timeout_s=4.0)
+
+
+def test_a_shared_database_is_not_compacted_while_a_standby_waits(state: SqlState, postgres_url: str) -> None:
+    with closing(Presence(postgres_url, host="here", pid=7, version="1", clock=wall_clock)) as standby:
+        standby.tell(DaemonRole.STANDBY)
+        with pytest.raises(PreconditionFailed, match="a daemon works on this database"):
+            compact(postgres_url, EAST, journal_retention_s=60)
+        standby.leave()
+        compact(postgres_url, EAST, journal_retention_s=60)
 
 
 # -- versions

@@ -41,12 +41,15 @@ from syncer.conflict.register import Hold, HoldReason, Parked, ParkReason, Regis
 from syncer.conflict.replica import Replica
 from syncer.conflict.scope import Scope
 from syncer.conflict.settings import Settings
+from syncer.errors import PreconditionFailed
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Stamp
 from syncer.replication import rebuild
 from syncer.replication.driver import Driver
 from syncer.replication.talk import Phase, Rebuild
+from syncer.state.compacting import compact
 from syncer.state.contract import JOINING, PeerRow, Poison
-from syncer.state.sql import SqlState
+from syncer.state.presence import DaemonRole, Presence
+from syncer.state.sql import SqlState, wall_clock
 from syncer.status import NOT_CARRIED, Document, StatusDocument
 from syncer.stores.contract import Capabilities
 from tests.property.strategies import NOW
@@ -637,6 +640,32 @@ def test_a_database_on_which_a_daemon_works_is_not_compacted(run: Run, state: Sq
     result = run("state", "compact")
     assert result.exit_code == 5
     assert "a daemon works on this database" in result.stderr
+
+
+def test_a_database_beside_which_a_standby_waits_is_not_compacted(run: Run, tmp_path: Path, state: SqlState) -> None:
+    state.close()
+    url = f"sqlite:///{tmp_path / 'state.db'}"
+    standby = Presence(url, host="here", pid=7, version="1", clock=wall_clock)
+    with closing(standby):
+        standby.tell(DaemonRole.STANDBY)
+        result = run("state", "compact")
+        assert result.exit_code == 5
+        assert "a daemon works on this database" in result.stderr
+        standby.leave()
+    good(run("state", "compact"))
+
+
+def test_a_file_that_somebody_has_open_is_not_compacted(run: Run, tmp_path: Path, state: SqlState) -> None:
+    """A daemon that hangs says nothing, but holds its file."""
+    with state.transaction() as tx:
+        tx.journal([Journal(path=QUIET, decision=Decision.PUBLISHED, stamp=OLD)], Millis(5))
+    with pytest.raises(PreconditionFailed, match=r"somebody else has .*state\.db open"):
+        compact(f"sqlite:///{tmp_path / 'state.db'}", HERE, journal_retention_s=60, busy_timeout_s=0.1)
+    with state.transaction() as tx:
+        assert tx.prune(Millis(6), 9) == 1, "nothing is gone, and it still is the writer"
+        tx.journal([Journal(path=QUIET, decision=Decision.PUBLISHED, stamp=OLD)], Millis(5))
+    state.close()
+    assert CompactDocument.model_validate_json(good(run("state", "compact", "-o", "json"))).rows_dropped >= 1
 
 
 def test_nothing_is_checked_or_compacted_where_there_is_none(run: Run, tmp_path: Path) -> None:
