@@ -45,7 +45,8 @@ class Heartbeat:
         tree: Label of the digest tree: what it sums, and how; empty while there is none.
         root: Its root, as hexadecimal digits.
         alive: How many living paths it sums.
-        unseated_deletes: Deletes that it knows and has not seated, and events that wait for their time.
+        unseated_deletes: Deletes that it knows and has not seated, and events that wait for their time; counted to
+            1,000.
         oldest_unseated_ms: Smallest stamp time of these.
         unfolded: Messages that it has consumed and set aside unfolded; ``None`` from versions that do not tell.
         retold: Two of its sequence numbers: the messages beyond the first, up to the second, tell every delete that it

@@ -35,9 +35,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 from syncer.model import Millis, Region
 from syncer.replacing import replace
+
+COUNTED: Final = 1_000
+"""Unseated deletes are counted no further: how many more there are decides nothing, and counting them takes time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +53,7 @@ class Report:
         last_sequence: Highest number that it has given out.
         consumed: Sender → highest number consumed without gaps.
         reached: Sender → highest number consumed at all.
-        unseated: Deletes that it knows and has not seated, and events that wait for their time.
+        unseated: Deletes that it knows and has not seated, and events that wait for their time; counted to 1,000.
         oldest_ms: Smallest stamp time of these; ``None`` when there are none.
         unfolded: Messages that it has consumed and set aside.
     """
@@ -185,7 +189,8 @@ def unseated(epoch: Epoch, report: Report) -> Wait | None:
     """Which deletes of a member could be, or outdo, one of the epoch's."""
     if report.oldest_ms is None or report.oldest_ms > epoch.until_ms:
         return None
-    text = f"has {report.unseated} deletes to seat or events to decide, the oldest stamped {report.oldest_ms}"
+    many = f"{COUNTED} or more" if report.unseated >= COUNTED else report.unseated
+    text = f"has {many} deletes to seat or events to decide, the oldest stamped {report.oldest_ms}"
     return Wait(cause=Cause.UNSEATED, text=text)
 
 

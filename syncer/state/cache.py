@@ -130,6 +130,10 @@ class OpenPaths:
             self._whole = True
 
 
+Facts = tuple[Identity | None, int, int | None]
+"""What a transaction that is undone leaves as it was before: the identity, and both counts."""
+
+
 class Cache:
     """All that is remembered. ``None`` for a part means: not read yet."""
 
@@ -143,6 +147,17 @@ class Cache:
         """Of the last row of the digest tree's log."""
         self.lacking: bool | None = None
         """Whether some conflict still lacks its loser's value."""
+        self.unfolded: int | None = None
+        """How many messages in quarantine could not be folded."""
+
+    @property
+    def facts(self) -> Facts:
+        """What is remembered whole."""
+        return self.identity, self.alive, self.unfolded
+
+    @facts.setter
+    def facts(self, before: Facts) -> None:
+        self.identity, self.alive, self.unfolded = before
 
     def clear(self) -> None:
         """Forget everything."""
@@ -152,6 +167,7 @@ class Cache:
         self.alive = 0
         self.open = None
         self.lacking = None
+        self.unfolded = None
         self.tree_number = None
 
 

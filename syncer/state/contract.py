@@ -240,7 +240,10 @@ class Transaction(Protocol):
         ...
 
     def unseated(self) -> tuple[int, Millis | None]:
-        """Deletes that are due and events that wait for their time: how many, and the smallest stamp time."""
+        """Deletes that are due and events that wait for their time: how many, and the smallest stamp time.
+
+        They are counted to :data:`syncer.conflict.tombstones.COUNTED`.
+        """
         ...
 
     def unfolded(self) -> int:

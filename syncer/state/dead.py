@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Final
 
-from sqlalchemy import Connection, delete, func, select, tuple_
+from sqlalchemy import Connection, Select, delete, func, select, tuple_
 
+from syncer.conflict.tombstones import COUNTED
 from syncer.model import MetaPath, Millis, Stamp
 from syncer.replacing import replace
 from syncer.state import tables
 from syncer.state.cache import Cache
 from syncer.state.contract import REFUSED_CODES, Membership, Tombstone
 from syncer.state.statements import upserting
+
+UNFOLDED: Final = ("bus", "outbox")
+"""Where messages in quarantine come from that could not be folded, here or elsewhere."""
 
 
 class DeadRows:
@@ -38,19 +43,33 @@ class DeadRows:
         return list(self._connection.execute(query).scalars())
 
     def unseated(self) -> tuple[int, Millis | None]:
-        """Deletes that are due and events that wait for their time: how many, and the smallest stamp time."""
+        """Deletes that are due and events that wait for their time: how many, and the smallest stamp time.
+
+        It costs the same however many there are: they are counted to :data:`syncer.conflict.tombstones.COUNTED`.
+        """
         times, future = tables.registers.c.k_time, tables.future_events.c.time
-        deletes, first = self._connection.execute(select(func.count(), func.min(times)).where(tables.UNSEATED)).one()
-        events, early = self._connection.execute(select(func.count(), func.min(future))).one()
-        return deletes + events, min((at for at in (first, early) if at is not None), default=None)
+        deletes, first = self._earliest(select(times.label("at")).where(tables.UNSEATED))
+        events, early = self._earliest(select(future.label("at")))
+        return min(deletes + events, COUNTED), min((at for at in (first, early) if at is not None), default=None)
+
+    def _earliest(self, times: Select[tuple[int]]) -> tuple[int, Millis | None]:
+        """How many times there are, as far as is counted, and the smallest."""
+        some = times.order_by("at").limit(COUNTED).subquery()
+        count, first = self._connection.execute(select(func.count(), func.min(some.c.at))).one()
+        return count, first
 
     def unfolded(self) -> int:
         """How many messages of the bus, or to it, stand in quarantine, those of refused senders not counted."""
-        table = tables.quarantine
-        query = select(func.count()).where(
-            table.c.origin.in_(["bus", "outbox"]), table.c.code.not_in(list(REFUSED_CODES))
-        )
-        return int(self._connection.execute(query).scalar_one())
+        if self._cache.unfolded is None:
+            table = tables.quarantine
+            query = select(func.count()).where(table.c.origin.in_(UNFOLDED), table.c.code.not_in(REFUSED_CODES))
+            self._cache.unfolded = int(self._connection.execute(query).scalar_one())
+        return self._cache.unfolded
+
+    def _unfolded_changed(self, origin: str, code: str, by: int) -> None:
+        """One thing came into the quarantine, or left it."""
+        if self._cache.unfolded is not None and origin in UNFOLDED and code not in REFUSED_CODES:
+            self._cache.unfolded += by
 
     def drop_tombstones(self, paths: Collection[MetaPath], floor: Millis) -> None:
         """Forget these registers; none of them is alive."""

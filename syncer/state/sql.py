@@ -15,7 +15,7 @@ from sqlalchemy.exc import OperationalError, SQLAlchemyError
 from syncer.errors import Fenced, InvariantBroken, StateForeign, StateUnavailable
 from syncer.model import Millis, Region
 from syncer.state import opening, tables
-from syncer.state.cache import Cache
+from syncer.state.cache import Cache, Facts
 from syncer.state.contract import Identity
 from syncer.state.opening import BUSY_TIMEOUT_S, Synchronous, translated
 from syncer.state.statements import Statements, inserting
@@ -187,11 +187,11 @@ class SqlState:
                 self._hang_up(exc)
                 raise
             work: SqlTransaction | None = None
-            before = (self._cache.identity, self._cache.alive)
+            before = self._cache.facts
             try:
                 begun = connection.begin()
                 self._check(connection)
-                before = (self._cache.identity, self._cache.alive)
+                before = self._cache.facts
                 work = SqlTransaction(connection, self._statements, self._cache, self._clock)
                 yield work
                 if not work.finish():
@@ -217,7 +217,7 @@ class SqlState:
         self,
         connection: Connection,
         work: SqlTransaction | None,
-        before: tuple[Identity | None, int],
+        before: Facts,
         cause: BaseException,
     ) -> None:
         """Forget what was rolled back. After an error of the database itself nothing that is remembered counts."""
@@ -232,7 +232,7 @@ class SqlState:
             cache.clear()
             self._hang_up(exc)
             return
-        cache.identity, cache.alive = before
+        cache.facts = before
         cache.consumed.clear()
         cache.open = None
         cache.lacking = None

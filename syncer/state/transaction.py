@@ -337,6 +337,7 @@ class SqlTransaction(DeadRows, ListedRows):
             payload=poison.payload,
         )
         self._connection.execute(new)
+        self._unfolded_changed(poison.origin, poison.code, 1)
 
     def poison_row(self, number: int) -> PoisonRow | None:
         """A quarantined thing by its number."""
@@ -346,7 +347,11 @@ class SqlTransaction(DeadRows, ListedRows):
 
     def drop_poison(self, number: int) -> None:
         """Remove a quarantined thing."""
-        self._connection.execute(delete(tables.quarantine).where(tables.quarantine.c.id == number))
+        table = tables.quarantine
+        gone = self._connection.execute(select(table.c.origin, table.c.code).where(table.c.id == number)).first()
+        if gone is not None:
+            self._connection.execute(delete(table).where(table.c.id == number))
+            self._unfolded_changed(*gone, -1)
 
     def hold_event(self, event: MetadataChangeEvent, now: Millis) -> None:
         """Keep an event from the future aside; the same path and stamp is kept once."""

@@ -14,6 +14,7 @@ from typing import Any, Final, TypeVar
 from syncer.conflict.acts import FillConflict, Journal, RecordConflict
 from syncer.conflict.consumed import Consumed
 from syncer.conflict.register import Register
+from syncer.conflict.tombstones import COUNTED
 from syncer.errors import Fenced, InvariantBroken
 from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis, Region, Stamp
 from syncer.paths import child_prefixes
@@ -473,13 +474,13 @@ def dying(registers: Mapping[MetaPath, Register], limit: int, after: MetaPath | 
 
 
 def unseated(registers: Iterable[Register], future: Iterable[Stamp]) -> tuple[int, Millis | None]:
-    """Deletes that are due and events that wait: how many, and the smallest time."""
+    """Deletes that are due and events that wait: how many, as far as they are counted, and the smallest time."""
     times = [stamp.updated_at_ms for stamp in future]
     for register in registers:
         known = register.known
         if known is not None and not known.alive and (register.due or register.wish is not None):
             times.append(known.stamp.updated_at_ms)
-    return len(times), min(times, default=None)
+    return min(len(times), COUNTED), min(times, default=None)
 
 
 def unfolded(poisons: Iterable[Poison]) -> int:

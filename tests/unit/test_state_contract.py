@@ -13,6 +13,7 @@ import pytest
 from syncer.conflict.acts import Decision, FillConflict, Journal, RecordConflict
 from syncer.conflict.consumed import Consumed
 from syncer.conflict.register import Hold, HoldReason, Intent, Parked, ParkReason, Register, Seated, Wish
+from syncer.conflict.tombstones import COUNTED
 from syncer.errors import Fenced, InvariantBroken
 from syncer.model import (
     Counter,
@@ -534,6 +535,10 @@ def test_deletes_that_are_not_seated_are_counted_with_events_from_the_future(sub
         assert work.unseated() == (1, T0 + 4)
         work.hold_event(event("/c", T0 + 2), Millis(1))
         assert work.unseated() == (2, T0 + 2)
+        work.save([tombstone(f"/d{number}", T0 + 9 + number, seated=None) for number in range(COUNTED - 3)])
+        assert work.unseated() == (COUNTED - 1, T0 + 2)
+        work.save([tombstone(f"/e{number}", T0 + 1 - number, seated=None) for number in range(3)])
+        assert work.unseated() == (COUNTED, T0 - 1), "counted no further, and still the earliest"
 
 
 def test_messages_that_could_not_be_folded_are_counted(subject: Subject) -> None:
@@ -542,6 +547,29 @@ def test_messages_that_could_not_be_folded_are_counted(subject: Subject) -> None
             [("bus", "payload-invalid"), ("outbox", "unsendable"), ("store", "x"), ("bus", "forgotten-database")]
         ):
             work.quarantine(Poison(origin=origin, code=code, detail="", position=str(place)), Millis(1))
+        assert work.unfolded() == 2
+
+    def spoilt(position: str, code: str = "payload-invalid") -> Poison:
+        return Poison(origin="bus", code=code, detail="", position=position)
+
+    with pytest.raises(RuntimeError), subject.state.transaction() as work:  # noqa: PT012 - what is undone
+        work.quarantine(spoilt("9"), Millis(1))
+        work.drop_poison(1)
+        work.drop_poison(2)
+        assert work.unfolded() == 1
+        raise RuntimeError
+    with subject.state.transaction() as work:
+        assert work.unfolded() == 2
+        work.quarantine(spoilt("0"), Millis(1))
+        work.quarantine(spoilt("9", "forgotten-database"), Millis(1))
+        assert work.unfolded() == 2, "known already, and of a refused sender"
+        for number in (1, 1, 3, 4, 99):
+            work.drop_poison(number)
+        assert work.unfolded() == 1
+        work.quarantine(spoilt("10"), Millis(1))
+        assert work.unfolded() == 2
+    subject.state.activate()
+    with subject.state.transaction() as work:
         assert work.unfolded() == 2
 
 

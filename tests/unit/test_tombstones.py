@@ -8,7 +8,18 @@ from typing import Any
 import pytest
 
 from syncer.conflict.register import Hold, HoldReason, Intent, Parked, ParkReason, Wish
-from syncer.conflict.tombstones import Cause, Epoch, Phase, Report, advance, close, gatherable_until, joined, waiting
+from syncer.conflict.tombstones import (
+    COUNTED,
+    Cause,
+    Epoch,
+    Phase,
+    Report,
+    advance,
+    close,
+    gatherable_until,
+    joined,
+    waiting,
+)
 from syncer.model import Millis, Region
 from tests.unit.registers import X, at, register, seated, settled_on, version
 
@@ -55,6 +66,7 @@ def test_it_is_over_after_two_rounds() -> None:
         ({"consumed": {"da": 4, "db": 7}}, Cause.BEHIND, "has consumed 4 of the first 5 changes of database da"),
         ({"consumed": {"db": 7}}, Cause.BEHIND, "has consumed 0 of the first 5"),
         ({"unseated": 2, "oldest_ms": Millis(1000)}, Cause.UNSEATED, "has 2 deletes to seat"),
+        ({"unseated": COUNTED, "oldest_ms": Millis(9)}, Cause.UNSEATED, "has 1000 or more deletes to seat"),
         ({"unfolded": 3}, Cause.UNFOLDED, "has 3 messages in quarantine"),
     ],
 )
