@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import shutil
 import urllib.error
 import urllib.request
 from pathlib import Path
 from typing import Final
 
 from deploy.lab.ports import HOST, free_ports
-from deploy.lab.process import Command, ServerProcess
+from deploy.lab.process import Command
+from deploy.lab.server import Server
 from deploy.lab.software import etcd_binary
 
-READY_TIMEOUT_S: Final = 60.0
 MAX_REQUEST_BYTES: Final = 10 << 20
 
 
-class EtcdNode:
+class EtcdNode(Server):
     """A server with a data directory and ports of its own; both survive a restart.
 
     Args:
@@ -30,12 +29,9 @@ class EtcdNode:
         self, directory: Path, *, name: str = "etcd", ports: tuple[int, int] | None = None, leashed: bool = False
     ) -> None:
         client, peer = ports or free_ports(2)
-        self.port = client
-        self.directory = directory
-        self.data_directory = directory / "data" / name
+        super().__init__(directory, name=name, port=client, data_directory=directory / "data" / name, leashed=leashed)
         self._name = name
         self._peer_port = peer
-        self.process = ServerProcess(name=name, directory=directory, leashed=leashed)
 
     @property
     def url(self) -> str:
@@ -43,17 +39,11 @@ class EtcdNode:
         return f"http://{HOST}:{self.port}"
 
     @property
-    def endpoint(self) -> str:
-        """``host:port`` of the client port."""
-        return f"{HOST}:{self.port}"
-
-    @property
     def metadata_url(self) -> str:
         """The server as Pulsar's settings name it."""
         return f"etcd:{self.url}"
 
-    def launch(self) -> None:
-        """Start the process without waiting for it."""
+    def _command(self) -> Command:
         self.data_directory.parent.mkdir(parents=True, exist_ok=True)
         peer = f"http://{HOST}:{self._peer_port}"
         words = (
@@ -68,33 +58,7 @@ class EtcdNode:
             *("--max-request-bytes", str(MAX_REQUEST_BYTES)),
             "--unsafe-no-fsync",
         )
-        self.process.start(Command(words=words, directory=self.directory))
-
-    def wait_ready(self) -> None:
-        """Wait until it serves clients.
-
-        Raises:
-            ServerFailed: It ended, or was not ready in time.
-        """
-        self.process.wait_until(self._serves, timeout_s=READY_TIMEOUT_S)
-
-    def start(self) -> None:
-        """Start it and wait until it serves; nothing when it runs already."""
-        self.launch()
-        self.wait_ready()
-
-    def stop(self) -> None:
-        """End it in order; the data stays."""
-        self.process.stop()
-
-    def kill(self) -> None:
-        """End it as a power loss would; the data stays."""
-        self.process.kill()
-
-    def remove(self) -> None:
-        """End it and delete its data."""
-        self.process.stop()
-        shutil.rmtree(self.data_directory, ignore_errors=True)
+        return Command(words=words, directory=self.directory)
 
     def _serves(self) -> bool:
         try:

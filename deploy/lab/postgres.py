@@ -23,10 +23,10 @@ import psycopg
 from psycopg import sql
 
 from deploy.lab.ports import HOST, free_ports
-from deploy.lab.process import POLL_S, STOP_GRACE_S, Command, ServerFailed, ServerProcess, freeze, start_time
+from deploy.lab.process import POLL_S, STOP_GRACE_S, Command, ServerFailed, freeze, start_time
+from deploy.lab.server import Server
 from deploy.lab.software import SoftwareMissing, postgres_programs
 
-READY_TIMEOUT_S: Final = 60.0
 CALL_TIMEOUT_S: Final = 60.0
 USER: Final = "syncer"
 ACCOUNTS: Final = ("postgres", "nobody")
@@ -41,7 +41,7 @@ class PostgresTls:
     key_file: Path
 
 
-class PostgresServer:
+class PostgresServer(Server):
     """A server with a data directory and a port of its own; both survive a restart.
 
     Args:
@@ -61,21 +61,24 @@ class PostgresServer:
         leashed: bool = False,
         tls: PostgresTls | None = None,
     ) -> None:
-        self.port = port or free_ports(1)[0]
         self.password: Final = secrets.token_urlsafe(12) + "/@:%"  # must be escaped in a URL, as real ones must
         self._account = account()
         self._tls = tls
         self._home = directory if self._account is None else Path(tempfile.mkdtemp(prefix="pulsar-syncer-postgres-"))
-        self.data_directory = self._home / "data"
-        self.process = ServerProcess(name=name, directory=directory, leashed=leashed)
+        super().__init__(
+            directory,
+            name=name,
+            port=port or free_ports(1)[0],
+            data_directory=self._home / "data",
+            leashed=leashed,
+        )
 
     def url(self, database: str = "postgres", *, password: bool = True) -> str:
         """Where clients connect; without the password they have it from elsewhere."""
         secret = f":{quote(self.password, safe='')}" if password else ""
-        return f"postgresql://{USER}{secret}@{HOST}:{self.port}/{database}"
+        return f"postgresql://{USER}{secret}@{self.endpoint}/{database}"
 
-    def launch(self) -> None:
-        """Start the process without waiting for it; the data directory is made when it is not there."""
+    def _command(self) -> Command:
         if not (self.data_directory / "PG_VERSION").exists():
             self._initialize()
         settings = {
@@ -90,20 +93,7 @@ class PostgresServer:
         }
         flags = (word for name, value in settings.items() for word in ("-c", f"{name}={value}"))
         words = (str(postgres_programs() / "postgres"), "-D", str(self.data_directory), *flags)
-        self.process.start(Command(words=words, directory=self._home, user=self._account))
-
-    def wait_ready(self) -> None:
-        """Wait until it serves clients.
-
-        Raises:
-            ServerFailed: It ended, or was not ready in time.
-        """
-        self.process.wait_until(self._serves, timeout_s=READY_TIMEOUT_S)
-
-    def start(self) -> None:
-        """Start it and wait until it serves; nothing when it runs already."""
-        self.launch()
-        self.wait_ready()
+        return Command(words=words, directory=self._home, user=self._account)
 
     def stop(self) -> None:
         """End it in order, without waiting for its clients; the data stays."""
@@ -116,12 +106,12 @@ class PostgresServer:
         freeze(*pids)  # none of them may tidy up after another
         pids |= self._pids()
         self._signal(pids, signal.SIGKILL)
-        self.process.kill()
+        super().kill()
         _until_gone(pids)
 
     def pause(self) -> None:
         """Freeze all of its processes (SIGSTOP): connections stay open, nothing answers."""
-        self.process.pause()  # first the one that starts the others
+        super().pause()  # first the one that starts the others
         freeze(*self._pids())
 
     def resume(self) -> None:
@@ -130,8 +120,7 @@ class PostgresServer:
 
     def remove(self) -> None:
         """End it and delete its data."""
-        self.stop()
-        shutil.rmtree(self.data_directory, ignore_errors=True)
+        super().remove()
         if self._account is not None:
             shutil.rmtree(self._home, ignore_errors=True)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,10 +10,9 @@ from typing import Final
 
 from deploy.lab.jvm import Jvm
 from deploy.lab.ports import HOST, free_ports
-from deploy.lab.process import Command, ServerProcess
+from deploy.lab.process import Command
+from deploy.lab.server import Server
 from deploy.lab.software import java, pulsar_home
-
-READY_TIMEOUT_S: Final = 60.0
 
 # What the server needs of the distribution's 300 jars; the fewer, the sooner it is up.
 _JARS: Final = (
@@ -60,7 +58,7 @@ class ZooKeeperSettings:
     system_properties: Mapping[str, str] = field(default_factory=dict)
 
 
-class ZooKeeperServer:
+class ZooKeeperServer(Server):
     """A server with a data directory and a port of its own; both survive a restart.
 
     Args:
@@ -79,57 +77,19 @@ class ZooKeeperServer:
         leashed: bool = False,
     ) -> None:
         self._settings = settings or ZooKeeperSettings()
-        self.port = self._settings.port or free_ports(1)[0]
-        self.directory = directory
-        self.data_directory = directory / "data" / name
         self._configuration = directory / "conf" / f"{name}.cfg"
-        self.process = ServerProcess(name=name, directory=directory, leashed=leashed)
+        port = self._settings.port or free_ports(1)[0]
+        super().__init__(directory, name=name, port=port, data_directory=directory / "data" / name, leashed=leashed)
 
     @property
     def hosts(self) -> str:
         """Where clients connect, as a connect string."""
-        return f"{HOST}:{self.port}"
-
-    @property
-    def endpoint(self) -> str:
-        """``host:port`` of the client port."""
-        return self.hosts
+        return self.endpoint
 
     @property
     def metadata_url(self) -> str:
         """The server as Pulsar's settings name it."""
         return f"zk:{self.hosts}"
-
-    def launch(self) -> None:
-        """Start the process without waiting for it."""
-        self._write_configuration()
-        self.process.start(self._command())
-
-    def wait_ready(self) -> None:
-        """Wait until it serves clients.
-
-        Raises:
-            ServerFailed: It ended, or was not ready in time.
-        """
-        self.process.wait_until(self._serves, timeout_s=READY_TIMEOUT_S)
-
-    def start(self) -> None:
-        """Start it and wait until it serves; nothing when it runs already."""
-        self.launch()
-        self.wait_ready()
-
-    def stop(self) -> None:
-        """End it in order; the data stays."""
-        self.process.stop()
-
-    def kill(self) -> None:
-        """End it as a power loss would; the data stays."""
-        self.process.kill()
-
-    def remove(self) -> None:
-        """End it and delete its data."""
-        self.process.stop()
-        shutil.rmtree(self.data_directory, ignore_errors=True)
 
     def ask(self, word: str) -> str:
         """Answer of the server to a four-letter word (``ruok``, ``mntr``, ``cons``); empty when it does not answer."""
@@ -166,6 +126,7 @@ class ZooKeeperServer:
         (self._configuration.parent / "log4j2.properties").write_text(_LOGGING)
 
     def _command(self) -> Command:
+        self._write_configuration()
         lib = pulsar_home() / "lib"
         jars = [str(jar) for pattern in _JARS for jar in sorted(lib.glob(f"{pattern}.jar"))]
         properties = {

@@ -420,7 +420,7 @@ async def test_a_frozen_server_is_unavailable_within_the_deadline_and_a_gap(priv
     private_server.start()
     settings = {"session_timeout": timedelta(seconds=3), "request_timeout": SHORT}
     async with opened(private_server.hosts, **settings) as store, watching(store, MetaPath("/a")) as watcher:
-        private_server.process.pause()
+        private_server.pause()
         try:
             began = time.monotonic()
             with pytest.raises(StoreUnavailable):
@@ -428,7 +428,7 @@ async def test_a_frozen_server_is_unavailable_within_the_deadline_and_a_gap(priv
             assert time.monotonic() - began < 3
             await watcher.until(lambda: Gap in watcher.kinds())
         finally:
-            private_server.process.resume()
+            private_server.resume()
         await watcher.armed(times=2)
         assert (await store.read([MetaPath("/a")])) == {MetaPath("/a"): None}
 
@@ -437,13 +437,13 @@ async def test_closing_beside_a_frozen_server_takes_seconds_not_minutes(private_
     private_server.start()
     store = ZooKeeperStore(ZooKeeperConfig(hosts=private_server.hosts))
     await store.open()
-    private_server.process.pause()
+    private_server.pause()
     try:
         began = time.monotonic()
         await store.close()
         assert time.monotonic() - began < 15
     finally:
-        private_server.process.resume()
+        private_server.resume()
 
 
 # ------------------------------------------------------------------ refusals

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from deploy.lab.ports import HOST, free_ports
-from deploy.lab.process import Command, ServerProcess
+from deploy.lab.process import Command
+from deploy.lab.server import Server
 from deploy.lab.software import etcd_binary
 
-START_TIMEOUT_S: Final = 20.0
 TIMEOUT_S: Final = 5.0
 
 
@@ -33,7 +33,7 @@ class EtcdTls:
     client_key_file: Path | None = None
 
 
-class EtcdServer:
+class EtcdServer(Server):
     """A single etcd process with the options that the shared one lacks.
 
     Args:
@@ -45,23 +45,16 @@ class EtcdServer:
     def __init__(self, directory: Path, *, tls: EtcdTls | None = None, flags: tuple[str, ...] = ()) -> None:
         self._tls = tls
         self._flags = flags
-        self._directory = directory
-        self._port, self._peer_port = free_ports(2)
-        self.process = ServerProcess(name="etcd", directory=directory, leashed=True)
+        port, self._peer_port = free_ports(2)
+        super().__init__(directory, name="etcd", port=port, data_directory=directory / "data", leashed=True)
 
-    @property
-    def endpoint(self) -> str:
-        """``host:port`` for clients."""
-        return f"{HOST}:{self._port}"
-
-    def start(self) -> None:
-        """Start and wait until it answers."""
+    def _command(self) -> Command:
         client_url = f"{'http' if self._tls is None else 'https'}://{self.endpoint}"
         peer_url = f"http://{HOST}:{self._peer_port}"
         words = [
             str(etcd_binary()),
             "--name=test",
-            f"--data-dir={self._directory / 'data'}",
+            f"--data-dir={self.data_directory}",
             f"--listen-client-urls={client_url}",
             f"--advertise-client-urls={client_url}",
             f"--listen-peer-urls={peer_url}",
@@ -75,16 +68,7 @@ class EtcdServer:
             words += [f"--cert-file={self._tls.cert_file}", f"--key-file={self._tls.key_file}"]
             if self._tls.client_cert_file is not None:
                 words += ["--client-cert-auth", f"--trusted-ca-file={self._tls.ca_file}"]
-        self.process.start(Command(words=tuple(words), directory=self._directory))
-        self.process.wait_until(self._serves, timeout_s=START_TIMEOUT_S)
-
-    def stop(self) -> None:
-        """End it in order; the data stay."""
-        self.process.stop()
-
-    def kill(self) -> None:
-        """End it at once (SIGKILL); the data stay."""
-        self.process.kill()
+        return Command(words=tuple(words), directory=self.directory)
 
     def restart(self) -> None:
         """Kill it and start it again on the same ports and data."""

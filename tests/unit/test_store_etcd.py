@@ -186,12 +186,12 @@ async def test_a_server_that_hangs_is_unavailable_and_its_watch_a_gap(tmp_path: 
         async with opened(server, request_timeout=timedelta(seconds=1)) as store:
             signals = store.watch([PATH])
             await until(signals, is_armed)
-            server.process.pause()
+            server.pause()
             await unavailable(store)
             gap = await until(signals, is_gap)
             assert isinstance(gap, Gap)
             assert "did not answer" in gap.reason
-            server.process.resume()
+            server.resume()
             await until(signals, is_armed)
             with server.gateway() as gateway:
                 gateway.put(PATH, b"x")
