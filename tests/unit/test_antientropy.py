@@ -9,7 +9,7 @@ import pytest
 
 from syncer.bus.codec import decode, encode
 from syncer.bus.messages import LEFT, Action, Control, Heartbeat, TreeMessage
-from syncer.bus.tree_bodies import Listing, TreeEntry, TreeStep, groups_body, listing_body
+from syncer.bus.tree_bodies import Listing, TreeEntry, TreeStep, buckets_of, groups_body, listing_body
 from syncer.conflict.digest_tree import bucket_of
 from syncer.conflict.register import Hold, HoldReason, Register
 from syncer.conflict.replica import Replica
@@ -389,10 +389,23 @@ def test_a_peer_that_asks_without_pause_is_answered_with_pauses() -> None:
         region=Region("west"), sender="db-west", sent_at_ms=Millis(pair.now), target="east",
         label=label_of(Scope()), step="groups", round=1, body=groups_body([0] * 256),
     )  # fmt: skip
-    pair.east.hear([said] * 50, Millis(pair.now))
-    pair.east.work(Millis(pair.now))
-    answers = [each for each in pair.east.said if isinstance(each, TreeMessage)]
-    assert 1 <= len(answers) <= 2
+    context = pair.east.driver.context
+    pause_ms = context.comparisons.pace.pause_ms // 2
+    assert context.sums.tree is not None
+    differing = [group for group, own in enumerate(context.sums.tree.groups) if own]
+    assert differing
+
+    def answered(after_ms: int) -> list[int]:
+        """Groups that fifty questions at once are answered with."""
+        pair.east.said.clear()
+        pair.east.hear([said] * 50, Millis(pair.now + after_ms))
+        pair.east.work(Millis(pair.now + after_ms))
+        told = [each for each in pair.east.said if isinstance(each, TreeMessage)]
+        return sorted(group for each in told for group in buckets_of(each.body))
+
+    assert answered(0) == differing, "one of them, with each group once"
+    assert answered(pause_ms - 1) == []
+    assert answered(pause_ms) == differing
 
 
 def test_what_waits_to_be_sent_is_bounded() -> None:
