@@ -6,7 +6,7 @@ import contextlib
 import json
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -23,6 +23,7 @@ from syncer.paths import classify
 from syncer.state.views import HoldRow, Status, Views
 
 BUS_TOPIC: Final = "persistent://pulsar-syncer/metadata/events"
+HEARTBEAT: Final = "2s"
 READY_TIMEOUT_S: Final = 60.0
 COMMAND_TIMEOUT_S: Final = 60.0
 ROWS: Final = 1000
@@ -48,7 +49,7 @@ class LabRegion:
         clusters: tuple[str, ...],
         tables: Mapping[str, Mapping[str, object]],
         leashed: bool = True,
-        heartbeat: str = "2s",
+        heartbeat: str = HEARTBEAT,
     ) -> None:
         directory.mkdir(parents=True, exist_ok=True)
         self.name = name
@@ -68,15 +69,40 @@ class LabRegion:
 
     @classmethod
     def beside(
-        cls, cluster: PulsarCluster, directory: Path, *, topic: str = BUS_TOPIC, **tables: Mapping[str, object]
+        cls,
+        cluster: PulsarCluster,
+        directory: Path,
+        *,
+        name: str | None = None,
+        topic: str = BUS_TOPIC,
+        subscription: str | None = None,
+        heartbeat: str = HEARTBEAT,
+        **tables: Mapping[str, object],
     ) -> LabRegion:
-        """A region of one cluster that has the cluster's name; its bus is a replicated topic of that cluster."""
-        bus = {"kind": "pulsar", "service_url": cluster.service_url, "admin_url": cluster.admin_url, "topic": topic}
+        """A region of one cluster, whose bus is a replicated topic of that cluster.
+
+        Args:
+            cluster: Its store is the region's.
+            directory: See the class.
+            name: Id of the region; ``None``: the cluster's name. Two regions on one store need two, for their fences.
+            topic: The bus.
+            subscription: Of the bus; ``None``: the product's own.
+            heartbeat: See the class.
+            **tables: Laid over those that follow from the cluster.
+        """
+        bus = {
+            "kind": "pulsar",
+            "service_url": cluster.service_url,
+            "admin_url": cluster.admin_url,
+            "topic": topic,
+            **({"subscription": subscription} if subscription is not None else {}),
+        }
         return cls(
             directory,
-            name=cluster.name,
+            name=name or cluster.name,
             clusters=(cluster.name,),
             tables={"store": cluster.store_config, "bus": bus, **tables},
+            heartbeat=heartbeat,
         )
 
     @property
@@ -142,6 +168,16 @@ class LabRegion:
         if done.returncode:
             raise ServerFailed(f"syncer {' '.join(words)}: exit code {done.returncode}: {done.stderr.strip()}")
         return json.loads(done.stdout)
+
+    def init_topic(self, clusters: Iterable[PulsarCluster]) -> list[dict[str, Any]]:
+        """Make the bus in these clusters, as an operator does; the steps that this took.
+
+        Raises:
+            ServerFailed: It failed; the message has what it said.
+        """
+        urls = [word for each in clusters for word in ("--cluster", f"{each.name}={each.admin_url}")]
+        steps: list[dict[str, Any]] = self.command("topic", "init", *urls, "--yes")["steps"]
+        return steps
 
     def ask(self, *words: str) -> tuple[int, Any]:
         """Run ``syncer WORDS`` on this region; its exit code and its JSON, ``None`` where it printed none."""

@@ -73,8 +73,7 @@ class Story:
         for name, role in ((EAST, "east-ops"), (WEST, "west-ops")):
             self._put(name, "tenants/acme", {"adminRoles": [role], "allowedClusters": BOTH})
         self.screen.say("tenant 'acme' was made by hand in both, with different roles; 'public/default' came with each")
-        urls = [word for name in BOTH for word in ("--cluster", f"{name}={self.clusters[name].admin_url}")]
-        steps = self.regions[EAST].command("topic", "init", *urls, "--yes")["steps"]
+        steps = self.regions[EAST].init_topic(self.clusters[name] for name in BOTH)
         done = sum(step["state"] == "done" for step in steps)
         self.screen.say(f"syncer topic init: {done} steps done in both clusters, the replicated topic among them")
         with ThreadPoolExecutor() as pool:

@@ -22,7 +22,7 @@ from syncer.model import MetadataChangeEvent, MetaPath, Stamp
 from syncer.paths import PARTITIONED_TOPICS, POLICIES, namespace_path, tenant_path
 from tests.conftest import PulsarPair
 from tests.support.logs import logging_restored
-from tests.support.synced import BOTH, Side, Synced, eventually, tenant
+from tests.support.synced import BOTH, Side, Synced, bus_topic, eventually, tenant
 
 pytestmark = pytest.mark.real("pulsar", "zookeeper", "etcd")
 
@@ -38,32 +38,26 @@ RULES: Final = [
 @pytest.fixture(scope="module")
 def module_pair(pulsar_pair: PulsarPair, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Synced]:
     """Both clusters in sync, as regions of this module's own, which hear from each other often."""
-    folder, sides = tmp_path_factory.mktemp("drift"), []
-    topic = f"persistent://bus-of-{OURS}/metadata/events"
-    for name in BOTH:
-        cluster = pulsar_pair.clusters[name]
-        tables: dict[str, Mapping[str, object]] = {
-            "store": cluster.store_config,
-            "bus": {
-                "kind": "pulsar",
-                "service_url": cluster.service_url,
-                "admin_url": cluster.admin_url,
-                "topic": topic,
-                "subscription": SUBSCRIPTION,
-            },
-            "scope": {"rules": RULES},
-            "limits": {"min_deletes": 1000},  # a few tenants are all there is: any delete is a large share of them
-        }
-        region = LabRegion(folder / name, name=f"drift-{name}", clusters=(name,), tables=tables, heartbeat="500ms")
-        sides.append(Side(cluster, region))
-    synced = Synced(sides[0], sides[1], topic)
-    urls = [word for side in sides for word in ("--cluster", f"{side.cluster.name}={side.cluster.admin_url}")]
-    synced.east.region.command("topic", "init", *urls, "--yes")
-    try:
+    folder, topic = tmp_path_factory.mktemp("drift"), bus_topic("bus-of-drift")
+    clusters = pulsar_pair.clusters
+    east, west = (
+        Side(
+            clusters[name],
+            LabRegion.beside(
+                clusters[name],
+                folder / name,
+                name=f"drift-{name}",
+                topic=topic,
+                subscription=SUBSCRIPTION,
+                heartbeat="500ms",
+                scope={"rules": RULES},
+                limits={"min_deletes": 1000},  # a few tenants are all there is: any delete is a large share of them
+            ),
+        )
+        for name in BOTH
+    )
+    with Synced(east, west, topic).over_its_topic() as synced:
         yield synced
-    finally:
-        for side in sides:
-            side.region.stop()
 
 
 @pytest.fixture(autouse=True)

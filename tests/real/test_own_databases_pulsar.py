@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
 
 from deploy.lab.region import LabRegion
 from syncer.errors import SyncerError
-from syncer.paths import tenant_path
-from syncer.state.views import ConflictSummary
 from syncer.status import collect
 from tests.conftest import PulsarPair
-from tests.support.synced import BOTH, Side, Synced, eventually, tenant
+from tests.support.synced import BOTH, Side, Synced, bus_topic, eventually
 
 pytestmark = [pytest.mark.real("pulsar", "zookeeper", "etcd"), pytest.mark.timeout(300)]
 
@@ -27,26 +24,9 @@ class Pair:
     synced: Synced
     other: LabRegion
 
-    def make(self, prefix: str, number: int) -> list[str]:
-        """Somebody makes tenants in us-east."""
-        names = [f"own-{prefix}{os.getpid()}x{index}" for index in range(number)]
-        for name in names:
-            self.synced.east.send("PUT", f"tenants/{name}", tenant(name))
-        return names
-
-    def all_there_once(self, names: list[str]) -> None:
+    def all_there(self, names: list[str]) -> None:
         """They are in us-west as they were made, and nobody speaks of a conflict."""
-        west = self.synced.west
-        eventually(lambda: set(names) <= set(west.get("tenants")), f"{len(names)} tenants in us-west")
-        assert all(west.roles(name) == [name] for name in names)
-        regions = [self.synced.east.region, self.other, west.region]
-        found = [row.path for region in regions for row in conflicts(region)]
-        assert not {tenant_path(name) for name in names} & set(found)
-
-
-def conflicts(region: LabRegion) -> list[ConflictSummary]:
-    with region.views() as views:
-        return list(views.conflicts(1000))
+        self.synced.all_there(names, self.other)
 
 
 def role(region: LabRegion, pid: int | None) -> str | None:
@@ -70,31 +50,26 @@ def rebuilt(region: LabRegion, pid: int | None, generation: int) -> bool:
 @pytest.fixture
 def pair(pulsar_pair: PulsarPair, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
     """Regions of this test's own: others have their fences in the same stores."""
-    folder, topic = tmp_path_factory.mktemp("own"), f"persistent://own-{os.getpid()}/metadata/events"
+    folder, topic = tmp_path_factory.mktemp("own"), bus_topic("own")
     names = {name: f"own-{name}" for name in BOTH}
 
     def region(cluster_name: str, place: str) -> LabRegion:
-        cluster = pulsar_pair.clusters[cluster_name]
-        bus = {
-            "kind": "pulsar",
-            "service_url": cluster.service_url,
-            "admin_url": cluster.admin_url,
-            "topic": topic,
-            "subscription": "own",
-        }
-        peers = {"expected": [name for of, name in names.items() if of != cluster_name]}
-        tables: dict[str, Mapping[str, object]] = {"store": cluster.store_config, "bus": bus, "peers": peers}
-        return LabRegion(folder / place, name=names[cluster_name], clusters=(cluster_name,), tables=tables)
+        return LabRegion.beside(
+            pulsar_pair.clusters[cluster_name],
+            folder / place,
+            name=names[cluster_name],
+            topic=topic,
+            subscription="own",
+            peers={"expected": [name for of, name in names.items() if of != cluster_name]},
+        )
 
     east, west = (Side(pulsar_pair.clusters[name], region(name, name)) for name in BOTH)
     other = region("us-east", "us-east-2")
-    urls = [word for side in (east, west) for word in ("--cluster", f"{side.cluster.name}={side.cluster.admin_url}")]
-    east.region.command("topic", "init", *urls, "--yes")
     try:
-        yield Pair(Synced(east, west, topic), other)
+        with Synced(east, west, topic).over_its_topic() as synced:
+            yield Pair(synced, other)
     finally:
-        for each in (east.region, west.region, other):
-            each.stop()
+        other.stop()
 
 
 def test_they_take_over_from_each_other_by_a_rebuild(pair: Pair, capsys: pytest.CaptureFixture[str]) -> None:
@@ -104,29 +79,29 @@ def test_they_take_over_from_each_other_by_a_rebuild(pair: Pair, capsys: pytest.
     came_back = None
     try:
         eventually(lambda: role(other, standby.pid()) == "standby", "the other one stands by")
-        names = pair.make("before", 20)
-        pair.all_there_once(names)
+        names = pair.synced.make_tenants(20)
+        pair.all_there(names)
 
         one.kill()
         began = time.monotonic()
-        names += pair.make("during", 5)
+        names += pair.synced.make_tenants(5)
         eventually(lambda: rebuilt(other, standby.pid(), 2), "the other one has taken over")
         first = time.monotonic() - began
-        names += pair.make("after", 20)
-        pair.all_there_once(names)
+        names += pair.synced.make_tenants(20)
+        pair.all_there(names)
 
         came_back = one.start_standby()
         eventually(lambda: role(one, came_back.pid()) == "standby", "the old one comes back and stands by")
-        names += pair.make("beside", 5)
-        pair.all_there_once(names)
+        names += pair.synced.make_tenants(5)
+        pair.all_there(names)
         assert rebuilt(other, standby.pid(), 2)
 
         standby.kill()
         began = time.monotonic()
         eventually(lambda: rebuilt(one, came_back.pid(), 3), "the old one has taken over again")
         second = time.monotonic() - began
-        names += pair.make("last", 5)
-        pair.all_there_once(names)
+        names += pair.synced.make_tenants(5)
+        pair.all_there(names)
     finally:
         standby.stop()
         if came_back is not None:

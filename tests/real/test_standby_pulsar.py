@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from syncer.paths import tenant_path
 from syncer.status import StatusDocument, collect
 from tests.conftest import PulsarPair
 from tests.support.link import BrokerLink, Link
-from tests.support.synced import BOTH, Side, Synced, eventually, tenant
+from tests.support.synced import BOTH, Side, Synced, bus_topic, eventually
 
 pytestmark = [pytest.mark.real("pulsar", "zookeeper", "etcd", "postgres"), pytest.mark.timeout(300)]
 
@@ -33,29 +33,21 @@ def module_pair(
 ) -> Iterator[Synced]:
     """Both clusters in sync, as regions of this module's own: others have their fences in the same stores."""
     folder, database = tmp_path_factory.mktemp("standby"), f"standby_{os.getpid()}"
-    topic = f"persistent://standby-{os.getpid()}/metadata/events"
-    states = {"us-east": {"url": postgres_server.create(database)}, "us-west": {"path": str(folder / "west.db")}}
-    sides = []
-    for name in BOTH:
-        cluster = pulsar_pair.clusters[name]
-        bus = {
-            "kind": "pulsar",
-            "service_url": cluster.service_url,
-            "admin_url": cluster.admin_url,
-            "topic": topic,
-            "subscription": "standby",
-        }
-        tables: dict[str, Mapping[str, object]] = {"store": cluster.store_config, "bus": bus, "state": states[name]}
-        region = LabRegion(folder / name, name=f"standby-{name}", clusters=(name,), tables=tables)
-        sides.append(Side(cluster, region))
-    synced = Synced(sides[0], sides[1], topic)
-    urls = [word for side in sides for word in ("--cluster", f"{side.cluster.name}={side.cluster.admin_url}")]
-    synced.east.region.command("topic", "init", *urls, "--yes")
+    topic, states = bus_topic("standby"), ({"url": postgres_server.create(database)}, {"path": str(folder / "west.db")})
+    clusters = pulsar_pair.clusters
+    east, west = (
+        Side(
+            clusters[name],
+            LabRegion.beside(
+                clusters[name], folder / name, name=f"standby-{name}", topic=topic, subscription="standby", state=state
+            ),
+        )
+        for name, state in zip(BOTH, states, strict=True)
+    )
     try:
-        yield synced
+        with Synced(east, west, topic).over_its_topic() as synced:
+            yield synced
     finally:
-        for side in sides:
-            side.region.stop()
         postgres_server.drop(database)
 
 
@@ -89,32 +81,24 @@ def taken_over(pair: Synced, by: int | None) -> float:
     return time.monotonic() - began
 
 
-def make(pair: Synced, prefix: str, number: int) -> list[str]:
-    names = [f"{prefix}{os.getpid()}x{index}" for index in range(number)]
-    for name in names:
-        pair.east.send("PUT", f"tenants/{name}", tenant(name))
-    return names
-
-
 def all_there_once(pair: Synced, names: list[str]) -> None:
-    eventually(lambda: set(names) <= set(pair.west.get("tenants")), f"{len(names)} tenants in us-west")
-    assert all(pair.west.roles(name) == [name] for name in names)
+    """They are in us-west, and each was told once."""
+    pair.all_there(names)
     eventually(pair.east.region.quiet, "everything of us-east is published")
     paths = {tenant_path(name) for name in names}
     told = {(event.path, event.stamp, event.sender, event.sequence) for event in pair.changes(pair.west)}
-    assert sorted(path for path, *_ in told if path in paths) == sorted(paths), "each was told once"
-    assert [row for side in pair.sides for name in names for row in side.conflicts(tenant_path(name))] == []
+    assert sorted(path for path, *_ in told if path in paths) == sorted(paths)
 
 
 def test_a_killed_daemon_is_followed_by_its_standby(pair: Synced) -> None:
     standby = pair.east.region.start_standby()
     try:
         eventually(lambda: both(pair, standby).items() <= roles(pair).items(), "one is active, one stands by")
-        names = make(pair, "before", 20)
+        names = pair.make_tenants(20)
         pair.east.region.kill()
-        names += make(pair, "during", 5)
+        names += pair.make_tenants(5)
         took = taken_over(pair, standby.pid())
-        names += make(pair, "after", 20)
+        names += pair.make_tenants(20)
         all_there_once(pair, names)
         print(f"killed beside a real broker: another one active after {took:.1f} s")
         assert took < TAKE_OVER_S
@@ -128,15 +112,15 @@ def test_a_frozen_daemon_is_followed_by_its_standby_and_wakes_up_fenced(pair: Sy
     frozen = pair.east.region.daemon
     try:
         eventually(lambda: both(pair, standby).items() <= roles(pair).items(), "one is active, one stands by")
-        names = make(pair, "cold", 20)
+        names = pair.make_tenants(20)
         frozen.pause()
-        names += make(pair, "frozen", 20)
+        names += pair.make_tenants(20)
         took = taken_over(pair, standby.pid())
         found = status(pair)
         assert found is not None
         assert {each.pid: each.role for each in found.daemons}[frozen.pid() or 0] == "former"
         frozen.resume()
-        names += make(pair, "woken", 20)
+        names += pair.make_tenants(20)
         turned = {"active": standby.pid(), "standby": frozen.pid()}
         eventually(lambda: turned.items() <= roles(pair).items(), "it stands by")
         all_there_once(pair, names)
@@ -199,38 +183,38 @@ def cut(module_pair: Synced, tmp_path: Path) -> Iterator[Cut]:
             region.stop()
 
 
-def test_a_daemon_cut_off_from_its_broker_is_followed_by_its_standby(cut: Cut) -> None:
-    """The broker sees the connections end, and need not wait."""
+def followed(cut: Cut, sever: Callable[[Link], None]) -> tuple[list[str], float]:
+    """Sever the active daemon from its broker, have its standby follow, and mend all.
+
+    Returns:
+        The tenants that were made before, meanwhile and after, all of which have arrived; how long it took.
+    """
     pair = cut.pair
-    names = make(pair, "whole", 20)
+    names = pair.make_tenants(20)
     for link in cut.links:
-        link.cut()
-    names += make(pair, "apart", 20)
+        sever(link)
+    names += pair.make_tenants(20)
     took = taken_over(pair, cut.standby.pid())
-    names += make(pair, "later", 20)
+    names += pair.make_tenants(20)
     all_there_once(pair, names)
     for link in cut.links:
         link.mend()
-    eventually(lambda: cut.turned().items() <= roles(pair).items(), "the one that was cut off stands by")
+    eventually(lambda: cut.turned().items() <= roles(pair).items(), "the one that was severed stands by")
+    return names, took
+
+
+def test_a_daemon_cut_off_from_its_broker_is_followed_by_its_standby(cut: Cut) -> None:
+    """The broker sees the connections end, and need not wait."""
+    _, took = followed(cut, Link.cut)
     print(f"cut off from a real broker: another one active after {took:.1f} s")
 
 
 @pytest.mark.slow
 def test_a_daemon_whose_packets_are_dropped_is_followed_by_its_standby(cut: Cut) -> None:
     """The broker hears nothing and sees no end: it waits for its keep-alive."""
-    pair = cut.pair
-    names = make(pair, "heard", 20)
-    for link in cut.links:
-        link.silence()
-    names += make(pair, "silent", 20)
-    took = taken_over(pair, cut.standby.pid())
-    names += make(pair, "spoken", 20)
-    all_there_once(pair, names)
-    for link in cut.links:
-        link.mend()
-    eventually(lambda: cut.turned().items() <= roles(pair).items(), "the silent one stands by")
-    names += make(pair, "healed", 5)
-    all_there_once(pair, names)
+    names, took = followed(cut, Link.silence)
+    names += cut.pair.make_tenants(5)
+    all_there_once(cut.pair, names)
     print(f"packets to a real broker dropped: another one active after {took:.1f} s")
 
 

@@ -25,7 +25,7 @@ from syncer.model import MetaPath, Stamp
 from syncer.paths import namespace_path, tenant_path
 from tests.conftest import PulsarPair
 from tests.support.link import Link
-from tests.support.synced import BOTH, Side, Synced, eventually, tenant
+from tests.support.synced import BOTH, Side, Synced, bus_topic, eventually, tenant
 
 pytestmark = pytest.mark.real("pulsar", "zookeeper", "etcd")
 
@@ -44,7 +44,7 @@ def link(pulsar_pair: PulsarPair) -> Iterator[Link]:
 def module_pair(pulsar_pair: PulsarPair, link: Link, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Synced]:
     """Both clusters in sync, over a topic of this module, made as an operator makes it."""
     folder = tmp_path_factory.mktemp("regions")
-    topic = f"persistent://sync-{os.getpid()}/metadata/events"
+    topic = bus_topic("sync")
     east, west = (pulsar_pair.clusters[name] for name in BOTH)
     through_link = {"kind": "zookeeper", "hosts": link.hosts, "session_timeout": "2s"}
     synced = Synced(
@@ -52,13 +52,8 @@ def module_pair(pulsar_pair: PulsarPair, link: Link, tmp_path_factory: pytest.Te
         Side(west, LabRegion.beside(west, folder / "us-west", topic=topic)),
         topic,
     )
-    urls = [word for side in synced.sides for word in ("--cluster", f"{side.cluster.name}={side.cluster.admin_url}")]
-    synced.east.region.command("topic", "init", *urls, "--yes")
-    try:
+    with synced.over_its_topic():
         yield synced
-    finally:
-        for side in synced.sides:
-            side.region.stop()
 
 
 @pytest.fixture

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
+import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -22,6 +24,7 @@ from syncer.bus.messages import Message
 from syncer.bus.native import NativeEvent, NativeType, encode_native
 from syncer.bus.pulsar_client import NativeSchema
 from syncer.model import MetadataChangeEvent, MetaPath
+from syncer.paths import tenant_path
 from syncer.state.contract import ConflictRow
 from syncer.state.views import HoldRow
 
@@ -29,10 +32,17 @@ BOTH: Final = ("us-east", "us-west")
 DEADLINE_S: Final = 45.0
 ROWS: Final = 1000
 
+_numbers = itertools.count(1)
+
 
 def eventually(condition: Callable[[], bool], what: str) -> None:
     """Wait until the condition holds; fail with ``what`` when it does not in time."""
     assert wait_for(condition, deadline_s=DEADLINE_S) is not None, f"not within {DEADLINE_S:g} s: {what}"
+
+
+def bus_topic(name: str) -> str:
+    """A topic that no other test, and no other run, has for its bus: ``name``, and numbers, is its tenant."""
+    return f"persistent://{name}-{os.getpid()}-{next(_numbers)}/metadata/events"
 
 
 def tenant(*roles: str) -> dict[str, object]:
@@ -91,10 +101,45 @@ class Synced:
         """Both."""
         return (self.east, self.west)
 
+    @contextlib.contextmanager
+    def over_its_topic(self) -> Iterator[Synced]:
+        """Itself, with the topic made as an operator makes it; both daemons end with it."""
+        self.east.region.init_topic(side.cluster for side in self.sides)
+        try:
+            yield self
+        finally:
+            for side in self.sides:
+                side.region.stop()
+
     def start(self) -> None:
         """Have both daemons running."""
         with ThreadPoolExecutor() as pool:
             list(pool.map(lambda side: side.region.start(), self.sides))
+
+    def make_tenants(self, number: int) -> list[str]:
+        """Somebody makes tenants in ``east``; their names, which nobody else uses on these clusters.
+
+        All daemons beside the same clusters see each other's tenants, in tests of other modules too.
+        """
+        names = [f"{self.topic.split('/')[2]}-made-{next(_numbers)}" for _ in range(number)]
+        for name in names:
+            self.east.send("PUT", f"tenants/{name}", tenant(name))
+        return names
+
+    def all_there(self, names: Sequence[str], *others: LabRegion) -> None:
+        """Wait until ``west`` has these tenants; they are as they were made, and no region speaks of a conflict.
+
+        Args:
+            names: From :meth:`make_tenants`.
+            others: Further regions that must not.
+        """
+        eventually(lambda: set(names) <= set(self.west.get("tenants")), f"{len(names)} tenants in us-west")
+        assert all(self.west.roles(name) == [name] for name in names)
+        found = set[MetaPath]()
+        for region in (self.east.region, self.west.region, *others):
+            with region.views() as views:
+                found |= {row.path for row in views.conflicts(ROWS)}
+        assert found.isdisjoint(map(tenant_path, names)), "somebody speaks of a conflict"
 
     @contextlib.contextmanager
     def zookeeper(self) -> Iterator[KazooClient]:
