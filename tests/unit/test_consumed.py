@@ -15,6 +15,7 @@ def test_numbers_in_order_leave_no_gap() -> None:
 def test_a_gap_is_kept_until_it_is_filled() -> None:
     gapped = Consumed().adding([1, 4, 3])
     assert gapped == Consumed(1, ((3, 4),))
+    assert 1 in gapped
     assert 2 not in gapped
     assert 3 in gapped
     assert gapped.adding([2]) == Consumed(4)

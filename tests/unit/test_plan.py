@@ -10,9 +10,9 @@ import pytest
 
 from syncer.conflict.guards import Topics
 from syncer.conflict.settings import Settings
-from syncer.errors import InvariantBroken
+from syncer.errors import InvariantBroken, PlanStale
 from syncer.model import MetaPath, Millis, Region
-from syncer.plan.diffing import diff, fingerprint, operation
+from syncer.plan.diffing import diff, fingerprint, operation, pictured
 from syncer.plan.operations import Action, Operation, Plan, planned
 from syncer.plan.rendering import changes, summary
 from syncer.plan.review import ALLOWABLE, Reason, Surroundings, review, to_be_asked
@@ -210,3 +210,18 @@ def test_what_cannot_be_read_is_taken_byte_for_byte() -> None:
 @pytest.mark.parametrize("one", [gone(TENANT), put(TENANT, b"{}")])
 def test_a_create_and_a_delete_change_no_field(one: Operation) -> None:
     assert (summary(one), changes(one)) == ("", ())
+
+
+def test_a_plan_is_performed_on_what_it_fits_and_on_what_it_has_performed() -> None:
+    paid = value(partitions=4)
+    plan = plan_of(put(TOPIC, paid), gone(SPACE, BLUE))
+    after = plan.apply_to({TENANT: b"{}", SPACE: BLUE})
+    assert after == {TENANT: b"{}", TOPIC: paid}
+    assert plan.apply_to(after) == after
+    with pytest.raises(PlanStale, match="acme/orders: changed since"):
+        plan.apply_to({SPACE: b"{}"})
+
+
+def test_a_picture_holds_the_fingerprint_of_every_value() -> None:
+    values = {TENANT: value(adminRoles=["ops"]), SPACE: b"no json"}
+    assert pictured(values) == {path: fingerprint(path, each) for path, each in values.items()}
