@@ -18,7 +18,7 @@ from syncer.state import opening, tables
 from syncer.state.cache import Cache, Facts
 from syncer.state.contract import Identity
 from syncer.state.opening import BUSY_TIMEOUT_S, Synchronous, translated
-from syncer.state.statements import Statements, inserting
+from syncer.state.statements import inserting, statements_of
 from syncer.state.transaction import SqlTransaction
 
 REDIAL_S: Final = 1.0
@@ -49,7 +49,7 @@ class SqlState:
         self._region = region
         self._busy_timeout_s = busy_timeout_s
         self._clock = clock
-        self._statements = Statements(engine.dialect)
+        self._statements = statements_of(engine.dialect)
         self._cache = Cache()
         self._turns = threading.Lock()
         self._owner: int | None = None

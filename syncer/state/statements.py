@@ -86,8 +86,20 @@ class Saving:
     arranged: Callable[[Row], Row]
 
 
+_made: Final[dict[tuple[str, str], Statements]] = {}
+
+
+def statements_of(dialect: Dialect) -> Statements:
+    """The hot statements of a kind of database, which are compiled once in a process."""
+    kind = (dialect.name, dialect.paramstyle)
+    found = _made.get(kind)
+    if found is None:
+        found = _made[kind] = Statements(dialect)
+    return found
+
+
 class Statements:
-    """The hot statements of one database."""
+    """The hot statements of a kind of database. Threads may share them: what is compiled twice is the same."""
 
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
