@@ -189,6 +189,12 @@ class LimitsConfig(Section):
     journal_retention: Duration = Field(
         default=timedelta(days=30), gt=_ZERO, description="How long decisions are kept for 'explain' and 'events tail'."
     )
+    mark_interval: Duration = Field(
+        default=timedelta(seconds=10),
+        gt=_ZERO,
+        description="A store or a sidecar database that was put back from a backup is known by marks that both hold; "
+        "while there are changes, one is set in so long.",
+    )
     max_writes_per_s: float | None = Field(
         default=None, gt=0, description="Most writes per second into the store; no bound when not given."
     )

@@ -10,10 +10,9 @@ from syncer.errors import AccessDenied, Fenced, InvariantBroken, NotEmpty, Paren
 from syncer.model import MetaPath, Millis, Revision
 from syncer.paths import classify, scaffold
 from syncer.replacing import replace
-from syncer.replication import provenance
 from syncer.replication.context import Context
 from syncer.replication.dirty import Origin
-from syncer.replication.fence import Fence, HeldFence
+from syncer.replication.fence import Fence, HeldFence, order_of
 from syncer.replication.unit import Unit
 from syncer.replication.writing import Batch
 from syncer.state.contract import Poison, Transaction
@@ -131,7 +130,7 @@ def lost(context: Context, batch: Batch, *, applied: bool, now: Millis) -> None:
 def _note_landed(tx: Transaction, batch: str) -> None:
     """Keep which batch was the latest to land: an old copy of the database is known by it."""
     landed = tx.identity().landed
-    if landed is None or provenance.order_of(batch) > provenance.order_of(landed):
+    if landed is None or order_of(batch) > order_of(landed):
         tx.set_identity(landed=batch)
 
 

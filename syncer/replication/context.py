@@ -22,6 +22,7 @@ from syncer.replication.comparisons import Comparisons, Pace
 from syncer.replication.dirty import DirtyPaths, Origin
 from syncer.replication.fence import HeldFence
 from syncer.replication.forgetting import Retelling, Tombstones
+from syncer.replication.marking import Marking
 from syncer.replication.peers import Peers, own_rules
 from syncer.replication.remembered import Remembered
 from syncer.replication.summing import Sums
@@ -60,6 +61,7 @@ class Context:
         comparisons: How this tree and those of the peers stand.
         tombstones: Where the forgetting of deletes stands.
         retelling: Which deletes are being told again, and whose messages are missing.
+        marking: Whether the fence has yet to be told that the database has gone on.
         left_at: When this region has left the group; ``None`` while it belongs to it.
         talk: What is in memory of rebuilding a lost database, here and elsewhere.
         wanting: Paths whose value is to be asked of a peer.
@@ -91,6 +93,7 @@ class Context:
     comparisons: Comparisons = field(default_factory=lambda: Comparisons(Pace()))
     tombstones: Tombstones = field(default_factory=Tombstones)
     retelling: Retelling = field(default_factory=Retelling)
+    marking: Marking = field(default_factory=Marking)
     left_at: Millis | None = None
     conditions: dict[str, str] = field(default_factory=dict)
     ledger: ReadLedger = field(default_factory=ReadLedger)

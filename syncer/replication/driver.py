@@ -18,7 +18,6 @@ from dataclasses import replace
 from syncer.bus.messages import Control, Heartbeat, ListingAsked, ListingTold, TreeMessage
 from syncer.conflict.guards import Topics
 from syncer.conflict.projection import PROJECTIONS
-from syncer.conflict.reads import Ticket
 from syncer.conflict.replica import Replica
 from syncer.conflict.scope import Scope
 from syncer.errors import Fenced, InvariantBroken
@@ -46,7 +45,7 @@ from syncer.replication.operations import Effect
 from syncer.replication.peers import Peers
 from syncer.replication.reading import ReadPlan
 from syncer.replication.reporting import report as report_of
-from syncer.replication.scanning import Scan
+from syncer.replication.scanning import PageTicket, Scan
 from syncer.replication.talk import Phase
 from syncer.replication.unit import Unit
 from syncer.replication.writing import Batch, WriteQueue
@@ -117,7 +116,7 @@ class Driver:
         """The write that makes this daemon the region's writer; the store id is kept before it goes out.
 
         Raises:
-            PreconditionFailed: Another store than before, or another database's fence.
+            PreconditionFailed: Another store than before, an older one, or another database's fence.
         """
         context = self.context
         present = Fence.decode(entry.value) if entry is not None else None
@@ -129,6 +128,8 @@ class Driver:
             rebuild.begin_quiet(context)
         rebuilding = rebuild.phase_of(context) is Phase.HEARING
         fence = raised(entry, context.identity, fresh_id, rebuilding=rebuilding)
+        with context.state.transaction() as tx:
+            context.identity = tx.set_identity(mark=fence.mark)
         context.talk.tried.add(fence.number)
         return Put(
             path=context.fence_path,
@@ -145,7 +146,7 @@ class Driver:
         context.writes.clear()
         with context.state.transaction() as tx:
             landed = fence.landed[-1] if fence.landed else context.identity.landed or "0.0"
-            context.identity = tx.set_identity(store_id=fence.store_id, landed=landed)
+            context.identity = tx.set_identity(store_id=fence.store_id, landed=landed, marked=fence.mark)
         return applying.settle_former(context, fence, now)
 
     # -- the watch
@@ -182,15 +183,17 @@ class Driver:
 
     # -- scans
 
-    def issue_page(self) -> Ticket:
+    def issue_page(self) -> PageTicket:
         """The scan's next page is about to be asked for."""
         return scanning.issue(self.context)
 
-    def give_up_page(self, ticket: Ticket) -> None:
+    def give_up_page(self, ticket: PageTicket) -> None:
         """The page will not come."""
-        self.context.ledger.close(ticket)
+        self.context.ledger.close(ticket.read)
 
-    def take_page(self, scan: Scan, ticket: Ticket, entries: Sequence[Entry], fence: Entry | None, now: Millis) -> None:
+    def take_page(
+        self, scan: Scan, ticket: PageTicket, entries: Sequence[Entry], fence: Entry | None, now: Millis
+    ) -> None:
         """Take a page of the scan, with the fence as read after it."""
         scanning.take_page(self.context, scan, ticket, entries, fence, now)
 
@@ -263,7 +266,7 @@ class Driver:
             Fenced: The fence is not ours any more.
         """
         context = self.context
-        reading.check_fence(context, entry)
+        reading.check_fence(context, entry, context.fence)
         batch = context.writes.head
         if entry is None or batch is None:
             raise InvariantBroken("a lost answer without a batch")
@@ -279,6 +282,56 @@ class Driver:
         if rewritten is not None and context.fence is not None:
             applying.hold_fence(context, context.fence.fence, rewritten)
         applying.lost(context, batch, applied=rewritten is None, now=now)
+
+    # -- marks
+
+    def marking_due(self, now: Millis) -> bool:
+        """Whether the fence should be told that the database has gone on; only while no batch waits to be written."""
+        context = self.context
+        return context.fence is not None and not self.hearing and context.marking.due(now)
+
+    def mark(self, now: Millis) -> Put | None:
+        """Give a mark out: the fence with it, to be written; ``None`` when the fence is not ours.
+
+        Raises:
+            StateUnavailable: No mark was given out.
+        """
+        context = self.context
+        if context.fence is None:
+            return None
+        with context.state.transaction() as tx:
+            identity = tx.set_identity(mark=tx.identity().mark + 1)
+        context.identity = identity
+        context.marking.given_out(now)
+        return applying.fence_write(context, context.fence, context.fence.fence.marking(identity))
+
+    def probe_mark(self, entry: Entry | None) -> Put | None:
+        """The answer to a mark was lost: the fence, to be written with it once more; ``None``: it stands there.
+
+        Raises:
+            Fenced: The fence is not ours any more.
+            PreconditionFailed: The store was put back from a backup.
+        """
+        context = self.context
+        reading.check_fence(context, entry, context.fence)
+        if entry is None:
+            raise InvariantBroken("a fence that is ours, and is not there")
+        fence = Fence.decode(entry.value)
+        context.fence = HeldFence(fence, entry.revision)
+        if fence.mark >= context.identity.mark:
+            return None
+        return applying.fence_write(context, context.fence, fence.marking(context.identity))
+
+    def marked(self, write: Put | None, answer: Written | None, now: Millis) -> None:
+        """The mark stands in the fence, as written (``None``: as was read)."""
+        del now
+        context = self.context
+        if context.fence is None:
+            return  # the database has begun anew as another one meanwhile
+        if write is not None and answer is not None:
+            applying.hold_fence(context, Fence.decode(write.value), answer)
+        with context.state.transaction() as tx:
+            context.identity = tx.set_identity(marked=context.fence.fence.mark)
 
     # -- the bus
 

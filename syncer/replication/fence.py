@@ -31,6 +31,7 @@ class Fence:
         store_id: Made once per store; tells this store from another one at the same address.
         epoch: Epoch of that database when the fence was raised; 0: not told.
         landed: Ids of the last batches that were applied, newest last.
+        mark: Rises each time the writer notes here that its database has gone on, see :mod:`.marking`.
         joining: The region was new, and no person had let it take part.
     """
 
@@ -40,6 +41,7 @@ class Fence:
     store_id: str
     epoch: int = 0
     landed: tuple[str, ...] = ()
+    mark: int = 0
     joining: bool = False
 
     def encode(self) -> bytes:
@@ -52,6 +54,7 @@ class Fence:
                 "store": self.store_id,
                 "epoch": self.epoch,
                 "landed": self.landed,
+                "mark": self.mark,
                 **({"joining": True} if self.joining else {}),
             }
         )
@@ -72,6 +75,7 @@ class Fence:
                 store_id=str(document["store"]),
                 epoch=int(document.get("epoch", 0)),
                 landed=tuple(str(batch) for batch in document["landed"]),
+                mark=int(document.get("mark", 0)),
                 joining=document.get("joining") is True,
             )
         except (ValueError, KeyError, TypeError) as exc:
@@ -84,6 +88,24 @@ class Fence:
         """The fence with one more receipt."""
         return replace(self, landed=(*self.landed, batch)[-RECEIPTS:], joining=False)
 
+    def marking(self, identity: Identity) -> Fence:
+        """The fence with the latest mark that the writer's database has given out."""
+        return replace(self, mark=identity.mark, generation=identity.generation, joining=identity.paused == JOINING)
+
+    def precedes(self, landed: str | None, mark: int) -> bool:
+        """Whether this is what the node held before a batch had landed (``None``: none had), or a mark stood in it."""
+        if self.mark < mark:
+            return True
+        if landed is None or landed in self.landed:
+            return False
+        return order_of(landed) > max(map(order_of, self.landed), default=(0, 0))
+
+
+def order_of(batch: str) -> tuple[int, int]:
+    """Batches in the order in which they were decided."""
+    incarnation, _, number = batch.partition(".")
+    return int(incarnation or 0), int(number or 0)
+
 
 @dataclass(frozen=True, slots=True)
 class HeldFence:
@@ -92,14 +114,15 @@ class HeldFence:
     fence: Fence
     revision: Revision
 
-    def is_ours(self, entry: Entry | None) -> bool:
-        """Whether a read of the fence node still shows this writer."""
+    def seen(self, entry: Entry | None) -> Fence | None:
+        """The fence as just read, if it is this writer's; ``None``: another one's, or there is none."""
         if entry is None:
-            return False
+            return None
         if entry.revision == self.revision:
-            return True
+            return self.fence
         seen = Fence.decode(entry.value)
-        return seen.number == self.fence.number and seen.database_id == self.fence.database_id
+        ours = seen.number == self.fence.number and seen.database_id == self.fence.database_id
+        return seen if ours else None
 
 
 def raised(entry: Entry | None, identity: Identity, fresh_id: str, *, rebuilding: bool) -> Fence:
@@ -114,6 +137,21 @@ def raised(entry: Entry | None, identity: Identity, fresh_id: str, *, rebuilding
     Raises:
         PreconditionFailed: This is another store than before, or another database wrote this fence.
     """
+    present = _present(entry, identity, fresh_id, rebuilding=rebuilding)
+    return replace(
+        present,
+        number=present.number + 1,
+        database_id=identity.database_id,
+        generation=identity.generation,
+        epoch=identity.epoch,
+        landed=present.landed if present.database_id == identity.database_id else (),
+        mark=max(present.mark, identity.mark) + 1,
+        joining=identity.paused == JOINING,
+    )
+
+
+def _present(entry: Entry | None, identity: Identity, fresh_id: str, *, rebuilding: bool) -> Fence:
+    """The fence that is raised: the one that stands there, or one that was never raised."""
     store_id, database_id = identity.store_id, identity.database_id
     if entry is None:
         if store_id is not None:
@@ -123,14 +161,7 @@ def raised(entry: Entry | None, identity: Identity, fresh_id: str, *, rebuilding
                 "the sidecar database away and begin under a region id that was never used: under the old one, what "
                 "the new store holds would be taken for what the group has replaced already.",
             )
-        return Fence(
-            number=1,
-            database_id=database_id,
-            generation=identity.generation,
-            store_id=fresh_id,
-            epoch=identity.epoch,
-            joining=identity.paused == JOINING,
-        )
+        return Fence(number=0, database_id=database_id, generation=identity.generation, store_id=fresh_id)
     present = Fence.decode(entry.value)
     if store_id is not None and present.store_id != store_id:
         raise PreconditionFailed(
@@ -143,12 +174,4 @@ def raised(entry: Entry | None, identity: Identity, fresh_id: str, *, rebuilding
             hint="It took this region over while this daemon had the role too: two daemons use one region id on two "
             "subscriptions. Give one of them a region id and a store of its own, or stop it.",
         )
-    return Fence(
-        number=present.number + 1,
-        database_id=database_id,
-        generation=identity.generation,
-        store_id=present.store_id,
-        epoch=identity.epoch,
-        landed=present.landed if present.database_id == database_id else (),
-        joining=identity.paused == JOINING,
-    )
+    return present

@@ -27,6 +27,8 @@ log = structlog.get_logger()
 
 TICK_S: Final = 1.0
 PRUNE_EVERY_S: Final = 600.0
+LAST_MARK_S: Final = 2.0
+"""How long a daemon that stops takes at most to leave a mark."""
 LONG_ENOUGH_S: Final = 30.0
 """A pump that ran so long had recovered: its next failure waits shortly again."""
 
@@ -52,10 +54,19 @@ class Pumps:
             Fenced: Another daemon has become the writer.
             PreconditionFailed: The store is not the one that the database belongs to.
         """
-        store, bus = self._store, self._bus
+        store = self._store
         if not self.driver.context.observing:
             await store.activate()
         await self._forever(store.learn_clusters)  # a guard asks for them before the first write
+        try:
+            await self._pump()
+        except anyio.get_cancelled_exc_class():
+            with anyio.move_on_after(LAST_MARK_S, shield=True):
+                await self._mark_last()
+            raise
+
+    async def _pump(self) -> None:
+        store, bus = self._store, self._bus
         async with anyio.create_task_group() as tasks:
             for pump in (
                 store.watch,
@@ -72,6 +83,16 @@ class Pumps:
                 self._pruner,
             ):
                 tasks.start_soon(self._forever, pump)
+
+    async def _mark_last(self) -> None:
+        """Leave the fence as the database is: so a backup of either that is put back before the next start is known."""
+        marking = self.driver.context.marking
+        if self.driver.context.fence is None or self.driver.hearing or not marking.advanced:
+            return
+        try:
+            await self._store.mark()
+        except SyncerError as exc:
+            log.info("last_mark_not_set", code=exc.code, cause=exc.message)
 
     async def _forever(self, pump: Callable[[], Awaitable[None]]) -> None:
         """Run a pump; after an error that a repeat can mend, wait and run it again."""

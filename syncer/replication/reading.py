@@ -12,9 +12,10 @@ from syncer.conflict.register import Register
 from syncer.errors import Fenced
 from syncer.model import EventType, MetadataChangeEvent, MetaPath, Millis
 from syncer.paths import classify
-from syncer.replication import rebuild
+from syncer.replication import provenance, rebuild
 from syncer.replication.context import Context
 from syncer.replication.dirty import Origin
+from syncer.replication.fence import HeldFence
 from syncer.replication.talk import Phase
 from syncer.replication.unit import Unit
 from syncer.replication.writing import Packer
@@ -24,11 +25,15 @@ from syncer.stores.contract import Entry
 
 @dataclass(frozen=True, slots=True)
 class ReadPlan:
-    """Paths to read now, and the fence after them. Every plan must be answered or given up."""
+    """Paths to read now, and the fence after them. Every plan must be answered or given up.
+
+    ``held`` is the fence as it was known when the plan was made: what is read after that cannot be older.
+    """
 
     ticket: Ticket
     origins: Mapping[MetaPath, Origin]
     fence: MetaPath
+    held: HeldFence | None = None
 
     @property
     def paths(self) -> tuple[MetaPath, ...]:
@@ -43,7 +48,7 @@ def plan_reads(context: Context, limit: int) -> ReadPlan | None:
     origins = context.dirty.take(limit, context.writes.in_flight, context.writes.vacancy)
     if not origins:
         return None
-    return ReadPlan(context.ledger.issue(), origins, context.fence_path)
+    return ReadPlan(context.ledger.issue(), origins, context.fence_path, context.fence)
 
 
 def give_up(context: Context, plan: ReadPlan) -> None:
@@ -58,10 +63,11 @@ def take_answers(context: Context, plan: ReadPlan, answers: Mapping[MetaPath, En
 
     Raises:
         Fenced: The fence, read after the values, is not ours: nothing was stamped.
+        PreconditionFailed: The store was put back from a backup: likewise.
         StateUnavailable: Nothing was stored; the paths stay dirty.
     """
     try:
-        check_fence(context, answers.get(plan.fence))
+        check_fence(context, answers.get(plan.fence), plan.held)
         valid = {path: answers[path] for path in plan.origins if context.ledger.valid(plan.ticket, path)}
         decide(context, plan.ticket, valid, plan.origins, now)
     except BaseException:
@@ -73,12 +79,25 @@ def take_answers(context: Context, plan: ReadPlan, answers: Mapping[MetaPath, En
     context.ledger.close(plan.ticket)
 
 
-def check_fence(context: Context, entry: Entry | None) -> None:
-    """A local change is stamped only if a fence read made after the value's read is still ours."""
+def check_fence(context: Context, entry: Entry | None, asked: HeldFence | None) -> None:
+    """A local change is stamped only if a fence read made after the value's read is still ours, and not an older one.
+
+    Args:
+        context: The daemon's context.
+        entry: The fence as read.
+        asked: The fence as it was known when the values were asked for.
+
+    Raises:
+        Fenced: It is not ours.
+        PreconditionFailed: It is what we wrote before: the store was put back from a backup.
+    """
     if context.observing:
         return
-    if context.fence is None or not context.fence.is_ours(entry):
+    seen = context.fence.seen(entry) if context.fence is not None else None
+    if seen is None:
         raise Fenced("another daemon has raised the fence of this region")
+    if asked is not None:
+        provenance.check_store(seen, asked)
 
 
 def decide(

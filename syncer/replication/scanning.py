@@ -12,6 +12,7 @@ from syncer.model import MetaPath, Millis
 from syncer.replication import rebuild
 from syncer.replication.context import Context
 from syncer.replication.dirty import Origin
+from syncer.replication.fence import HeldFence
 from syncer.replication.reading import check_fence, decide
 from syncer.stores.contract import Entry
 
@@ -33,6 +34,14 @@ class Scan:
     finished: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class PageTicket:
+    """Identifies a page that was asked for, and tells the fence as it was known then."""
+
+    read: Ticket
+    held: HeldFence | None
+
+
 def begin(context: Context) -> Scan:
     """Begin a scan; the watch must be armed."""
     with context.state.transaction() as tx:
@@ -40,20 +49,22 @@ def begin(context: Context) -> Scan:
         return Scan(alive=tx.count_alive())
 
 
-def issue(context: Context) -> Ticket:
+def issue(context: Context) -> PageTicket:
     """The next page is about to be asked for."""
-    return context.ledger.issue()
+    return PageTicket(context.ledger.issue(), context.fence)
 
 
 def take_page(
-    context: Context, scan: Scan, ticket: Ticket, entries: Sequence[Entry], fence: Entry | None, now: Millis
+    context: Context, scan: Scan, asked: PageTicket, entries: Sequence[Entry], fence: Entry | None, now: Millis
 ) -> None:
     """Take a page, with the fence read after it: its values serve as reads; what they may not decide is read again.
 
     Raises:
         Fenced: The fence is not ours: nothing was stamped.
+        PreconditionFailed: The store was put back from a backup: likewise.
     """
-    check_fence(context, fence)
+    check_fence(context, fence, asked.held)
+    ticket = asked.read
     found = {entry.path: entry for entry in entries if context.scope.contains(entry.path)}
     try:
         with context.state.transaction() as tx:

@@ -16,7 +16,7 @@ from syncer.replication.pace import Backoff, Pace
 from syncer.replication.scanning import Scan
 from syncer.replication.surroundings import IDLE_S, Signal, Surroundings
 from syncer.replication.writing import Batch
-from syncer.stores.contract import Armed, BatchRefused, Beat, Changed, Gap, WatchSignal
+from syncer.stores.contract import Armed, BatchRefused, Beat, Changed, Gap, Put, WatchSignal, Written
 
 log = structlog.get_logger()
 
@@ -200,7 +200,10 @@ class StorePumps:
         while True:
             transaction = await self._around.thread.quick(self._around.driver.next_transaction)
             if transaction is None:
-                await self._around.writable.wait(IDLE_S)
+                if await self._around.thread.quick(self._around.driver.marking_due, self._around.clock()):
+                    await self.mark()
+                else:
+                    await self._around.writable.wait(IDLE_S)
                 continue
             batch, writes = transaction
             await self._pace.take(len(batch.writes))
@@ -218,6 +221,44 @@ class StorePumps:
             else:
                 self._landings.append(await self._around.thread.quick(self._around.driver.answered, batch, answers))
                 self._landed.wake()
+
+    async def mark(self) -> None:
+        """Tell the fence that the database has gone on.
+
+        Raises:
+            Fenced: The fence is not ours any more.
+        """
+        driver = self._around.driver
+        write = await self._around.thread.call(driver.mark, self._around.clock())
+        backoff = Backoff()
+        while write is not None:
+            answer: Written | None = None
+            try:
+                answer = (await self._around.store.apply([write]))[0]
+            except BatchRefused as refusal:
+                if isinstance(refusal.cause, AccessDenied):
+                    raise refusal.cause from refusal
+                log.info("mark_refused", region=self._around.region, cause=str(refusal.cause))
+            except StoreUnavailable as exc:
+                log.warning("answer_lost", region=self._around.region, cause=exc.message)
+            if answer is not None:
+                await self._around.until_stored(driver.marked, write, answer)
+                return
+            await backoff.pause()
+            write = await self._probe_mark(write)
+
+    async def _probe_mark(self, write: Put) -> Put | None:
+        """What became of a mark whose answer was lost, or that was refused: written again until it stands there."""
+        path = self._around.driver.context.fence_path
+        try:
+            entry = (await self._around.store.read([path]))[path]
+        except StoreUnavailable as exc:
+            log.warning("store_unavailable", region=self._around.region, cause=exc.message)
+            return write
+        again = await self._around.thread.quick(self._around.driver.probe_mark, entry)
+        if again is None:
+            await self._around.until_stored(self._around.driver.marked, None, None)
+        return again
 
     async def lander(self) -> None:
         """Store what was written; what is answered meanwhile is stored together."""

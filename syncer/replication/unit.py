@@ -178,6 +178,8 @@ class Unit:
             step()
         context.sums.commit(*self._summed)
         context.ledger.changed(self._changed)
+        if self._changed or self._published:
+            context.marking.advanced = True
         woken: list[MetaPath] = []
         for path in self._changed:
             register = self._registers[path]

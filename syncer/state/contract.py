@@ -35,6 +35,8 @@ class Identity:
         paused: Whether replication is paused, and why.
         rebuild: How this database takes the place of a lost one, as JSON; ``None``: it takes nobody's place.
         landed: The latest batch of writes that is known to have landed; ``None`` before the first.
+        mark: The latest mark that may stand in the fence: it is kept here before it is written there.
+        marked: The latest mark that is known to stand there.
     """
 
     region: Region
@@ -48,6 +50,8 @@ class Identity:
     paused: str | None = None
     rebuild: str | None = None
     landed: str | None = None
+    mark: int = 0
+    marked: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

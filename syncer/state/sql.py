@@ -150,6 +150,8 @@ class SqlState:
             "alive_count": 0,
             "rebuild": rebuild,
             "landed": None,
+            "mark": 0,
+            "marked": 0,
         }
         with self._turn(), translated(self._url):
             self._cache.clear()

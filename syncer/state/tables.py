@@ -46,7 +46,7 @@ identity: Final = Table(
     ),
     _text("region", nullable=False),
     _text("database_id", nullable=False),
-    Column("generation", Integer, nullable=False),
+    Column("generation", Number, nullable=False),
     Column("genesis", Boolean, nullable=False),
     _text("store_id"),
     Column("epoch", BigInteger, nullable=False),
@@ -55,6 +55,8 @@ identity: Final = Table(
     _text("paused"),
     _text("rebuild"),
     _text("landed"),
+    Column("mark", BigInteger, nullable=False, server_default="0"),
+    Column("marked", BigInteger, nullable=False, server_default="0"),
     Column("alive_count", BigInteger, nullable=False),
 )
 

@@ -289,7 +289,9 @@ def made_older(url: str) -> None:
     with psycopg.connect(url) as connection:
         connection.execute("DROP TABLE daemons, tree, tree_pages, tree_log, membership")
         connection.execute("DROP INDEX registers_dead, registers_unseated")
-        connection.execute("ALTER TABLE identity DROP COLUMN rebuild, DROP COLUMN landed")
+        columns = ", ".join(f"DROP COLUMN {name}" for name in ("rebuild", "landed", "mark", "marked"))
+        connection.execute("UPDATE identity SET generation = 1")
+        connection.execute(f"ALTER TABLE identity {columns}, ALTER COLUMN generation TYPE INTEGER")
         connection.execute("UPDATE alembic_version SET version_num = '0001'")
 
 

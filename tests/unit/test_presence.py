@@ -117,7 +117,7 @@ def test_an_older_schema_is_brought_up_to_date_by_the_next_writer(state: SqlStat
             older.execute(f"DROP TABLE {table}")
         for index in ("registers_dead", "registers_unseated"):
             older.execute(f"DROP INDEX {index}")
-        for column in ("rebuild", "landed"):
+        for column in ("rebuild", "landed", "mark", "marked"):
             older.execute(f"ALTER TABLE identity DROP COLUMN {column}")
         older.execute("UPDATE alembic_version SET version_num = '0001'")
     with closing(SqlState.open(f"sqlite:///{file}", EAST)) as later, closing(daemon(file, clock, 1)) as a:
