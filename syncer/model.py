@@ -17,7 +17,7 @@ Region = NewType("Region", str)
 """Unique id of a region in the whole system; not a cluster's name."""
 
 Counter = NewType("Counter", str)
-"""Who counted a change: ``region~generation``. The generation rises with each new sidecar database."""
+"""Who counted a change: ``region~generation``. No two sidecar databases of a region have the same generation."""
 
 Millis = NewType("Millis", int)
 
@@ -32,8 +32,10 @@ Seen = Mapping[Counter, Millis]
 
 NOTHING_SEEN: Final[Seen] = {}
 
-FIRST_REAL_TIME_MS: Final = 1_000_000_000
-"""Stamps below are baselines (their time is a generation: 1, 2, …), older than any real time."""
+FIRST_REAL_TIME_MS: Final = 1_000_000_000_000
+"""Stamps below are baselines, see :func:`baseline_time`: older than any real time. Units: this is in September 2001."""
+
+_MAX_DIGITS: Final = 12
 
 
 class EventType(StrEnum):
@@ -136,3 +138,17 @@ class MetadataChangeEvent:
 def counter_of(region: Region, generation: int) -> Counter:
     """Name the counter of one generation of a region."""
     return Counter(f"{region}~{generation}")
+
+
+def generation_of(counter: str, region: Region) -> int:
+    """The generation that a counter names; 0 when it is not one of this region's."""
+    of, _, text = counter.rpartition("~")
+    return int(text) if of == region and text.isdecimal() and text.isascii() and len(text) <= _MAX_DIGITS else 0
+
+
+def baseline_time(generation: int) -> Millis:
+    """The time that a database of this generation stamps what it finds at first contact.
+
+    A later generation has an earlier one: what a newcomer brings does not displace what the group has found before.
+    """
+    return Millis(FIRST_REAL_TIME_MS - generation)

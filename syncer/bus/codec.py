@@ -67,6 +67,9 @@ CODEC_VERSION: Final = "1"
 LATEST_TIME_MS: Final = 253_402_300_799_999
 """End of the year 9999; a later stamp can only be garbage."""
 
+EARLIEST_TIME_MS: Final = 1_000_000_000
+"""Nothing is sent before; only a clock that counts something else shows such a time."""
+
 REFUSED_TOLD: Final = 512
 """Databases that one heartbeat may name as refused."""
 REFUSED_CHARACTERS: Final = 200
@@ -257,7 +260,6 @@ def _check_numbers(kind: str, region: Region, numbers: Mapping[str, int | None])
 
 def _check_heartbeat(beat: Heartbeat) -> None:
     numbers: dict[str, int | None] = {
-        "generation": beat.generation,
         "last_sequence": beat.last_sequence,
         "alive": beat.alive,
         "unseated_deletes": beat.unseated_deletes,
@@ -268,6 +270,11 @@ def _check_heartbeat(beat: Heartbeat) -> None:
     _check_numbers("heartbeat", beat.region, beat.reached)
     if beat.retold is not None:
         _check_numbers("heartbeat", beat.region, dict(zip(("retold", "retold until"), beat.retold, strict=True)))
+    for generation, _ in ((beat.generation, beat.sender), *beat.generations.values()):
+        if not 0 < generation < FIRST_REAL_TIME_MS:
+            raise PayloadInvalid(
+                f"malformed heartbeat of region {beat.region!r}: generation: {_shown(generation)} is none"
+            )
     if len(beat.refused) > REFUSED_TOLD:
         raise PayloadInvalid(f"malformed heartbeat of region {beat.region!r}: {len(beat.refused)} refused databases")
     for region, database in beat.refused:
@@ -417,9 +424,7 @@ def _from_tree(record: NativeEvent, path: MetaPath, properties: Mapping[str, str
     return TreeMessage(
         region=region,
         sender=_property(properties, _SENDER),
-        sent_at_ms=_time(
-            record.timestamp_ms, f"the time of the tree of region {region!r}", earliest=FIRST_REAL_TIME_MS
-        ),
+        sent_at_ms=_time(record.timestamp_ms, f"the time of the tree of region {region!r}", earliest=EARLIEST_TIME_MS),
         target=_property(properties, "syncer.target"),
         label=_property(properties, "syncer.label"),
         step=_property(properties, "syncer.step"),
@@ -463,7 +468,7 @@ def _said(
         raise PayloadInvalid(f"the {kind} of region {region!r} names another region or sender in its payload")
     if said.sent_at_ms != record.timestamp_ms:
         raise PayloadInvalid(f"the {kind} of region {region!r} has two times: {said.sent_at_ms}, {record.timestamp_ms}")
-    _time(said.sent_at_ms, f"the time of the {kind} of region {region!r}", earliest=FIRST_REAL_TIME_MS)
+    _time(said.sent_at_ms, f"the time of the {kind} of region {region!r}", earliest=EARLIEST_TIME_MS)
     if isinstance(said, Heartbeat):
         _check_heartbeat(said)
     elif isinstance(said, Control):

@@ -52,6 +52,7 @@ class Heartbeat:
         retold: Two of its sequence numbers: the messages beyond the first, up to the second, tell every delete that it
             knew when it had given out the first; ``None``: it has not told them lately.
         refused: Databases that are refused for ever, each after its region: whoever hears it refuses them too.
+        generations: Region → the highest generation that was ever heard of it, and the database that first had it.
     """
 
     region: Region
@@ -75,6 +76,7 @@ class Heartbeat:
     unfolded: int | None = None
     retold: tuple[int, int] | None = None
     refused: tuple[tuple[str, str], ...] = ()
+    generations: Mapping[str, tuple[int, str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,18 @@ from syncer.conflict.rebuilding import unknown_provenance
 from syncer.conflict.register import Hold, HoldReason, Register, Seated
 from syncer.conflict.settings import Settings
 from syncer.errors import InvariantBroken, ValueInvalid
-from syncer.model import Digest, EventType, MetadataChangeEvent, MetaPath, Millis, ResourceKind, Seen, Stamp, Version
+from syncer.model import (
+    Digest,
+    EventType,
+    MetadataChangeEvent,
+    MetaPath,
+    Millis,
+    ResourceKind,
+    Seen,
+    Stamp,
+    Version,
+    baseline_time,
+)
 from syncer.paths import Resource, classify
 from syncer.replacing import replace
 from syncer.stores.contract import Entry
@@ -82,7 +93,7 @@ def _baseline(settings: Settings, register: Register, entry: Entry, digest: Dige
 
     It is published only if nothing else is known of the path; a differing one is kept as a conflict here.
     """
-    time = Millis(settings.generation)
+    time = baseline_time(settings.generation)
     event = event_of(settings, register, entry.value, time, {settings.by: time}, EventType.CREATED)
     version = Version(stamp=event.stamp, by=event.by, seen=event.seen, digest=digest, value=entry.value)
     register = replace(register.sit(version, entry.revision), own=max(register.own, time))
@@ -143,7 +154,7 @@ def _drift(
         winner=register.known.stamp,
         reason="drift",
     )
-    before = register.seated.stamp if register.seated else Stamp(Millis(settings.generation), settings.region)
+    before = register.seated.stamp if register.seated else Stamp(baseline_time(settings.generation), settings.region)
     seated = Seated(
         stamp=before if before.is_baseline else Stamp(Millis(0), settings.region),
         by=settings.by,

@@ -57,7 +57,7 @@ class Settings:
 
     Args:
         region: Its id, unique in the whole system.
-        generation: Rises with each new sidecar database.
+        generation: Of the sidecar database; no other one of the region has it.
         clusters: Names of the Pulsar clusters that the region's store serves.
         bus_paths: Paths of the bus's own tenant, namespace and topic.
     """

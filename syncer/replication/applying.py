@@ -13,6 +13,7 @@ from syncer.replacing import replace
 from syncer.replication.context import Context
 from syncer.replication.dirty import Origin
 from syncer.replication.fence import Fence, HeldFence, order_of
+from syncer.replication.reading import check_fence
 from syncer.replication.unit import Unit
 from syncer.replication.writing import Batch
 from syncer.state.contract import Poison, Transaction
@@ -156,6 +157,56 @@ def hold_fence(context: Context, fence: Fence, entry: Entry | Written) -> None:
     if revision is None:
         raise InvariantBroken("the fence has no revision")
     context.fence = HeldFence(fence, revision)
+
+
+def give_mark_out(context: Context, now: Millis) -> Put | None:
+    """Give a mark out: the fence with it, to be written; ``None`` when the fence is not ours.
+
+    Raises:
+        StateUnavailable: No mark was given out.
+    """
+    if context.fence is None:
+        return None
+    with context.state.transaction() as tx:
+        identity = tx.set_identity(mark=tx.identity().mark + 1)
+    context.identity = identity
+    context.marking.given_out(now)
+    return fence_write(context, context.fence, context.fence.fence.marking(identity))
+
+
+def probe_mark(context: Context, entry: Entry | None) -> Put | None:
+    """The answer to a mark was lost: the fence, to be written with it once more; ``None``: it stands there.
+
+    Args:
+        context: The daemon's context.
+        entry: The fence as read since.
+
+    Raises:
+        Fenced: It is not ours any more.
+        PreconditionFailed: The store was put back from a backup.
+    """
+    check_fence(context, entry, context.fence)
+    if entry is None:
+        raise InvariantBroken("a fence that is ours, and is not there")
+    fence = Fence.decode(entry.value)
+    context.fence = HeldFence(fence, entry.revision)
+    if fence.mark >= context.identity.mark:
+        return None
+    return fence_write(context, context.fence, fence.marking(context.identity))
+
+
+def note_mark(context: Context, write: Put | None, answer: Written | None) -> None:
+    """The mark stands in the fence, as written (``None``: as was read).
+
+    Raises:
+        StateUnavailable: It was not noted; call again.
+    """
+    if context.fence is None:
+        return  # the database has begun anew as another one meanwhile
+    if write is not None and answer is not None:
+        hold_fence(context, Fence.decode(write.value), answer)
+    with context.state.transaction() as tx:
+        context.identity = tx.set_identity(marked=context.fence.fence.mark)
 
 
 def _finish(context: Context, batches: Sequence[Batch], unit: Unit) -> None:

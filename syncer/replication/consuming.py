@@ -18,6 +18,7 @@ from syncer.bus.messages import (
     TreeMessage,
 )
 from syncer.conflict.consumed import Consumed
+from syncer.conflict.order import later
 from syncer.conflict.register import Register
 from syncer.errors import PayloadInvalid, ValueInvalid
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region
@@ -119,7 +120,8 @@ def _fold_new(context: Context, unit: Unit, tx: Transaction, changes: Sequence[A
             continue  # what this database has published was folded when it was stamped
         done = consumed.get(event.sender)
         numbered = event.sender and event.sequence > 0
-        if numbered and ((done and event.sequence in done) or event.sequence in fresh.get(event.sender, ())):
+        again = numbered and ((done and event.sequence in done) or event.sequence in fresh.get(event.sender, ()))
+        if again and not _is_news(context, unit[event.path], event):
             context.tally["ignored", "duplicate"] += 1
             continue
         if _fold(context, unit, item, event) and numbered:
@@ -128,6 +130,17 @@ def _fold_new(context: Context, unit: Unit, tx: Transaction, changes: Sequence[A
         consumed[sender] = consumed.get(sender, Consumed()).adding(numbers)
     if fresh:
         tx.save_consumed({sender: consumed[sender] for sender in fresh})
+
+
+def _is_news(context: Context, register: Register, event: MetadataChangeEvent) -> bool:
+    """Whether an event cannot be the one that was consumed under its number, so that the number was used twice.
+
+    Known only grows, until a delete is forgotten. A database that was put back uses numbers again before anybody can
+    tell it so; what it publishes until then must not be taken for what it had published under these numbers before.
+    """
+    if register.known is not None:
+        return later(event.stamp, register.known.stamp, context.replica.settings.ties)
+    return event.stamp.updated_at_ms > context.tombstones.floor
 
 
 def _fold(context: Context, unit: Unit, item: Arrived, event: MetadataChangeEvent) -> bool:

@@ -155,9 +155,14 @@ class Context:
         if len(self.wanting) < WANTING_BOUND:
             self.wanting[path] = None
 
+    def renamed(self, identity: Identity) -> None:
+        """The database has another generation: what is stamped from now on is counted by that."""
+        self.identity = identity
+        self.replica = Replica(replace(self.replica.settings, generation=identity.generation))
+
     def begin_anew(self, talk: Talk) -> None:
         """The database has begun anew as another one: nothing that was in memory of it counts."""
-        self.replica = Replica(replace(self.replica.settings, generation=self.identity.generation))
+        self.renamed(self.identity)
         self.talk = talk
         self.fence = None  # what is under way belongs to the former database
         self.ledger.disarm()

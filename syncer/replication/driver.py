@@ -124,13 +124,14 @@ class Driver:
         another = present is not None and present.database_id != context.identity.database_id
         if reason is not None and (context.takes_over or not another):
             rebuild.begin(context, reason, present)
-        elif present is not None and not another:
+        elif not another:
             rebuild.begin_quiet(context)
         rebuilding = rebuild.phase_of(context) is Phase.HEARING
         fence = raised(entry, context.identity, fresh_id, rebuilding=rebuilding)
         with context.state.transaction() as tx:
             context.identity = tx.set_identity(mark=fence.mark)
         context.talk.tried.add(fence.number)
+        context.talk.fresh |= present is None
         return Put(
             path=context.fence_path,
             value=fence.encode(),
@@ -287,51 +288,25 @@ class Driver:
 
     def marking_due(self, now: Millis) -> bool:
         """Whether the fence should be told that the database has gone on; only while no batch waits to be written."""
-        context = self.context
-        return context.fence is not None and not self.hearing and context.marking.due(now)
+        return self.may_mark and self.context.marking.due(now)
+
+    @property
+    def may_mark(self) -> bool:
+        """Whether marks are set at all."""
+        return self.context.fence is not None and not self.hearing
 
     def mark(self, now: Millis) -> Put | None:
-        """Give a mark out: the fence with it, to be written; ``None`` when the fence is not ours.
-
-        Raises:
-            StateUnavailable: No mark was given out.
-        """
-        context = self.context
-        if context.fence is None:
-            return None
-        with context.state.transaction() as tx:
-            identity = tx.set_identity(mark=tx.identity().mark + 1)
-        context.identity = identity
-        context.marking.given_out(now)
-        return applying.fence_write(context, context.fence, context.fence.fence.marking(identity))
+        """Give a mark out: the fence with it, to be written; ``None`` when the fence is not ours."""
+        return applying.give_mark_out(self.context, now)
 
     def probe_mark(self, entry: Entry | None) -> Put | None:
-        """The answer to a mark was lost: the fence, to be written with it once more; ``None``: it stands there.
-
-        Raises:
-            Fenced: The fence is not ours any more.
-            PreconditionFailed: The store was put back from a backup.
-        """
-        context = self.context
-        reading.check_fence(context, entry, context.fence)
-        if entry is None:
-            raise InvariantBroken("a fence that is ours, and is not there")
-        fence = Fence.decode(entry.value)
-        context.fence = HeldFence(fence, entry.revision)
-        if fence.mark >= context.identity.mark:
-            return None
-        return applying.fence_write(context, context.fence, fence.marking(context.identity))
+        """The answer to a mark was lost: the fence, to be written with it once more; ``None``: it stands there."""
+        return applying.probe_mark(self.context, entry)
 
     def marked(self, write: Put | None, answer: Written | None, now: Millis) -> None:
         """The mark stands in the fence, as written (``None``: as was read)."""
         del now
-        context = self.context
-        if context.fence is None:
-            return  # the database has begun anew as another one meanwhile
-        if write is not None and answer is not None:
-            applying.hold_fence(context, Fence.decode(write.value), answer)
-        with context.state.transaction() as tx:
-            context.identity = tx.set_identity(marked=context.fence.fence.mark)
+        applying.note_mark(self.context, write, answer)
 
     # -- the bus
 
@@ -413,6 +388,7 @@ class Driver:
             unfolded=report.unfolded,
             retold=context.retelling.offer,
             refused=context.peers.refusals,
+            generations=context.peers.generations,
         )
 
     def _mode(self) -> str:
@@ -467,6 +443,7 @@ class Driver:
         """Look again at what waits for time: events from the future, parked and due writes."""
         context = self.context
         self._begin_anew_if_lost()
+        rebuild.outgrow(context)
         rebuild.keep_quiet(context, now)
         self._release_future(now, limit)
         tombstones.work(context, now)

@@ -75,6 +75,7 @@ class Peer:
         left: It has said that it leaves the group.
         forgotten: A person has said that it is not to be waited for any more.
         refused: Databases whose messages are not taken any more, newest last.
+        highest: The highest generation of any of its databases, and the one that first had it.
         delays: Arrival minus sending of the last heartbeats heard since this daemon became active, newest last.
     """
 
@@ -88,6 +89,7 @@ class Peer:
     left: bool = False
     forgotten: bool = False
     refused: tuple[str, ...] = ()
+    highest: tuple[int, str] = (0, "")
     delays: deque[int] = field(default_factory=lambda: deque(maxlen=WINDOW))
 
     @property
@@ -134,6 +136,7 @@ class Peers:
                     forgotten=bool(told.get("forgotten")),
                     refused=tuple(told.get("refused", ())),
                     former=deque(told.get("former", ()), maxlen=FORMER_KEPT),
+                    highest=_highest(row.sender, told),
                 ),
             )
 
@@ -155,6 +158,8 @@ class Peers:
         peer.report, peer.left, peer.forgotten = _report(beat.sender, document), beat.mode == LEFT, False
         if peer.left:
             peer.refused = _with(peer.refused, beat.sender)
+        if beat.generation > peer.highest[0]:
+            peer.highest = (beat.generation, beat.sender)
         peer.delays.append(now - beat.sent_at_ms)
         self._keep(beat.region, peer)
         return PeerRow(
@@ -162,7 +167,12 @@ class Peers:
             sender=beat.sender,
             heard_at_ms=now,
             sent_at_ms=beat.sent_at_ms,
-            document={**document, "former": list(peer.former), "refused": list(peer.refused)},
+            document={
+                **document,
+                "former": list(peer.former),
+                "refused": list(peer.refused),
+                "highest": list(peer.highest),
+            },
         )
 
     # -- who belongs to the group
@@ -199,6 +209,11 @@ class Peers:
         """Every database that is refused, after its region, for the other regions."""
         found = [(str(region), sender) for region, peer in sorted(self._peers.items()) for sender in peer.refused]
         return tuple(found[:REFUSED_TOLD])
+
+    @property
+    def generations(self) -> dict[str, tuple[int, str]]:
+        """By region, the highest generation of any database that was heard, and the one that first had it."""
+        return {region: peer.highest for region, peer in self._peers.items() if peer.highest[0]}
 
     def is_gone(self, region: Region) -> bool:
         """Whether a region has left the group, or was forgotten: its id is not used again."""
@@ -331,6 +346,12 @@ def _refuse(peer: Peer, senders: Sequence[str], row: PeerRow) -> PeerRow:
 
 def _with(refused: Sequence[str], *senders: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*refused, *senders)))[-REFUSED_KEPT:]
+
+
+def _highest(sender: str, told: Mapping[str, Any]) -> tuple[int, str]:
+    """The highest generation as kept; versions before this one kept only the latest."""
+    generation, first = told.get("highest", (told.get("generation", 0), sender))
+    return generation, first
 
 
 def _report(sender: str, told: Mapping[str, Any]) -> Report | None:

@@ -86,8 +86,7 @@ class Pumps:
 
     async def _mark_last(self) -> None:
         """Leave the fence as the database is: so a backup of either that is put back before the next start is known."""
-        marking = self.driver.context.marking
-        if self.driver.context.fence is None or self.driver.hearing or not marking.advanced:
+        if not self.driver.may_mark or not self.driver.context.marking.advanced:
             return
         try:
             await self._store.mark()

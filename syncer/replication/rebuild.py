@@ -22,7 +22,7 @@ from syncer.bus.messages import Action, Control, Heartbeat, ListingAsked, Listin
 from syncer.conflict.projection import DIGEST_BYTES
 from syncer.conflict.rebuilding import Answer, Hearing, learn
 from syncer.errors import PayloadInvalid, ValueRefused
-from syncer.model import Counter, Digest, MetaPath, Millis, Region, Stamp, Version
+from syncer.model import Counter, Digest, MetaPath, Millis, Region, Stamp, Version, generation_of
 from syncer.paths import checked, classify
 from syncer.replication.context import Context
 from syncer.replication.fence import Fence
@@ -95,7 +95,7 @@ def begin(context: Context, reason: str, fence: Fence | None) -> None:
     """
     identity, before = context.identity, of(context)
     names = (*(before.former if before else ()), identity.database_id, *((fence.database_id,) if fence else ()))
-    generation = max(identity.generation, fence.generation if fence else 0) + 1
+    generation = max(identity.generation, fence.generation if fence else 0, context.talk.outdone) + 1
     store_id = fence.store_id if fence is not None else identity.store_id or ""
     kept = Rebuild(phase=Phase.HEARING, reason=reason, former=tuple(dict.fromkeys(names))[-FORMER_KEPT:])
     context.identity = context.state.renew(generation, store_id, kept.encode())
@@ -125,10 +125,35 @@ def hear(context: Context, tx: Transaction, beat: Heartbeat) -> None:
         if context.talk.echoed and context.talk.lost is None:
             context.talk.unheard.discard(beat.region)
     context.talk.greeted |= beat.mode == STARTING
+    _compare_generations(context, beat)
     if phase_of(context) is Phase.HEARING:
         member = context.talk.members.setdefault(beat.region, Member())
         if member.answer is Answer.REBUILDING and beat.mode != REBUILDING:
             context.talk.members[beat.region] = Member()  # it is whole again: now it can tell everything
+
+
+def _compare_generations(context: Context, beat: Heartbeat) -> None:
+    """Note which generation is too low: under one that was used before, a change would look as if it were known.
+
+    A region that is new to its store has published nothing yet, and begins anew. Another one goes on under a later one.
+    """
+    identity, talk = context.identity, context.talk
+    generation, database_id = beat.generations.get(identity.region, (0, ""))
+    if database_id == identity.database_id or generation < identity.generation:
+        return
+    talk.outdone = max(talk.outdone, generation)
+    if talk.fresh and talk.unheard and phase_of(context) is Phase.DONE and talk.lost is None:
+        talk.lost = f"{beat.region} has heard generation {generation} from another database ({database_id})"
+
+
+def outgrow(context: Context) -> None:
+    """Take another generation, if another database had this one or a later one."""
+    if context.talk.outdone < context.identity.generation or phase_of(context) is Phase.HEARING or context.observing:
+        return
+    with context.state.transaction() as tx:
+        identity = tx.set_identity(generation=context.talk.outdone + 1)
+    context.renamed(identity)
+    context.marking.advanced = True  # the fence is to name it, too
 
 
 def greet(context: Context, now: Millis) -> None:
@@ -242,6 +267,9 @@ def _learn(context: Context, unit: Unit, told: Sequence[tuple[str, Version]]) ->
             context.want(path)  # as an event it is held until its time has come
             continue
         versions[path] = version
+        counters = (version.by, *version.seen)
+        used = max(generation_of(counter, context.identity.region) for counter in counters)
+        context.talk.outdone = max(context.talk.outdone, used)
     unit.load(tuple(versions))
     for path, version in versions.items():
         unit.take(learn(context.replica.settings, unit[path], version))
@@ -283,9 +311,11 @@ def work(context: Context, now: Millis) -> list[ListingAsked | ListingTold | Con
 
 
 def _go_on(context: Context, kept: Rebuild) -> None:
+    """Nothing was stamped so far: if the group knows this generation or a later one, another one is taken."""
+    generation = max(context.identity.generation, context.talk.outdone + 1)
     with context.state.transaction() as tx:
-        identity = tx.set_identity(rebuild=kept.encode())
-    context.identity = identity  # and not before it is stored
+        identity = tx.set_identity(rebuild=kept.encode(), generation=generation)
+    context.renamed(identity)  # and not before it is stored
 
 
 def _questions(context: Context, kept: Rebuild, now: Millis) -> list[ListingAsked]:
@@ -373,12 +403,10 @@ def _values_wanted(context: Context, now: Millis) -> list[Control]:
         return []
     peers = [region for region in context.peers.regions if region != own and not context.peers.is_gone(region)]
     asked: dict[str, list[str]] = {}
-    done: list[MetaPath] = []
     with context.state.transaction() as tx:
         wanted = list(context.wanting)[:VALUES_AT_ONCE]
         registers = tx.registers(wanted)
     for path in wanted:
-        done.append(path)
         register = registers.get(path)
         known = register.known if register is not None else None
         if known is not None and known.value is not None:
@@ -391,7 +419,7 @@ def _values_wanted(context: Context, now: Millis) -> list[Control]:
         order = sorted(peers, key=lambda region: (region != author, region))
         talk.values[path] = (now, times + 1)
         asked.setdefault(order[times % len(order)] if order else "", []).append(path)
-    for path in done:
+    for path in wanted:
         del context.wanting[path]
     return [
         Control(

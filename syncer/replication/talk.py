@@ -93,6 +93,8 @@ class Talk:
         quiet_since_ms: Since when peers are waited for.
         greeted: A peer has just started, and waits for our heartbeat.
         tried: Numbers of fences that this daemon has asked for.
+        outdone: The highest generation that another database of this region is known to have had.
+        fresh: There was no fence before this daemon: as far as the store knows, the region is new.
     """
 
     members: dict[Region, Member] = field(default_factory=dict)
@@ -107,3 +109,5 @@ class Talk:
     echoed: bool = False
     quiet_since_ms: Millis | None = None
     greeted: bool = False
+    outdone: int = 0
+    fresh: bool = False

@@ -26,7 +26,7 @@ class Identity:
     Args:
         region: The region that it belongs to.
         database_id: Random, made once; the ``sender`` of its events.
-        generation: Rises with each new database of the region.
+        generation: No other database of the region ever had it; made of the time, so that nothing needs to be known.
         genesis: The first full scan has finished.
         store_id: Id of the store, as found in (or written to) its fence node; ``None`` before the first activation.
         epoch: Rises each time a daemon becomes active on this database; commits of a former one fail.
@@ -426,6 +426,11 @@ class State(Protocol):
         """Begin anew as another database, under a new id: registers, outbox and consumption go.
 
         What people look at stays: conflicts, journal, quarantine, operations, and which peers there are.
+
+        Args:
+            generation: The least that it may have.
+            store_id: Of the store.
+            rebuild: Whose place it takes, and why.
 
         Raises:
             Fenced: Another daemon has raised the epoch since :meth:`activate`; nothing was changed.

@@ -142,7 +142,7 @@ class SqlState:
         database_id = secrets.token_hex(16)
         facts = {
             "database_id": database_id,
-            "generation": generation,
+            "generation": max(generation, self._born()),
             "genesis": False,
             "store_id": store_id,
             "last_sequence": 0,
@@ -273,7 +273,7 @@ class SqlState:
             "one": 1,
             "region": self._region,
             "database_id": secrets.token_hex(16),
-            "generation": 1,
+            "generation": self._born(),
             "genesis": False,
             "epoch": 0,
             "last_sequence": 0,
@@ -285,6 +285,10 @@ class SqlState:
         if region != self._region:
             raise StateForeign(f"the sidecar database belongs to region {region}, not to {self._region}")
         return str(database_id)
+
+    def _born(self) -> int:
+        """A generation that no database before had, as long as the clock did not go back: seconds since the epoch."""
+        return max(1, self._clock() // 1000)
 
     # -- the one connection
 

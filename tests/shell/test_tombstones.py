@@ -148,6 +148,8 @@ async def test_a_region_that_asks_first_shows_its_plan_before_anything_is_writte
         plan = west.ask(lambda views: first_contact_plan(views, 100, waits=True))
         return {each.path: each.becomes for each in plan.items}
 
+    async with east.running():
+        await active(east)  # who was there first is not displaced by what a newcomer brings
     async with east.running(), west.running():
         await active(east, west)
         await until(lambda: planned() == {both: "replaced", theirs: "created"}, "the plan is whole")

@@ -10,7 +10,7 @@ from syncer.conflict.digest_tree import Changes, DigestTree, note, unpacked
 from syncer.conflict.order import later
 from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.register import ParkReason, Register
-from syncer.model import Digest, MetadataChangeEvent, MetaPath, Region, Stamp, TieOrder, Version
+from syncer.model import Digest, MetadataChangeEvent, MetaPath, Region, Stamp, TieOrder, Version, baseline_time
 from syncer.paths import classify
 from syncer.state.contract import ConflictRow
 from tests.simulation.disk import Tables
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from tests.simulation.region import Contents
     from tests.simulation.world import Site, World
 
-_GENERATIONS = 1000
-"""Baselines are stamped by the generation of their database, and by no clock."""
+_FIRST_FOUND = baseline_time(1)
+"""What the first database of a region stamps at first contact."""
 _ASSERTIONS = frozenset({Decision.REASSERTED, Decision.RESTORED})
 
 
@@ -139,10 +139,10 @@ class Referee:
 
     def _anew(self, site: Site, event: MetadataChangeEvent, content: Content) -> Content:
         """A region that has lost its database stamps something: nothing that its peers know, nothing that it wrote."""
-        path, time = event.path, event.stamp.updated_at_ms
-        if time > _GENERATIONS and not content.outside:
+        path = event.path
+        if not event.stamp.is_baseline and not content.outside:
             self._echoes.add((path, event.stamp))
-        if 1 < time <= _GENERATIONS:
+        if event.stamp.updated_at_ms < _FIRST_FOUND:
             for (lost, other, database_id), known in self._known_elsewhere.items():
                 whole = self._sites[other].disk.tables.identity.database_id == database_id
                 if lost == site.region and whole and path in known:

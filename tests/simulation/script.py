@@ -45,7 +45,7 @@ class Script(World):
         self.rng = _Straight(0)
         if started:
             for region in self.sites:
-                self.start(region)
+                self.start(region).driver.context.quiet_ms = 0  # nobody was there before who could know of it
             self.settle()
             self._back_to(BEGINNING_MS)
             self.heard = len(self.bus.log)

@@ -11,7 +11,7 @@ from syncer.conflict.acts import Decision
 from syncer.conflict.scope import DEFAULT_RULES, Rule, Scope
 from syncer.conflict.settings import Direction
 from syncer.errors import Fenced, PreconditionFailed
-from syncer.model import MetaPath, Region
+from syncer.model import MetaPath, Region, baseline_time
 from syncer.replication.driver import Driver
 from tests.simulation.disk import Disk, DiskState, Trouble
 from tests.simulation.faults import PARK_GRACE_MS
@@ -697,7 +697,7 @@ def test_schedule_21_counter_restarts(kind: StoreKind) -> None:
     w.holds(lone, Y)
     baseline = w.sites[Region("a")].disk.tables.registers[lone].known
     assert baseline is not None
-    assert (baseline.stamp.updated_at_ms, baseline.by) == (2, "b~2")
+    assert (baseline.stamp.updated_at_ms, baseline.by) == (baseline_time(2), "b~2")
     w.write("b", P, Z)
     w.end()
     w.holds(P, Z)

@@ -11,7 +11,7 @@ from syncer.conflict.guards import Facts
 from syncer.conflict.observing import resource_of
 from syncer.conflict.register import Hold, HoldReason, Parked, ParkReason, Register, Wish
 from syncer.errors import InvariantBroken
-from syncer.model import EventType, MetaPath, Millis, Revision, Stamp
+from syncer.model import EventType, MetaPath, Millis, Revision, Stamp, baseline_time
 from syncer.stores.contract import Put, Written
 from tests.property.strategies import NOW, encoded, tenant_digest
 from tests.unit.registers import (
@@ -116,13 +116,13 @@ def test_a_digest_of_the_past_is_a_new_change() -> None:
 
 def test_a_value_found_before_the_first_scan_ended_is_a_baseline() -> None:
     outcome = replica(generation=3).observe(register(), entry(X), moment(genesis=False))
-    baseline = Stamp(Millis(3), HERE)
+    baseline = Stamp(baseline_time(3), HERE)
     change = only(outcome, Publish).event
-    assert (change.stamp, change.by, change.seen) == (baseline, "here~3", {"here~3": 3})
+    assert (change.stamp, change.by, change.seen) == (baseline, "here~3", {"here~3": baseline_time(3)})
     assert (change.type, change.base, change.value) == (EventType.CREATED, None, X)
     assert outcome.register.seated is not None
     assert outcome.register.seated.stamp == baseline
-    assert outcome.register.own == 3
+    assert outcome.register.own == baseline_time(3)
     assert not outcome.register.due
     assert decisions(outcome) == [Decision.BASELINE]
 
@@ -134,15 +134,15 @@ def test_a_baseline_loses_to_any_change_and_is_kept() -> None:
     assert outcome.register.known == before.known
     assert outcome.register.due
     record = only(outcome, RecordConflict)
-    assert (record.loser, record.value) == (Stamp(Millis(1), HERE), X)
+    assert (record.loser, record.value) == (Stamp(baseline_time(1), HERE), X)
     assert none_of(outcome, Publish)
 
 
 def test_a_baseline_that_wins_over_another_one_is_published() -> None:
-    other = version(Y, Stamp(Millis(1), THERE))
+    other = version(Y, Stamp(baseline_time(1), THERE))
     outcome = replica().observe(register(known=other), entry(X), moment(genesis=False))
     assert outcome.register.known is not None
-    assert outcome.register.known.stamp == Stamp(Millis(1), HERE)
+    assert outcome.register.known.stamp == Stamp(baseline_time(1), HERE)
     assert only(outcome, RecordConflict).value == Y
     assert only(outcome, Publish).event.value == X
 

@@ -5,7 +5,17 @@ from __future__ import annotations
 import pytest
 
 from syncer.conflict.order import join, later
-from syncer.model import FIRST_REAL_TIME_MS, Counter, Millis, Region, Stamp, TieOrder, counter_of
+from syncer.model import (
+    FIRST_REAL_TIME_MS,
+    Counter,
+    Millis,
+    Region,
+    Stamp,
+    TieOrder,
+    baseline_time,
+    counter_of,
+    generation_of,
+)
 
 
 def stamp(time: int, region: str) -> Stamp:
@@ -41,6 +51,17 @@ def test_a_baseline_is_older_than_any_real_time() -> None:
 
 def test_a_counter_names_region_and_generation() -> None:
     assert counter_of(Region("us-w"), 3) == "us-w~3"
+    assert generation_of("us-w~3", Region("us-w")) == 3
+    strangers = ("us-e~3", "us-w~native", "us-w", "us-w~", "us-w~-1", "us-w~²", "us-w~" + "9" * 40)
+    assert [generation_of(counter, Region("us-w")) for counter in strangers] == [0] * 7
+
+
+def test_what_is_found_by_a_later_generation_does_not_displace_what_was_found_before() -> None:
+    older, newer = (Stamp(baseline_time(generation), Region("r")) for generation in (7, 1_795_000_000))
+    assert later(older, newer, TieOrder.SMALLER_REGION)
+    assert older.is_baseline
+    assert newer.is_baseline
+    assert newer.updated_at_ms > 0
 
 
 def test_a_join_of_nothing_is_what_there_is() -> None:

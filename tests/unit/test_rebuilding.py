@@ -8,7 +8,7 @@ from syncer.conflict.acts import Decision, Journal, RecordConflict
 from syncer.conflict.rebuilding import Answer, Hearing, filled, learn
 from syncer.conflict.register import Parked, ParkReason
 from syncer.conflict.settings import Settings
-from syncer.model import Millis, Region, Version
+from syncer.model import Millis, Region, Version, baseline_time
 from syncer.replacing import replace
 from tests.property.strategies import NOW
 from tests.unit.registers import HERE, THERE, THIRD, X, Y, at, entry, moment, register, replica, seated, version
@@ -74,7 +74,7 @@ def test_an_equal_value_is_seated() -> None:
 def test_a_path_that_nobody_knows_is_a_baseline_of_the_new_generation() -> None:
     found = replica(generation=2).observe(register(), entry(X), replace(moment(genesis=False), rebuilding=True))
     assert found.register.known is not None
-    assert found.register.known.stamp.updated_at_ms == 2
+    assert found.register.known.stamp.updated_at_ms == baseline_time(2)
 
 
 def test_a_value_that_comes_again_is_taken_only_where_it_is_due_and_lacking() -> None:

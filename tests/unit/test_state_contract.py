@@ -584,7 +584,9 @@ def test_a_renewed_database_knows_nothing_of_the_group_and_keeps_what_people_loo
     kept, paths = living("/admin/policies/a"), [MetaPath("/admin/policies/a"), FULL.path]
     number = subject.ask("pause", {}, "a person", "because")
     with subject.state.transaction() as work:
-        before = work.set_identity(genesis=True, store_id="s", paused="because", landed="3.1", alive_until=Millis(T0))
+        before = work.set_identity(
+            genesis=True, store_id="s", paused="because", landed="3.1", alive_until=Millis(T0), mark=9
+        )
         work.save([kept, FULL])
         work.enqueue([event("/admin/policies/a")] * 3)
         work.hold_publication(event("/admin/policies/b"))
@@ -595,8 +597,9 @@ def test_a_renewed_database_knows_nothing_of_the_group_and_keeps_what_people_loo
         work.save_tree("label", {1: b"sums"})
         work.save_peer(PeerRow(region=WEST, sender="w", sent_at_ms=Millis(1), heard_at_ms=Millis(2), document={}))
         work.quarantine(Poison(origin="bus", code="c", detail="d", position="1"), Millis(T0))
-    renewed = subject.state.renew(7, "other-store", "{}")
-    assert (renewed.generation, renewed.store_id, renewed.rebuild) == (7, "other-store", "{}")
+    renewed = subject.state.renew(10**11, "other-store", "{}")
+    assert (renewed.generation, renewed.store_id, renewed.rebuild) == (10**11, "other-store", "{}")
+    assert (renewed.mark, renewed.marked) == (0, 0)
     assert renewed.database_id != before.database_id
     assert (renewed.region, renewed.epoch, renewed.paused) == (before.region, before.epoch, "because")
     assert (renewed.genesis, renewed.last_sequence, renewed.alive_until, renewed.landed) == (False, 0, 0, None)
