@@ -36,6 +36,7 @@ class Mode:
         jump: Chance that a clock jumps.
         pause: Chance that a region is paused or resumed.
         wipe: Chance that a region loses its database, or gets an old copy of it back.
+        restore: Chance that a store is backed up, and that a backup of it is put back.
         together: Chance that this happens although another region has not got over its own loss.
         mislay: Chance that a message about a lost database is lost itself.
         found: Chance that a path exists before the first daemon starts.
@@ -64,6 +65,7 @@ class Mode:
     jump: float = 0.0
     pause: float = 0.0
     wipe: float = 0.0
+    restore: float = 0.0
     together: float = 0.0
     mislay: float = 0.0
     found: float = 0.1
@@ -105,6 +107,19 @@ MODES: Final[dict[str, Mode]] = {
             reorder=1,
             paths=7,
             actions=(100, 220),
+            compares=True,
+        ),
+        replace(
+            _CALM,
+            name="restored",
+            restore=0.03,
+            crash=0.01,
+            cut=0.005,
+            gap=0.01,
+            lose=0.05,
+            mislay=0.1,
+            reorder=1,
+            paths=3,
             compares=True,
         ),
         replace(

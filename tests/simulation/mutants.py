@@ -40,6 +40,7 @@ from syncer.replication import (
 from syncer.replication.context import Context
 from syncer.replication.dirty import Origin
 from syncer.replication.driver import Driver
+from syncer.replication.fence import Fence
 from syncer.replication.unit import Unit
 from tests.simulation.bus import SimBus
 from tests.simulation.disk import DiskState, DiskTransaction, _Block
@@ -347,6 +348,14 @@ def _old_copies_pass() -> Patches:
     return [(provenance, "loss", another), (rebuild, "note_own", lambda *_: None)]
 
 
+def _old_stores_pass() -> Patches:
+    return [(Fence, "precedes", lambda *_: False), (provenance, "_another", lambda _, fence: fence.database_id)]
+
+
+def _generations_come_again() -> Patches:
+    return [(rebuild, "_compare_generations", lambda *_: None)]
+
+
 def _unknown_provenance_is_not_kept() -> Patches:
     meet = unknown_provenance
 
@@ -383,6 +392,8 @@ def _sums_outlive_their_database() -> Patches:
 MUTANTS = (
     Mutant("look at the store before the peers have told", ("wiped",), _hear_nobody, rare=True),
     Mutant("old copies pass", ("wiped",), _old_copies_pass, rare=True),
+    Mutant("old stores pass", ("restored",), _old_stores_pass),
+    Mutant("generations come again", ("restored",), _generations_come_again, rare=True),
     Mutant("what is of unknown provenance is not kept", ("wiped",), _unknown_provenance_is_not_kept),
     Mutant("what is of unknown provenance is a change", ("wiped",), _unknown_provenance_is_a_change),
     Mutant("lacking values are not asked for", ("wiped", "wiped-storm"), _lacking_values_are_not_asked_for),

@@ -142,7 +142,7 @@ class Referee:
         path = event.path
         if not event.stamp.is_baseline and not content.outside:
             self._echoes.add((path, event.stamp))
-        if event.stamp.updated_at_ms < _FIRST_FOUND:
+        if event.stamp.updated_at_ms < _FIRST_FOUND and site.disk.tables.identity.rebuild is not None:
             for (lost, other, database_id), known in self._known_elsewhere.items():
                 whole = self._sites[other].disk.tables.identity.database_id == database_id
                 if lost == site.region and whole and path in known:

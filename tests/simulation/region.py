@@ -11,7 +11,7 @@ from syncer.bus.messages import Control, Message, TreeMessage
 from syncer.conflict.guards import Topics
 from syncer.conflict.reads import Ticket
 from syncer.conflict.rebuilding import Answer
-from syncer.errors import Fenced, StateUnavailable
+from syncer.errors import Fenced, PreconditionFailed, StateUnavailable
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Stamp
 from syncer.replication.applying import Landing
 from syncer.replication.comparisons import Pace
@@ -54,6 +54,7 @@ FORGETTING: Final = Forgetting(
 COMPARING: Final = Forgetting(gap_patience_ms=Millis(10**12))
 """Where nothing is forgotten, no delete is told again either: comparing has to be enough."""
 QUIET_MS: Final = 60_000
+MARK_MS: Final = 3_000
 _PLANS: Final = 3
 _DELIVERIES: Final = 3
 
@@ -64,6 +65,7 @@ class Purpose(Enum):
     RAISE = auto()
     BATCH = auto()
     PROBE = auto()
+    MARK = auto()
 
 
 @dataclass(eq=False, slots=True)
@@ -127,6 +129,7 @@ class Daemon:
         )
         self.driver.context.comparisons.pace = PACE
         self.driver.context.quiet_ms = QUIET_MS
+        self.driver.context.marking.interval_ms = MARK_MS
         self.driver.know_clusters({"east", "west"})
         self.raised = False
         self.raising: Put | None = None
@@ -135,6 +138,7 @@ class Daemon:
         self.landings: list[Landing] = []
         self.meanings: dict[str, dict[MetaPath, Stamp]] = {}
         self.probing = False
+        self.marking: Put | None = None
         self.watch: Watch | None = None
         self.scan: Scan | None = None
         self.scanned: list[MetaPath] = []
@@ -174,8 +178,12 @@ class Daemon:
         if self.probing:
             moves.append(self.probe)
         elif request is None:
-            if self.driver.context.writes.head is not None and self.driver.context.paused is None:
+            if self.marking is not None:
+                moves.append(self.probe_mark)
+            elif self.driver.context.writes.head is not None and self.driver.context.paused is None:
                 moves.append(self.send)
+            elif self.driver.marking_due(self.now):
+                moves.append(self.mark)
         elif request.done:
             moves.append(self.take_written)
         tables = self.site.disk.tables
@@ -212,6 +220,13 @@ class Daemon:
         except Fenced:
             self.tell("steps back: fenced")
             self.end()
+            return False
+        except PreconditionFailed as refusal:
+            if not any(words in refusal.message for words in ("the store is older", "this region's fence")):
+                raise
+            self.tell("refuses its store")
+            self.end()
+            self.world.refused(self.site)
             return False
         except StateUnavailable:
             self.tell("its database failed")
@@ -293,6 +308,8 @@ class Daemon:
                 self._take_batch(request)
             case Purpose.PROBE:
                 self._take_probed(request)
+            case Purpose.MARK:
+                self._take_marked(request)
         while and_store and self.alive and self.landings:
             self.land()
 
@@ -339,7 +356,7 @@ class Daemon:
         if not request.done:
             request.forsaken = True
         self.request = None
-        self.probing = request.purpose is not Purpose.RAISE
+        self.probing = request.purpose in {Purpose.BATCH, Purpose.PROBE}
 
     def probe(self) -> None:
         """Find out what became of a transaction whose answer was lost."""
@@ -367,6 +384,36 @@ class Daemon:
         written = request.answers[0]
         if self._call(lambda: self.driver.lost(batch, written, self.now)):
             self.request = self.batch = None
+
+    # -- marks
+
+    def mark(self) -> None:
+        """Give a mark out and send it."""
+        given: list[Put | None] = []
+        if self._call(lambda: given.append(self.driver.mark(self.now))) and given[0] is not None:
+            self._send_mark(given[0])
+
+    def _send_mark(self, put: Put) -> None:
+        self.marking = put
+        self._send(Purpose.MARK, (put,), {})
+
+    def _take_marked(self, request: Request) -> None:
+        put = self.marking
+        if request.answers is None:
+            self.request = None
+        elif self._call(lambda: self.driver.marked(put, request.answers[0] if request.answers else None, self.now)):
+            self.request = self.marking = None
+
+    def probe_mark(self) -> None:
+        """Find out what became of a mark whose answer was lost, or that was refused."""
+        entry = self.site.store.entry(self.driver.context.fence_path)
+        found: list[Put | None] = []
+        if not self._call(lambda: found.append(self.driver.probe_mark(entry))):
+            return
+        if found[0] is not None:
+            self._send_mark(found[0])
+        elif self._call(lambda: self.driver.marked(None, None, self.now)):
+            self.marking = None
 
     # -- watch and scan
 

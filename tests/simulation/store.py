@@ -72,6 +72,15 @@ class Watch:
         self.signals.append(Gap("simulated"))
 
 
+@dataclass(frozen=True, slots=True)
+class StoreCopy:
+    """A backup of a store."""
+
+    nodes: Mapping[MetaPath, Node]
+    absent: Mapping[MetaPath, Content]
+    transactions: int
+
+
 Overwritten = Callable[[MetaPath, Content, Content], None]
 
 _ROOT: Final = MetaPath("")
@@ -245,6 +254,16 @@ class SimStore:
                     watch.notice(path)
 
     # -- for everybody else
+
+    def copy(self) -> StoreCopy:
+        """Make a backup."""
+        return StoreCopy(self.nodes, dict(self.absent), self._transactions)
+
+    def put_back(self, copy: StoreCopy) -> None:
+        """Everything is as it was, revisions too; whoever watches has missed that."""
+        self.nodes, self.absent, self._transactions = dict(copy.nodes), dict(copy.absent), copy.transactions
+        for watch in self.watches:
+            watch.tear()
 
     def has_children(self, path: MetaPath) -> bool:
         """Whether anything lives below the path."""

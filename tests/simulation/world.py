@@ -7,7 +7,7 @@ delivered and drained, and the referee judges.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Final
 
@@ -16,8 +16,10 @@ import orjson
 from syncer.conflict.replica import Replica
 from syncer.conflict.scope import Scope
 from syncer.conflict.settings import Settings
+from syncer.errors import RevisionMismatch
 from syncer.model import MetaPath, Millis, Region, ResourceKind
-from syncer.paths import classify
+from syncer.paths import classify, fence_path
+from syncer.replication.fence import Fence, order_of
 from syncer.stores.contract import BatchRefused
 from tests.simulation.bus import Publishing, SimBus
 from tests.simulation.disk import Disk, Tables, Trouble
@@ -25,7 +27,7 @@ from tests.simulation.faults import MODES, PARK_GRACE_MS, Mode
 from tests.simulation.history import Content, History, Violation
 from tests.simulation.referee import Referee
 from tests.simulation.region import Daemon, Request
-from tests.simulation.store import SimStore, StoreKind
+from tests.simulation.store import SimStore, StoreCopy, StoreKind
 from tests.simulation.story import Story
 
 BEGINNING_MS: Final = 1_700_000_000_000
@@ -65,6 +67,7 @@ class Site:
     daemons: list[Daemon] = field(default_factory=list)
     network: list[Request] = field(default_factory=list)
     copies: list[Tables] = field(default_factory=list)
+    backups: list[StoreCopy] = field(default_factory=list)
 
     def clock(self) -> Millis:
         """The region's clock, wrong by its skew."""
@@ -305,6 +308,8 @@ class World:
             (mode.away, "away"),
             (mode.wipe, "wipe"),
             (mode.wipe, "copy"),
+            (mode.restore, "back up"),
+            (mode.restore, "restore"),
         )
         for chance, name in chances:
             if chance and rng.random() < chance and self._strike(name, site, daemon):
@@ -339,6 +344,10 @@ class World:
                 self.wipe(site, rng.choice([None, *site.copies]))
             case "copy":
                 site.copies.append(site.disk.tables.copy())
+            case "back up":
+                site.backups.append(site.store.copy())
+            case "restore" if site.backups and self._others_are_whole(site):
+                return self.put_back(site, rng.choice(site.backups))
             case "pause":
                 site.disk.ask(rng.choice(("pause", "resume", "resume")), everywhere=rng.choice(("true", "false")))
             case "dark":
@@ -377,6 +386,38 @@ class World:
         site.disk.lose(copy)
         self.referee.loses(site)
         self.story.tell(site.region, "loses its database", None, "an old copy comes back" if copy else "")
+
+    def put_back(self, site: Site, copy: StoreCopy) -> bool:
+        """A region's store is put back from a backup; ``False``: nothing that is marked has happened since.
+
+        What was not marked yet is promised to nobody. A request that was under way comes too late.
+        """
+        entry = copy.nodes.get(fence_path(site.region))
+        identity = site.disk.tables.identity
+        if entry is not None and identity.store_id is not None:
+            fence = Fence.decode(entry.value)
+            receipt = identity.landed is None or max(map(order_of, fence.landed), default=(0, 0)) >= order_of(
+                identity.landed
+            )
+            if fence.database_id == identity.database_id and receipt and fence.mark >= identity.marked:
+                return False
+        for request in site.network:
+            request.refusal = BatchRefused(0, RevisionMismatch("the store was put back"))
+        site.network.clear()
+        site.store.put_back(copy)
+        self.referee.loses(site)
+        self.story.tell(site.region, "its store is put back from a backup")
+        return True
+
+    def refused(self, site: Site) -> None:
+        """A daemon has refused a store that is older than its database: a person moves the database away.
+
+        Where the store has no fence either, nothing tells of what was before: but the time, if the clock is right.
+        """
+        self.wipe(site, None)
+        if self.rng.random() < 0.5:
+            tables = site.disk.tables
+            tables.identity = replace(tables.identity, generation=site.clock() // 1000)
 
     def _others_are_whole(self, site: Site) -> bool:
         """Whether whoever lost its database before has it again: where all lose theirs at once, little can be promised.
