@@ -113,6 +113,7 @@ MODES: Final[dict[str, Mode]] = {
             _CALM,
             name="restored",
             restore=0.03,
+            found=0.5,
             crash=0.01,
             cut=0.005,
             gap=0.01,

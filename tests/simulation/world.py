@@ -210,6 +210,8 @@ class World:
             for path in self.paths:
                 if rng.random() < self.mode.found:
                     self.put(region, path, self.value(path, tag=rng.choice((None, 900, 901))))
+            if self.mode.restore:
+                site.backups.append(site.store.copy())  # of before there was a fence
             if rng.random() >= self.mode.late:
                 self.start(region)
                 self.drain(site)
