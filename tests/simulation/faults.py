@@ -112,7 +112,7 @@ MODES: Final[dict[str, Mode]] = {
         replace(
             _CALM,
             name="restored",
-            restore=0.03,
+            restore=0.06,
             found=0.5,
             crash=0.01,
             cut=0.005,

@@ -97,6 +97,8 @@ class Referee:
         self, site: Site, before: Tables, event: MetadataChangeEvent, contents: Contents, *, asserted: bool
     ) -> None:
         path, digest = event.path, digest_of_event(event)
+        if site.disk.tables.identity.database_id == site.outdated:
+            raise Violation("old store", path, f"{site.region} stamped {event.stamp} from a store that was put back")
         known = self.history.named.get((path, event.stamp))
         if known is not None and event.stamp.region in self.lost and known.digest != digest:
             if site.region != event.stamp.region:  # it has what was published; what else had that stamp never was

@@ -55,6 +55,8 @@ COMPARING: Final = Forgetting(gap_patience_ms=Millis(10**12))
 """Where nothing is forgotten, no delete is told again either: comparing has to be enough."""
 QUIET_MS: Final = 60_000
 MARK_MS: Final = 3_000
+REFUSALS: Final = ("the store is older", "the store does not hold this region's fence", "the store answers empty")
+"""What a daemon may say of a store that was put back."""
 _PLANS: Final = 3
 _DELIVERIES: Final = 3
 
@@ -222,7 +224,7 @@ class Daemon:
             self.end()
             return False
         except PreconditionFailed as refusal:
-            if not any(words in refusal.message for words in ("the store is older", "this region's fence")):
+            if not any(words in refusal.message for words in REFUSALS):
                 raise
             self.tell("refuses its store")
             self.end()
@@ -536,6 +538,14 @@ class Daemon:
         """The store does not answer a reading."""
         reading = self.readings.pop(0)
         self._call(lambda: self.driver.give_up(reading.plan))
+
+    def lose_answers(self) -> None:
+        """Nothing that was asked of the store is answered any more."""
+        while self.readings:
+            self.give_up()
+        if self.page is not None:
+            self.driver.give_up_page(self.page.ticket)
+            self.page = None
 
     def answer_questions(self) -> None:
         """The broker says whether topics exist."""

@@ -38,7 +38,20 @@ def test_every_schedule_ends_as_the_rules_demand_in_the_long_run(mode: str) -> N
 
 def _every_fault_was_made(mode: str, faults: Counter[str]) -> None:
     """A mode whose faults never happen tests nothing."""
-    for name in ("crash", "cut", "gap", "lose", "duplicate", "second", "jump", "pause", "dark", "away", "wipe"):
+    for name in (
+        "crash",
+        "cut",
+        "gap",
+        "lose",
+        "duplicate",
+        "second",
+        "jump",
+        "pause",
+        "dark",
+        "away",
+        "wipe",
+        "restore",
+    ):
         if getattr(MODES[mode], name):
             assert faults[name], f"{mode}: no {name} in {SEEDS_PER_MODE} schedules"
 

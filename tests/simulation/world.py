@@ -68,6 +68,8 @@ class Site:
     network: list[Request] = field(default_factory=list)
     copies: list[Tables] = field(default_factory=list)
     backups: list[StoreCopy] = field(default_factory=list)
+    outdated: str = ""
+    """The database whose store was put back: it may stamp nothing any more."""
 
     def clock(self) -> Millis:
         """The region's clock, wrong by its skew."""
@@ -349,7 +351,7 @@ class World:
             case "back up":
                 site.backups.append(site.store.copy())
             case "restore" if site.backups and self._others_are_whole(site):
-                return self.put_back(site, rng.choice(site.backups))
+                return self.put_back(site, rng.choice(site.backups[-3:]))
             case "pause":
                 site.disk.ask(rng.choice(("pause", "resume", "resume")), everywhere=rng.choice(("true", "false")))
             case "dark":
@@ -406,7 +408,10 @@ class World:
         for request in site.network:
             request.refusal = BatchRefused(0, RevisionMismatch("the store was put back"))
         site.network.clear()
+        for daemon in site.daemons:
+            daemon.lose_answers()
         site.store.put_back(copy)
+        site.outdated = identity.database_id if identity.genesis else ""
         self.referee.loses(site)
         self.story.tell(site.region, "its store is put back from a backup")
         return True
