@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, Protocol, TypeVar, cast
 
 import anyio
@@ -107,9 +108,10 @@ class Daemon:
     async def _open_state(self) -> SqlState:
         """Open the sidecar database; one on a server is waited for, however long the server needs to come up."""
         url, backoff = self.config.database_url(), Backoff()
+        opened = partial(SqlState.open, url, Region(self.config.region), clock=self.clock)
         while True:
             try:
-                return await anyio.to_thread.run_sync(SqlState.open, url, Region(self.config.region))
+                return await anyio.to_thread.run_sync(opened)
             except StateUnavailable as exc:
                 if opening.file_of(opening.parse_url(url)) is not None:
                     raise

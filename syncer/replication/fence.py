@@ -158,8 +158,8 @@ def _present(entry: Entry | None, identity: Identity, fresh_id: str, *, rebuildi
             raise PreconditionFailed(
                 "the store does not hold this region's fence: it is empty, was replaced, or has another root now",
                 hint="Point the store's address and chroot at the former root. If the store was really replaced, move "
-                "the sidecar database away and begin under a region id that was never used: under the old one, what "
-                "the new store holds would be taken for what the group has replaced already.",
+                "the sidecar database away and start again: what the new store holds differently than the group is "
+                "kept as conflicts and held, as at first contact; what the group has deleted may come back with it.",
             )
         return Fence(number=0, database_id=database_id, generation=identity.generation, store_id=fresh_id)
     present = Fence.decode(entry.value)
