@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
 import anyio
 
 from syncer.daemon import Daemon
-from syncer.errors import PreconditionFailed, SyncerError
+from syncer.errors import PreconditionFailed, StoreUnavailable, SyncerError
+from syncer.model import Region
 from syncer.paths import fence_path
 from syncer.replication.fence import Fence
+from syncer.replication.surroundings import wall_clock_ms
+from syncer.state.views import Views
+from syncer.stores.contract import Put, Write, Written
+from syncer.stores.sqlite import SqliteConfig, SqliteStore
 from tests.shell.conftest import MakeSite
 from tests.shell.region import Site, active, changes_on, distinct_changes_on, equal, path_of, tenant, until
 from tests.shell.test_identity import ending
@@ -48,6 +54,17 @@ def forget(site: Site) -> None:
     """Delete the database of a region whose daemon is stopped."""
     for file in site.folder.glob("state.db*"):
         file.unlink()
+
+
+def kept(site: Site) -> list[tuple[str, bytes]]:
+    """What the region's conflicts hold, with their reasons."""
+
+    def question(views: Views) -> list[tuple[str, bytes]]:
+        rows = [views.conflict(each.id) for each in views.conflicts(10)]
+        return [(row.reason, row.value or b"") for row in rows if row is not None]
+
+    found: list[tuple[str, bytes]] = site.ask(question)
+    return found
 
 
 async def refused(site: Site) -> None:
@@ -90,6 +107,7 @@ async def test_a_store_put_back_below_a_killed_daemon_is_refused(make_site: Make
     west = make_site("west", peers={"expected": ["east"]})
     async with west.running():
         east.start()
+        await until(east.database.exists, "the process has come up", 60)
         await active(east, west)
         east.writer.put(ONE, tenant("early"))
         await until(lambda: west.get(ONE) == tenant("early"), "west has it")
@@ -170,16 +188,94 @@ async def test_an_old_copy_of_the_database_is_known_without_any_peer(make_site: 
     assert {event.sequence for event in changes_on(bus_file) if event.by.startswith("east")} >= {1, 2, 3}
 
 
-async def test_a_daemon_that_is_killed_and_started_again_misses_nothing(make_site: MakeSite) -> None:
+class Forgetful(SqliteStore):
+    """A store whose answers to the first two marks are lost: one of them had landed."""
+
+    tried = 0
+
+    async def apply(self, writes: Sequence[Write]) -> tuple[Written, ...]:
+        """Write; what is only a fence, and no raising of it, gets lost twice."""
+        answers: tuple[Written, ...] = ()
+        fence = writes[0]
+        marks = len(writes) == 1 and isinstance(fence, Put) and Fence.decode(fence.value).mark > 1
+        if not marks or Forgetful.tried != 1:
+            answers = await super().apply(writes)
+        if marks:
+            Forgetful.tried += 1
+            if Forgetful.tried <= 2:
+                raise StoreUnavailable("the answer is lost")
+        return answers
+
+
+class Unlucky(Daemon):
+    """A daemon on such a store."""
+
+    def _make_store(self) -> Forgetful:
+        return Forgetful(SqliteConfig(path=Path(self.config.store.raw["path"])))
+
+
+async def test_a_mark_whose_answer_is_lost_is_set_all_the_same(make_site: MakeSite) -> None:
     east, west = make_site("east", limits=OFTEN), make_site("west")
+    Forgetful.tried = 0
+    async with west.running(), anyio.create_task_group() as tasks:
+        daemon = Unlucky(east.config())
+        tasks.start_soon(daemon.run)
+        await active(east, west)
+        for name in ("early", "late"):
+            east.writer.put(ONE, tenant(name))
+            await until(lambda name=name: west.get(ONE) == tenant(name), "west has it")  # type: ignore[misc]
+            before = mark(east)
+            west.writer.put(TWO, tenant(name))
+            await until(lambda name=name: east.get(TWO) == tenant(name), "and back")  # type: ignore[misc]
+            await until(lambda before=before: mark(east) > before, "a mark is set")  # type: ignore[misc]
+            await marked(east)
+        assert Forgetful.tried > 2
+        assert daemon.leadership is not None
+        assert daemon.leadership.turn == 1
+        assert east.status().identity.epoch == 1, "it was the writer all the time"
+        tasks.cancel_scope.cancel()
+
+
+async def _lost_with_its_fence(east: Site, west: Site, ahead_ms: int) -> int:
+    """East loses its database, and its store is made anew with another value; the generation that it had."""
+    async with east.running():
+        await active(east, west)
+        east.writer.put(ONE, tenant("the group's"))
+        await until(lambda: west.get(ONE) == tenant("the group's"), "west has it")
+        former = east.status().identity.generation
+    forget(east)
+    east.writer.delete(fence_path(Region(east.name)))
+    east.writer.put(ONE, tenant("of the new store"))
+    east.ahead_ms = ahead_ms
+    return former
+
+
+async def test_a_database_that_is_lost_with_its_fence_is_born_anew_and_loses_no_value(make_site: MakeSite) -> None:
+    east = make_site("east", peers={"expected": ["west"]})
+    west = make_site("west", peers={"expected": ["east"]})
     async with west.running():
-        await active(west)
-        for round_ in range(2):
-            east.start()
+        former = await _lost_with_its_fence(east, west, 0)
+        await until(lambda: wall_clock_ms() // 1000 > former, "a second later")
+        async with east.running():
             await active(east)
-            east.writer.put(path_of(f"p{round_}"), tenant("x"))
-            await until(lambda round_=round_: west.get(path_of(f"p{round_}")), "west has it")  # type: ignore[misc]
-            generation = east.status().identity.generation
-            east.kill()
-    assert east.status().identity.generation == generation
-    assert not east.ask(lambda views: views.conflicts(10))
+            assert east.status().identity.generation > former
+            await until(lambda: set(east.holds()) == {ONE}, "what differs is held")
+            assert (east.get(ONE), west.get(ONE)) == (tenant("of the new store"), tenant("the group's"))
+            await east.do("regions-join")
+            await equal(east, west)
+        assert east.get(ONE) == tenant("the group's")
+        assert kept(east) == [("concurrent", tenant("of the new store"))]
+
+
+async def test_one_whose_clock_went_back_learns_from_a_peer_that_its_generation_was_used(make_site: MakeSite) -> None:
+    east = make_site("east", peers={"expected": ["west"]})
+    west = make_site("west", peers={"expected": ["east"]})
+    async with west.running():
+        former = await _lost_with_its_fence(east, west, -20_000)
+        async with east.running():
+            await active(east)
+            await until(lambda: east.status().identity.generation > former, "it begins anew")
+            await active(east)
+            await equal(east, west)
+        assert east.get(ONE) == tenant("the group's")
+        assert kept(east) == [("unknown-provenance", tenant("of the new store"))]
