@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 
 from syncer.bus.messages import Control, Message, TreeMessage
 from syncer.conflict.guards import Topics
-from syncer.conflict.reads import Ticket
 from syncer.conflict.rebuilding import Answer
 from syncer.errors import Fenced, PreconditionFailed, StateUnavailable
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Stamp
@@ -20,7 +19,7 @@ from syncer.replication.driver import Driver
 from syncer.replication.forgetting import Forgetting
 from syncer.replication.operations import Wanted
 from syncer.replication.reading import ReadPlan
-from syncer.replication.scanning import Scan
+from syncer.replication.scanning import PageTicket, Scan
 from syncer.replication.writing import Batch
 from syncer.state.contract import OutboxRow
 from syncer.stores.contract import Armed, BatchRefused, Changed, Entry, Gap, Put, Write, Written
@@ -105,7 +104,7 @@ class Reading:
 class Page:
     """A page of a scan on its way."""
 
-    ticket: Ticket
+    ticket: PageTicket
     entries: list[Entry]
     contents: dict[MetaPath, Content]
     fence: Entry | None = None
