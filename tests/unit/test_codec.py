@@ -60,6 +60,7 @@ HEARTBEAT = Heartbeat(
     tie_order=TieOrder.NATIVE,
     mode="sync",
     version="0.1.0",
+    generations={"us-west": (1_795_263_308, "7d6c5b")},
 )
 CONTROL = Control(
     region=EAST,
@@ -364,6 +365,9 @@ def test_numbers_too_large_for_their_field_are_refused(field: str, number: int) 
         ({"tie_order": "coin"}, "tie_order"),
         ({"consumed": {"a": "b"}}, "consumed.a"),
         ({"consumed": None}, "consumed"),
+        ({"generation": 0}, "generation: 0 is none"),
+        ({"generations": {"us-west": [10**12, "db"]}}, "generation: 1000000000000 is none"),
+        ({"generations": {"us-west": [1]}}, "generations"),
     ],
 )
 def test_a_malformed_heartbeat_is_refused_by_field(changes: dict[str, Any], reason: str) -> None:
@@ -457,6 +461,7 @@ def test_fields_of_a_newer_heartbeat_are_no_error() -> None:
     "field",
     [
         "generation",
+        "generations",
         "last_sequence",
         "alive",
         "unseated_deletes",
@@ -469,7 +474,8 @@ def test_fields_of_a_newer_heartbeat_are_no_error() -> None:
     ],
 )
 def test_a_heartbeat_with_a_number_that_nobody_counted_is_refused(field: str, number: int) -> None:
-    told: Any = {"consumed": {"x": number}, "reached": {"x": number}, "retold": (0, number)}.get(field, number)
+    shapes = {"consumed": {"x": number}, "reached": {"x": number}, "retold": (0, number)}
+    told: Any = {**shapes, "generations": {"x": (number, "db")}}.get(field, number)
     sent = encode(HEARTBEAT)
     record = decode_native(sent.payload)
     assert record.value is not None
