@@ -177,7 +177,7 @@ def seat(
 ) -> None:
     """Decide the writes of paths that are due and showed no local change in this very read, or none since the last."""
     due = [path for path in answers if path not in unit.opened and (unit[path].due or unit[path].wish)]
-    if not due or context.observing or context.paused is not None:
+    if not due or context.observing or context.paused is not None or rebuild.holds_still(context):
         return
     facts = facts_of(context, unit, tx, due)
     for path in due:

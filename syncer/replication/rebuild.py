@@ -119,13 +119,13 @@ def is_former(context: Context, sender: str) -> bool:
 
 def hear(context: Context, tx: Transaction, beat: Heartbeat) -> None:
     """A peer is there; and what it has of this very database tells whether this is an old copy."""
+    _compare_generations(context, beat)
     reached = beat.reached.get(context.identity.database_id)
     if reached is not None:
         note_own(context, tx, reached, beat.region)
         if context.talk.echoed and context.talk.lost is None:
             context.talk.unheard.discard(beat.region)
     context.talk.greeted |= beat.mode == STARTING
-    _compare_generations(context, beat)
     if phase_of(context) is Phase.HEARING:
         member = context.talk.members.setdefault(beat.region, Member())
         if member.answer is Answer.REBUILDING and beat.mode != REBUILDING:
@@ -144,6 +144,12 @@ def _compare_generations(context: Context, beat: Heartbeat) -> None:
     talk.outdone = max(talk.outdone, generation)
     if talk.fresh and talk.unheard and phase_of(context) is Phase.DONE and talk.lost is None:
         talk.lost = f"{beat.region} has heard generation {generation} from another database ({database_id})"
+
+
+def holds_still(context: Context) -> bool:
+    """Whether nothing may be written: a region that is new to its store has yet to hear whether it was there before."""
+    talk = context.talk
+    return talk.lost is not None or (talk.fresh and bool(talk.unheard))
 
 
 def outgrow(context: Context) -> None:

@@ -419,10 +419,11 @@ class World:
     def refused(self, site: Site) -> None:
         """A daemon has refused a store that is older than its database: a person moves the database away.
 
-        Where the store has no fence either, nothing tells of what was before: but the time, if the clock is right.
+        Where the store has no fence either, only the time tells of what was before, and the peers, if they speak.
         """
         self.wipe(site, None)
-        if self.rng.random() < 0.5:
+        self.advance(1_000)
+        if fence_path(site.region) not in site.store.nodes:
             tables = site.disk.tables
             tables.identity = replace(tables.identity, generation=site.clock() // 1000)
 
