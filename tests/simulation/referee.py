@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from syncer.conflict.acts import Decision
@@ -27,6 +28,15 @@ _FIRST_FOUND = baseline_time(1)
 _ASSERTIONS = frozenset({Decision.REASSERTED, Decision.RESTORED})
 
 
+@dataclass(frozen=True, slots=True)
+class _Telling:
+    """What a region's database knew when another one began to listen to it."""
+
+    region: Region
+    database_id: str
+    paths: frozenset[MetaPath]
+
+
 class Referee:
     """Judges each stamp and each overwrite at once, and the whole at the end."""
 
@@ -44,13 +54,15 @@ class Referee:
         """Regions that have lost their database; what holds for them is weaker."""
         self._told_again: set[tuple[MetaPath, Stamp]] = set()
         self._echoes: set[tuple[MetaPath, Stamp]] = set()
-        self._known_elsewhere: dict[tuple[Region, Region, str], set[MetaPath]] = {}
+        self._to_learn: dict[str, tuple[_Telling, ...]] = {}
 
     # -- while it runs
 
     def stamped(self, site: Site, before: Tables, contents: Contents) -> None:
         """A call of a driver is over: every event that it stamped must name an outside change that it has read."""
         tables = site.disk.tables
+        if tables.identity.database_id != before.identity.database_id:
+            self._begins_anew(site)
         for path in tables.forgotten.keys() - before.forgotten.keys():
             self._story.tell(site.region, "forgets the delete of", path)
         self._forgotten.update(tables.forgotten)
@@ -131,13 +143,24 @@ class Referee:
         content.held = event.sequence == 0
 
     def loses(self, site: Site) -> None:
-        """A region loses its database: what its peers know now, it has to learn before it looks at its store."""
+        """A region loses its database: what holds for it from now on is weaker."""
         self.lost.add(site.region)
-        for other in self._sites.values():
-            if other is not site:
-                registers = other.disk.tables.registers.values() if other.disk.tables.identity.genesis else ()
-                known = {register.path for register in registers if register.known is not None}
-                self._known_elsewhere[site.region, other.region, other.disk.tables.identity.database_id] = known
+
+    def _begins_anew(self, site: Site) -> None:
+        """A database takes the place of a lost one: what its peers know now, it learns before it looks at its store.
+
+        An old copy that was made after that has learned it; what its peers know since, it gets like any region that
+        messages did not reach.
+        """
+        self._to_learn[site.disk.tables.identity.database_id] = tuple(
+            _Telling(
+                region=other.region,
+                database_id=other.disk.tables.identity.database_id,
+                paths=frozenset(path for path, row in other.disk.tables.registers.items() if row.known is not None),
+            )
+            for other in self._sites.values()
+            if other is not site and other.disk.tables.identity.genesis
+        )
 
     def _anew(self, site: Site, event: MetadataChangeEvent, content: Content) -> Content:
         """A region that has lost its database stamps something: nothing that its peers know, nothing that it wrote."""
@@ -145,10 +168,11 @@ class Referee:
         if not event.stamp.is_baseline and not content.outside:
             self._echoes.add((path, event.stamp))
         if event.stamp.updated_at_ms < _FIRST_FOUND and site.disk.tables.identity.rebuild is not None:
-            for (lost, other, database_id), known in self._known_elsewhere.items():
-                whole = self._sites[other].disk.tables.identity.database_id == database_id
-                if lost == site.region and whole and path in known:
-                    raise Violation("known elsewhere", path, f"{lost} makes a baseline of what {other} knows")
+            for told in self._to_learn.get(site.disk.tables.identity.database_id, ()):
+                whole = self._sites[told.region].disk.tables.identity.database_id == told.database_id
+                if whole and path in told.paths:
+                    detail = f"{site.region} makes a baseline of what {told.region} knows"
+                    raise Violation("known elsewhere", path, detail)
         return self.history.name_again(content, event.stamp)
 
     def _asserted(

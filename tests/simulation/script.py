@@ -38,9 +38,14 @@ class Script(World):
     """A scripted group. Times are milliseconds after the beginning; values are told apart by their tag."""
 
     def __init__(
-        self, *kinds: StoreKind, limits: Limits | None = None, started: bool = True, forgets: bool = False
+        self,
+        *kinds: StoreKind,
+        limits: Limits | None = None,
+        started: bool = True,
+        forgets: bool = False,
+        compares: bool = False,
     ) -> None:
-        mode = replace(MODES["calm"], skew_ms=0, found=0.0, late=0.0, reorder=1, forgets=forgets)
+        mode = replace(MODES["calm"], skew_ms=0, found=0.0, late=0.0, reorder=1, forgets=forgets, compares=compares)
         super().__init__(mode if limits is None else replace(mode, limits=limits), kinds=kinds)
         self.rng = _Straight(0)
         if started:

@@ -776,6 +776,33 @@ def test_an_old_copy_is_known_by_what_the_peers_have_of_it(kind: StoreKind) -> N
 
 
 @both_stores
+def test_an_old_copy_of_a_database_that_had_heard_its_peers_gets_what_came_since_like_any_other(
+    kind: StoreKind,
+) -> None:
+    """Nobody has anything of such a copy, so nothing can tell that it is one; it has only missed what came since."""
+    w = Script(kind, kind, compares=True)
+    b = w.sites[Region("b")]
+    w.wipe(b, None)
+    w.restart("b")
+    while w.daemon("b").driver.hearing:
+        w.daemon("b").tick()
+        w.drain(w.sites[Region("a")])
+        while w.bus.waiting[b.region]:
+            w.daemon("b").receive()
+            w.daemon("b").acknowledge()
+    copy = b.disk.tables.copy()
+    w.write("b", P, Y)
+    w.at(10_000)
+    w.write("a", P, X)
+    w.deliver("b", w.tell("a"))
+    w.wipe(b, copy)
+    w.end()
+    w.holds(P, X)
+    assert b.disk.tables.identity.database_id == copy.identity.database_id
+    assert w.value(P, Y) in w.lost_values("a", P)
+
+
+@both_stores
 def test_a_crash_between_a_write_and_its_answer_is_no_old_copy(kind: StoreKind) -> None:
     w = Script(kind, kind)
     w.everybody_has(P, W)
