@@ -413,7 +413,7 @@ def _base(text: str | None) -> Stamp | None:
     time_text, at, region = text.partition("@")
     if not at:
         raise PayloadInvalid(f"malformed property syncer.base: {text!r}")
-    time_ms = _time(_number(time_text, "syncer.base"), "the time in syncer.base")
+    time_ms = _time(_number(time_text, "syncer.base"), "the time in syncer.base", earliest=0)
     return Stamp(time_ms, _region(region, "syncer.base"))
 
 

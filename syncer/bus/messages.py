@@ -21,6 +21,7 @@ class Action(StrEnum):
     REQUEST = "request"
     FORGET = "forget"
     RETELL = "retell"
+    LACKING = "lacking"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +89,8 @@ class Control:
         sender: Id of its sidecar database.
         action: What it asks for.
         paths: What it is about (``REQUEST``: the paths whose registers are wanted; ``FORGET``: the region and the
-            databases that are refused from now on; else empty: everything). ``RETELL``: every delete that is known.
+            databases that are refused from now on; ``LACKING``: it was asked for these and has nothing to tell of them;
+            else empty: everything). ``RETELL``: every delete that is known.
         reason: Why, for people.
         sent_at_ms: Its clock when it sent this.
         target: Region that is asked; empty for all.

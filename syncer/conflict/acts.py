@@ -32,6 +32,7 @@ class Decision(StrEnum):
     DRIFT = "drift"
     ALARM = "alarm"
     UNKNOWN_PROVENANCE = "unknown-provenance"
+    UNSUPPLIED = "unsupplied"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -190,7 +190,7 @@ def event_of(
         stamp=Stamp(time, settings.region),
         by=settings.by,
         seen=seen,
-        base=register.seated.stamp if register.seated else None,
+        base=register.seated.stamp if register.seated and register.seated.stamp.updated_at_ms else None,
     )
 
 

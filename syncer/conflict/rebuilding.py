@@ -2,7 +2,7 @@
 
 Nothing of what was lost is inferred. What peers list is known, without values; a value of the store that differs from
 it has no past: it is kept as a conflict of unknown provenance, never stamped. Only a path that nobody knows is a
-baseline.
+baseline. What was listed and nobody can supply any more gives way to what stands in the stores.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from syncer.conflict.acts import Decision, Journal, Outcome, RecordConflict
+from syncer.conflict.acts import Decision, Journal, Need, Outcome, RecordConflict
 from syncer.conflict.order import join, later
-from syncer.conflict.register import ParkReason, Register, Seated
+from syncer.conflict.register import ParkReason, Register, Seated, Wish
 from syncer.model import NOTHING_SEEN, Digest, Millis, Region, Stamp, Version
 from syncer.replacing import replace
 
@@ -131,7 +131,33 @@ def filled(register: Register, known: Version, version: Version) -> Register:
     """The same version came again: its value is taken where it is due and lacking."""
     if known.value is not None or version.value is None or not register.due:
         return register
-    parked = register.parked
-    if parked is not None and parked.reason is ParkReason.VALUE_MISSING:
-        parked = None
-    return replace(register, known=replace(known, value=version.value), parked=parked)
+    found = replace(register, known=replace(known, value=version.value))
+    if register.parked is not None and register.parked.reason is ParkReason.VALUE_MISSING:
+        found = replace(found, parked=None, wish=None)
+    return found
+
+
+def unsupplied(register: Register, *, publishes: bool) -> Outcome:
+    """No member has the value of what is known here: it was lost with the database or the region that had it.
+
+    What the store holds instead is asserted above it. Where it holds nothing, the path is unknown again. If the value
+    comes after all, it is met like any other: nobody has claimed to have seen it.
+
+    Args:
+        register: The path's register.
+        publishes: Whether this region's changes of the path leave it.
+    """
+    known, parked = register.known, register.parked
+    if known is None or parked is None or parked.reason is not ParkReason.VALUE_MISSING or not register.lacking:
+        return Outcome(register)
+    note = Journal(
+        path=register.path,
+        decision=Decision.UNSUPPLIED,
+        stamp=known.stamp,
+        digest=known.digest,
+        seen=known.seen,
+        detail="no member has its value any more",
+    )
+    if publishes and register.seated_alive:
+        return Outcome(replace(register, wish=Wish.REASSERT), (note,), Need.READ)
+    return Outcome(replace(register, known=None, parked=None), (note,))

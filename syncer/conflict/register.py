@@ -134,6 +134,12 @@ class Register:
         return seated is None or seated.stamp != known.stamp or seated.digest != known.digest
 
     @property
+    def lacking(self) -> bool:
+        """Whether a living value is due here, and not known."""
+        known = self.known
+        return known is not None and known.alive and known.value is None and known.digest != self.seated_digest
+
+    @property
     def forgettable(self) -> bool:
         """Whether it is a mere tombstone: known to be dead, seated as such, and nothing waits for anything."""
         if self.known is None or self.known.alive or self.due:

@@ -160,7 +160,8 @@ class Replica:
             known.stamp.updated_at_ms if known else 0, seated.stamp.updated_at_ms if seated else 0, register.own
         )
         time = Millis(max(now, floor + 1))
-        joined = join(join(register.seated_seen, known.seen if known else {}), seen)
+        had = known.seen if known and not register.lacking else {}  # nobody here has seen a value that never came
+        joined = join(join(register.seated_seen, had), seen)
         joined = extend(joined, settings.by, time)
         kind = EventType.DELETED if value is None else EventType.MODIFIED
         event = event_of(settings, register, value, time, joined, kind)

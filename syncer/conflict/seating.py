@@ -34,7 +34,7 @@ def waits(settings: Settings, register: Register, facts: Facts) -> Outcome | Non
         return _park(settings, register, known, ParkReason.PARENT_MISSING, facts.now)
     if not known.alive and facts.child_alive:
         return _park(settings, register, known, ParkReason.CHILDREN_ALIVE, facts.now)
-    if known.alive and known.value is None:
+    if register.lacking:
         return _park(settings, register, known, ParkReason.VALUE_MISSING, facts.now)
     return None
 

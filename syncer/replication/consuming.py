@@ -22,7 +22,7 @@ from syncer.conflict.order import later
 from syncer.conflict.register import Register
 from syncer.errors import PayloadInvalid, ValueInvalid
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region
-from syncer.replication import antientropy, membership, rebuild, retelling
+from syncer.replication import antientropy, lacking, membership, rebuild, retelling
 from syncer.replication.context import Context
 from syncer.replication.reading import seat
 from syncer.replication.remembered import ready
@@ -272,5 +272,8 @@ def _take_control(context: Context, unit: Unit, tx: Transaction, item: Arrived, 
         case Action.RETELL:
             context.retelling.wanted = max(context.retelling.wanted, control.number, 1)
         case Action.REQUEST:
-            paths = [MetaPath(path) for path in control.paths if context.scope.contains(MetaPath(path))]
-            antientropy.tell(context, paths)
+            paths = [MetaPath(path) for path in control.paths]
+            antientropy.tell(context, [path for path in paths if context.scope.contains(path)])
+            lacking.note(context, [path for path in paths if not context.scope.contains(path)])
+        case Action.LACKING:
+            lacking.take(context, control)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from syncer.conflict.acts import Moment, Outcome, Publish
 from syncer.conflict.guards import Facts, Topics
 from syncer.conflict.reads import Ticket
-from syncer.conflict.register import Register
+from syncer.conflict.register import HoldReason, Register
 from syncer.errors import Fenced
 from syncer.model import EventType, MetadataChangeEvent, MetaPath, Millis
 from syncer.paths import classify
-from syncer.replication import provenance, rebuild
+from syncer.replication import lacking, provenance, rebuild
 from syncer.replication.context import Context
 from syncer.replication.dirty import Origin
 from syncer.replication.fence import HeldFence
@@ -239,18 +240,20 @@ def _answer_requests(context: Context, unit: Unit, tx: Transaction, answers: Map
             continue
         register, entry = unit[path], answers[path]
         known = register.known
-        if register.hold is not None and register.hold.local:
-            continue  # what is known here is a change that nobody else may hear of yet
+        if register.hold is not None and (register.hold.local or register.hold.reason is HoldReason.UNREADABLE):
+            continue  # what is known here is a change that nobody else may hear of yet; or what it was cannot be read
         if path in unit.opened and not register.due:
             del context.requested[path]  # this read has found a local change: what is known is on its way already
             continue
-        if path in unit.opened or (register.due and known is not None and known.alive and known.value is None):
+        if path in unit.opened:
             continue  # it is read again once it is settled, and answered then
         del context.requested[path]
         value = known.value if register.due and known is not None else entry.value if entry is not None else None
         event = state_event(register, value)
         if event is not None:
             told.append(event)
+        else:
+            unit.afterwards(partial(lacking.note, context, (path,)))
     if told:
         tx.enqueue(told)
 

@@ -18,12 +18,13 @@ from typing import Final
 import orjson
 
 from syncer.bus.codec import LATEST_TIME_MS, LEGAL_NAME
-from syncer.bus.messages import Action, Control, Heartbeat, ListingAsked, ListingEntry, ListingTold
+from syncer.bus.messages import Control, Heartbeat, ListingAsked, ListingEntry, ListingTold
 from syncer.conflict.projection import DIGEST_BYTES
 from syncer.conflict.rebuilding import Answer, Hearing, learn
 from syncer.errors import PayloadInvalid, ValueRefused
 from syncer.model import Counter, Digest, MetaPath, Millis, Region, Stamp, Version, generation_of
 from syncer.paths import checked, classify
+from syncer.replication import lacking
 from syncer.replication.context import Context
 from syncer.replication.fence import Fence
 from syncer.replication.talk import Member, Phase, Rebuild, Talk
@@ -34,8 +35,6 @@ PAGE_ENTRIES: Final = 500
 PAGE_BYTES: Final = 128 * 1024
 ASK_AGAIN_MS: Final = 5_000
 """A question without an answer is asked again after so long."""
-VALUES_PER_MESSAGE: Final = 200
-VALUES_AT_ONCE: Final = 2_000
 FORMER_KEPT: Final = 16
 OWED_BOUND: Final = 64
 """Regions that are answered at a time; others ask again."""
@@ -312,7 +311,8 @@ def work(context: Context, now: Millis) -> list[ListingAsked | ListingTold | Con
         else:
             messages += _questions(context, kept, now)
     messages += _answers(context, now)
-    messages += _values_wanted(context, now)
+    if phase_of(context) is not Phase.HEARING:
+        messages += lacking.work(context, now)
     return messages
 
 
@@ -400,46 +400,6 @@ def _page(context: Context, asked: ListingAsked, page: ListingTold) -> ListingTo
             if len(found) < PAGE_ENTRIES:
                 return replace(page, entries=tuple(entries), last=True, total=asked.told + len(entries))
     return replace(page, entries=tuple(entries))
-
-
-def _values_wanted(context: Context, now: Millis) -> list[Control]:
-    """Ask for values that are due and lacking: first their author, then the other members in turn."""
-    talk, own = context.talk, context.identity.region
-    if not context.wanting or phase_of(context) is Phase.HEARING:
-        return []
-    peers = [region for region in context.peers.regions if region != own and not context.peers.is_gone(region)]
-    asked: dict[str, list[str]] = {}
-    with context.state.transaction() as tx:
-        wanted = list(context.wanting)[:VALUES_AT_ONCE]
-        registers = tx.registers(wanted)
-    for path in wanted:
-        register = registers.get(path)
-        known = register.known if register is not None else None
-        if known is not None and known.value is not None:
-            talk.values.pop(path, None)
-            continue
-        at, times = talk.values.get(path, (Millis(0), 0))
-        if times and 0 <= now - at < ASK_AGAIN_MS:
-            continue
-        author = known.stamp.region if known is not None else None
-        order = sorted(peers, key=lambda region: (region != author, region))
-        talk.values[path] = (now, times + 1)
-        asked.setdefault(order[times % len(order)] if order else "", []).append(path)
-    for path in wanted:
-        del context.wanting[path]
-    return [
-        Control(
-            region=own,
-            sender=context.identity.database_id,
-            action=Action.REQUEST,
-            paths=tuple(paths[start : start + VALUES_PER_MESSAGE]),
-            reason="its database was lost",
-            sent_at_ms=now,
-            target=target,
-        )
-        for target, paths in asked.items()
-        for start in range(0, len(paths), VALUES_PER_MESSAGE)
-    ]
 
 
 # -- how it ends

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import OrderedDict
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -10,7 +11,7 @@ import orjson
 
 from syncer.bus.messages import ListingAsked
 from syncer.conflict.rebuilding import Answer
-from syncer.model import MetaPath, Millis, Region
+from syncer.model import MetaPath, Millis, Region, Stamp
 
 
 class Phase(StrEnum):
@@ -77,6 +78,23 @@ class Member:
 
 
 @dataclass(slots=True)
+class Lack:
+    """A value that is due here, and was not known when its listing was learned.
+
+    Args:
+        stamp: Of the version; ``None``: its version is not known either.
+        asked_at_ms: When a member was last asked for it.
+        times: How often one was asked.
+        lacking: Members that have nothing to tell of the path.
+    """
+
+    stamp: Stamp | None
+    asked_at_ms: Millis
+    times: int = 0
+    lacking: set[Region] = field(default_factory=set)
+
+
+@dataclass(slots=True)
 class Talk:
     """What is in memory of a rebuild, and of what others rebuild: all of it may be lost.
 
@@ -84,7 +102,8 @@ class Talk:
         members: Who has told how much.
         owed: Questions of others that are not answered yet, the latest of each.
         begun_at_ms: When this daemon began to listen.
-        values: When the value of a path was last asked for, and how often.
+        lacks: Values that members are asked for, the one that was asked for longest ago first.
+        nothing: Paths that others have asked for, and of which there is nothing to tell.
         lost: This database was seen to be an old copy, and why.
         published: Highest number of an event that this database may have published, as far as it knows.
         unheard: Peers that have yet to say what they have of this database; until then nothing is published.
@@ -100,7 +119,8 @@ class Talk:
     members: dict[Region, Member] = field(default_factory=dict)
     owed: dict[Region, ListingAsked] = field(default_factory=dict)
     begun_at_ms: Millis | None = None
-    values: dict[MetaPath, tuple[Millis, int]] = field(default_factory=dict)
+    lacks: OrderedDict[MetaPath, Lack] = field(default_factory=OrderedDict)
+    nothing: dict[MetaPath, None] = field(default_factory=dict)
     lost: str | None = None
     tried: set[int] = field(default_factory=set)
     published: int = 0

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
+from typing import Final
 
-from syncer.bus.messages import Heartbeat, Message
+from syncer.bus.codec import decode, encode
+from syncer.bus.messages import Heartbeat, Ignored, Message
 from syncer.model import MetadataChangeEvent, Region
+
+_HEARTBEATS_DECODED: Final = 16
+"""One in so many is read from its bytes; they are as many as all else together."""
 
 
 @dataclass(eq=False, slots=True)
@@ -65,7 +70,12 @@ class SimBus:
             self.under_way.remove(publishing)
 
     def arrive(self, message: Message) -> None:
-        """A message arrives; it waits for every region that it will ever reach."""
+        """A message arrives, as it is read from its bytes; it waits for every region that it will ever reach."""
+        if not isinstance(message, Ignored) and (
+            not isinstance(message, Heartbeat) or not len(self.log) % _HEARTBEATS_DECODED
+        ):
+            sent = encode(message)
+            message = decode(sent.payload, sent.properties)
         self.log.append(message)
         for region, waiting in self.waiting.items():
             if self.vanishes(region):

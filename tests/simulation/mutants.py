@@ -29,6 +29,7 @@ from syncer.paths import OWN_PREFIX, is_under
 from syncer.replication import (
     antientropy,
     applying,
+    lacking,
     provenance,
     reading,
     rebuild,
@@ -375,7 +376,7 @@ def _unknown_provenance_is_a_change() -> Patches:
 
 
 def _lacking_values_are_not_asked_for() -> Patches:
-    return [(rebuild, "_values_wanted", lambda *_: [])]
+    return [(lacking, "_ask", lambda *_: [])]
 
 
 def _sums_outlive_their_database() -> Patches:

@@ -169,8 +169,10 @@ class Referee:
             self._echoes.add((path, event.stamp))
         if event.stamp.updated_at_ms < _FIRST_FOUND and site.disk.tables.identity.rebuild is not None:
             for told in self._to_learn.get(site.disk.tables.identity.database_id, ()):
-                whole = self._sites[told.region].disk.tables.identity.database_id == told.database_id
-                if whole and path in told.paths:
+                teller = self._sites[told.region].disk.tables
+                whole = teller.identity.database_id == told.database_id
+                held = any(each.path == path and each.sequence == 0 for each in teller.stamped)
+                if whole and path in told.paths and not held:  # a held delete is told to nobody
                     detail = f"{site.region} makes a baseline of what {told.region} knows"
                     raise Violation("known elsewhere", path, detail)
         return self.history.name_again(content, event.stamp)

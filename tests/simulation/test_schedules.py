@@ -14,7 +14,7 @@ from syncer.errors import Fenced, PreconditionFailed
 from syncer.model import MetaPath, Region, baseline_time
 from syncer.replication.driver import Driver
 from tests.simulation.disk import Disk, DiskState, Trouble
-from tests.simulation.faults import PARK_GRACE_MS
+from tests.simulation.faults import PARK_GRACE_MS, WIDE
 from tests.simulation.history import Violation
 from tests.simulation.mutants import WITHOUT_FLOOR, WITHOUT_SECOND_ROUND, broken
 from tests.simulation.script import ABA, ETCD, ZOOKEEPER, Script, second
@@ -680,6 +680,34 @@ def test_schedule_20_sidecar_lost(kind: StoreKind) -> None:
     identity = w.sites[Region("b")].disk.tables.identity
     assert identity.generation == 2
     assert w.events_of(identity.database_id.removeprefix("db-")) == []
+
+
+@both_stores
+def test_schedule_20_a_value_that_is_lost_with_the_delete_of_its_only_copy(kind: StoreKind) -> None:
+    """B lists x, which A had not written when it lost its database; B's delete of x is held, and taken back."""
+    w = Script(kind, kind, compares=True, limits=replace(WIDE, max_deletes=0, min_deletes=0))
+    a, b = w.sites[Region("a")], w.sites[Region("b")]
+    w.write("b", P, X)
+    w.deliver("a", w.tell("b"))
+    w.wipe(a, None)
+    w.write("a", P, Y)
+    w.restart("a")
+    while w.daemon("a").driver.hearing:
+        w.daemon("a").tick()
+        w.drain(b)
+        while w.bus.waiting[a.region]:
+            w.daemon("a").receive()
+            w.daemon("a").acknowledge()
+    w.remove("b", P)
+    w.learn("b")
+    hold = b.disk.tables.registers[P].hold
+    assert hold is not None
+    assert hold.local
+    w.referee.withdrawn(P, hold.stamp)
+    b.disk.ask("undo", path=P)
+    w.end()
+    w.holds(P, Y)
+    assert w.decisions("a", Decision.UNSUPPLIED) == 1
 
 
 @both_stores

@@ -14,7 +14,7 @@ from tests.simulation.history import Violation
 from tests.simulation.mutants import MUTANTS, Mutant, broken, hunt
 from tests.simulation.world import World, play
 
-SEEDS_PER_MODE = 50
+SEEDS_PER_MODE = 48
 LONG_SEEDS_PER_MODE = 1_700
 MUTANT_SEEDS = 400
 OFTEN_CAUGHT_WITHIN = 40

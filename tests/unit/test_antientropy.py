@@ -91,6 +91,10 @@ class Site:
         known = version(path, edition, time, region or self.region)
         with self.state.transaction() as tx:
             tx.save([Register(path=path, known=known).sit(known, revision)])
+        self.sum_again()
+
+    def sum_again(self) -> None:
+        """Registers were saved beside the tree."""
         self.driver.context.sums._stale = True
         self.state.database.tree.clear()
         self.state.database.tree[""] = replace(MemoryDatabase(Region("x"), "x").tree[""])

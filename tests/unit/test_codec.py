@@ -288,7 +288,7 @@ def test_a_missing_property_is_named(name: str) -> None:
         ({"seen": '{"us-east~1":1699999999999}'}, "is not in it"),
         ({"base": "yesterday"}, "malformed property syncer.base"),
         ({"base": "x@us-west"}, "is not a number"),
-        ({"base": "0@us-west"}, "outside the sane range"),
+        ({"base": "253402300800000@us-west"}, "outside the sane range"),
         ({"sender": ""}, "syncer.sender: it is empty"),
         ({"seq": "-1"}, "is not a number"),
         ({"seq": "1.5"}, "is not a number"),

@@ -4,14 +4,30 @@ from __future__ import annotations
 
 import pytest
 
-from syncer.conflict.acts import Decision, Journal, RecordConflict
-from syncer.conflict.rebuilding import Answer, Hearing, filled, learn
-from syncer.conflict.register import Parked, ParkReason
+from syncer.conflict.acts import Decision, Journal, Need, Outcome, Publish, RecordConflict
+from syncer.conflict.guards import Facts
+from syncer.conflict.rebuilding import Answer, Hearing, filled, learn, unsupplied
+from syncer.conflict.register import Parked, ParkReason, Seated, Wish
 from syncer.conflict.settings import Settings
-from syncer.model import Millis, Region, Version, baseline_time
+from syncer.model import Millis, Region, Stamp, Version, baseline_time, counter_of
 from syncer.replacing import replace
-from tests.property.strategies import NOW
-from tests.unit.registers import HERE, THERE, THIRD, X, Y, at, entry, moment, register, replica, seated, version
+from tests.property.strategies import NOW, tenant_event
+from tests.unit.registers import (
+    HERE,
+    THERE,
+    THIRD,
+    X,
+    Y,
+    at,
+    decisions,
+    entry,
+    moment,
+    only,
+    register,
+    replica,
+    seated,
+    version,
+)
 
 SETTINGS = Settings(region=HERE, generation=2)
 SILENT, TELLING, TOLD, REBUILDING = Answer
@@ -87,6 +103,52 @@ def test_a_value_that_comes_again_is_taken_only_where_it_is_due_and_lacking() ->
     assert filled(waits, known, whole).parked == waits.parked
     sits = register(known=known, seated=seated(X, at(1, THERE)))
     assert filled(sits, known, whole) is sits
+    given_up = replace(lacking, wish=Wish.REASSERT)
+    assert filled(given_up, known, whole) == register(known=whole), "it is there after all"
+
+
+MISSING = Parked(reason=ParkReason.VALUE_MISSING, since_ms=NOW)
+OF_UNKNOWN_PROVENANCE = replace(seated(Y, at(0)), stamp=Stamp(Millis(0), HERE), seen={})
+
+
+def test_what_nobody_can_supply_gives_way_to_what_the_store_holds_and_nobody_claims_to_have_seen_it() -> None:
+    core = replica(generation=2)
+    lacking = register(known=bare(X, at(1, THERE)), seated=OF_UNKNOWN_PROVENANCE, parked=MISSING)
+    outcome = unsupplied(lacking, publishes=True)
+    assert outcome.need is Need.READ
+    assert decisions(outcome) == [Decision.UNSUPPLIED]
+    asserted = core.seat(outcome.register, entry(Y, revision="7"), Facts(now=Millis(NOW)), "b")
+    event = only(asserted, Publish).event
+    assert (event.value, event.stamp, event.base) == (Y, at(2), None)
+    assert event.seen == {"here~2": NOW + 2}
+    assert not asserted.register.due
+    late = core.fold(asserted.register, tenant_event(X, at(1, THERE), {counter_of(THERE, 1): Millis(NOW + 1)}), NOW)
+    assert only(late, RecordConflict).value == X
+
+
+@pytest.mark.parametrize(
+    ("stands", "publishes"), [(None, True), (seated(None, at(0)), True), (OF_UNKNOWN_PROVENANCE, False)]
+)
+def test_what_nobody_can_supply_is_unknown_again_where_nothing_can_be_asserted(
+    stands: Seated | None, publishes: bool
+) -> None:
+    outcome = unsupplied(register(known=bare(X, at(1, THERE)), seated=stands, parked=MISSING), publishes=publishes)
+    assert outcome.register == register(seated=stands)
+    assert decisions(outcome) == [Decision.UNSUPPLIED]
+
+
+def test_only_what_lacks_is_given_up() -> None:
+    whole, lacks = version(X, at(1, THERE)), bare(X, at(1, THERE))
+    for changes in (
+        {"known": whole, "parked": MISSING},
+        {"known": lacks},
+        {"known": lacks, "parked": replace(MISSING, reason=ParkReason.PARENT_MISSING)},
+        {"known": bare(None, at(1, THERE)), "parked": MISSING},
+        {"known": lacks, "seated": seated(X, at(1, THERE)), "parked": MISSING},
+        {"parked": MISSING},
+    ):
+        unchanged = register(**changes)
+        assert unsupplied(unchanged, publishes=True) == Outcome(unchanged)
 
 
 @pytest.mark.parametrize(
