@@ -30,12 +30,12 @@ def waits(settings: Settings, register: Register, facts: Facts) -> Outcome | Non
         return Outcome(register)
     if known.digest == register.seated_digest:
         return None
+    if register.lacking:
+        return _park(settings, register, known, ParkReason.VALUE_MISSING, facts.now)
     if known.alive and not facts.parent_alive:
         return _park(settings, register, known, ParkReason.PARENT_MISSING, facts.now)
     if not known.alive and facts.child_alive:
         return _park(settings, register, known, ParkReason.CHILDREN_ALIVE, facts.now)
-    if register.lacking:
-        return _park(settings, register, known, ParkReason.VALUE_MISSING, facts.now)
     return None
 
 

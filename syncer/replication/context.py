@@ -53,6 +53,7 @@ class Context:
         observing: Read and fold, but neither write nor publish.
         fence: Set while this daemon is the region's writer.
         gap_floor: When the watch was last known to be whole before the last gap.
+        scanned: The store was read to its end since the watch was armed: which children live is known.
         clusters: Cluster names that the store knows.
         clusters_grew: What waited for a cluster has to be looked at again.
         paused: Why neither writes nor publications go out; ``None`` while they do.
@@ -85,6 +86,7 @@ class Context:
     fence: HeldFence | None = None
     alive_until: Millis = Millis(0)
     gap_floor: Millis = Millis(0)
+    scanned: bool = False
     clusters: frozenset[str] = frozenset()
     clusters_grew: bool = False
     paused: str | None = None
@@ -166,6 +168,7 @@ class Context:
         self.talk = talk
         self.fence = None  # what is under way belongs to the former database
         self.ledger.disarm()
+        self.scanned = False
         self.alive_until = self.gap_floor = Millis(0)
         self.sums = Sums(self.scope)
         self.comparisons = Comparisons(self.comparisons.pace)

@@ -162,6 +162,7 @@ class Driver:
         """The watch may have missed something: no read decides before it is armed again."""
         context = self.context
         context.ledger.disarm()
+        context.scanned = False
         context.remembered.clear()
         if not context.gap_floor:
             context.gap_floor = context.alive_until

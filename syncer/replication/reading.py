@@ -12,7 +12,7 @@ from syncer.conflict.reads import Ticket
 from syncer.conflict.register import HoldReason, Register
 from syncer.errors import Fenced
 from syncer.model import EventType, MetadataChangeEvent, MetaPath, Millis
-from syncer.paths import classify
+from syncer.paths import child_prefixes, classify
 from syncer.replication import lacking, provenance, rebuild
 from syncer.replication.context import Context
 from syncer.replication.dirty import Origin
@@ -194,7 +194,11 @@ def seat(
 
 
 def facts_of(context: Context, unit: Unit, tx: Transaction, paths: Sequence[MetaPath]) -> dict[MetaPath, Facts]:
-    """What the target is like, for each of these loaded paths."""
+    """What the target is like, for each of these loaded paths.
+
+    A parent is not deleted before all of the store was read: a child that nobody has read yet may live below it, and a
+    store without parents would let it stand there alone.
+    """
     parents: dict[MetaPath, MetaPath] = {}
     dying: list[MetaPath] = []
     for path in paths:
@@ -208,6 +212,7 @@ def facts_of(context: Context, unit: Unit, tx: Transaction, paths: Sequence[Meta
             dying.append(path)
     unit.load(tuple(dict.fromkeys(parents.values())))
     with_children = tx.parents_of_living(dying) | unit.parents_of_living(dying) if dying else set()
+    parting = {path for path in dying if child_prefixes(path)}
     open_paths = tx.open_paths(paths) | unit.opened
     return {
         path: Facts(
@@ -217,7 +222,7 @@ def facts_of(context: Context, unit: Unit, tx: Transaction, paths: Sequence[Meta
             outbox_open=path in open_paths,
             clusters=context.clusters,
             topics=context.topics_of(path, unit.now) if context.topics else Topics.NOT_ASKED,
-            applies=_applies(context, unit[path]),
+            applies=_applies(context, unit[path]) and (context.scanned or path not in parting),
         )
         for path in paths
     }

@@ -118,6 +118,7 @@ def complete(context: Context, scan: Scan, now: Millis) -> bool:
     if not scan.finished or context.dirty.from_scan or not context.ledger.idle:
         return False
     context.gap_floor = Millis(0)
+    context.scanned = True
     context.tally["scans", "finished"] += 1
     context.alive_until = now
     if not context.genesis:

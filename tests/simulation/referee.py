@@ -171,8 +171,8 @@ class Referee:
             for told in self._to_learn.get(site.disk.tables.identity.database_id, ()):
                 teller = self._sites[told.region].disk.tables
                 whole = teller.identity.database_id == told.database_id
-                held = any(each.path == path and each.sequence == 0 for each in teller.stamped)
-                if whole and path in told.paths and not held:  # a held delete is told to nobody
+                held = any(each.path == path and each.sequence == 0 for each in teller.stamped)  # it is told to nobody
+                if whole and path in told.paths and path in teller.registers and not held:
                     detail = f"{site.region} makes a baseline of what {told.region} knows"
                     raise Violation("known elsewhere", path, detail)
         return self.history.name_again(content, event.stamp)

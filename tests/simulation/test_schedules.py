@@ -595,6 +595,27 @@ def test_a_path_that_was_forgotten_would_start_below_without_the_floor() -> None
 
 
 @both_stores
+def test_schedule_17_a_tenant_is_not_deleted_before_it_was_read_what_lives_below_it(kind: StoreKind) -> None:
+    w = Script(kind, kind)
+    w.everybody_has(TENANT, W)
+    w.daemon("b").crash()
+    w.at(10)
+    w.write("b", NAMESPACE, X)
+    w.remove("a", TENANT)
+    gone = w.tell("a")
+    w.restart("b")
+    daemon = w.daemon("b")
+    daemon.arm()
+    w.notice("b")
+    w.deliver("b", gone)
+    w.learn("b")
+    assert daemon.driver.next_transaction() is None
+    w.end()
+    w.holds(TENANT, W)
+    w.holds(NAMESPACE, X)
+
+
+@both_stores
 def test_schedule_27_only_local_fields_change(kind: StoreKind) -> None:
     w = Script(kind, kind)
     w.everybody_has(TENANT, W)
