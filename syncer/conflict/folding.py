@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from syncer.conflict.acts import Act, Decision, HoldEvent, Journal, Need, Outcome, RecordConflict
 from syncer.conflict.order import Relation, join, later, relate
 from syncer.conflict.projection import PROJECTIONS
@@ -11,6 +13,9 @@ from syncer.conflict.settings import Settings
 from syncer.errors import InvariantBroken, ValueInvalid
 from syncer.model import Digest, EventType, MetadataChangeEvent, MetaPath, Millis, Stamp, Version
 from syncer.replacing import replace
+
+_ABOUT_THE_STORE: Final = frozenset({HoldReason.UNREADABLE, HoldReason.UNTOLD})
+"""Holds that only a read ends: what the store holds is in doubt."""
 
 
 def fold_event(
@@ -96,11 +101,11 @@ def _conflict(register: Register, known: Version, version: Version, *, wins: boo
 def knowing(register: Register, known: Version) -> Register:
     """Take a newer known version: it ends a hold, a permission and a wish that belonged to the former one.
 
-    A held local change keeps its path frozen, an unreadable value keeps it closed. The value is kept only while the
+    A held local change keeps its path frozen, a stored value in doubt keeps it closed. The value is kept only while the
     store has yet to be brought to it.
     """
     hold = register.hold
-    if hold is not None and not hold.local and hold.reason is not HoldReason.UNREADABLE and hold.stamp != known.stamp:
+    if hold is not None and not hold.local and hold.reason not in _ABOUT_THE_STORE and hold.stamp != known.stamp:
         hold = None
     seated = register.seated is not None and register.seated.stamp == known.stamp
     kept = None if seated or not known.alive else known.value

@@ -33,6 +33,10 @@ def observe(settings: Settings, register: Register, entry: Entry | None, moment:
     """Take a valid read of the path; see :meth:`syncer.conflict.replica.Replica.observe`."""
     if entry is not None and register.seated is not None and register.seated.revision == entry.revision:
         return Outcome(_readable(register))
+    untold = register.hold is not None and register.hold.reason is HoldReason.UNTOLD
+    if untold and register.known is None:
+        return Outcome(register)  # whether it is what the group has, cannot be told
+    register = replace(register, hold=None) if untold else register
     try:
         digest = _digest_of(register, entry)
     except ValueInvalid as exc:
@@ -46,7 +50,8 @@ def observe(settings: Settings, register: Register, entry: Entry | None, moment:
         met = noting_flip(settings, register, digest, moment.now)
         met = settled(met.sit(both, entry.revision if entry else None))
         return Outcome(met, (journal(register.path, known, Decision.MET),))
-    if moment.rebuilding and entry is not None and known is not None and register.seated is None:
+    found = (moment.rebuilding or untold) and entry is not None and register.seated is None
+    if found and entry is not None and known is not None:
         return unknown_provenance(settings, register, known, entry, digest, _modified_at(settings, entry, moment))
     if not publishes:
         return _drift(settings, register, entry, digest, moment)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from syncer.conflict.acts import Decision, Journal, Need, Outcome, RecordConflict
 from syncer.conflict.order import join, later
-from syncer.conflict.register import ParkReason, Register, Seated, Wish
+from syncer.conflict.register import Hold, HoldReason, ParkReason, Register, Seated, Wish
 from syncer.model import NOTHING_SEEN, Digest, Millis, Region, Stamp, Version
 from syncer.replacing import replace
 
@@ -88,7 +88,28 @@ def learn(settings: Settings, register: Register, version: Version) -> Outcome:
             return Outcome(register)
         if known.digest == version.digest:
             version = replace(version, seen=join(known.seen, version.seen), value=known.value)
+    elif register.hold is not None and register.hold.reason is HoldReason.UNTOLD:
+        register = replace(register, hold=None)  # another peer has told it
     return Outcome(replace(register, known=version))
+
+
+def untold(register: Register, teller: Region, now: Millis, why: str) -> Outcome:
+    """A peer knows something of the path that cannot be understood: what the store holds is left alone meanwhile.
+
+    It is no baseline, since it is not unknown to all; and it is not stamped. An event of the path, or another peer's
+    listing, ends that, and so does a person.
+
+    Args:
+        register: The path's register.
+        teller: Whose listing it is.
+        now: Our clock.
+        why: What is wrong with it.
+    """
+    if register.known is not None or register.hold is not None:
+        return Outcome(register)
+    hold = Hold(reason=HoldReason.UNTOLD, stamp=Stamp(Millis(0), teller), since_ms=now, detail=f"{teller}: {why}")
+    note = Journal(path=register.path, decision=Decision.HELD, stamp=hold.stamp, detail=f"{hold.reason}: {why}")
+    return Outcome(replace(register, hold=hold), (note,))
 
 
 def unknown_provenance(

@@ -45,6 +45,8 @@ class HoldReason(StrEnum):
     BUS_RESOURCE = "bus-resource"
     UNREADABLE = "unreadable"
     STORE_REFUSED = "store-refused"
+    UNTOLD = "untold"
+    """A peer's listing names the path, and says nothing of it that can be understood."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +134,11 @@ class Register:
         if known is None:
             return False
         return seated is None or seated.stamp != known.stamp or seated.digest != known.digest
+
+    @property
+    def held(self) -> bool:
+        """Whether the store waits for a person; of what is told after all, it does not any more."""
+        return self.hold is not None and (self.known is None or self.hold.reason is not HoldReason.UNTOLD)
 
     @property
     def lacking(self) -> bool:

@@ -26,7 +26,7 @@ def waits(settings: Settings, register: Register, facts: Facts) -> Outcome | Non
     known = register.known
     if known is None or not register.due:
         return Outcome(register)
-    if register.intent is not None or facts.outbox_open or not facts.applies or register.hold is not None:
+    if register.intent is not None or facts.outbox_open or not facts.applies or register.held:
         return Outcome(register)
     if known.digest == register.seated_digest:
         return None

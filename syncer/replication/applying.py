@@ -257,7 +257,7 @@ def mark_due(context: Context, limit: int, after: MetaPath | None) -> MetaPath |
     """Mark the next due paths to be looked at again; the last one's path, ``None`` when the end was reached."""
     with context.state.transaction() as tx:
         due = tx.due(limit, after)
-    paths = [register.path for register in due if register.hold is None and register.intent is None]
+    paths = [register.path for register in due if not register.held and register.intent is None]
     context.dirty.add(paths, Origin.DUE)
     return due[-1].path if len(due) == limit else None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from syncer.bus.messages import Action
@@ -193,6 +194,9 @@ def _retry(context: Context, unit: Unit, tx: Transaction, operation: Operation) 
     if path is None:
         return "dropped: it names no path", None
     unit.load((path,))
+    if poison.origin == rebuild.LISTING:
+        unit.afterwards(partial(context.want, path))
+        return "a peer is asked for what it knows of the path", None
     if poison.origin == "outbox":
         return _publish_again(unit[path], tx, poison), None
     register = unit[path]

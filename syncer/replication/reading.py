@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Final
 
 from syncer.conflict.acts import Moment, Outcome, Publish
 from syncer.conflict.guards import Facts, Topics
@@ -22,6 +23,8 @@ from syncer.replication.unit import Unit
 from syncer.replication.writing import Packer
 from syncer.state.contract import Transaction
 from syncer.stores.contract import Entry
+
+_IN_DOUBT: Final = frozenset({HoldReason.UNREADABLE, HoldReason.UNTOLD})
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,8 +248,8 @@ def _answer_requests(context: Context, unit: Unit, tx: Transaction, answers: Map
             continue
         register, entry = unit[path], answers[path]
         known = register.known
-        if register.hold is not None and (register.hold.local or register.hold.reason is HoldReason.UNREADABLE):
-            continue  # what is known here is a change that nobody else may hear of yet; or what it was cannot be read
+        if register.hold is not None and (register.hold.local or register.hold.reason in _IN_DOUBT):
+            continue  # what is known here is a change that nobody else may hear of yet; or what it is cannot be told
         if path in unit.opened and not register.due:
             del context.requested[path]  # this read has found a local change: what is known is on its way already
             continue

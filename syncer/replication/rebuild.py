@@ -11,6 +11,7 @@ that its answer needs, so that both may be lost or come twice; what was learned 
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
@@ -20,7 +21,7 @@ import orjson
 from syncer.bus.codec import LATEST_TIME_MS, LEGAL_NAME
 from syncer.bus.messages import Control, Heartbeat, ListingAsked, ListingEntry, ListingTold
 from syncer.conflict.projection import DIGEST_BYTES
-from syncer.conflict.rebuilding import Answer, Hearing, learn
+from syncer.conflict.rebuilding import Answer, Hearing, learn, untold
 from syncer.errors import PayloadInvalid, ValueRefused
 from syncer.model import Counter, Digest, MetaPath, Millis, Region, Stamp, Version, generation_of
 from syncer.paths import checked, classify
@@ -29,13 +30,18 @@ from syncer.replication.context import Context
 from syncer.replication.fence import Fence
 from syncer.replication.talk import Member, Phase, Rebuild, Talk
 from syncer.replication.unit import Unit
-from syncer.state.contract import Transaction
+from syncer.state.contract import Poison, Transaction
 
 PAGE_ENTRIES: Final = 500
 PAGE_BYTES: Final = 128 * 1024
 ASK_AGAIN_MS: Final = 5_000
 """A question without an answer is asked again after so long."""
 FORMER_KEPT: Final = 16
+BAD_ENTRIES: Final = 50
+"""Entries of one page that are put aside; a page with more of them is refused as a whole."""
+LISTING: Final = "listing"
+"""Origin, in the quarantine, of what a peer has listed."""
+POSITION_CHARACTERS: Final = 500
 OWED_BOUND: Final = 64
 """Regions that are answered at a time; others ask again."""
 _FINISHED: Final = frozenset({Answer.TOLD, Answer.REBUILDING})
@@ -197,19 +203,65 @@ def take_told(context: Context, unit: Unit, told: ListingTold) -> None:
         return
     try:
         _check_order(told)
-        versions = [_version_of(entry) for entry in told.entries]
+        versions, bad = _versions_of(told)
     except PayloadInvalid as exc:
         member.trouble = exc.message  # the page is asked for again
         return
     _learn(context, unit, versions)
-    unit.afterwards(lambda: _note_told(member, told))
+    _put_aside(context, unit, told, bad)
+    unit.afterwards(lambda: _note_told(member, told, len(bad)))
 
 
-def _note_told(member: Member, told: ListingTold) -> None:
+def _versions_of(told: ListingTold) -> tuple[list[tuple[str, Version]], list[tuple[ListingEntry, PayloadInvalid]]]:
+    """What the entries say, and those that say nothing that can be understood, with the reason.
+
+    Raises:
+        PayloadInvalid: Hardly anything of the page can be understood.
+    """
+    versions: list[tuple[str, Version]] = []
+    bad: list[tuple[ListingEntry, PayloadInvalid]] = []
+    for entry in told.entries:
+        try:
+            versions.append(_version_of(entry))
+        except PayloadInvalid as exc:
+            bad.append((entry, exc))
+    if len(bad) > BAD_ENTRIES:
+        raise PayloadInvalid(f"{len(bad)} entries of one page cannot be understood; the first: {bad[0][1].message}")
+    return versions, bad
+
+
+def _put_aside(
+    context: Context, unit: Unit, told: ListingTold, bad: Sequence[tuple[ListingEntry, PayloadInvalid]]
+) -> None:
+    """What an entry was to say is asked for as a change; until then its path is left as it is, and shown."""
+    for entry, error in bad:
+        path = _path_of(context, entry[0])
+        detail = (
+            f"{told.region} lists {entry[0][:200]!r} wrongly: {error.message}. Check that region's database ('syncer "
+            "state check' there), then retry"
+        )
+        unit.quarantine(
+            Poison(
+                origin=LISTING,
+                code=error.code,
+                detail=detail,
+                position=f"{told.region} {entry[0][:POSITION_CHARACTERS]!r}",
+                path=path,
+                payload=json.dumps(entry)[:PAGE_BYTES].encode(),
+            )
+        )
+        if path is not None:
+            unit.load((path,))
+            unit.take(untold(unit[path], told.region, unit.now, error.message))
+            context.want(path)
+
+
+def _note_told(member: Member, told: ListingTold, refused: int) -> None:
     """The page is stored; one that came twice in a delivery is noted once."""
     if told.after != member.after or member.answer in _FINISHED:
         return
     member.told += len(told.entries)
+    member.refused += refused
     member.asked_at_ms = None
     member.trouble = ""
     if told.entries:
@@ -218,7 +270,7 @@ def _note_told(member: Member, told: ListingTold) -> None:
     if told.last and told.total == member.told:
         member.answer = Answer.REBUILDING if told.rebuilding else Answer.TOLD
     elif told.last:  # it has changed meanwhile, or something was counted wrongly: once more, from the beginning
-        member.after, member.told = "", 0
+        member.after, member.told, member.refused = "", 0, 0
 
 
 def _check_order(told: ListingTold) -> None:
@@ -262,11 +314,8 @@ def _learn(context: Context, unit: Unit, told: Sequence[tuple[str, Version]]) ->
     ahead = unit.now + context.replica.settings.limits.max_clock_skew_ms
     versions: dict[MetaPath, Version] = {}
     for text, version in told:
-        try:
-            path = checked(text)
-        except ValueRefused:
-            continue
-        if classify(path) is None or not context.scope.contains(path):
+        path = _path_of(context, text)
+        if path is None:
             continue
         if version.stamp.updated_at_ms > ahead:
             context.want(path)  # as an event it is held until its time has come
@@ -278,6 +327,15 @@ def _learn(context: Context, unit: Unit, told: Sequence[tuple[str, Version]]) ->
     unit.load(tuple(versions))
     for path, version in versions.items():
         unit.take(learn(context.replica.settings, unit[path], version))
+
+
+def _path_of(context: Context, text: str) -> MetaPath | None:
+    """The path that an entry names, if this region carries it."""
+    try:
+        path = checked(text)
+    except ValueRefused:
+        return None
+    return path if classify(path) is not None and context.scope.contains(path) else None
 
 
 # -- what is asked and told
@@ -425,6 +483,13 @@ def excuse(context: Context, unit: Unit, tx: Transaction, without: Sequence[Regi
     return f"not waited for: {', '.join(kept.without)}"
 
 
+def _trouble(member: Member) -> str:
+    """What is wrong with what a member tells."""
+    if member.trouble or not member.refused:
+        return member.trouble
+    return f"{member.refused} entries that cannot be understood: see 'syncer quarantine list'"
+
+
 def report(context: Context, now: Millis) -> dict[str, object] | None:
     """How far the rebuild has got, as JSON; ``None`` when there is none."""
     kept = of(context)
@@ -433,7 +498,7 @@ def report(context: Context, now: Millis) -> dict[str, object] | None:
     heard = hearing(context, kept, now)
     told = sum(answer is Answer.TOLD for answer in heard.answers.values())
     registers = sum(member.told for member in context.talk.members.values())
-    trouble = {str(region): member.trouble for region, member in context.talk.members.items() if member.trouble}
+    trouble = {str(region): said for region, member in context.talk.members.items() if (said := _trouble(member))}
     return {
         "phase": kept.phase.value,
         "reason": kept.reason,

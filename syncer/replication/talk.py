@@ -68,11 +68,21 @@ class Rebuild:
 
 @dataclass(slots=True)
 class Member:
-    """How far one member has got in telling what it knows."""
+    """How far one member has got in telling what it knows.
+
+    Args:
+        answer: In a word.
+        after: The last path that it has told.
+        told: How many entries it has told, those that were refused too.
+        refused: How many of them could not be understood.
+        asked_at_ms: When it was last asked.
+        trouble: What was wrong with its last page; empty: nothing.
+    """
 
     answer: Answer = Answer.SILENT
     after: str = ""
     told: int = 0
+    refused: int = 0
     asked_at_ms: Millis | None = None
     trouble: str = ""
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from syncer.bus.messages import Control, ListingAsked, ListingEntry, ListingTold
-from syncer.conflict.register import Register
+from syncer.conflict.register import HoldReason, Register
 from syncer.conflict.replica import Replica
 from syncer.conflict.scope import Scope
 from syncer.conflict.settings import Settings
@@ -137,14 +137,7 @@ def test_a_page_that_is_missing_is_asked_for_again() -> None:
         ({"entries": (entry(2), entry(1))}, "out of order"),
         ({"entries": (entry(1), entry(1))}, "out of order"),
         ({"entries": ()}, "empty and not the last"),
-        ({"entries": (entry(1, digest="0f" * 15),)}, "has 15 bytes"),
-        ({"entries": (entry(1, digest="zz"),)}, "is no number"),
-        ({"entries": (entry(1, time=-(2**62)),)}, "is none"),
-        ({"entries": (entry(1, seen={"west~1": 2**70}),)}, "is none"),
-        ({"entries": (entry(1, region=""),)}, "is none"),
-        ({"entries": (entry(1, by=""),)}, "is none"),
-        ({"entries": (entry(1, region="no\x00body"),)}, "is none"),
-        ({"entries": (entry(1, seen={"west/1": T0}),)}, "is none"),
+        ({"entries": tuple(entry(number, digest="") for number in range(100, 151))}, "51 entries of one page"),
     ],
 )
 def test_a_page_that_cannot_be_changes_nothing_and_is_shown(changes: dict[str, Any], reason: str) -> None:
@@ -159,6 +152,64 @@ def test_a_page_that_cannot_be_changes_nothing_and_is_shown(changes: dict[str, A
     lost.hears(lost.told(entry(1), last=True, total=1))
     assert lost.asks() == []
     assert not lost.driver.hearing
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"digest": "0f" * 15}, "has 15 bytes"),
+        ({"digest": "zz"}, "is no number"),
+        ({"time": -(2**62)}, "is none"),
+        ({"seen": {"west~1": 2**70}}, "is none"),
+        ({"region": ""}, "is none"),
+        ({"by": ""}, "is none"),
+        ({"region": "no\x00body"}, "is none"),
+        ({"seen": {"west/1": T0}}, "is none"),
+    ],
+)
+def test_an_entry_that_cannot_be_is_put_aside_and_the_others_are_learned(changes: dict[str, Any], reason: str) -> None:
+    lost = Lost()
+    lost.asks()
+    page = lost.told(entry(1), entry(2, **changes), entry(3), after="", last=False)
+    lost.hears(page, page)
+    assert "1 entries that cannot be understood" in str(lost.trouble)
+    assert [lost.known(path_of(number)) is not None for number in (1, 2, 3)] == [True, False, True]
+    lost.hears(lost.told(entry(4), after=path_of(3), last=True, total=4))
+    (asked,) = lost.driver.correspond(T0)
+    assert not lost.driver.hearing
+    assert isinstance(asked, Control)
+    assert (asked.paths, asked.target) == ((path_of(2),), "west"), "it may be told as a change"
+    (row,) = lost.state.database.quarantine.values()
+    assert (row.poison.origin, row.poison.path, row.poison.position) == ("listing", path_of(2), f"west {path_of(2)!r}")
+    assert "west lists" in row.poison.detail
+    assert reason in row.poison.detail
+    with lost.state.transaction() as tx:
+        hold = tx.registers([path_of(2)])[path_of(2)].hold
+        assert tx.unfolded() == 0
+    assert hold is not None
+    assert (hold.reason, hold.detail.startswith("west: ")) == (HoldReason.UNTOLD, True)
+    found = Entry(path=path_of(2), value=b"{}", revision=Revision("7"), modified_at_ms=None)
+    scan, ticket = lost.driver.armed(), lost.driver.issue_page()
+    fence = lost.driver.context.fence
+    assert fence is not None
+    at = Entry(path=fence_path(EAST), value=fence.fence.encode(), revision=fence.revision, modified_at_ms=None)
+    lost.driver.take_page(scan, ticket, [found], at, T0)
+    assert not lost.state.database.outbox, "the group knows the path: it is no baseline"
+    lost.state.ask("quarantine-retry", {"id": str(row.id)}, "a person", "")
+    lost.driver.operate(T0)
+    assert lost.driver.context.wanting == {path_of(2): None}
+
+
+def test_an_entry_that_cannot_be_of_a_path_that_is_not_carried_is_put_aside_and_holds_nothing() -> None:
+    lost = Lost()
+    bad = [entry(1, path=path, digest="zz") for path in ("/admin/local-policies/x", "/no\x00path")]
+    lost.hears(lost.told(*bad, last=True, total=2))
+    assert lost.asks() == []
+    assert not lost.driver.hearing
+    rows = [row.poison for row in lost.state.database.quarantine.values()]
+    assert [row.path for row in rows] == [None, None]
+    assert not any("\x00" in row.position + row.detail for row in rows)
+    assert not lost.state.database.registers
 
 
 @pytest.mark.parametrize(

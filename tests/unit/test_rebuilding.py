@@ -6,11 +6,12 @@ import pytest
 
 from syncer.conflict.acts import Decision, Journal, Need, Outcome, Publish, RecordConflict
 from syncer.conflict.guards import Facts
-from syncer.conflict.rebuilding import Answer, Hearing, filled, learn, unsupplied
-from syncer.conflict.register import Parked, ParkReason, Seated, Wish
+from syncer.conflict.rebuilding import Answer, Hearing, filled, learn, unsupplied, untold
+from syncer.conflict.register import HoldReason, Parked, ParkReason, Seated, Wish
 from syncer.conflict.settings import Settings
 from syncer.model import Millis, Region, Stamp, Version, baseline_time, counter_of
 from syncer.replacing import replace
+from syncer.stores.contract import Put
 from tests.property.strategies import NOW, tenant_event
 from tests.unit.registers import (
     HERE,
@@ -105,6 +106,43 @@ def test_a_value_that_comes_again_is_taken_only_where_it_is_due_and_lacking() ->
     assert filled(sits, known, whole) is sits
     given_up = replace(lacking, wish=Wish.REASSERT)
     assert filled(given_up, known, whole) == register(known=whole), "it is there after all"
+
+
+UNTOLD = untold(register(), THERE, Millis(NOW), "its digest is none").register
+
+
+def test_what_a_peer_tells_wrongly_is_left_as_it_is() -> None:
+    assert UNTOLD.hold is not None
+    assert (UNTOLD.hold.reason, UNTOLD.held) == (HoldReason.UNTOLD, True)
+    for genesis in (False, True):
+        assert replica(generation=2).observe(UNTOLD, entry(X), moment(genesis=genesis)) == Outcome(UNTOLD)
+    for changes in ({"known": bare(X, at(1, THERE))}, {"hold": replace(UNTOLD.hold, reason=HoldReason.FLIPPING)}):
+        assert untold(register(**changes), THERE, Millis(NOW), "why") == Outcome(register(**changes))
+
+
+def test_another_listing_of_it_ends_that() -> None:
+    assert UNTOLD.hold is not None
+    assert learn(SETTINGS, UNTOLD, bare(X, at(1, THIRD))).register == register(known=bare(X, at(1, THIRD)))
+    held = replace(UNTOLD, hold=replace(UNTOLD.hold, reason=HoldReason.FLIPPING))
+    assert learn(SETTINGS, held, bare(X, at(1, THIRD))).register.hold == held.hold
+
+
+def test_a_change_of_it_ends_that_and_what_the_store_holds_is_of_unknown_provenance_still() -> None:
+    core = replica(generation=2)
+    told = core.fold(UNTOLD, tenant_event(X, at(1, THERE), {counter_of(THERE, 1): Millis(NOW + 1)}), NOW)
+    assert told.need is Need.READ
+    assert told.register.hold == UNTOLD.hold
+    assert not told.register.held
+    differs = core.observe(told.register, entry(Y, modified=9), moment())
+    assert only(differs, RecordConflict).value == Y
+    assert not any(isinstance(act, Publish) for act in differs.acts)
+    assert differs.register.hold is None
+    same = core.observe(told.register, entry(X, modified=9), moment())
+    assert not same.register.due
+    absent = core.observe(told.register, None, moment())
+    assert absent.register.hold is None
+    written = core.seat(absent.register, None, Facts(now=Millis(NOW)), "b").write
+    assert isinstance(written, Put)
 
 
 MISSING = Parked(reason=ParkReason.VALUE_MISSING, since_ms=NOW)
