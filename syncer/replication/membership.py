@@ -13,6 +13,7 @@ from syncer.bus.messages import Control, Heartbeat
 from syncer.conflict.register import HoldReason, Register
 from syncer.errors import NotFound, PreconditionFailed
 from syncer.model import MetadataChangeEvent, Millis, Region
+from syncer.replication import rebuild
 from syncer.replication.context import Context
 from syncer.replication.unit import Unit
 from syncer.state.contract import Operation, Transaction
@@ -94,7 +95,8 @@ def _refuse(
 ) -> None:
     """Another region refuses these databases of a region, so they are refused here too."""
     if region == context.identity.region:
-        if context.identity.database_id in senders and context.left_at is None:
+        ours = any(sender == context.identity.database_id or rebuild.is_former(context, sender) for sender in senders)
+        if ours and context.left_at is None:  # or this one has taken its place, and nobody takes anything of it either
             reason = f"{teller} has forgotten this region's database. {_COME_BACK}"
             _stand_still(context, tx, now, reason)
             context.conditions["forgotten-here"] = reason

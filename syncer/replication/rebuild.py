@@ -429,6 +429,11 @@ def _answers(context: Context, now: Millis) -> list[ListingTold]:
 
 
 def _page(context: Context, asked: ListingAsked, page: ListingTold) -> ListingTold:
+    """The next entries; also of changes that wait in the outbox still.
+
+    Who was not told of such a change would meet its own copy of the value as one that nobody knows. If the change never
+    comes, its value is asked for, and given up once nobody has it (:mod:`syncer.replication.lacking`).
+    """
     after = MetaPath(asked.after) if asked.after else None
     entries: list[ListingEntry] = []
     size = 0

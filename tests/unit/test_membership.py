@@ -11,8 +11,10 @@ from syncer.bus.messages import LEFT, Action, Control, Heartbeat
 from syncer.errors import PreconditionFailed
 from syncer.model import MetadataChangeEvent, Millis, Region
 from syncer.replication import peers
+from syncer.replication.consuming import Arrived
 from syncer.replication.membership import leave
 from tests.unit.test_antientropy import BEAT_MS, T0, Pair, Site, path_of
+from tests.unit.test_listing import Lost
 from tests.unit.test_retelling import FORGETTING, GONE, changed, pair_with
 
 EAST, WEST = Region("east"), Region("west")
@@ -145,6 +147,18 @@ def test_a_database_that_is_refused_stands_still_when_it_hears_so() -> None:
     east.hear([beat], T0)
     assert east.driver.context.left_at == T0
     assert "west has forgotten" in east.driver.context.conditions["forgotten-here"]
+
+
+def test_a_database_that_takes_the_place_of_a_refused_one_stands_still_too() -> None:
+    lost = Lost()
+    beat = replace(beat_of(Site("west"), "west", "db-west"), refused=(("east", "another"),))
+    for refused in ("another", "lost"):
+        assert lost.driver.context.left_at is None
+        message = replace(beat, refused=(("east", refused),))
+        lost.driver.consume([Arrived(message=message, position=refused)], T0)
+    assert lost.driver.context.left_at == T0
+    assert "west has forgotten" in lost.driver.context.conditions["forgotten-here"]
+    assert lost.driver.heartbeat(T0, "1").mode == LEFT
 
 
 def test_exactly_the_named_databases_are_refused_and_a_later_one_speaks_on() -> None:
