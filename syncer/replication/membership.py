@@ -134,10 +134,15 @@ def leave(context: Context, tx: Transaction, now: Millis, *, force: bool = False
         force: Even if a member has not consumed all that this region has published.
 
     Raises:
-        PreconditionFailed: It has left already, or not everything is published, or consumed by all.
+        PreconditionFailed: It has left already, or not everything is read, published, or consumed by all.
     """
     if context.left_at is not None:
         raise PreconditionFailed("this region has left the group already")
+    if not force and not (context.scanned and context.ledger.idle and not len(context.dirty)):
+        raise PreconditionFailed(
+            "not all of this region's store is read and decided: it may hold changes that the group would lose",
+            hint="Try again in a moment; 'syncer status' shows whether the store is read. --force leaves all the same.",
+        )
     if tx.outbox(1):
         raise PreconditionFailed(
             "changes of this region are not published yet; the group would lose them",

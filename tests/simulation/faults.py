@@ -44,6 +44,9 @@ class Mode:
         vanish: Chance that a message of the bus never reaches a region, faults ended or not.
         dark: Chance that a region gets nothing of the bus for a while.
         away: Chance that a region goes away for so long that the bus forgets what waits for it.
+        part: Chance that one of at least three regions leaves, or is lost for good and forgotten.
+        join: Chance that a new region joins, on an empty store or on that of one that is gone.
+        regions: How many regions there may be at the beginning.
         compares: Regions compare their digest trees.
         forgets: Tombstones are dropped, after hardly any grace.
         paths: How many of the paths take part.
@@ -73,6 +76,9 @@ class Mode:
     vanish: float = 0.0
     dark: float = 0.0
     away: float = 0.0
+    part: float = 0.0
+    join: float = 0.0
+    regions: tuple[int, ...] = (2, 2, 3)
     compares: bool = False
     forgets: bool = False
     paths: int = 2
@@ -139,6 +145,24 @@ MODES: Final[dict[str, Mode]] = {
             paths=7,
             actions=(100, 220),
             outside=0.15,
+            compares=True,
+        ),
+        replace(
+            _CALM,
+            name="parting",
+            limits=NARROW,
+            forgets=True,
+            part=0.01,
+            join=0.01,
+            regions=(3,),
+            wipe=0.004,
+            crash=0.01,
+            pause=0.01,
+            vanish=0.02,
+            mislay=0.1,
+            reorder=4,
+            paths=3,
+            actions=(150, 300),
             compares=True,
         ),
         replace(

@@ -40,10 +40,13 @@ class _Telling:
 class Referee:
     """Judges each stamp and each overwrite at once, and the whole at the end."""
 
-    def __init__(self, history: History, story: Story, sites: Mapping[Region, Site]) -> None:
+    def __init__(
+        self, history: History, story: Story, sites: Mapping[Region, Site], gone: Mapping[Region, Site]
+    ) -> None:
         self.history = history
         self._story = story
         self._sites = sites
+        self._gone = gone
         self._judged: dict[str, int] = {}
         self._blind: set[Content] = set()
         self._keepers: tuple[Site, ...] = ()
@@ -169,6 +172,8 @@ class Referee:
             self._echoes.add((path, event.stamp))
         if event.stamp.updated_at_ms < _FIRST_FOUND and site.disk.tables.identity.rebuild is not None:
             for told in self._to_learn.get(site.disk.tables.identity.database_id, ()):
+                if told.region not in self._sites:
+                    continue
                 teller = self._sites[told.region].disk.tables
                 whole = teller.identity.database_id == told.database_id
                 held = any(each.path == path and each.sequence == 0 for each in teller.stamped)  # it is told to nobody
@@ -208,7 +213,8 @@ class Referee:
         names = history.indistinct(old).names
         if any(name.stamp is not None and (path, name.stamp) in history.withdrawn for name in names):
             return
-        home = {self._sites[name.stamp.region] for name in names if name.stamp is not None}
+        everybody = {**self._gone, **self._sites}
+        home = {everybody[name.stamp.region] for name in names if name.stamp is not None}
         keepers = self._keepers or {site, *home}
         rows = [row for each in keepers for row in each.disk.conflicts(path)]
         for row in [*rows, *(row for each in keepers for row in each.disk.lost if row.path == path)]:

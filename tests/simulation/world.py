@@ -20,6 +20,7 @@ from syncer.errors import RevisionMismatch
 from syncer.model import MetaPath, Millis, Region, ResourceKind
 from syncer.paths import classify, fence_path
 from syncer.replication.fence import Fence, order_of
+from syncer.state.contract import JOINING
 from syncer.stores.contract import BatchRefused
 from tests.simulation.bus import Publishing, SimBus
 from tests.simulation.disk import Disk, Tables, Trouble
@@ -48,6 +49,9 @@ PATHS: Final = (
     MetaPath("/admin/policies/u"),
 )
 
+_NAMES: Final = "abcdef"
+_FEWEST: Final = 2
+"""Regions that stay."""
 _ROUNDS: Final = 60
 _COMPARING_ROUNDS: Final = 400
 _QUIET_ROUNDS: Final = 4
@@ -107,12 +111,13 @@ class World:
         self.story = Story(started_at_ms=BEGINNING_MS, now=BEGINNING_MS)
         self.history = History()
         self.sites: dict[Region, Site] = {}
-        self.referee = Referee(self.history, self.story, self.sites)
+        self.gone: dict[Region, Site] = {}
+        self.referee = Referee(self.history, self.story, self.sites, self.gone)
         self.scope = SCOPE
         self.forsaken: list[Publishing] = []
         self.faults: Counter[str] = Counter()
         if kinds is None:
-            kinds = tuple(self.rng.choice(mode.kinds) for _ in range(self.rng.choice((2, 2, 3))))
+            kinds = tuple(self.rng.choice(mode.kinds) for _ in range(self.rng.choice(mode.regions)))
         for name, kind in zip("abc", kinds, strict=False):
             site = self._site(Region(name), kind)
             self.sites[site.region] = site
@@ -229,6 +234,10 @@ class World:
             self._outside()
         site = rng.choice(list(self.sites.values()))
         self._fault(site)
+        if mode.part:
+            self._dismiss_left()
+            if site.region not in self.sites:
+                return
         if not site.daemons:
             if rng.random() < 0.3:
                 self.start(site.region)
@@ -314,6 +323,8 @@ class World:
             (mode.wipe, "copy"),
             (mode.restore, "back up"),
             (mode.restore, "restore"),
+            (mode.part, "part"),
+            (mode.join, "join"),
         )
         for chance, name in chances:
             if chance and rng.random() < chance and self._strike(name, site, daemon):
@@ -359,6 +370,10 @@ class World:
                 self.story.tell(site.region, "gets nothing of the bus for a while")
             case "away":
                 self._go_away(site)
+            case "part" if len(self.sites) > _FEWEST:
+                self._part(site)
+            case "join" if len(self.sites) + len(self.gone) < len(_NAMES):
+                self._join()
             case _:
                 return False
         return True
@@ -372,6 +387,54 @@ class World:
         self.dark_until[site.region] = self.story.now + self.rng.choice((60_000, 3_600_000))
         if self.rng.random() < 0.3:
             self.advance(30 * 86_400_000)
+
+    def _part(self, site: Site) -> None:
+        """A region leaves the group in order, as soon as it may; or it is lost for good, and forgotten."""
+        if self.rng.random() < 0.5:
+            site.disk.ask("regions-leave")
+            return
+        self.story.tell(site.region, "is lost for good")
+        self.referee.loses(site)
+        self._dismiss(site)
+        other = self.rng.choice(list(self.sites.values()))
+        other.disk.ask("regions-forget", region=site.region, force="true")
+
+    def _dismiss_left(self) -> None:
+        """Regions that have left, and have said so, are switched off."""
+        for site in list(self.sites.values()):
+            if site.disk.tables.membership.left_at is not None and site.daemons and site.daemon.raised:
+                site.daemon.beat_heart()
+                self.story.tell(site.region, "has left")
+                self._dismiss(site)
+
+    def _dismiss(self, site: Site) -> None:
+        for daemon in list(site.daemons):
+            daemon.crash()
+        site.network.clear()
+        self.gone[site.region] = self.sites.pop(site.region)
+        del self.bus.waiting[site.region]
+        self._configure()
+
+    def _join(self) -> None:
+        """A new region joins, on an empty store, or on what the store of one that is gone still holds."""
+        region = Region(_NAMES[len(self.sites) + len(self.gone)])
+        site = self.sites[region] = self._site(region, self.rng.choice(self.mode.kinds))
+        former = self.rng.choice([None, *self.gone.values()])
+        for path, node in sorted(former.store.nodes.items()) if former is not None else ():
+            if path in self.paths:
+                site.store.put_outside(path, node.value)
+        tables = site.disk.tables
+        tables.identity = replace(tables.identity, paused=self.rng.choice((JOINING, None)))
+        self.bus.waiting[region] = []
+        self.referee.kept_anywhere([*self.sites.values(), *self.gone.values()])
+        self.story.tell(region, "joins", None, f"on the store of {former.region}" if former is not None else "")
+        self._configure()
+
+    def _configure(self) -> None:
+        """Every daemon is told anew who belongs to the group."""
+        for site in self.sites.values():
+            for daemon in list(site.daemons):
+                daemon.crash()
 
     def wipe(self, site: Site, copy: Tables | None) -> None:
         """A region loses its database; at its place stands a new one, or an old copy.
@@ -488,6 +551,8 @@ class World:
             while self.bus.under_way:
                 self.bus.land(self.bus.under_way[0])
             self.advance(PARK_GRACE_MS // 2)
+            if self.mode.part:
+                self._dismiss_left()
             acted = operated and self._operator()
             acted |= any(daemon.driver.hearing for site in self.sites.values() for daemon in site.daemons)
             quiet = 0 if acted or self._progress() != before or not self._agreed() else quiet + 1
@@ -566,7 +631,7 @@ class World:
         for site in self.sites.values():
             if site.disk.tables.identity.paused is not None:
                 acted = True
-                site.disk.ask("resume")
+                site.disk.ask("regions-join" if site.disk.tables.identity.paused == JOINING else "resume")
             for register in site.disk.tables.registers.values():
                 hold = register.hold
                 if hold is None:

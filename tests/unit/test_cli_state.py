@@ -769,6 +769,7 @@ def test_a_region_that_spoke_lately_is_not_forgotten_without_force(run: Run, sta
 
 
 def test_a_region_leaves_only_once(run: Run, state: SqlState, daemon: Driver) -> None:
+    daemon.context.scanned = True
     with state.transaction() as tx:
         tx.enqueue([of(QUIET, event(X, OLD))])
         tx.acknowledged([row.sequence for row in tx.outbox(100)])
@@ -785,6 +786,7 @@ def test_a_region_leaves_only_once(run: Run, state: SqlState, daemon: Driver) ->
 
 
 def test_a_region_with_unpublished_changes_does_not_leave(run: Run, state: SqlState, daemon: Driver) -> None:
+    daemon.context.scanned = True
     with state.transaction() as tx:
         tx.enqueue([of(QUIET, event(X, OLD))])
     refused = run("regions", "leave", "--yes")

@@ -12,6 +12,7 @@ from syncer.errors import PreconditionFailed
 from syncer.model import MetadataChangeEvent, Millis, Region
 from syncer.replication import peers
 from syncer.replication.consuming import Arrived
+from syncer.replication.dirty import Origin
 from syncer.replication.membership import leave
 from tests.unit.test_antientropy import BEAT_MS, T0, Pair, Site, path_of
 from tests.unit.test_listing import Lost
@@ -202,6 +203,7 @@ def test_what_a_forgotten_region_made_is_taken_of_a_member() -> None:
 
 def left(pair: Pair, *, force: bool = False) -> None:
     """West leaves."""
+    pair.west.driver.context.scanned = True
     with pair.west.state.transaction() as tx:
         leave(pair.west.driver.context, tx, Millis(pair.now), force=force)
 
@@ -219,6 +221,22 @@ def test_a_region_leaves_once_every_member_has_all_that_it_said() -> None:
     pair.beat(8)
     left(pair)
     assert pair.west.driver.context.left_at is not None
+
+
+def test_a_region_leaves_once_its_store_is_read_to_its_end() -> None:
+    pair = Pair()
+    pair.beat(2)
+    left(pair)
+    assert pair.west.driver.context.left_at is not None
+    unread = Pair()
+    unread.beat(2)
+    context = unread.west.driver.context
+    for scanned, path in ((False, None), (True, GONE)):
+        context.scanned = scanned
+        context.dirty.add(() if path is None else (path,), Origin.NOTICE)
+        with unread.west.state.transaction() as tx, pytest.raises(PreconditionFailed, match="read and decided"):
+            leave(context, tx, Millis(unread.now))
+    assert context.left_at is None
 
 
 def test_a_member_that_tells_no_numbers_has_nothing() -> None:
