@@ -89,7 +89,7 @@ def work(context: Context, now: Millis) -> list[TreeMessage | Control]:
         return []
     tree, comparisons = context.sums.tree, context.comparisons
     if tree is None or not context.compares:
-        comparisons.outgoing.clear()
+        comparisons.drop()
         return []
     own = context.identity.region
     for region, comparison in comparisons.peers.items():

@@ -198,6 +198,13 @@ class Comparisons:
         if len(self.outgoing) < MAX_OUTGOING:
             self.outgoing.append(message)
 
+    def drop(self) -> None:
+        """This region must not compare now: nothing of what was begun is left to do."""
+        self.outgoing.clear()
+        self.listing = None
+        for peer in self.peers.values():
+            peer.wanted = None
+
     @property
     def busy(self) -> bool:
         """Whether there is something to do at once."""
