@@ -63,6 +63,10 @@ class PulsarBus:
         self._feed = RoleFeed()
         self._window: Window[_pulsar.MessageId] = Window(config.max_unacknowledged)
         self._publisher = ClientThread(f"pulsar publisher of {config.region}")
+        self._flusher = ClientThread(f"pulsar flusher of {config.region}")
+        """``flush`` waits without a deadline, so it has a thread of its own. ``flush_async`` is no way around: it holds
+        the interpreter while it waits for the producer's lock, and who has that lock may wait for the interpreter: then
+        the whole process stands still for ever."""
         self._receiver = ClientThread(f"pulsar receiver of {config.region}")
         self._keeper = ClientThread(f"pulsar lock of {config.region}", self._keep_lock)
         self._client: pulsar.Client | None = None
@@ -84,6 +88,7 @@ class PulsarBus:
             if config.admin_url is not None:
                 self._admin = AdminClient(AdminConfig(url=config.admin_url, auth=config.auth, trust=config.trust))
             self._publisher.start()
+            self._flusher.start()
             self._receiver.start()
             await self._publisher.call(self._connected_producer, timeout_s=self._operation_s + _SLACK_S)
             await self._make_subscription()
@@ -98,6 +103,7 @@ class PulsarBus:
         await self._receiver.stop(self._close_consumer)
         await self._keeper.stop(self._close_lock)
         await self._publisher.stop(self._close_clients)
+        await self._flusher.stop()
         if self._admin is not None:
             await self._admin.close()
             self._admin = None
@@ -213,8 +219,7 @@ class PulsarBus:
                 acks.note(index, _pulsar.Result.MessageTooBig, None)
             except PulsarException as exc:
                 acks.note(index, exc, None)
-        # The public flush() has no deadline: were the client shut down beside it, this thread would never come back.
-        producer._producer.flush_async(_each_message_answers)
+        self._flusher.post(producer.flush)
         finished = acks.wait(self._config.publish_timeout.total_seconds() + _SLACK_S)
         if acks.failed is not None:
             index, result = acks.failed
@@ -361,10 +366,6 @@ class _Acks:
 
     def wait(self, timeout_s: float) -> bool:
         return self._all.wait(timeout_s)
-
-
-def _each_message_answers(_: object) -> None:
-    """Take the end of a flush: what became of a message is told by its own answer."""
 
 
 def _open(client: pulsar.Client | None) -> pulsar.Client:

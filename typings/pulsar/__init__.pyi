@@ -57,7 +57,6 @@ class Message:
     def redelivery_count(self) -> int: ...
 
 class Producer:
-    _producer: _pulsar.Producer
     def send(self, content: Any, properties: dict[str, str] | None = None) -> _pulsar.MessageId: ...
     def send_async(
         self, content: Any, callback: Callable[[_pulsar.Result, Any], None], properties: dict[str, str] | None = None
