@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 from syncer.errors import StateForeign, StateUnavailable
@@ -39,6 +40,10 @@ def stands_still(site: Site) -> bool:
         return "forgotten-here" in site.conditions()
     except (StateForeign, StateUnavailable):
         return False
+
+
+def _shows_its_coming_back(site: Site) -> bool:
+    return "forgotten-region" in site.conditions()
 
 
 def lose_backlog(bus_file: Path, region: str) -> None:
@@ -78,9 +83,7 @@ async def test_a_forgotten_region_on_a_new_database_raises_no_delete_that_was_fo
             await until(lambda: stands_still(south), "south hears that it was forgotten", LONG_S)
             assert south.report()["paused"]
             for site in (east, west):
-                await until(
-                    lambda site=site: "forgotten-region" in site.conditions(), "its coming back is shown", LONG_S
-                )  # type: ignore[misc]
+                await until(partial(_shows_its_coming_back, site), "its coming back is shown", LONG_S)
             east.writer.put(KEPT, tenant("new"))
             await until(lambda: west.get(KEPT) == tenant("new"), "the others go on")
             for site in (east, west):
