@@ -22,6 +22,8 @@ from syncer.admin.auth import CertificateAuth, TokenAuth, Trust
 from syncer.admin.client import AdminConfig as AdminSettings
 from syncer.admin.topics import ClustersProbe
 from syncer.bus.contract import Bus
+from syncer.bus.signing import UNSIGNED, Keyring
+from syncer.config.group_keys import keyring
 from syncer.config.model import AdminConfig, Config, in_ms
 from syncer.conflict.replica import Replica
 from syncer.errors import Fenced, InvariantBroken, StateUnavailable, SyncerError
@@ -47,6 +49,14 @@ PRESENCE_S: Final = 3.0
 LOOK_S: Final = 0.25
 HEARD_WITHIN: Final = 3
 """A peer is heard within so many intervals of heartbeats, or is none."""
+UNSIGNED_MESSAGES: Final = (
+    "messages are not signed: whoever may publish on the topic can change the metadata of this region; give the group "
+    "a key ([signing] key_files)"
+)
+UNSIGNED_ACCEPTED: Final = (
+    "messages without a signature are taken as long as signing.accept_unsigned is set: take it out as soon as every "
+    "region signs"
+)
 STALLED_S: Final = 30.0
 """A loop that did not turn for so long is taken as hanging."""
 
@@ -74,6 +84,7 @@ class Daemon:
     backlog: int | None = None
     bus_trouble: str | None = None
     outdone_in: int | None = None
+    keyring: Keyring = UNSIGNED
     spoken: bool = False
     """Whether this process was active beyond the silence after a start: its open database is no old copy."""
 
@@ -83,6 +94,8 @@ class Daemon:
         Raises:
             SyncerError: What no repeat can mend: configuration, another store than before, a foreign database.
         """
+        self.keyring = keyring(self.config.signing)
+        self._tell_signing()
         state = await self._open_state()
         thread = DriverThread()
         try:
@@ -99,6 +112,13 @@ class Daemon:
             notify.stopping()
             thread.close()
             state.close()
+
+    def _tell_signing(self) -> None:
+        """Say once, in the log, whom this daemon will believe."""
+        if (warned := unsigned(self.keyring)) is not None:
+            log.warning(warned[0], cause=warned[1])
+        if self.keyring.signs_with is not None:
+            log.info("messages_signed", key_id=self.keyring.signs_with, accepted_ids=self.keyring.accepts)
 
     @property
     def observing(self) -> bool:
@@ -202,6 +222,9 @@ class Daemon:
             forgetting=Forgetting.after(in_ms(self.config.limits.tombstone_grace)),
             identity=identity,
         )
+        driver.context.keyring = self.keyring
+        if (warned := unsigned(self.keyring)) is not None:
+            driver.context.conditions[warned[0]] = warned[1]
         # Two that have the role at once would take the region from one another for ever.
         driver.context.takes_over = self.outdone_in is None or self.outdone_in != self._turn_of_role
         if self.spoken or opening.file_of(opening.parse_url(self.config.database_url())) is None:
@@ -289,6 +312,13 @@ def _fenced(error: BaseException) -> bool:
     if isinstance(error, BaseExceptionGroup):
         return error.subgroup(Fenced) is not None
     return isinstance(error, Fenced)
+
+
+def unsigned(keyring: Keyring) -> tuple[str, str] | None:
+    """What to warn of where messages are believed without a signature: code and message."""
+    if keyring.signs_with is None:
+        return "messages-unsigned", UNSIGNED_MESSAGES
+    return ("unsigned-accepted", UNSIGNED_ACCEPTED) if keyring.accepts_unsigned else None
 
 
 def admin_settings(config: AdminConfig) -> AdminSettings:

@@ -13,6 +13,7 @@
     ├── TransportError              the bus
     │   ├── BusUnavailable            no connection, or no answer in time
     │   └── PayloadInvalid            a message that cannot be understood
+    │       └── SignatureInvalid        a message that is not signed with a key of the group
     ├── StateError                  the sidecar database
     │   ├── StateUnavailable          it cannot be read or written now (locked, full disk, gone)
     │   └── StateForeign              it belongs to another region or to a newer version
@@ -160,6 +161,16 @@ class PayloadInvalid(TransportError):
     default_hint = "See 'syncer quarantine list' for the message and its origin."
 
 
+class SignatureInvalid(PayloadInvalid):
+    """A message that is not signed with a key of the group. Nothing of it was taken."""
+
+    code = "signature-invalid"
+    default_hint = (
+        "Give its region the key of the group ('signing.key_files'), then 'syncer quarantine retry'; a message that no "
+        "region of yours has sent is thrown away by 'syncer quarantine discard'."
+    )
+
+
 class StateError(SyncerError):
     """The sidecar database did not do what was asked."""
 
@@ -299,6 +310,7 @@ DISPOSITIONS: Final[dict[type[SyncerError], Disposition]] = {
     TransportError: Disposition(502, ExitCode.FAILED, "error"),
     BusUnavailable: Disposition(503, ExitCode.UNREACHABLE, "warning"),
     PayloadInvalid: Disposition(422, ExitCode.FAILED, "warning"),
+    SignatureInvalid: Disposition(422, ExitCode.NOT_ALLOWED, "warning"),
     StateError: Disposition(500, ExitCode.FAILED, "error"),
     StateUnavailable: Disposition(503, ExitCode.FAILED, "error"),
     StateForeign: Disposition(500, ExitCode.BAD_CONFIG, "error"),

@@ -53,7 +53,7 @@ _DECISIONS: Final = tuple(Decision)
 _HOLDS: Final = tuple(HoldReason)
 _IGNORED: Final = (
     "duplicate", "out-of-scope", "echo-of-own-path", "no-resource", "ephemeral-or-sequential", "children-changed",
-    "unknown-action",
+    "unknown-action", "asked-before",
 )  # fmt: skip
 
 
@@ -103,6 +103,12 @@ CONFLICTS: Final = _counter(
     "conflicts", "Concurrent changes whose loser was kept.", "reason", ("concurrent", "drift", "value-unknown")
 )
 QUARANTINED: Final = _counter("quarantined", "Messages and values put into the quarantine.", "code", _CODES)
+REFUSED: Final = _counter(
+    "messages_refused",
+    "Messages of the bus that were not taken: not signed with a key of the group, or no room to keep them aside.",
+    "reason",
+    ("signature-invalid", "quarantine-full"),
+)
 HELD: Final = _counter("held", "Changes that began to wait for a person.", "reason", _HOLDS)
 REPEATS: Final = _counter("repeats", "Calls that failed and are tried again, by error code.", "code", _CODES)
 WATCH_GAPS: Final = _counter("watch_gaps", "Times that the watch may have missed something, healed by a scan.")
@@ -169,7 +175,7 @@ STAGES: Final = Family(
 )
 
 FAMILIES: Final = (
-    EVENTS_PUBLISHED, EVENTS_IGNORED, FOLDS, WRITES, CONFLICTS, QUARANTINED, HELD, REPEATS, WATCH_GAPS, SCANS,
+    EVENTS_PUBLISHED, EVENTS_IGNORED, FOLDS, WRITES, CONFLICTS, QUARANTINED, REFUSED, HELD, REPEATS, WATCH_GAPS, SCANS,
     COMPARISONS, COMPARISON_BYTES, DIFFERING, EQUAL_AT,
     OUTBOX_EVENTS, OUTBOX_OLDEST, HOLDS, PARKED, QUARANTINE, CONFLICTS_OPEN, PATHS, DUE, PENDING_READS, BUS_BACKLOG,
     ACTIVE, OBSERVING, PAUSED, WATCH_WHOLE, FENCE, SKEW, PEER_HEARD, STARTED, BUILD, LAG, STAGES,
@@ -182,6 +188,7 @@ TALLIES: Final[Mapping[str, Family]] = {
     "writes": WRITES,
     "conflicts": CONFLICTS,
     "quarantined": QUARANTINED,
+    "refused": REFUSED,
     "held": HELD,
     "repeats": REPEATS,
     "watch": WATCH_GAPS,

@@ -119,6 +119,9 @@ class StatusDocument(Document):
     epoch: int
     fence: int | None
     paths: int = Field(description="Paths in scope that the store is known to hold.")
+    signing_key: str | None = Field(
+        default=None, description="Id of the key that messages are signed with; null: they are not signed."
+    )
     outbox: Outbox
     waiting: Waiting
     daemons: list[DaemonDocument] = Field(description="The active one first.")
@@ -154,6 +157,7 @@ def collect(views: Views, config: Config) -> StatusDocument:
         epoch=facts.identity.epoch,
         fence=report.get("fence"),
         paths=facts.counts.alive,
+        signing_key=report.get("signing", {}).get("signs_with"),
         outbox=Outbox(depth=facts.outbox.depth, oldest_age_s=None if oldest is None else max(0, now - oldest) / 1000),
         waiting=_waiting(facts),
         daemons=sorted((_daemon(each, facts.identity.epoch) for each in daemons), key=_precedence),

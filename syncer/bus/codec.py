@@ -20,6 +20,7 @@ changes of ours as if a broker had sent them. What the record has no field for t
     syncer.label      tree      what the sender's digest tree sums, and how
     syncer.step       tree      how far down the tree
     syncer.round      tree      number of the comparison
+    syncer.signature  all       by :mod:`syncer.bus.signing`, where the group has a key
 
 All but changes carry their fields as JSON in the record's value, at a path below ``/pulsar-syncer``; a step of a
 comparison carries its body there.
@@ -64,6 +65,8 @@ from syncer.model import (
 from syncer.paths import OWN_PREFIX, checked, classify, is_under
 
 CODEC_VERSION: Final = "1"
+PREFIX: Final = "syncer."
+"""Of the name of each property of ours."""
 LATEST_TIME_MS: Final = 253_402_300_799_999
 """End of the year 9999; a later stamp can only be garbage."""
 
@@ -75,6 +78,8 @@ REFUSED_TOLD: Final = 512
 REFUSED_CHARACTERS: Final = 200
 _KIND: Final = "syncer.kind"
 _SENDER: Final = "syncer.sender"
+TALK: Final = frozenset({"heartbeat", "tree", "listing-asked", "listing-told"})
+"""Kinds of messages that are said again and again, so that each of them may be lost."""
 _VERSION: Final = "syncer.v"
 _EVENT_TYPES: Final = {str(each): each for each in EventType}
 _NATIVE_TYPES: Final = {
@@ -147,6 +152,21 @@ def encode(
     return Outgoing(encode_native(record), properties)
 
 
+def is_ours(properties: Mapping[str, str]) -> bool:
+    """Whether a message says to be one of ours; one without these properties was sent by a broker."""
+    return _VERSION in properties or _KIND in properties
+
+
+def kind_of(properties: Mapping[str, str]) -> str:
+    """What a message says to be, told without decoding it; empty when it does not."""
+    return properties.get(_KIND, "")
+
+
+def region_of(properties: Mapping[str, str]) -> str:
+    """Where a message says to come from, told without decoding it; empty when it does not."""
+    return properties.get("syncer.region", "")
+
+
 def is_change_of(sender: str, properties: Mapping[str, str]) -> bool:
     """Whether a message is a change that this sender has published; told without decoding it."""
     return properties.get(_SENDER) == sender and properties.get(_KIND) == "change"
@@ -165,7 +185,7 @@ def decode(payload: bytes, properties: Mapping[str, str], *, max_bytes: int = MA
     """
     if len(payload) > max_bytes:
         raise PayloadInvalid(f"oversize: the payload has {len(payload)} bytes, the limit is {max_bytes}")
-    ours = _VERSION in properties or _KIND in properties
+    ours = is_ours(properties)
     if ours and (version := _property(properties, _VERSION)) != CODEC_VERSION:
         raise PayloadInvalid(
             f"unknown codec version {version!r}; this program knows {CODEC_VERSION!r}",

@@ -94,7 +94,8 @@ class Control:
         reason: Why, for people.
         sent_at_ms: Its clock when it sent this.
         target: Region that is asked; empty for all.
-        number: ``RETELL``: the first number of the asked region's database that is missing; else 0.
+        number: ``RETELL``: the first number of the asked region's database that is missing. ``PAUSE``, ``RESUME``:
+            rises from one request of the sender to the next; 0 from versions that do not tell. Else 0.
     """
 
     region: Region

@@ -17,7 +17,7 @@ Closing = Callable[[], Awaitable[None]]
 
 
 def dial(config: Config, *, timeout_s: float) -> list[DependencyDocument]:
-    """Try store, bus, admin API and sidecar database; each one's failure is its row.
+    """Try store, bus, admin API, sidecar database and the files of the group's keys; each one's failure is its row.
 
     The database is only looked at: one that does not exist yet is fine, the daemon makes it.
     """
@@ -30,6 +30,8 @@ async def _dial(config: Config, timeout_s: float) -> list[DependencyDocument]:
         (f"bus {config.bus.kind}", lambda: _bus(config)),
         ("database", lambda: _database(config)),
     ]
+    if config.signing is not None:
+        attempts.append(("group keys", lambda: _keys(config)))
     if config.admin is not None:
         attempts.append(("admin", lambda: _admin(config)))
     return [await _tried(name, attempt, timeout_s) for name, attempt in attempts]
@@ -83,6 +85,12 @@ async def _database(config: Config) -> None:
     if file is None and not await anyio.to_thread.run_sync(is_made, parse_url(url)):
         return  # the daemon makes it when it starts for the first time
     await anyio.to_thread.run_sync(lambda: Views.open(url, Region(config.region)).close())
+
+
+async def _keys(config: Config) -> None:
+    from syncer.config.group_keys import keyring
+
+    keyring(config.signing)
 
 
 async def _admin(config: Config) -> None:

@@ -235,6 +235,26 @@ class PeersConfig(Section):
     )
 
 
+class SigningConfig(Section):
+    """The key of the group: messages are signed with it, and others are refused. The same in every region."""
+
+    key_files: tuple[Path, ...] = Field(
+        min_length=1,
+        max_length=2,
+        description="Files with a key each: at least 32 bytes as base64, readable by the daemon alone. The first one "
+        "signs; while keys are rotated, a second one is accepted too.",
+        examples=[["/run/credentials/pulsar-syncer.service/credentials_group-key"]],
+    )
+    native_regions: tuple[Annotated[str, StringConstraints(min_length=1)], ...] = Field(
+        default=(),
+        description="Regions that run Pulsar's own synchronizer, which cannot sign, by cluster name: anybody on the "
+        "topic may speak for these.",
+    )
+    accept_unsigned: bool = Field(
+        default=False, description="Take messages without a signature too, while the group is given its first key."
+    )
+
+
 class ApiConfig(Section):
     """The HTTP server of the daemon: health, metrics, status."""
 
@@ -293,6 +313,9 @@ class Config(Section):
     limits: LimitsConfig = Field(default_factory=LimitsConfig)
     admin: AdminConfig | None = None
     peers: PeersConfig = Field(default_factory=PeersConfig)
+    signing: SigningConfig | None = Field(
+        default=None, description="The key of the group; without one, messages are neither signed nor checked."
+    )
     api: ApiConfig = Field(default_factory=ApiConfig)
     log: LogConfig = Field(default_factory=LogConfig)
 
@@ -300,6 +323,12 @@ class Config(Section):
     def _not_its_own_peer(self) -> Self:
         if self.region in (self.peers.expected or ()):
             raise ValueError(f"'peers.expected' names this region itself ({self.region!r}); list the other regions")
+        return self
+
+    @model_validator(mode="after")
+    def _itself_not_native(self) -> Self:
+        if self.signing is not None and self.region in self.signing.native_regions:
+            raise ValueError(f"'signing.native_regions' names this region itself ({self.region!r}), which signs")
         return self
 
     @model_validator(mode="after")

@@ -8,12 +8,13 @@ from typing import Final
 import anyio
 import structlog
 
-from syncer.bus.codec import encode, is_change_of, sequence_of
+from syncer.bus.codec import is_change_of, sequence_of
 from syncer.bus.contract import Delivery, Outgoing
 from syncer.bus.limits import message_bytes
 from syncer.bus.messages import Control, Said, TreeMessage
+from syncer.bus.signing import sealed
 from syncer.errors import PayloadInvalid, StateUnavailable, SyncerError
-from syncer.model import Millis
+from syncer.model import MetadataChangeEvent, Millis
 from syncer.replication.consuming import arrived_of
 from syncer.replication.operations import Effect, Wanted
 from syncer.replication.surroundings import IDLE_S, Surroundings
@@ -33,6 +34,11 @@ class BusPumps:
         self._around = around
         self._controls: list[Control] = []
 
+    def _sealed(
+        self, message: MetadataChangeEvent | Heartbeat | Control | TreeMessage | ListingAsked | ListingTold
+    ) -> Outgoing:
+        return sealed(message, self._around.driver.context.keyring)
+
     async def publisher(self) -> None:
         """Publish what the outbox holds; what the bus can never take goes to the quarantine."""
         while True:
@@ -43,7 +49,7 @@ class BusPumps:
             messages: list[Outgoing] = []
             try:
                 for row in rows:
-                    messages.append(encode(row.event))  # noqa: PERF401 - how many tells
+                    messages.append(self._sealed(row.event))  # noqa: PERF401 - how many tells
             except PayloadInvalid as exc:
                 await self._set_aside(rows[len(messages)], exc)
                 continue
@@ -90,7 +96,7 @@ class BusPumps:
             if not is_change_of(own, each.properties) or sequence_of(each.properties) > published
         ]
         if others:
-            arrived = [arrived_of(each.payload, each.properties, each.position) for each in others]
+            arrived = [arrived_of(each.payload, each.properties, each.position, context.keyring) for each in others]
             self._around.driver.consume(arrived, now)
 
     async def beat(self, now: Millis) -> None:
@@ -141,7 +147,7 @@ class BusPumps:
             failure: Event of the log that tells of a refusal.
         """
         try:
-            encoded = [encode(message) for message in messages]
+            encoded = [self._sealed(message) for message in messages]
             await self._around.bus.publish(encoded)
         except SyncerError as exc:
             log.warning(failure, region=self._around.region, code=exc.code, cause=exc.message)
@@ -151,7 +157,7 @@ class BusPumps:
     def keep(self, effect: Effect) -> None:
         """Keep what an operation wants of the other regions until it is sent."""
         match effect:
-            case Wanted(action=action, paths=paths, reason=reason):
+            case Wanted(action=action, paths=paths, reason=reason, number=number):
                 control = Control(
                     region=self._around.region,
                     sender=self._around.driver.context.identity.database_id,
@@ -159,6 +165,7 @@ class BusPumps:
                     paths=paths,
                     reason=reason,
                     sent_at_ms=self._around.clock(),
+                    number=number,
                 )
                 self._controls.append(control)
             case None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from syncer.bus.codec import decode
 from syncer.bus.messages import (
     LEFT,
     Action,
@@ -17,22 +16,26 @@ from syncer.bus.messages import (
     Message,
     TreeMessage,
 )
+from syncer.bus.signing import Keyring, unsealed
+from syncer.conflict.acts import HoldEvent
 from syncer.conflict.consumed import Consumed
 from syncer.conflict.order import later
 from syncer.conflict.register import Register
 from syncer.errors import PayloadInvalid, ValueInvalid
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region
+from syncer.replacing import replace
 from syncer.replication import antientropy, lacking, membership, rebuild, retelling
 from syncer.replication.context import Context
 from syncer.replication.reading import seat
 from syncer.replication.remembered import ready
+from syncer.replication.setting_aside import TOO_EARLY, Shelves, refuse, set_aside, waits
 from syncer.replication.unit import Unit
-from syncer.state.contract import Poison, Transaction
+from syncer.state.contract import Transaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arrived:
-    """A message with where it came from. ``message`` is the error when it could not be decoded."""
+    """A message with where it came from. ``message`` is the error when it was refused or could not be decoded."""
 
     message: Message | PayloadInvalid
     position: str
@@ -40,11 +43,11 @@ class Arrived:
     properties: dict[str, str] = field(default_factory=dict)
 
 
-def arrived_of(payload: bytes, properties: Mapping[str, str], position: str) -> Arrived:
-    """Decode a message; one that cannot be understood carries the reason."""
+def arrived_of(payload: bytes, properties: Mapping[str, str], position: str, keyring: Keyring) -> Arrived:
+    """Check and decode a message; one that is refused, or cannot be understood, carries the reason."""
     message: Message | PayloadInvalid
     try:
-        message = decode(payload, properties)
+        message = unsealed(payload, properties, keyring)
     except PayloadInvalid as exc:
         message = exc
     return Arrived(message=message, position=position, payload=payload, properties=dict(properties))
@@ -78,15 +81,17 @@ def take(context: Context, unit: Unit, tx: Transaction, arrived: Sequence[Arrive
     """Take messages within a unit of work."""
     changes = [item for item in arrived if isinstance(item.message, MetadataChangeEvent)]
     unit.load(tuple({item.message.path for item in changes if isinstance(item.message, MetadataChangeEvent)}))
-    _fold_new(context, unit, tx, changes)
+    shelves = Shelves(tx)
+    _fold_new(context, unit, tx, changes, shelves)
     for item in arrived:
         match item.message:
             case PayloadInvalid() as error:
-                _quarantine(unit, item, error.code, error.message)
+                refuse(context, unit, shelves, item, error)
             case Heartbeat() as beat:
                 _hear(context, tx, beat, unit.now)
             case Control() as control:
-                _take_control(context, unit, tx, item, control)
+                if (problem := _take_control(context, unit, tx, control)) is not None:
+                    set_aside(context, unit, shelves, item, *problem)
             case TreeMessage() | ListingAsked() | ListingTold() as said:
                 if _outsider(context, said.region) is None and membership.refused(context, said.sender) is None:
                     _take_said(context, unit, said)
@@ -106,7 +111,7 @@ def _take_said(context: Context, unit: Unit, said: TreeMessage | ListingAsked | 
             rebuild.take_told(context, unit, said)
 
 
-def _fold_new(context: Context, unit: Unit, tx: Transaction, changes: Sequence[Arrived]) -> None:
+def _fold_new(context: Context, unit: Unit, tx: Transaction, changes: Sequence[Arrived], shelves: Shelves) -> None:
     own = context.identity.database_id
     senders = {item.message.sender for item in changes if isinstance(item.message, MetadataChangeEvent)}
     consumed = tx.consumed(senders - {"", own})
@@ -124,7 +129,7 @@ def _fold_new(context: Context, unit: Unit, tx: Transaction, changes: Sequence[A
         if again and not _is_news(context, unit[event.path], event):
             context.tally["ignored", "duplicate"] += 1
             continue
-        if _fold(context, unit, item, event) and numbered:
+        if _fold(context, unit, shelves, item, event) and numbered:
             fresh.setdefault(event.sender, []).append(event.sequence)
     for sender, numbers in fresh.items():
         consumed[sender] = consumed.get(sender, Consumed()).adding(numbers)
@@ -143,26 +148,31 @@ def _is_news(context: Context, register: Register, event: MetadataChangeEvent) -
     return event.stamp.updated_at_ms > context.tombstones.floor
 
 
-def _fold(context: Context, unit: Unit, item: Arrived, event: MetadataChangeEvent) -> bool:
+def _fold(context: Context, unit: Unit, shelves: Shelves, item: Arrived, event: MetadataChangeEvent) -> bool:
     """Fold an event, or set it aside; whether its number counts as consumed.
 
     That of an event which is refused for its region does not: the region may be welcome later, and what it said by then
-    would be missing without a gap that shows it. That of a database which is refused for ever does.
+    would be missing without a gap that shows it. Nor does that of an event for which there is no room. That of a
+    database which is refused for ever does.
     """
     late = membership.still_under_way(context, event, unit[event.path])
     if not late and (problem := membership.refused(context, event.sender)) is not None:
-        _quarantine(unit, item, *problem)
+        set_aside(context, unit, shelves, item, *problem)
         return True
     if not late and (problem := _unwelcome(context, unit[event.path], event)) is not None:
-        _quarantine(unit, item, *problem)
+        set_aside(context, unit, shelves, item, *problem)
         return False
     if not context.scope.contains(event.path):
         context.tally["ignored", "out-of-scope"] += 1
         return True
     try:
-        unit.take(context.replica.fold(unit[event.path], event, unit.now))
+        outcome = context.replica.fold(unit[event.path], event, unit.now)
     except ValueInvalid as exc:
-        _quarantine(unit, item, exc.code, exc.message)
+        return set_aside(context, unit, shelves, item, exc.code, exc.message)
+    if any(isinstance(act, HoldEvent) for act in outcome.acts) and not waits(context, shelves, event):
+        set_aside(context, unit, shelves, item, TOO_EARLY, f"{event.stamp} is in the future, and too many are already")
+        return False
+    unit.take(outcome)
     return True
 
 
@@ -204,22 +214,6 @@ def _note_double(context: Context, sender: str) -> None:
     )
 
 
-def _quarantine(unit: Unit, item: Arrived, code: str, detail: str) -> None:
-    event = item.message
-    path = event.path if isinstance(event, MetadataChangeEvent) else None
-    unit.quarantine(
-        Poison(
-            origin="bus",
-            code=code,
-            detail=detail,
-            position=item.position,
-            path=path,
-            payload=item.payload,
-            properties=item.properties,
-        )
-    )
-
-
 def _hear(context: Context, tx: Transaction, beat: Heartbeat, now: Millis) -> None:
     """Keep what a peer told of itself."""
     own = context.identity
@@ -233,6 +227,12 @@ def _hear(context: Context, tx: Transaction, beat: Heartbeat, now: Millis) -> No
     if _stranger(context, beat.region) is not None:
         context.conditions["unknown-region"] = (
             f"{beat.region} sends on this topic and is not among the expected peers: its events go to the quarantine"
+        )
+        return
+    if context.peers.full and context.peers.heard_at(beat.region) is None:
+        context.conditions["too-many-regions"] = (
+            f"{beat.region} sends on this topic, and so many regions do already that it is not heard; name the regions "
+            "that count in peers.expected"
         )
         return
     if (problem := membership.refused(context, beat.sender)) is not None:
@@ -249,15 +249,17 @@ def _hear(context: Context, tx: Transaction, beat: Heartbeat, now: Millis) -> No
     rebuild.hear(context, tx, beat)
 
 
-def _take_control(context: Context, unit: Unit, tx: Transaction, item: Arrived, control: Control) -> None:
-    """Do what another region asks of all, or of this one; a stranger is not obeyed."""
+def _take_control(context: Context, unit: Unit, tx: Transaction, control: Control) -> tuple[str, str] | None:
+    """Do what another region asks of all, or of this one; why a stranger is not obeyed: code and detail."""
     region = context.identity.region
     if control.region == region or (control.target and control.target != region):
-        return
+        return None
     problem = membership.refused(context, control.sender) or _outsider(context, control.region)
     if problem is not None:
-        _quarantine(unit, item, *problem)
-        return
+        return problem
+    if control.action in {Action.PAUSE, Action.RESUME} and not _asked_anew(context, unit, tx, control):
+        context.tally["ignored", "asked-before"] += 1
+        return None
     match control.action:
         case Action.FORGET:
             membership.forget_as_told(context, tx, control, unit.now)
@@ -277,3 +279,15 @@ def _take_control(context: Context, unit: Unit, tx: Transaction, item: Arrived, 
             lacking.note(context, [path for path in paths if not context.scope.contains(path)])
         case Action.LACKING:
             lacking.take(context, control)
+    return None
+
+
+def _asked_anew(context: Context, unit: Unit, tx: Transaction, control: Control) -> bool:
+    """Whether a request is later than the latest that its database has made: one that comes again is not obeyed."""
+    if not context.peers.asked_anew(control.region, control.sender, control.number):
+        return False
+    row = next((row for row in tx.peers() if row.region == control.region), None)
+    if row is not None and row.sender == control.sender:
+        tx.save_peer(replace(row, document={**row.document, "asked": control.number}))
+        unit.afterwards(lambda: context.peers.note_asked(control.region, control.sender, control.number))
+    return True

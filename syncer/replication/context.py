@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from syncer.bus.messages import LEFT
+from syncer.bus.signing import UNSIGNED, Keyring
 from syncer.conflict.guards import DeleteWindow, Topics
 from syncer.conflict.reads import ReadLedger
 from syncer.conflict.replica import Replica
@@ -50,6 +51,7 @@ class Context:
         state: The sidecar database.
         identity: What the database said of itself when this daemon became active.
         expected: Regions that may send; empty: any.
+        keyring: What this region signs its messages with, and whose it believes.
         observing: Read and fold, but neither write nor publish.
         fence: Set while this daemon is the region's writer.
         gap_floor: When the watch was last known to be whole before the last gap.
@@ -82,6 +84,7 @@ class Context:
     identity: Identity
     writes: WriteQueue
     expected: frozenset[Region] = frozenset()
+    keyring: Keyring = UNSIGNED
     observing: bool = False
     fence: HeldFence | None = None
     alive_until: Millis = Millis(0)

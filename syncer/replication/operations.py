@@ -22,11 +22,15 @@ from syncer.state.contract import Operation, OperationState, Poison, Transaction
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """A control message that an operation asks the shell to publish."""
+    """A control message that an operation asks the shell to publish.
+
+    ``number`` rises from one request of this database to the next, so that one that comes again is told apart.
+    """
 
     action: Action
     paths: tuple[str, ...] = ()
     reason: str = ""
+    number: int = 0
 
 
 Effect = Wanted | None
@@ -149,7 +153,7 @@ def _pause(context: Context, unit: Unit, tx: Transaction, operation: Operation) 
     tx.set_identity(paused=reason)
     everywhere = operation.arguments.get("everywhere") == "true"
     return "paused: changes are read and folded, nothing is written or published", (
-        Wanted(action=Action.PAUSE, reason=reason) if everywhere else None
+        Wanted(action=Action.PAUSE, reason=reason, number=operation.id) if everywhere else None
     )
 
 
@@ -159,7 +163,8 @@ def _resume(context: Context, unit: Unit, tx: Transaction, operation: Operation)
     context.paused = None
     tx.set_identity(paused=None)
     everywhere = operation.arguments.get("everywhere") == "true"
-    return "resumed", Wanted(action=Action.RESUME, reason=operation.reason) if everywhere else None
+    effect = Wanted(action=Action.RESUME, reason=operation.reason, number=operation.id) if everywhere else None
+    return "resumed", effect
 
 
 def _forget(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
@@ -208,7 +213,7 @@ def _retry(context: Context, unit: Unit, tx: Transaction, operation: Operation) 
 
 def _decode_again(context: Context, unit: Unit, tx: Transaction, poison: Poison) -> str:
     """Take a message as if it came now; it is no duplicate of its first coming."""
-    arrived = arrived_of(poison.payload, poison.properties, poison.position)
+    arrived = arrived_of(poison.payload, poison.properties, poison.position, context.keyring)
     if isinstance(arrived.message, MetadataChangeEvent):
         event = arrived.message
         unit.load((event.path,))

@@ -76,6 +76,7 @@ class Peer:
         forgotten: A person has said that it is not to be waited for any more.
         refused: Databases whose messages are not taken any more, newest last.
         highest: The highest generation of any of its databases, and the one that first had it.
+        asked: Number of the last request of its database that was obeyed; 0: none, or none with a number.
         delays: Arrival minus sending of the last heartbeats heard since this daemon became active, newest last.
     """
 
@@ -90,6 +91,7 @@ class Peer:
     forgotten: bool = False
     refused: tuple[str, ...] = ()
     highest: tuple[int, str] = (0, "")
+    asked: int = 0
     delays: deque[int] = field(default_factory=lambda: deque(maxlen=WINDOW))
 
     @property
@@ -137,6 +139,7 @@ class Peers:
                     refused=tuple(told.get("refused", ())),
                     former=deque(told.get("former", ()), maxlen=FORMER_KEPT),
                     highest=_highest(row.sender, told),
+                    asked=int(told.get("asked", 0)),
                 ),
             )
 
@@ -150,6 +153,7 @@ class Peers:
             peer.doubled = beat.sender in peer.former
             peer.former.append(peer.sender)
             peer.sender = beat.sender
+            peer.asked = 0
             peer.delays.clear()
         elif len(peer.delays) == WINDOW:
             peer.doubled = False  # the other one has not spoken for a whole window
@@ -172,8 +176,31 @@ class Peers:
                 "former": list(peer.former),
                 "refused": list(peer.refused),
                 "highest": list(peer.highest),
+                "asked": peer.asked,
             },
         )
+
+    @property
+    def full(self) -> bool:
+        """Whether so many regions were heard that no other one is remembered."""
+        return len(self._peers) >= PEERS_KEPT
+
+    # -- what they ask for
+
+    def asked_anew(self, region: Region, sender: str, number: int) -> bool:
+        """Whether a request of a database is later than all that were obeyed; one that comes again is not."""
+        peer = self._peers.get(region)
+        if peer is None:
+            return True
+        if sender != peer.sender:
+            return sender not in peer.former
+        return number > peer.asked or number == peer.asked == 0
+
+    def note_asked(self, region: Region, sender: str, number: int) -> None:
+        """Remember a request that was obeyed."""
+        peer = self._peers[region]
+        if peer.sender == sender:
+            peer.asked = max(peer.asked, number)
 
     # -- who belongs to the group
 

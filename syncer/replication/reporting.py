@@ -37,6 +37,7 @@ def report(context: Context, now: Millis) -> dict[str, object]:
         "paused": context.paused,
         "pending_reads": len(context.dirty),
         "pending_writes": len(context.writes.in_flight),
+        "signing": {"signs_with": context.keyring.signs_with, "accepts": list(context.keyring.accepts)},
         "clusters": sorted(context.clusters),
         "conditions": [{"code": code, "message": message} for code, message in conditions],
         "disagreements": context.peers.disagreements(),

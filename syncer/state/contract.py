@@ -11,11 +11,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from syncer.conflict.acts import FillConflict, Journal, RecordConflict
 from syncer.conflict.consumed import Consumed
 from syncer.conflict.register import Register
+from syncer.errors import SignatureInvalid
 from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis, Region, Seen, Stamp
 
 
@@ -156,9 +157,37 @@ class KeptTree:
 JOINING: Final = "nothing is written or published before 'syncer regions join --confirm'"
 """Why a new region is paused that shall show first what joining would do."""
 
-REFUSED_CODES: Final = ("unknown-region", "region-id-in-use", "forgotten-region", "forgotten-database")
+REFUSED_CODES: Final = (
+    "unknown-region",
+    "region-id-in-use",
+    "forgotten-region",
+    "forgotten-database",
+    SignatureInvalid.code,
+)
 """Why messages of senders that do not belong here stand in quarantine: their numbers do not count as consumed,
 or their database is refused for ever."""
+
+
+class Amount(NamedTuple):
+    """How many things, and how many bytes they have."""
+
+    things: int
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptAside:
+    """How much of the bus is kept aside.
+
+    Args:
+        strangers: Messages in quarantine that were not signed with a key of the group.
+        poison: All other messages of the bus in quarantine.
+        future: Events that wait for their time.
+    """
+
+    strangers: Amount
+    poison: Amount
+    future: Amount
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,6 +360,10 @@ class Transaction(Protocol):
 
     def quarantine(self, poison: Poison, now: Millis) -> None:
         """Keep something that cannot be handled; the same origin and position is kept once."""
+        ...
+
+    def kept_aside(self) -> KeptAside:
+        """How much of what came by the bus is kept aside."""
         ...
 
     def poison_row(self, number: int) -> PoisonRow | None:

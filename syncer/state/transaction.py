@@ -12,15 +12,17 @@ from sqlalchemy import Connection, CursorResult, delete, exists, func, insert, s
 from syncer.conflict.acts import FillConflict, Journal, RecordConflict
 from syncer.conflict.consumed import Consumed
 from syncer.conflict.register import Register
-from syncer.errors import InvariantBroken
+from syncer.errors import InvariantBroken, SignatureInvalid
 from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis, Stamp
 from syncer.paths import child_prefixes
 from syncer.replacing import replace
 from syncer.state import kept_tree, rows, tables
 from syncer.state.cache import MAX_OPEN, Cache, OpenPaths, Unknown
 from syncer.state.contract import (
+    Amount,
     ConflictRow,
     Identity,
+    KeptAside,
     KeptTree,
     Operation,
     OperationState,
@@ -338,6 +340,20 @@ class SqlTransaction(DeadRows, ListedRows):
         )
         self._connection.execute(new)
         self._unfolded_changed(poison.origin, poison.code, 1)
+
+    def kept_aside(self) -> KeptAside:
+        """How much of what came by the bus is kept aside."""
+        c, f = tables.quarantine.c, tables.future_events.c
+        size = func.coalesce(func.sum(func.length(c.payload) + func.length(c.properties)), 0)
+        query = select(func.count(), size).where(c.origin == "bus")
+        strange = c.code == SignatureInvalid.code
+        strangers, poison = (
+            Amount(*map(int, self._connection.execute(query.where(which)).one())) for which in (strange, ~strange)
+        )
+        waiting = func.coalesce(func.sum(func.coalesce(func.length(f.value), 0) + func.length(f.head)), 0)
+        query = select(func.count(), waiting).select_from(tables.future_events)
+        future = Amount(*map(int, self._connection.execute(query).one()))
+        return KeptAside(strangers=strangers, poison=poison, future=future)
 
     def poison_row(self, number: int) -> PoisonRow | None:
         """A quarantined thing by its number."""

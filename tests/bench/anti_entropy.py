@@ -25,6 +25,7 @@ from syncer.bus.codec import encode
 from syncer.bus.contract import Outgoing
 from syncer.bus.limits import message_bytes
 from syncer.bus.messages import Control, Heartbeat, TreeMessage
+from syncer.bus.signing import UNSIGNED
 from syncer.conflict.guards import Topics
 from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.register import Register
@@ -169,7 +170,7 @@ class Place:
         """Do all that can be done now; whether there was anything."""
         driver, busy = self.driver, False
         if self.inbox:
-            arrived = [arrived_of(sent.payload, sent.properties, str(n)) for n, sent in enumerate(self.inbox)]
+            arrived = [arrived_of(sent.payload, sent.properties, str(n), UNSIGNED) for n, sent in enumerate(self.inbox)]
             self.inbox.clear()
             driver.consume(arrived, now)
             busy = True

@@ -21,6 +21,7 @@ from syncer.paths import child_prefixes
 from syncer.state.contract import (
     ConflictRow,
     Identity,
+    KeptAside,
     KeptTree,
     Membership,
     Operation,
@@ -31,7 +32,7 @@ from syncer.state.contract import (
     PoisonRow,
     Tombstone,
 )
-from tests.support.memory_state import dead, dying, living, logged, unfolded, unseated
+from tests.support.memory_state import dead, dying, kept_aside, living, logged, unfolded, unseated
 
 
 class Crash(BaseException):
@@ -404,6 +405,10 @@ class DiskTransaction:
         rows = self._write.poison
         key = (poison.origin, poison.position)
         rows.setdefault(key, PoisonRow(id=len(rows) + 1, poison=poison, recorded_at_ms=now))
+
+    def kept_aside(self) -> KeptAside:
+        """How much of what came by the bus is kept aside."""
+        return kept_aside((row.poison for row in self._read.poison.values()), self._read.future.values())
 
     def poison_row(self, number: int) -> PoisonRow | None:
         """A quarantined thing by its number."""

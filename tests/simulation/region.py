@@ -689,6 +689,7 @@ class Daemon:
                     paths=effect.paths,
                     reason=effect.reason,
                     sent_at_ms=self.now,
+                    number=effect.number,
                 )
                 for effect in self.driver.operate(self.now)
                 if isinstance(effect, Wanted)

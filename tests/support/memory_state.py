@@ -15,13 +15,15 @@ from syncer.conflict.acts import FillConflict, Journal, RecordConflict
 from syncer.conflict.consumed import Consumed
 from syncer.conflict.register import Register
 from syncer.conflict.tombstones import COUNTED
-from syncer.errors import Fenced, InvariantBroken
+from syncer.errors import Fenced, InvariantBroken, SignatureInvalid
 from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis, Region, Stamp
 from syncer.paths import child_prefixes
 from syncer.state.contract import (
     REFUSED_CODES,
+    Amount,
     ConflictRow,
     Identity,
+    KeptAside,
     KeptTree,
     Membership,
     Operation,
@@ -333,6 +335,9 @@ class MemoryTransaction:
             number = self._number("quarantine")
             self._put(self._db.quarantine, number, PoisonRow(id=number, poison=poison, recorded_at_ms=now))
 
+    def kept_aside(self) -> KeptAside:
+        return kept_aside((row.poison for row in self._db.quarantine.values()), self._db.future.values())
+
     def poison_row(self, number: int) -> PoisonRow | None:
         return self._db.quarantine.get(number)
 
@@ -481,6 +486,18 @@ def unseated(registers: Iterable[Register], future: Iterable[Stamp]) -> tuple[in
         if known is not None and not known.alive and (register.due or register.wish is not None):
             times.append(known.stamp.updated_at_ms)
     return min(len(times), COUNTED), min(times, default=None)
+
+
+def kept_aside(poisons: Iterable[Poison], future: Iterable[MetadataChangeEvent]) -> KeptAside:
+    """How much of what came by the bus is kept aside."""
+    amounts = {True: Amount(0, 0), False: Amount(0, 0)}
+    for poison in poisons:
+        if poison.origin == "bus":
+            strange = poison.code == SignatureInvalid.code
+            count, total = amounts[strange]
+            amounts[strange] = Amount(count + 1, total + len(poison.payload))
+    sizes = [len(event.value or b"") for event in future]
+    return KeptAside(strangers=amounts[True], poison=amounts[False], future=Amount(len(sizes), sum(sizes)))
 
 
 def unfolded(poisons: Iterable[Poison]) -> int:
