@@ -116,7 +116,7 @@ class Daemon:
     def _tell_signing(self) -> None:
         """Say once, in the log, whom this daemon will believe."""
         if (warned := unsigned(self.keyring)) is not None:
-            log.warning(warned[0], cause=warned[1])
+            log.warning(warned[0].replace("-", "_"), code=warned[0], cause=warned[1])
         if self.keyring.signs_with is not None:
             log.info("messages_signed", key_id=self.keyring.signs_with, accepted_ids=self.keyring.accepts)
 

@@ -81,7 +81,7 @@ def take(context: Context, unit: Unit, tx: Transaction, arrived: Sequence[Arrive
     """Take messages within a unit of work."""
     changes = [item for item in arrived if isinstance(item.message, MetadataChangeEvent)]
     unit.load(tuple({item.message.path for item in changes if isinstance(item.message, MetadataChangeEvent)}))
-    shelves = Shelves(tx)
+    shelves, asked = Shelves(tx), dict[Region, Control]()
     _fold_new(context, unit, tx, changes, shelves)
     for item in arrived:
         match item.message:
@@ -90,7 +90,7 @@ def take(context: Context, unit: Unit, tx: Transaction, arrived: Sequence[Arrive
             case Heartbeat() as beat:
                 _hear(context, tx, beat, unit.now)
             case Control() as control:
-                if (problem := _take_control(context, unit, tx, control)) is not None:
+                if (problem := _take_control(context, unit, tx, control, asked)) is not None:
                     set_aside(context, unit, shelves, item, *problem)
             case TreeMessage() | ListingAsked() | ListingTold() as said:
                 if _outsider(context, said.region) is None and membership.refused(context, said.sender) is None:
@@ -99,6 +99,8 @@ def take(context: Context, unit: Unit, tx: Transaction, arrived: Sequence[Arrive
                 context.tally["ignored", ignored.reason] += 1
             case MetadataChangeEvent():
                 pass
+    for control in asked.values():  # after all that was heard: a heartbeat replaces the row
+        _note_asked(context, unit, tx, control)
 
 
 def _take_said(context: Context, unit: Unit, said: TreeMessage | ListingAsked | ListingTold) -> None:
@@ -249,17 +251,26 @@ def _hear(context: Context, tx: Transaction, beat: Heartbeat, now: Millis) -> No
     rebuild.hear(context, tx, beat)
 
 
-def _take_control(context: Context, unit: Unit, tx: Transaction, control: Control) -> tuple[str, str] | None:
-    """Do what another region asks of all, or of this one; why a stranger is not obeyed: code and detail."""
+def _take_control(
+    context: Context, unit: Unit, tx: Transaction, control: Control, asked: dict[Region, Control]
+) -> tuple[str, str] | None:
+    """Do what another region asks of all, or of this one; why a stranger is not obeyed: code and detail.
+
+    What begins or ends something is obeyed once: else whoever says it again, at any time, would have it done again.
+    """
     region = context.identity.region
     if control.region == region or (control.target and control.target != region):
         return None
     problem = membership.refused(context, control.sender) or _outsider(context, control.region)
     if problem is not None:
         return problem
-    if control.action in {Action.PAUSE, Action.RESUME} and not _asked_anew(context, unit, tx, control):
-        context.tally["ignored", "asked-before"] += 1
-        return None
+    if control.action in {Action.PAUSE, Action.RESUME}:
+        before = asked.get(control.region)
+        again = before is not None and before.sender == control.sender and 0 < control.number <= before.number
+        if again or not context.peers.asked_anew(control.region, control.sender, control.number):
+            context.tally["ignored", "asked-before"] += 1
+            return None
+        asked[control.region] = control
     match control.action:
         case Action.FORGET:
             membership.forget_as_told(context, tx, control, unit.now)
@@ -282,12 +293,10 @@ def _take_control(context: Context, unit: Unit, tx: Transaction, control: Contro
     return None
 
 
-def _asked_anew(context: Context, unit: Unit, tx: Transaction, control: Control) -> bool:
-    """Whether a request is later than the latest that its database has made: one that comes again is not obeyed."""
-    if not context.peers.asked_anew(control.region, control.sender, control.number):
-        return False
+def _note_asked(context: Context, unit: Unit, tx: Transaction, control: Control) -> None:
+    """Remember the last request of a database that was obeyed: in the same transaction, and in memory after it."""
     row = next((row for row in tx.peers() if row.region == control.region), None)
-    if row is not None and row.sender == control.sender:
-        tx.save_peer(replace(row, document={**row.document, "asked": control.number}))
-        unit.afterwards(lambda: context.peers.note_asked(control.region, control.sender, control.number))
-    return True
+    if row is None or row.sender != control.sender:
+        return
+    tx.save_peer(replace(row, document={**row.document, "asked": control.number}))
+    unit.afterwards(lambda: context.peers.note_asked(control.region, control.sender, control.number))
