@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import os
 import socket
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -201,6 +202,7 @@ def listening(host: str, port: int) -> socket.socket:
 
 def run(config: Config) -> None:
     """Run a region's daemon with its HTTP surface until SIGTERM or SIGINT: what ``syncer run`` does."""
+    os.umask(0o077)  # whatever is made, by us or by a client library, is the daemon's alone
     daemon = Daemon(config)
 
     async def settle() -> None:

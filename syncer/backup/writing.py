@@ -71,7 +71,7 @@ class Draft:
                 resources=dict(sorted(counts.items())),
                 files=files,
             ).sealed()
-            with (self._work / MANIFEST).open("x", encoding="utf-8", newline="\n") as file:
+            with open(self._work / MANIFEST, "x", encoding="utf-8", newline="\n", opener=_private) as file:
                 file.write(manifest.text())
                 _flush(file.fileno())
             self._spool.close()
@@ -84,9 +84,9 @@ class Draft:
 
     def _write(self, name: str, counts: dict[str, int]) -> FileRecord:
         path = self._work / name
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         sum256, size, count = hashlib.sha256(), 0, 0
-        with path.open("xb") as file:
+        with open(path, "xb", opener=_private) as file:
             for index, (resource_path, value) in enumerate(self._spool.resources(name)):
                 text = (OPENING if index == 0 else ",\n") + resource_text(resource_path, value)
                 data = text.encode()
@@ -114,7 +114,6 @@ def drafted(target: Path) -> Iterator[Draft]:
     _absent(target)
     with refused(target.absolute().parent):
         work = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".partial", dir=target.absolute().parent))
-        work.chmod(0o755 & ~_umask())
     try:
         with refused(target):
             spool = Spool(work / _SPOOL)
@@ -148,10 +147,9 @@ def _absent(target: Path) -> None:
         raise PreconditionFailed(f"{target} exists; it is left as it is", hint="Name a directory that does not exist.")
 
 
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
+def _private(path: str, flags: int) -> int:
+    """Open a file that only its owner may read, whatever the umask: metadata tells who may do what, and where."""
+    return os.open(path, flags, 0o600)
 
 
 def _flush(descriptor: int) -> None:

@@ -76,6 +76,10 @@ EARLIEST_TIME_MS: Final = 1_000_000_000
 REFUSED_TOLD: Final = 512
 """Databases that one heartbeat may name as refused."""
 REFUSED_CHARACTERS: Final = 200
+NAME_CHARACTERS: Final = 512
+"""Of names that regions give themselves, their databases, versions and rules; all of them are kept, and told on."""
+TOLD_ENTRIES: Final = 4096
+"""Databases or rules that one heartbeat may list; there are about as many as regions."""
 _KIND: Final = "syncer.kind"
 _SENDER: Final = "syncer.sender"
 TALK: Final = frozenset({"heartbeat", "tree", "listing-asked", "listing-told"})
@@ -279,6 +283,12 @@ def _check_numbers(kind: str, region: Region, numbers: Mapping[str, int | None])
 
 
 def _check_heartbeat(beat: Heartbeat) -> None:
+    """Refuse what no daemon says; all of it would be kept, for each region that is named."""
+    texts = (beat.scope, beat.mode, beat.version, beat.tree, beat.root, *beat.projections, *beat.projections.values())
+    if max(map(len, (*texts, *beat.consumed, *beat.reached))) > NAME_CHARACTERS:
+        raise PayloadInvalid(f"malformed heartbeat of region {beat.region!r}: a name has too many characters")
+    if max(map(len, (beat.projections, beat.consumed, beat.reached, beat.generations))) > TOLD_ENTRIES:
+        raise PayloadInvalid(f"malformed heartbeat of region {beat.region!r}: it lists too much")
     numbers: dict[str, int | None] = {
         "last_sequence": beat.last_sequence,
         "alive": beat.alive,
@@ -390,13 +400,12 @@ def _from_change(record: NativeEvent, path: MetaPath, properties: Mapping[str, s
     region = _region(_property(properties, "syncer.region"), "syncer.region")
     time_ms = _time(record.timestamp_ms, f"the stamp of {path}")
     by = _property(properties, "syncer.by")
-    if by.rpartition("~")[0] != region:
-        raise PayloadInvalid(f"malformed property syncer.by: {by!r} is no counter of region {region!r}")
+    if by.rpartition("~")[0] != region or len(by) > NAME_CHARACTERS:
+        raise PayloadInvalid(f"malformed property syncer.by: {by[:NAME_CHARACTERS]!r} is no counter of {region!r}")
     seen = _seen(_property(properties, "syncer.seen"))
     if seen.get(Counter(by), 0) < time_ms:
         raise PayloadInvalid(f"malformed property syncer.seen: the change {by} at {time_ms} is not in it")
-    sender = _property(properties, _SENDER)
-    if not sender:
+    if not (sender := _sender(properties)):
         raise PayloadInvalid("malformed property syncer.sender: it is empty")
     return MetadataChangeEvent(
         type=kind,
@@ -421,8 +430,8 @@ def _seen(text: str) -> Seen:
     if type(seen) is not dict:
         raise PayloadInvalid("malformed property syncer.seen: no JSON object")
     for counter, time_ms in seen.items():
-        if type(time_ms) is not int or not counter:
-            raise PayloadInvalid(f"malformed property syncer.seen: {counter!r} has no time")
+        if type(time_ms) is not int or not 0 < len(counter) <= NAME_CHARACTERS:
+            raise PayloadInvalid(f"malformed property syncer.seen: {counter[:NAME_CHARACTERS]!r} has no time")
         _time(time_ms, f"the time of {counter!r} in syncer.seen")
     return seen
 
@@ -443,7 +452,7 @@ def _from_tree(record: NativeEvent, path: MetaPath, properties: Mapping[str, str
         raise PayloadInvalid(f"a tree of region {region!r} without a value")
     return TreeMessage(
         region=region,
-        sender=_property(properties, _SENDER),
+        sender=_sender(properties),
         sent_at_ms=_time(record.timestamp_ms, f"the time of the tree of region {region!r}", earliest=EARLIEST_TIME_MS),
         target=_property(properties, "syncer.target"),
         label=_property(properties, "syncer.label"),
@@ -451,6 +460,13 @@ def _from_tree(record: NativeEvent, path: MetaPath, properties: Mapping[str, str
         round=_number(_property(properties, "syncer.round"), "syncer.round"),
         body=record.value,
     )
+
+
+def _sender(properties: Mapping[str, str]) -> str:
+    sender = _property(properties, _SENDER)
+    if len(sender) > NAME_CHARACTERS:
+        raise PayloadInvalid(f"malformed property syncer.sender: it has {len(sender)} characters")
+    return sender
 
 
 def _checked_source(kind: str, record: NativeEvent, path: MetaPath, properties: Mapping[str, str]) -> Region:
@@ -484,7 +500,7 @@ def _said(
         first = exc.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"]) or "value"
         raise PayloadInvalid(f"malformed {kind} of region {region!r}: {where}: {first['msg']}") from exc
-    if said.region != region or said.sender != _property(properties, _SENDER):
+    if said.region != region or said.sender != _sender(properties):
         raise PayloadInvalid(f"the {kind} of region {region!r} names another region or sender in its payload")
     if said.sent_at_ms != record.timestamp_ms:
         raise PayloadInvalid(f"the {kind} of region {region!r} has two times: {said.sent_at_ms}, {record.timestamp_ms}")

@@ -10,11 +10,12 @@ on publishing, and everybody catches up, in order, when it heals.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -27,7 +28,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from syncer.bus.contract import BusPosition, Delivery, Incoming, Outgoing, Role
 from syncer.bus.feed import RoleFeed
-from syncer.bus.limits import MAX_MESSAGE_BYTES, check_sizes
+from syncer.bus.limits import DELIVERY_BYTES, MAX_MESSAGE_BYTES, check_sizes
 from syncer.bus.window import Window
 from syncer.bus.worker import ClientThread
 from syncer.errors import BusUnavailable
@@ -223,11 +224,18 @@ class EmbeddedBus:
             ).fetchone()
             if owner != self._owner or until_ms <= _now_ms():
                 return _Fetched(None)
-            rows = db.execute(
+            found = db.execute(
                 "SELECT place, origin, id, published_at_ms, properties, payload FROM log JOIN message ON id = message"
                 " WHERE region = ? AND place > ? ORDER BY place LIMIT ?",
                 (region, acked if after is None else after, room),
-            ).fetchall()
+            )
+            rows, size = [], 0
+            for row in found:
+                rows.append(row)
+                size += len(row[-1]) + len(row[-2])
+                if size >= DELIVERY_BYTES:
+                    break
+            found.close()
         if rows and rows[-1][0] > delivered:
             with self._writing() as db:
                 db.execute(
@@ -367,6 +375,8 @@ def _now_ms() -> int:
 
 
 def _open_file(path: Path, busy_timeout: timedelta) -> sqlite3.Connection:
+    with suppress(OSError):  # what is wrong with the place, SQLite says; its side files take over the mode
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
     db = sqlite3.connect(path, timeout=busy_timeout.total_seconds(), isolation_level=None, check_same_thread=False)
     try:
         db.execute("PRAGMA journal_mode = WAL")

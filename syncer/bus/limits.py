@@ -11,6 +11,9 @@ from syncer.errors import PayloadInvalid
 MAX_MESSAGE_BYTES: Final = 5 * 1024 * 1024
 """Pulsar's default ``maxMessageSize``: payload and properties together."""
 
+DELIVERY_BYTES: Final = 16 * 1024 * 1024
+"""A delivery that has so many takes no further message: what is folded at once is bounded whatever a message holds."""
+
 ENVELOPE_BYTES: Final = 1024
 """Kept free for what a transport itself adds to the properties."""
 

@@ -23,7 +23,7 @@ from pydantic import BaseModel
 from syncer.admin.client import AdminClient, AdminConfig
 from syncer.bus.contract import BusPosition, Delivery, Incoming, Outgoing, Role
 from syncer.bus.feed import RoleFeed
-from syncer.bus.limits import check_sizes, message_bytes, too_large
+from syncer.bus.limits import DELIVERY_BYTES, check_sizes, message_bytes, too_large
 from syncer.bus.pulsar_client import NativeSchema, PulsarBusConfig, make_client
 from syncer.bus.window import Window
 from syncer.bus.worker import ClientThread
@@ -262,15 +262,17 @@ class PulsarBus:
         if consumer is None:
             raise BusUnavailable(f"the consumer of {self._config.topic} is closed")
         found: list[Incoming] = []
-        last = None
+        last, size = None, 0
         try:
-            while len(found) < room:
+            while len(found) < room and size < DELIVERY_BYTES:
                 message = consumer.receive(timeout_millis=_IDLE_MS if last is None else 0)
                 last = message.message_id()
+                payload, properties = message.data(), message.properties()
+                size += message_bytes(Outgoing(payload, properties))
                 found.append(
                     Incoming(
-                        payload=message.data(),
-                        properties=message.properties(),
+                        payload=payload,
+                        properties=properties,
                         position=str(last),
                         published_at_ms=Millis(message.publish_timestamp()),
                         redelivered=message.redelivery_count(),

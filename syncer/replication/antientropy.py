@@ -41,6 +41,7 @@ from syncer.model import MetaPath, Millis, Region
 from syncer.replication.comparisons import MAX_LISTED, Comparison, Listed, Wanted, traffic
 from syncer.replication.context import Context
 from syncer.replication.dirty import Origin
+from syncer.replication.peers import PEERS_KEPT
 from syncer.replication.summing import SLICE
 from syncer.replication.unit import Unit
 from syncer.state.contract import Transaction
@@ -113,6 +114,8 @@ def take(context: Context, unit: Unit, message: TreeMessage) -> None:
         return
     if tree is None or not context.compares:
         return
+    if message.region not in context.comparisons.peers and len(context.comparisons.peers) >= PEERS_KEPT:
+        return  # nobody has so many regions
     comparison = context.comparisons.of(message.region)
     if message.label != context.sums.label:
         comparison.blocked = f"it sums {message.label[:100]}, this region {context.sums.label}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from syncer.bus.messages import (
     LEFT,
@@ -31,6 +32,8 @@ from syncer.replication.remembered import ready
 from syncer.replication.setting_aside import TOO_EARLY, Shelves, refuse, set_aside, waits
 from syncer.replication.unit import Unit
 from syncer.state.contract import Transaction
+
+_REASON_CHARACTERS: Final = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -277,7 +280,7 @@ def _take_control(
         case Action.PAUSE | Action.RESUME if context.left_at is not None or context.joining:
             pass  # it stands still already, and nobody else makes it move
         case Action.PAUSE:
-            context.paused = f"asked by {control.region}: {control.reason}"
+            context.paused = f"asked by {control.region}: {control.reason[:_REASON_CHARACTERS]}"
             tx.set_identity(paused=context.paused)
         case Action.RESUME:
             context.paused = None

@@ -28,6 +28,7 @@ from syncer.paths import checked, classify
 from syncer.replication import lacking
 from syncer.replication.context import Context
 from syncer.replication.fence import Fence
+from syncer.replication.peers import PEERS_KEPT
 from syncer.replication.talk import Member, Phase, Rebuild, Talk
 from syncer.replication.unit import Unit
 from syncer.state.contract import Poison, Transaction
@@ -198,6 +199,8 @@ def take_told(context: Context, unit: Unit, told: ListingTold) -> None:
         return
     if phase_of(context) is not Phase.HEARING:
         return
+    if told.region not in context.talk.members and len(context.talk.members) >= PEERS_KEPT:
+        return  # nobody has so many regions
     member = context.talk.members.setdefault(told.region, Member())
     if told.after != member.after or member.answer in _FINISHED:
         return

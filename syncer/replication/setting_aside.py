@@ -25,6 +25,7 @@ log = structlog.get_logger()
 FULL: Final = "quarantine-full"
 TOO_EARLY: Final = "too-many-from-the-future"
 _NAME_CHARACTERS: Final = 60
+_DETAIL_CHARACTERS: Final = 2000
 
 
 class Shelf(StrEnum):
@@ -122,7 +123,7 @@ def set_aside(context: Context, unit: Unit, shelves: Shelves, item: Item, code: 
         Poison(
             origin="bus",
             code=code,
-            detail=detail,
+            detail=detail[:_DETAIL_CHARACTERS],
             position=item.position,
             path=path,
             payload=item.payload,

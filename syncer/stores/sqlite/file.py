@@ -81,6 +81,9 @@ class File:
         self.close()
         busy_s = self._config.timeout.total_seconds() * BUSY_SHARE
         mode = "rwc" if create else "rw"
+        if create:
+            with contextlib.suppress(OSError):  # what is wrong with the place, SQLite says
+                os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
         connection = sqlite3.connect(
             f"{path.absolute().as_uri()}?mode={mode}",
             uri=True,

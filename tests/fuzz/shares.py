@@ -1,0 +1,43 @@
+"""How many examples each fuzz test draws: shares of one total, so that the whole is known."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any, Final
+
+from hypothesis import HealthCheck, settings
+
+TOTAL: Final = int(os.environ.get("FUZZ_EXAMPLES", "10000"))
+"""Of all tests together: 10,000 in the short form, 1,000,000 in the long one."""
+
+ALWAYS_THE_SAME: Final = "FUZZ_EXAMPLES" not in os.environ
+"""The short form draws the same examples each time: it guards what was found. The long form looks for more."""
+
+SHARES: Final = {
+    "garbage": 0.22,
+    "spoilt": 0.23,
+    "signed": 0.12,
+    "tree bodies": 0.10,
+    "projections": 0.12,
+    "layers": 0.05,
+    "consumed": 0.04,
+    "configuration": 0.05,
+    "key files": 0.02,
+    "HTTP": 0.03,
+    "command line": 0.02,
+}
+"""By what one example of each costs."""
+
+
+def drawing(share: str) -> Callable[[Any], Any]:
+    """Settings of a test that draws this share; a failing example is printed."""
+    suppressed = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.filter_too_much]
+    return settings(
+        max_examples=max(1, round(TOTAL * SHARES[share])),
+        deadline=None,
+        suppress_health_check=suppressed,
+        database=None,
+        derandomize=ALWAYS_THE_SAME,
+        print_blob=True,
+    )

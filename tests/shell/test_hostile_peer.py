@@ -1,0 +1,300 @@
+"""A hostile peer: what it says does no harm, takes bounded room, is refused in words, and nobody else is held up.
+
+Three of them: one who lacks the group's key, one who has it, and one in a group that has no key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+import pytest
+
+from syncer.bus.codec import encode
+from syncer.bus.contract import Outgoing
+from syncer.bus.messages import ListingAsked, ListingTold, TreeMessage
+from syncer.bus.native import decode_native, encode_native
+from syncer.bus.signing import UNSIGNED, Keyring
+from syncer.bus.tree_bodies import Listing, TreeEntry, buckets_body, groups_body, listing_body
+from syncer.conflict.digest_tree import BUCKETS, GROUPS
+from syncer.conflict.scope import Scope
+from syncer.model import Digest, MetaPath, Millis, Region, Stamp
+from syncer.replication import consuming, peers, setting_aside
+from syncer.replication.antientropy import MAX_REQUESTED
+from syncer.replication.setting_aside import Shelf
+from syncer.replication.summing import label_of
+from syncer.replication.surroundings import wall_clock_ms
+from syncer.state.contract import Amount
+from tests.shell.conftest import MakeSite
+from tests.shell.region import (
+    TENANT,
+    Bystander,
+    Site,
+    active,
+    backlog,
+    change,
+    equal,
+    heartbeat,
+    path_of,
+    tenant,
+    until,
+)
+from tests.support.group_keys import key_file, keyring
+
+DEADLINE_S: Final = 60.0
+YEAR_2200_MS: Final = 7_258_118_400_000
+EVIL: Final = "e" * 32
+LEVELS: Final = 100_000
+DEEP: Final = b'{"a":' * LEVELS + b"1" + b"}" * LEVELS
+DEEP_AND_BIG: Final = b'{"a":[' + b"[" * LEVELS + b"12345678901234567890123" + b"]" * LEVELS + b"]}"
+
+
+@pytest.fixture(params=["stranger", "member", "open"])
+def peer(request: pytest.FixtureRequest) -> str:
+    """Who it is: without the key, with it, or where there is none."""
+    return str(request.param)
+
+
+@pytest.fixture
+def mouth(peer: str) -> Keyring:
+    """What it signs with."""
+    return keyring("ours") if peer == "member" else UNSIGNED
+
+
+@pytest.fixture
+def regions(peer: str, make_site: MakeSite, tmp_path: Path) -> tuple[Site, Site]:
+    """Two honest regions."""
+    extra: dict[str, Any] = {} if peer == "open" else {"signing": {"key_files": [key_file(tmp_path, "ours")]}}
+    return make_site("east", **extra), make_site("west", **extra)
+
+
+def evil(name: str, value: bytes | None, sequence: int, **facts: Any) -> Outgoing:
+    """A change of the hostile region."""
+    return encode(change(path_of(name), value, **{"region": "evil", "sender": EVIL, "sequence": sequence, **facts}))
+
+
+def spoilt(**properties: str) -> Outgoing:
+    """A change with some properties replaced."""
+    sound = evil("spoilt", tenant("evil"), 900)
+    return Outgoing(sound.payload, {**sound.properties, **{f"syncer.{n}": text for n, text in properties.items()}})
+
+
+def beat(**fields: object) -> Outgoing:
+    """A heartbeat of the hostile region with some fields of its JSON replaced."""
+    sound = encode(heartbeat("evil", sender=EVIL))
+    record = decode_native(sound.payload)
+    said = orjson.dumps({**orjson.loads(record.value or b""), **fields})
+    return Outgoing(encode_native(record._replace(value=said)), sound.properties)
+
+
+REFUSED: Final[dict[str, tuple[Callable[[], Outgoing], str]]] = {
+    "our own region": (lambda: evil("a", tenant("evil"), 1, region="east"), "region-id-in-use"),
+    "a stamp beyond all years": (lambda: stamped(10**17), "payload-invalid"),
+    "a stamp before all years": (lambda: stamped(-5), "payload-invalid"),
+    "deep JSON": (lambda: evil("b", DEEP, 2), "value-invalid"),
+    "deep JSON around a large number": (lambda: evil("c", DEEP_AND_BIG, 3), "value-invalid"),
+    "a number of many digits": (lambda: evil("d", b'{"a":' + b"9" * 1_000_000 + b"}", 4), "value-invalid"),
+    "a number beyond all numbers": (lambda: evil("e", b'{"a":1e999}', 5), "value-invalid"),
+    "a negative number of the sender": (lambda: spoilt(seq="-1"), "payload-invalid"),
+    "a huge number of the sender": (lambda: spoilt(seq="9" * 18), "payload-invalid"),
+    "another kind": (lambda: spoilt(kind="poem"), "payload-invalid"),
+    "another kind of 1 MB": (lambda: spoilt(kind="x" * 1_000_000), "payload-invalid"),
+    "another type": (lambda: spoilt(type="Deleted"), "payload-invalid"),
+    "another resource": (lambda: spoilt(resource="namespace"), "payload-invalid"),
+    "a counter of another region": (lambda: spoilt(by="west~1"), "payload-invalid"),
+    "a counter of 1 MB": (lambda: spoilt(by="evil~" + "1" * 1_000_000), "payload-invalid"),
+    "a sender of 1 MB": (lambda: spoilt(sender="e" * 1_000_000), "payload-invalid"),
+    "a vector that is deep": (lambda: spoilt(seen='{"a":' * LEVELS), "payload-invalid"),
+    "a vector without the change": (lambda: spoilt(seen='{"evil~1":1}'), "payload-invalid"),
+    "a vector of negative times": (lambda: spoilt(seen='{"evil~1":-1}'), "payload-invalid"),
+    "a heartbeat of huge numbers": (lambda: beat(last_sequence=2**60), "payload-invalid"),
+    "a heartbeat of negative numbers": (lambda: beat(reached={"x": -1}), "payload-invalid"),
+    "a heartbeat that lists too much": (
+        lambda: beat(consumed={f"{number:032x}": 1 for number in range(20_000)}),
+        "payload-invalid",
+    ),
+    "a heartbeat of long names": (lambda: beat(version="v" * 100_000), "payload-invalid"),
+    "a heartbeat of many refusals": (lambda: beat(refused=[["r", "d"]] * 5_000), "payload-invalid"),
+    "a heartbeat that is deep": (lambda: beat(consumed=orjson.Fragment(DEEP)), "payload-invalid"),
+}
+
+
+def stamped(time_ms: int) -> Outgoing:
+    sound = evil("stamped", tenant("evil"), 901)
+    return Outgoing(encode_native(decode_native(sound.payload)._replace(timestamp_ms=time_ms)), sound.properties)
+
+
+async def test_nonsense_is_refused_by_its_reason_and_holds_nobody_up(
+    peer: str, mouth: Keyring, regions: tuple[Site, Site], bus_file: Path
+) -> None:
+    east, west = regions
+    async with east.running(), west.running(), Bystander(bus_file, "evil") as hostile:
+        await active(east, west)
+        west.writer.put(TENANT, tenant("honest"))
+        await equal(east, west)
+        for number, (make, _) in enumerate(REFUSED.values()):
+            await hostile.say(mouth.sign(make()))
+            west.writer.put(path_of(f"honest{number}"), tenant(str(number)))
+        wanted = sorted(code for _, code in REFUSED.values())
+        if peer == "stranger":
+            beats = sum(name.startswith("a heartbeat") for name in REFUSED)
+            wanted = ["signature-invalid"] * (len(REFUSED) - beats)  # heartbeats are only counted
+        await until(lambda: len(east.picture()) == len(REFUSED) + 1, "the honest region's arrive", DEADLINE_S)
+        await until(lambda: east.codes() == wanted, "each is refused by its reason", DEADLINE_S)
+        await equal(east, west)
+        assert all(len(row.poison.detail) <= 2000 for row in east.quarantined())
+    assert not any(name in east.picture() for name in map(path_of, ("a", "b", "c", "d", "e", "spoilt", "stamped")))
+
+
+async def test_the_year_2200_waits_for_a_person_and_a_value_of_5_mb_for_the_store(
+    peer: str, mouth: Keyring, regions: tuple[Site, Site], bus_file: Path
+) -> None:
+    east, west = regions
+    large = tenant("x" * (5 * 1024 * 1024 - 10_000))
+    async with east.running(), west.running(), Bystander(bus_file, "evil") as hostile:
+        await active(east, west)
+        west.writer.put(TENANT, tenant("honest"))
+        await equal(east, west)
+        said = [evil("acme", tenant("2200"), 1, time_ms=YEAR_2200_MS), evil("acme", None, 2, time_ms=YEAR_2200_MS + 1)]
+        said += [evil(f"large{number}", large, 3 + number) for number in range(6)]
+        for message in said:
+            await hostile.say(mouth.sign(message))
+        west.writer.put(path_of("later"), tenant("honest"))
+        await until(lambda: east.get(path_of("later")) == tenant("honest"), "the others go on", DEADLINE_S)
+        if peer == "stranger":
+            await until(lambda: east.codes() == ["signature-invalid"] * len(said), "nothing is believed", DEADLINE_S)
+        else:
+            await until(lambda: east.status().counts.future_events == 2, "the future waits", DEADLINE_S)
+            await until(lambda: east.status().counts.due == 6, "the store refuses the values", DEADLINE_S)
+            await until(lambda: east.quarantined(), "which a person can see", DEADLINE_S)
+        west.writer.put(TENANT, tenant("still ours"))
+        await until(lambda: east.get(TENANT) == tenant("still ours"), "the present wins over the future")
+        assert set(east.picture()) == {TENANT, path_of("later")}
+
+
+async def test_lies_about_trees_and_listings_change_nothing(
+    peer: str, mouth: Keyring, regions: tuple[Site, Site], bus_file: Path
+) -> None:
+    """It says to hold what it does not, asks for all, and answers what nobody has asked."""
+    east, west = regions
+    label, now = label_of(Scope()), wall_clock_ms()
+    entries = [
+        TreeEntry(path_of(f"lie{number:04}"), Digest(bytes(16)), Stamp(Millis(now), Region("evil")))
+        for number in range(1000)
+    ]
+    entries.append(TreeEntry(TENANT, Digest(bytes(16)), Stamp(Millis(YEAR_2200_MS), Region("evil"))))
+    bodies = [
+        ("groups", groups_body([1] * GROUPS)),
+        ("buckets", buckets_body({group: [2] * BUCKETS for group in range(GROUPS)})),
+        ("listing", listing_body(Listing(buckets=list(range(4096)), entries=entries))),
+        ("remainder", listing_body(Listing(buckets=[0], entries=entries, differing=2**30))),
+        ("listing", b"\x78\x9c" + b"\0" * 1000),
+        ("groups", b""),
+    ]
+    told: list[Any] = [
+        ListingTold(
+            region=Region(name),
+            sender=EVIL,
+            sent_at_ms=Millis(now),
+            target="east",
+            asker="0" * 32,
+            entries=((path, now, "evil", "evil~1", {"evil~1": now}, None),),
+            last=True,
+            total=1,
+        )
+        for name, path in (("evil", TENANT), ("west", TENANT))
+    ]
+    told += [
+        ListingAsked(region=Region(f"evil{number}"), sender=EVIL, sent_at_ms=Millis(now), target="east")
+        for number in range(100)
+    ]
+    async with east.running() as daemon, west.running(), Bystander(bus_file, "evil") as hostile:
+        await active(east, west)
+        west.writer.put(TENANT, tenant("honest"))
+        await equal(east, west)
+        for _ in range(3):
+            await hostile.say(mouth.sign(encode(heartbeat("evil", sender=EVIL, tree=label, root="ab" * 16, alive=7))))
+            for region in ("evil", "west"):
+                for number, (step, body) in enumerate(bodies):
+                    message = TreeMessage(
+                        region=Region(region),
+                        sender=EVIL,
+                        sent_at_ms=Millis(now),
+                        target="east",
+                        label=label,
+                        step=step,
+                        round=number,
+                        body=body,
+                    )
+                    await hostile.say(mouth.sign(encode(message)))
+        await hostile.say(*(mouth.sign(encode(message)) for message in told))
+        west.writer.put(path_of("later"), tenant("honest"))
+        await until(lambda: east.get(path_of("later")) == tenant("honest"), "the others go on", DEADLINE_S)
+        assert daemon.pumps is not None
+        context = daemon.pumps.driver.context
+        assert len(context.requested) <= MAX_REQUESTED
+        assert set(east.picture()) == set(west.picture()) == {TENANT, path_of("later")}
+        assert east.get(TENANT) == tenant("honest")
+        if peer == "stranger":
+            assert [each["region"] for each in east.report()["peers"]] == ["west"]
+            assert "evil" not in context.comparisons.peers
+
+
+async def test_a_flood_takes_no_more_room_than_there_is(
+    peer: str, mouth: Keyring, regions: tuple[Site, Site], bus_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room = {
+        Shelf.STRANGERS: Amount(20, 1 << 20),
+        Shelf.POISON: Amount(30, 1 << 20),
+        Shelf.FUTURE: Amount(10, 1 << 20),
+    }
+    monkeypatch.setattr(setting_aside, "ROOM", room)
+    east, west = regions
+    async with east.running(), west.running(), Bystander(bus_file, "evil") as hostile:
+        await active(east, west)
+        flood = [evil(f"t{number}", b"no JSON", number) for number in range(1, 101)]
+        flood += [evil(f"t{number}", tenant(), number, time_ms=YEAR_2200_MS) for number in range(101, 201)]
+        await hostile.say(*map(mouth.sign, flood))
+        west.writer.put(TENANT, tenant("honest"))
+        await until(lambda: east.get(TENANT) == tenant("honest"), "the others go on", DEADLINE_S)
+        await until(lambda: "quarantine-full" in east.conditions(), "the status says it", DEADLINE_S)
+        await until(lambda: backlog(bus_file, "east") <= 2, "all of it was read", DEADLINE_S)
+        held = east.status().counts.future_events
+        assert (len(east.quarantined()), held) == ((20, 0) if peer == "stranger" else (30, 10))
+        let_go = len(flood) - 20 if peer == "stranger" else len(flood) - 40
+        await until(lambda: east.report()["tally"]["refused.quarantine-full"] == let_go, "each one is counted")
+        through = {row.sender: row for row in east.ask(lambda views: views.peers())}
+        assert EVIL not in through
+    assert set(east.picture()) == {TENANT}
+
+
+async def test_regions_that_nobody_has_do_not_fill_the_memory(
+    mouth: Keyring, peer: str, regions: tuple[Site, Site], bus_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(peers, "PEERS_KEPT", 5)
+    east, west = regions
+    async with east.running(), west.running(), Bystander(bus_file, "evil") as hostile:
+        await active(east, west)
+        await until(lambda: east.report().get("peers"), "west is heard")
+        for number in range(20):
+            await hostile.say(mouth.sign(encode(heartbeat(f"evil{number}", sender=f"{number:032x}"))))
+        west.writer.put(TENANT, tenant("honest"))
+        await until(lambda: east.get(TENANT) == tenant("honest"), "the others go on", DEADLINE_S)
+        if peer == "stranger":
+            assert len(east.report()["peers"]) == 1
+        else:
+            await until(lambda: "too-many-regions" in east.conditions(), "the status says it", DEADLINE_S)
+            assert len(east.report()["peers"]) == 5
+
+
+def test_the_messages_above_are_sound_but_for_what_they_say() -> None:
+    """Else they would be refused for another reason."""
+    sound = evil("sound", tenant("x"), 1)
+    arrived = consuming.arrived_of(sound.payload, sound.properties, "1", UNSIGNED)
+    assert arrived.message == replace(arrived.message)  # type: ignore[type-var]
+    message = beat()
+    assert not isinstance(consuming.arrived_of(message.payload, message.properties, "1", UNSIGNED).message, Exception)
+    assert MetaPath(path_of("sound")) == path_of("sound")
