@@ -392,16 +392,17 @@ def _from_change(record: NativeEvent, path: MetaPath, properties: Mapping[str, s
             f"a change of {path}, which is no resource known here",
             hint="A region replicates a kind that this version does not know: upgrade this one, then retry.",
         )
-    if resource.kind != _property(properties, "syncer.resource") or resource.name != _property(
-        properties, "syncer.name"
-    ):
-        said = f"{properties['syncer.resource']} {properties['syncer.name']!r}"
+    kind_said, name_said = _property(properties, "syncer.resource"), _property(properties, "syncer.name")
+    if (resource.kind, resource.name) != (kind_said, name_said):
+        said = f"{kind_said} {name_said!r}"
         raise PayloadInvalid(f"the properties say {said}, the path {path} is {resource.kind} {resource.name!r}")
     region = _region(_property(properties, "syncer.region"), "syncer.region")
     time_ms = _time(record.timestamp_ms, f"the stamp of {path}")
     by = _property(properties, "syncer.by")
     if by.rpartition("~")[0] != region or len(by) > NAME_CHARACTERS:
-        raise PayloadInvalid(f"malformed property syncer.by: {by[:NAME_CHARACTERS]!r} is no counter of {region!r}")
+        raise PayloadInvalid(
+            f"malformed property syncer.by: {by[:NAME_CHARACTERS]!r} is no counter of region {region!r}"
+        )
     seen = _seen(_property(properties, "syncer.seen"))
     if seen.get(Counter(by), 0) < time_ms:
         raise PayloadInvalid(f"malformed property syncer.seen: the change {by} at {time_ms} is not in it")

@@ -19,8 +19,7 @@ from syncer.model import Millis, Region
 from syncer.replication.consuming import arrived_of
 from syncer.replication.driver import Driver
 from tests.fuzz.shares import drawing
-from tests.fuzz.test_messages import spoilt
-from tests.property.test_codec import changes
+from tests.fuzz.test_messages import messages, spoilt
 from tests.support.group_keys import keyring
 from tests.support.memory_state import MemoryDatabase, MemoryState
 from tests.unit.test_antientropy import CAPABILITIES
@@ -33,7 +32,7 @@ EAST: Final = Region("here")
 talk = st.sampled_from([HEARTBEAT, CONTROL, LISTING_ASKED, LISTING_TOLD, TREE]).map(
     lambda said: replace(said, target="here") if hasattr(said, "target") else said
 )
-deliveries = st.lists(st.one_of(spoilt(), changes().map(encode), talk.map(encode)), min_size=1, max_size=6)
+deliveries = st.lists(st.one_of(spoilt(), messages.map(encode), talk.map(encode)), min_size=1, max_size=5)
 
 
 @drawing("consumed")

@@ -169,7 +169,7 @@ async def test_the_year_2200_waits_for_a_person_and_a_value_of_5_mb_for_the_stor
         else:
             await until(lambda: east.status().counts.future_events == 2, "the future waits", DEADLINE_S)
             await until(lambda: east.status().counts.due == 6, "the store refuses the values", DEADLINE_S)
-            await until(lambda: east.quarantined(), "which a person can see", DEADLINE_S)
+            await until(east.quarantined, "which a person can see", DEADLINE_S)
         west.writer.put(TENANT, tenant("still ours"))
         await until(lambda: east.get(TENANT) == tenant("still ours"), "the present wins over the future")
         assert set(east.picture()) == {TENANT, path_of("later")}

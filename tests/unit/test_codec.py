@@ -528,3 +528,10 @@ def test_a_control_message_of_a_newer_version_is_ignored_and_a_broken_one_refuse
     else:
         with pytest.raises(PayloadInvalid, match="malformed control"):
             decode(payload, sent.properties)
+
+
+def test_a_wrong_resource_without_a_name_is_refused_like_any_other() -> None:
+    sent = encode(CHANGE)
+    properties = {name: text for name, text in sent.properties.items() if name != "syncer.name"}
+    with pytest.raises(PayloadInvalid, match=r"missing property syncer\.name"):
+        decode(sent.payload, {**properties, "syncer.resource": "bookie"})
