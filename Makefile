@@ -51,6 +51,14 @@ test: ## Everything in its short form, real servers included; prints minutes per
 test-long: ## The same suites in their long form
 	@$(RUN) --long
 
+.PHONY: proof-long
+proof-long: setup ## Fuzz with a million examples, drawn anew each time (hours; FUZZ_EXAMPLES=N: another number)
+	@FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-1000000} $(BIN)/pytest tests/fuzz -n 2 --timeout=0 -q
+
+.PHONY: audit
+audit: setup ## Look the locked dependencies up in the databases of known vulnerabilities (needs the network)
+	@$(BIN)/uv tool run --python $(BIN)/python pip-audit --require-hashes --disable-pip -r requirements/run.lock
+
 .PHONY: bench
 bench: servers ## Measure against the peer: make bench NAME=sync
 	@$(BIN)/python -m tests.bench $(or $(NAME),$(error say which one: make bench NAME=sync))

@@ -23,6 +23,7 @@ from syncer.admin.client import AdminConfig as AdminSettings
 from syncer.admin.topics import ClustersProbe
 from syncer.bus.contract import Bus
 from syncer.bus.signing import UNSIGNED, Keyring
+from syncer.config import trusting
 from syncer.config.group_keys import keyring
 from syncer.config.model import AdminConfig, Config, in_ms
 from syncer.conflict.replica import Replica
@@ -95,7 +96,7 @@ class Daemon:
             SyncerError: What no repeat can mend: configuration, another store than before, a foreign database.
         """
         self.keyring = keyring(self.config.signing)
-        self._tell_signing()
+        self._tell_trust()
         state = await self._open_state()
         thread = DriverThread()
         try:
@@ -113,10 +114,17 @@ class Daemon:
             thread.close()
             state.close()
 
-    def _tell_signing(self) -> None:
+    @property
+    def _warnings(self) -> list[tuple[str, str]]:
+        """What the configuration leaves open to whom: code and message."""
+        found = [warned] if (warned := unsigned(self.keyring)) is not None else []
+        given_up = trusting.lax(self.config)
+        return [*found, (trusting.LAX, "; ".join(given_up))] if given_up else found
+
+    def _tell_trust(self) -> None:
         """Say once, in the log, whom this daemon will believe."""
-        if (warned := unsigned(self.keyring)) is not None:
-            log.warning(warned[0].replace("-", "_"), code=warned[0], cause=warned[1])
+        for code, message in self._warnings:
+            log.warning(code.replace("-", "_"), code=code, cause=message)
         if self.keyring.signs_with is not None:
             log.info("messages_signed", key_id=self.keyring.signs_with, accepted_ids=self.keyring.accepts)
 
@@ -223,8 +231,7 @@ class Daemon:
             identity=identity,
         )
         driver.context.keyring = self.keyring
-        if (warned := unsigned(self.keyring)) is not None:
-            driver.context.conditions[warned[0]] = warned[1]
+        driver.context.conditions.update(self._warnings)
         # Two that have the role at once would take the region from one another for ever.
         driver.context.takes_over = self.outdone_in is None or self.outdone_in != self._turn_of_role
         if self.spoken or opening.file_of(opening.parse_url(self.config.database_url())) is None:

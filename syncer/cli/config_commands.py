@@ -56,6 +56,7 @@ def check(
     """Check the configuration: every mistake with line, field, reason and suggestion."""
     from syncer.config import ConfigInvalid
     from syncer.config.sources import unknown_variables
+    from syncer.config.trusting import lax
 
     session = session_of(context)
     problems: list[ProblemDocument] = []
@@ -63,6 +64,7 @@ def check(
     warnings = [f"{name} is set, but names no field" for name in unknown_variables(os.environ)]
     try:
         config = session.config()
+        warnings += lax(config)
         if connect:
             from syncer.cli.connecting import dial
 
