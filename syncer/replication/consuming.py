@@ -29,7 +29,7 @@ from syncer.replication import antientropy, lacking, membership, rebuild, retell
 from syncer.replication.context import Context
 from syncer.replication.reading import seat
 from syncer.replication.remembered import ready
-from syncer.replication.setting_aside import TOO_EARLY, Shelves, refuse, set_aside, waits
+from syncer.replication.setting_aside import TOO_EARLY, Shelves, may_wait, refuse, set_aside
 from syncer.replication.unit import Unit
 from syncer.state.contract import Transaction
 
@@ -174,7 +174,7 @@ def _fold(context: Context, unit: Unit, shelves: Shelves, item: Arrived, event: 
         outcome = context.replica.fold(unit[event.path], event, unit.now)
     except ValueInvalid as exc:
         return set_aside(context, unit, shelves, item, exc.code, exc.message)
-    if any(isinstance(act, HoldEvent) for act in outcome.acts) and not waits(context, shelves, event):
+    if any(isinstance(act, HoldEvent) for act in outcome.acts) and not may_wait(shelves, event):
         set_aside(context, unit, shelves, item, TOO_EARLY, f"{event.stamp} is in the future, and too many are already")
         return False
     unit.take(outcome)

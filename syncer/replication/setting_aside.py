@@ -133,12 +133,9 @@ def set_aside(context: Context, unit: Unit, shelves: Shelves, item: Item, code: 
     return True
 
 
-def waits(context: Context, shelves: Shelves, event: MetadataChangeEvent) -> bool:
+def may_wait(shelves: Shelves, event: MetadataChangeEvent) -> bool:
     """Whether there is room for an event that has to wait for its time."""
-    if shelves.take(Shelf.FUTURE, len(event.value or b"") + sum(map(len, event.seen))):
-        return True
-    _let_go(context, Shelf.FUTURE)
-    return False
+    return shelves.take(Shelf.FUTURE, len(event.value or b"") + sum(map(len, event.seen)))
 
 
 def _let_go(context: Context, shelf: Shelf) -> None:

@@ -142,11 +142,15 @@ async def test_nonsense_is_refused_by_its_reason_and_holds_nobody_up(
         if peer == "stranger":
             beats = sum(name.startswith("a heartbeat") for name in REFUSED)
             wanted = ["signature-invalid"] * (len(REFUSED) - beats)  # heartbeats are only counted
-        await until(lambda: len(east.picture()) == len(REFUSED) + 1, "the honest region's arrive", DEADLINE_S)
+        honest = {TENANT, *(path_of(f"honest{number}") for number in range(len(REFUSED)))}
+        await until(lambda: honest <= east.picture().keys(), "the honest region's arrive", DEADLINE_S)
         await until(lambda: east.codes() == wanted, "each is refused by its reason", DEADLINE_S)
         await equal(east, west)
         assert all(len(row.poison.detail) <= 2000 for row in east.quarantined())
-    assert not any(name in east.picture() for name in map(path_of, ("a", "b", "c", "d", "e", "spoilt", "stamped")))
+    # Of its own region east is sure; that the others believe whom the group's key makes a member, it can only report.
+    assert not any(name in east.picture() for name in map(path_of, ("b", "c", "d", "e", "spoilt", "stamped")))
+    assert peer == "stranger" or "region-id-in-use" in east.conditions()
+    assert peer != "stranger" or path_of("a") not in west.picture()
 
 
 async def test_the_year_2200_waits_for_a_person_and_a_value_of_5_mb_for_the_store(
