@@ -57,7 +57,7 @@ proof-long: setup ## Fuzz with a million examples, drawn anew each time (hours; 
 
 .PHONY: audit
 audit: setup ## Look the locked dependencies up in the databases of known vulnerabilities (needs the network)
-	@$(BIN)/uv tool run --python $(BIN)/python pip-audit --require-hashes --disable-pip -r requirements/run.lock
+	@$(BIN)/uv tool run --python $(BIN)/python pip-audit --strict --require-hashes --disable-pip -r requirements/run.lock
 
 .PHONY: bench
 bench: servers ## Measure against the peer: make bench NAME=sync

@@ -1,4 +1,4 @@
-"""Secrets leave no trace: a daemon runs with every secret set, is asked everything, and all that it left is searched."""
+"""Secrets leave no trace: a daemon runs with secrets set, is asked everything, and all that it left is searched."""
 
 from __future__ import annotations
 
@@ -14,16 +14,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+import anyio
 import pytest
 from typer.testing import CliRunner
 
-from deploy.lab.ports import free_port
+from deploy.lab.ports import free_ports
 from syncer.cli.main import app
 from syncer.stores.sqlite import OutsideWriter
 from tests.shell.region import Bystander, change, path_of, tenant
 from tests.support.group_keys import key_file, secret, text
 
 DEADLINE_S: Final = 60.0
+LAX: Final = "import os; os.umask(0); from syncer.cli.main import main; main()"
 MARK: Final = "Geheimnis"
 """Stands in every secret that is text."""
 
@@ -51,7 +53,7 @@ class Running:
     """A daemon as a process of its own, started with no umask at all."""
 
     def __init__(self, folder: Path, work: Path) -> None:
-        self.port = free_port()
+        self.port, nowhere = free_ports(2)
         self.work = work
         self.config = work / "config.json.yaml"
         self.config.write_text(
@@ -64,7 +66,7 @@ class Running:
                     "state": {"path": str(work / "state.db")},
                     "signing": {"key_files": [key_file(folder, "ours")]},
                     "admin": {
-                        "url": f"http://127.0.0.1:{free_port()}",
+                        "url": f"http://127.0.0.1:{nowhere}",
                         "token_file": private(folder / "token", f"{MARK}-token"),
                         "timeout": "1s",
                     },
@@ -76,8 +78,7 @@ class Running:
         )
         self.log = (work / "daemon.log").open("wb")
         self.process = subprocess.Popen(
-            [sys.executable, "-c", "import os; os.umask(0); from syncer.cli.main import main; main()"]
-            + ["run", "--config", str(self.config)],
+            [sys.executable, "-c", LAX, "run", "--config", str(self.config)],
             stdout=self.log,
             stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL,
@@ -144,16 +145,12 @@ COMMANDS: Final = (
 )
 
 
-@pytest.mark.anyio
-async def test_a_running_daemon_leaves_no_secret_anywhere_and_no_file_open_to_others(
-    daemon: Running, tmp_path: Path
-) -> None:
+def test_a_running_daemon_leaves_no_secret_anywhere_and_no_file_open_to_others(daemon: Running, tmp_path: Path) -> None:
     wait(lambda: daemon.status().get("baseline_done"), "it runs")
     writer = OutsideWriter(daemon.work / "store.db")
     writer.put(path_of("acme"), tenant("a"))
     wait(lambda: daemon.status().get("paths") == 1, "it has read the store")
-    async with Bystander(daemon.work / "bus.db") as west:
-        await west.say(change(path_of("evil"), tenant("x")))
+    anyio.run(say_unsigned, daemon.work / "bus.db")
     wait(lambda: daemon.status()["waiting"]["quarantine"] == 1, "it refuses a message")
     writer.put("/admin/policies/acme/ns", b"{}")
     writer.delete("/admin/policies/acme/ns")  # it asks the brokers, with the token
@@ -181,6 +178,12 @@ async def test_a_running_daemon_leaves_no_secret_anywhere_and_no_file_open_to_ot
     assert not list(tmp_path.glob("core*"))
 
 
+async def say_unsigned(bus_file: Path) -> None:
+    """Publish a message that is refused."""
+    async with Bystander(bus_file) as west:
+        await west.say(change(path_of("evil"), tenant("x")))
+
+
 def modes(folder: Path) -> dict[str, int]:
     """Of every file and directory below; what is in a closed directory is closed."""
     return {str(each.relative_to(folder)): stat.S_IMODE(each.lstat().st_mode) for each in folder.rglob("*")}
@@ -188,7 +191,7 @@ def modes(folder: Path) -> dict[str, int]:
 
 def every_secret(folder: Path) -> dict[str, dict[str, Any]]:
     """Configurations which, together, have every kind of secret."""
-    nowhere = free_port()
+    (nowhere,) = free_ports(1)
     pulsar: dict[str, Any] = {
         "kind": "pulsar",
         "service_url": f"pulsar://127.0.0.1:{nowhere}",

@@ -106,4 +106,6 @@ def paths(value: object) -> set[str]:
     """Every absolute path of a machine in a table; a chroot is a path of the store."""
     if isinstance(value, dict):
         return {path for key, inner in value.items() if key != "chroot" for path in paths(inner)}
+    if isinstance(value, list):
+        return {path for inner in value for path in paths(inner)}
     return {value} if isinstance(value, str) and value.startswith("/") else set()
