@@ -84,7 +84,8 @@ class Draft:
 
     def _write(self, name: str, counts: dict[str, int]) -> FileRecord:
         path = self._work / name
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for parent in reversed(path.relative_to(self._work).parents):
+            (self._work / parent).mkdir(mode=0o700, exist_ok=True)
         sum256, size, count = hashlib.sha256(), 0, 0
         with open(path, "xb", opener=_private) as file:
             for index, (resource_path, value) in enumerate(self._spool.resources(name)):

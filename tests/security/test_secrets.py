@@ -134,7 +134,7 @@ COMMANDS: Final = (
     ("config", "show"),
     ("config", "show", "-o", "json"),
     ("config", "check"),
-    ("config", "check", "--connect", "--timeout", "5", "-o", "json"),
+    ("config", "check", "--connect", "--timeout", "2", "-o", "json"),
     ("regions", "list", "-o", "json"),
     ("quarantine", "list", "-o", "json"),
     ("events", "tail"),
@@ -145,6 +145,7 @@ COMMANDS: Final = (
 )
 
 
+@pytest.mark.timeout(400)  # each command is a start of the program
 def test_a_running_daemon_leaves_no_secret_anywhere_and_no_file_open_to_others(daemon: Running, tmp_path: Path) -> None:
     wait(lambda: daemon.status().get("baseline_done"), "it runs")
     writer = OutsideWriter(daemon.work / "store.db")
