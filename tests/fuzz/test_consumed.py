@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -29,7 +29,8 @@ from tests.unit.test_signing import TREE
 NOW: Final = Millis(1_700_000_000_000)
 EAST: Final = Region("here")
 
-talk = st.sampled_from([HEARTBEAT, CONTROL, LISTING_ASKED, LISTING_TOLD, TREE]).map(
+TALK: Final[tuple[Any, ...]] = (HEARTBEAT, CONTROL, LISTING_ASKED, LISTING_TOLD, TREE)
+talk: st.SearchStrategy[Any] = st.sampled_from(TALK).map(
     lambda said: replace(said, target="here") if hasattr(said, "target") else said
 )
 deliveries = st.lists(st.one_of(spoilt(), messages.map(encode), talk.map(encode)), min_size=1, max_size=5)
