@@ -8,6 +8,7 @@ import time
 from collections import defaultdict
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import anyio
 
@@ -182,8 +183,8 @@ async def test_an_observer_reads_and_reports_and_does_nothing_else(east: Site, w
             with closing(Views.open(observed)) as views:
                 await until(lambda: views.status().counts.due == 0, "the observer sees that it is done")
                 assert views.quarantine(10) == []
-                conditions = (views.status().document or {})["conditions"]
-                assert [each["code"] for each in conditions] == ["messages-unsigned"]
+                document: dict[str, Any] = dict(views.status().document or {})
+                assert [each["code"] for each in document["conditions"]] == ["messages-unsigned"]
     each_value_once(bus_file)
     assert east.quarantined() == []
 
