@@ -14,7 +14,7 @@ from syncer.bus.limits import message_bytes
 from syncer.bus.messages import Control, Said, TreeMessage
 from syncer.bus.signing import sealed
 from syncer.errors import PayloadInvalid, StateUnavailable, SyncerError
-from syncer.model import MetadataChangeEvent, Millis
+from syncer.model import Millis
 from syncer.replication.consuming import arrived_of
 from syncer.replication.operations import Effect, Wanted
 from syncer.replication.surroundings import IDLE_S, Surroundings
@@ -34,9 +34,7 @@ class BusPumps:
         self._around = around
         self._controls: list[Control] = []
 
-    def _sealed(
-        self, message: MetadataChangeEvent | Heartbeat | Control | TreeMessage | ListingAsked | ListingTold
-    ) -> Outgoing:
+    def _sealed(self, message: Said) -> Outgoing:
         return sealed(message, self._around.driver.context.keyring)
 
     async def publisher(self) -> None:
