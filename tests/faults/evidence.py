@@ -1,0 +1,112 @@
+"""Gathers the evidence when nothing moves any more: stores, topics and sidecar databases, read as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import pulsar
+
+from deploy.lab.pulsar import PulsarCluster
+from deploy.lab.region import LabRegion
+from syncer.bus.codec import decode
+from syncer.bus.limits import MAX_MESSAGE_BYTES
+from syncer.model import MetadataChangeEvent
+from syncer.state.contract import ConflictRow
+from tests.faults.record import load, token_of
+from tests.faults.referee import Evidence, Kept
+from tests.faults.scene import TOPIC, Scene
+
+SETTLED_S: Final = 300.0
+"""How long regions may take to be equal after the last write: all that waits has to be told and written."""
+READ_S: Final = 60.0
+PAGE: Final = 1_000
+
+
+def settle(scene: Scene) -> float:
+    """Wait until nothing moves: writers rest, nothing waits anywhere, all daemons see each other's trees as equal.
+
+    Returns:
+        Seconds that it took.
+
+    Raises:
+        NotSeen: It did not come to rest in time.
+    """
+    scene.still()
+    return scene.until(lambda: not restless(scene), "all regions are at rest, and say that they are equal", SETTLED_S)
+
+
+def restless(scene: Scene) -> list[str]:
+    """What is still under way, in words."""
+    found = []
+    for name, region in scene.regions.items():
+        found += [f"{name}: {each}" for each in unfinished(region)]
+        compared = region.status().document or {}
+        states = {peer: each["state"] for peer, each in compared.get("comparisons", {}).items()}
+        found += [f"{name}: {peer} is {states.get(peer)}" for peer in scene.others(name) if states.get(peer) != "equal"]
+    return found
+
+
+def unfinished(region: LabRegion) -> list[str]:
+    """What a region has left undone, in words."""
+    status = region.status()
+    left = {
+        "changes wait for the bus": status.outbox.depth,
+        "writes are due": status.counts.due,
+        "paths are held": status.counts.holds,
+        "publications are held": status.counts.held_publications,
+        "events wait for their time": status.counts.future_events,
+        "paths are parked": status.counts.parked,
+        "things are in quarantine": status.counts.quarantine,
+    }
+    return [f"{number} {what}" for what, number in left.items() if number]
+
+
+def gather(scene: Scene) -> Evidence:
+    """Read everything."""
+    return Evidence(
+        writes=load(scene.record.file),
+        stores={name: region.entries() for name, region in scene.regions.items()},
+        events=[event for cluster in scene.clusters.values() for event in changes(cluster)],
+        conflicts=[kept(name, row) for name, region in scene.regions.items() for row in conflicts(region)],
+        held={name: frozenset(region.holds()) for name, region in scene.regions.items()},
+        unfinished={name: unfinished(region) for name, region in scene.regions.items()},
+    )
+
+
+def changes(cluster: PulsarCluster) -> Iterator[MetadataChangeEvent]:
+    """Every change that a cluster keeps of the bus topic, acknowledged or not, in its order."""
+    client = pulsar.Client(cluster.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
+    try:
+        reader = client.create_reader(TOPIC, pulsar.MessageId.earliest)
+        while reader.has_message_available():
+            each = reader.read_next(timeout_millis=int(READ_S * 1000))
+            message = decode(each.data(), each.properties(), max_bytes=MAX_MESSAGE_BYTES)
+            if isinstance(message, MetadataChangeEvent):
+                yield message
+    finally:
+        client.close()
+
+
+def conflicts(region: LabRegion) -> Iterator[ConflictRow]:
+    """All conflicts that a region keeps, with their values."""
+    with region.views() as views:
+        after = 0
+        while page := views.conflicts(PAGE, after):
+            after = page[-1].id
+            for row in page:
+                if (whole := views.conflict(row.id)) is not None:
+                    yield whole
+
+
+def kept(region: str, row: ConflictRow) -> Kept:
+    """A conflict as the referee looks at it."""
+    return Kept(
+        region=region,
+        path=row.path,
+        loser=row.loser,
+        winner=row.winner,
+        reason=row.reason,
+        token=token_of(row.path, row.value) if row.value is not None else None,
+        was_delete=row.loser_digest is None,
+    )
