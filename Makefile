@@ -63,6 +63,16 @@ audit: setup ## Look the locked dependencies up in the databases of known vulner
 bench: servers ## Measure against the peer: make bench NAME=sync
 	@$(BIN)/python -m tests.bench $(or $(NAME),$(error say which one: make bench NAME=sync))
 
+.PHONY: faults
+faults: servers ## Strike real clusters under load, in minutes: kills, freezes, cut links, a full disk (SEED=n)
+	@$(BIN)/python -m tests.faults $(if $(SEED),--seed $(SEED)) --report faults-out
+
+SOAK = $(if $(MINUTES),--minutes $(MINUTES),$(if $(HOURS),--hours $(HOURS),$(error say how long: make soak HOURS=8)))
+
+.PHONY: soak
+soak: servers ## The same for as long as wished, with a report: make soak HOURS=8 (or MINUTES=30; SEED=n)
+	@$(BIN)/python -m tests.faults $(SOAK) $(if $(SEED),--seed $(SEED)) --report soak-out
+
 .PHONY: fmt
 fmt: setup ## Format the code and apply the safe fixes of the linter
 	@$(BIN)/ruff check --quiet --fix . || true
@@ -87,5 +97,5 @@ lock: setup ## Resolve the dependencies again, keeping pins that still fit (UPGR
 .PHONY: clean
 clean: ## Remove everything that was made here, .venv included
 	@rm -rf $(VENV) .setup .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage* build dist docs/_build \
-		demo-out bench-out
+		demo-out bench-out faults-out soak-out
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

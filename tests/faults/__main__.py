@@ -34,7 +34,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__)
     parser.add_argument("--minutes", type=float, help="the long form, until so many minutes are over")
     parser.add_argument("--hours", type=float, help="likewise, in hours")
-    parser.add_argument("--seed", type=int, help="of the plan and the writers; drawn and told when it is not given")
+    parser.add_argument(
+        "--seed", type=int, help="of the plan and the writers; not given: 1, or drawn for the long form"
+    )
     parser.add_argument("--clusters", type=int, choices=range(2, len(CLUSTERS) + 1), help="2, or 3 in the long form")
     parser.add_argument("--pile", type=int, help=f"messages of a backlog ({SHORT_PILE}; long form {LONG_PILE})")
     parser.add_argument("--fault", action="append", help="only this step, as FAULT or FAULT@REGION; may be repeated")
@@ -45,7 +47,8 @@ def main() -> int:
     configure(level="error", form="console")
     logging.getLogger("kazoo").setLevel(logging.CRITICAL)  # that connections break is the purpose
     minutes = options.minutes if options.minutes is not None else (options.hours or 0) * 60
-    seed = options.seed if options.seed is not None else random.SystemRandom().randrange(1_000_000)
+    drawn = random.SystemRandom().randrange(1_000_000) if minutes else 1
+    seed = options.seed if options.seed is not None else drawn
     number = options.clusters or (3 if minutes else 2)
     settings = Settings(clusters=number, seed=seed, mounted=mounted, disk_mb=1024 if minutes else 256)
     names = tuple(name for name, _ in CLUSTERS[:number])

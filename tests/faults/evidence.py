@@ -41,8 +41,7 @@ def restless(scene: Scene) -> list[str]:
     found = []
     for name, region in scene.regions.items():
         found += [f"{name}: {each}" for each in unfinished(region)]
-        compared = region.status().document or {}
-        states = {peer: each["state"] for peer, each in compared.get("comparisons", {}).items()}
+        states = {peer: each["state"] for peer, each in scene.report(name).get("comparisons", {}).items()}
         found += [f"{name}: {peer} is {states.get(peer)}" for peer in scene.others(name) if states.get(peer) != "equal"]
     return found
 

@@ -255,10 +255,7 @@ class _Case:
     def _delete(self, path: MetaPath, write: Write) -> Iterator[Violation]:
         if set(self.final[path].values()) == {None}:
             self.counts["winner"] += 1
-        elif any(
-            each.region == write.region and each.over is None and each.sent_at_ms >= write.sent_at_ms
-            for each in self._possible(path)
-        ):
+        elif any(self._followed(each) for each in self._same_deletes(write)):
             self.counts["replaced by who saw it"] += 1
         elif any(row.was_delete and row.loser.region == write.region for row in self.kept[path]):
             self.counts["in a conflict record"] += 1
@@ -271,14 +268,32 @@ class _Case:
         else:
             yield Violation("silent loss", path, f"the delete of {write.over} in {write.region} was undone by nobody")
 
-    def _unnoticed(self, write: Write) -> bool:
-        """Whether all that was deleted had come and gone between two reads: as if nothing had been there."""
-        step: Write | None = write
+    def _followed(self, delete: Write) -> bool:
+        """Whether somebody put a value there, where the path was gone."""
+        return any(
+            each.region == delete.region and each.over is None and each.sent_at_ms >= delete.sent_at_ms
+            for each in self._possible(delete.path)
+        )
+
+    def _same_deletes(self, delete: Write) -> Iterator[Write]:
+        """Itself, and those that took the same change away in another region: two deletes are equal values."""
+        base = self._base(delete)
+        for each in self._possible(delete.path):
+            if each is delete or (each.token is None and base is not None and self._base(each) == base):
+                yield each
+
+    def _base(self, delete: Write) -> str | None:
+        """What the path held before, as its region's daemon knew it; ``None``: nothing, all came and went unread."""
+        step: Write | None = delete
         while step is not None and step.over is not None:
             if (step.path, step.over) in self.change_of:
-                return False
+                return step.over
             step = self.put_of.get((step.path, step.over))
-        return step is not None
+        return None
+
+    def _unnoticed(self, write: Write) -> bool:
+        """Whether all that was deleted had come and gone between two reads: as if nothing had been there."""
+        return self._base(write) is None
 
     def _seen_elsewhere(self, path: MetaPath, write: Write) -> bool:
         """Whether somebody in another region put a value where the delete, or another one, had been applied."""
@@ -327,7 +342,7 @@ class _Case:
             loser, winner = (self.put_of.get((row.path, token)) if token is not None else None for token in tokens)
             if row.reason != "concurrent" or loser is None or winner is None:
                 continue
-            if loser.token in self._past(winner) or winner.token in self._past(loser):
+            if tokens[0] in set(self._past(winner)) or tokens[1] in set(self._past(loser)):
                 detail = f"{row.region}: {loser.token} against {winner.token}, one of whose authors saw the other"
                 yield Violation("false conflict", row.path, detail)
 

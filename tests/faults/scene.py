@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from deploy.lab import rest
+from deploy.lab.process import ServerFailed
 from deploy.lab.pulsar import ClusterSettings, PulsarCluster, StoreKind, bring_up
 from deploy.lab.region import LabRegion
 from syncer.errors import SyncerError
@@ -126,12 +127,12 @@ class Scene:
         bring_up(list(self.clusters.values()), peers=False)
         for name, cluster in self.clusters.items():
             for other, peer in self.clusters.items():
-                own = {"serviceUrl": peer.admin_url, "brokerServiceUrl": peer.service_url}
-                urls = own if other == name else self.ways[name, other].urls
+                itself = {"serviceUrl": peer.admin_url, "brokerServiceUrl": peer.service_url}
+                urls = itself if other == name else self.ways[name, other].urls
                 rest.put_or_update(f"{cluster.admin_url}/admin/v2/clusters/{other}", urls)
         first = self.names[0]
-        urls = [word for each in self.clusters.values() for word in ("--cluster", f"{each.name}={each.admin_url}")]
-        self.regions[first].command("topic", "init", *urls, "--yes")
+        words = [word for each in self.clusters.values() for word in ("--cluster", f"{each.name}={each.admin_url}")]
+        self.regions[first].command("topic", "init", *words, "--yes")
         with ThreadPoolExecutor() as pool:
             list(pool.map(LabRegion.start, self.regions.values()))
         self._lay_ground(first)
@@ -225,7 +226,7 @@ class Scene:
         place = TOPIC.replace("://", "/")
         try:
             found = rest.get(f"{self.clusters[name].admin_url}/admin/v2/{place}/stats")
-        except rest.ServerFailed:
+        except ServerFailed:
             return {}
         return found or {}
 

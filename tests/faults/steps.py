@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -87,14 +88,14 @@ def freeze_active_with_standby(scene: Scene, step: Step, note: Note) -> None:
         scene.until(lambda: scene.roles(step.place).get("standby") == standby.pid(), "one stands by")
         frozen.pause()
         note("frozen")
-        active = lambda: scene.roles(step.place).get("active") == standby.pid()  # noqa: E731 - used twice, and short
-        took = scene.until(active, "it takes over", KEEP_ALIVE_S)
+        took = scene.until(
+            lambda: scene.roles(step.place).get("active") == standby.pid(), "it takes over", KEEP_ALIVE_S
+        )
         note(f"taken over after {took:.1f} s")
         frozen.resume()
         note("woken")
         scene.until(lambda: scene.roles(step.place).get("standby") == frozen.pid(), "the woken one stands by")
         _writes_go_on(scene, step.place)
-        assert active()
     finally:
         frozen.resume()
         standby.stop()
@@ -116,7 +117,7 @@ def freeze_daemon(scene: Scene, step: Step, note: Note) -> None:
             note(f"its session is over after {took:.1f} s")
         for other, row in last.items():
             known = row.sent_at_ms if row is not None else 0
-            scene.until(lambda other=other, known=known: _silent(scene, other, step.place, known), "a peer misses it")  # type: ignore[misc]  # mypy has no type for a default
+            scene.until(partial(_silent, scene, other, step.place, known), "a peer misses it")
         note("its peers miss it")
         _writes_go_on(scene, step.place)
     finally:
@@ -142,7 +143,7 @@ def kill_store(scene: Scene, step: Step, note: Note) -> None:
     before, lost = scene.record.troubled(step.place), scene.record.unknown(step.place)
     server.kill()
     note("killed")
-    scene.until(lambda: scene.record.troubled(step.place) > before, "a writer misses it")
+    scene.until(partial(_troubled, scene, step.place, before), "a writer misses it")
     scene.until(lambda: scene.report(step.place).get("watch_whole") is False, "the daemon misses it")
     note("writers and the daemon miss it")
     server.start()
@@ -168,7 +169,7 @@ def slow_links(scene: Scene, step: Step, note: Note) -> None:
     note(f"{SLOW_S:g} s longer each way")
     try:
         for here, there in scene.pairs():
-            scene.until(lambda here=here, there=there: _lag_s(scene, here, there) > SLOW_S, "what comes is late")  # type: ignore[misc]  # mypy has no type for a default
+            scene.until(partial(_late, scene, here, there), "what comes is late")
         note("what comes is late")
         for name in scene.names:
             _writes_go_on(scene, name)
@@ -176,7 +177,7 @@ def slow_links(scene: Scene, step: Step, note: Note) -> None:
         for way in scene.ways.values():
             way.mend()
     for here, there in scene.pairs():
-        scene.until(lambda here=here, there=there: _lag_s(scene, here, there) < SLOW_S, "what comes is in time again")  # type: ignore[misc]  # likewise
+        scene.until(partial(_in_time, scene, here, there), "what comes is in time again")
 
 
 def fill_disk(scene: Scene, step: Step, note: Note) -> None:
@@ -228,7 +229,7 @@ def kill_everything(scene: Scene, step: Step, note: Note) -> None:
         scene.clusters[name].kill()
     note("everything killed")
     for name in scene.names:
-        scene.until(lambda name=name: scene.record.troubled(name) > before[name], "writers miss it")  # type: ignore[misc]  # mypy has no type for a default
+        scene.until(partial(_troubled, scene, name, before[name]), "writers miss it")
     for name in scene.names:
         scene.clusters[name].start()
     note("clusters started")
@@ -260,10 +261,9 @@ def _apart(scene: Scene, note: Note, strikes: list[Callable[[], None]], how: str
     note(how)
     try:
         for here, there in scene.pairs():
-            grown = lambda than, here=here, there=there: scene.replication_backlog(here, there) >= than + SOME  # noqa: E731
-            scene.until(lambda: grown(0), f"what is for {there} waits at {here}")  # noqa: B023 - called at once
+            scene.until(partial(_grown, scene, here, there, 0), f"what is for {there} waits at {here}")
             first = scene.replication_backlog(here, there)
-            scene.until(lambda: grown(first), "and it grows")  # noqa: B023 - called at once
+            scene.until(partial(_grown, scene, here, there, first), "and it grows")
             note(f"waiting at {here} for {there}: {first}, then {scene.replication_backlog(here, there)}")
     finally:
         for way in scene.ways.values():
@@ -283,18 +283,34 @@ def _heard_again(scene: Scene, name: str, note: Note) -> None:
     """What a region says from now on reaches all others: behind all that it had to say before."""
     at = scene.now_ms()
     for other in scene.others(name):
-        scene.until(lambda other=other: _sent_at(scene, other, name) > at, f"{other} hears from {name} again")  # type: ignore[misc]  # mypy has no type for a default
+        scene.until(partial(_told_since, scene, other, name, at), f"{other} hears from {name} again")
     note(f"heard again from {name}")
 
 
-def _sent_at(scene: Scene, name: str, of: str) -> int:
+def _told_since(scene: Scene, name: str, of: str, at_ms: int) -> bool:
     row = scene.heard(name, of)
-    return row.sent_at_ms if row is not None else 0
+    return row is not None and row.sent_at_ms > at_ms
+
+
+def _troubled(scene: Scene, name: str, before: int) -> bool:
+    return scene.record.troubled(name) > before
+
+
+def _grown(scene: Scene, name: str, to: str, than: int) -> bool:
+    return scene.replication_backlog(name, to) >= than + SOME
 
 
 def _silent(scene: Scene, name: str, of: str, known: int) -> bool:
     row = scene.heard(name, of)
     return row is not None and row.sent_at_ms >= known and scene.now_ms() - row.heard_at_ms > 2 * SESSION_S * 1000
+
+
+def _late(scene: Scene, name: str, of: str) -> bool:
+    return _lag_s(scene, name, of) > SLOW_S
+
+
+def _in_time(scene: Scene, name: str, of: str) -> bool:
+    return _lag_s(scene, name, of) < SLOW_S
 
 
 def _lag_s(scene: Scene, name: str, of: str) -> float:

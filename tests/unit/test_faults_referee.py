@@ -220,6 +220,17 @@ def test_a_delete_that_another_region_has_seen_is_no_loss() -> None:
     assert rules(judge(early)) == ["silent loss"], "it cannot have seen what had not happened"
 
 
+def test_two_deletes_of_one_value_are_one() -> None:
+    """West deleted it too, and its author of the next value had seen that."""
+    again = told("west", SECOND, 30, seen={**CREATED.seen, Counter("west~1"): Millis(21)})
+    gone = told("west", None, 21, seen=CREATED.seen)
+    writes = (*WRITES_DELETED, write("west", None, FIRST, 21), write("west", SECOND, None, 30))
+    evidence = Evidence(writes=writes, stores=stores(SECOND, SECOND), events=(CREATED, gone, again))
+    assert rules(judge(evidence)) == []
+    other = replace(evidence, writes=(*WRITES_DELETED, write("west", SECOND, None, 30)), events=(CREATED, again))
+    assert rules(judge(other)) == ["silent loss"]
+
+
 def test_what_came_and_went_between_two_reads_is_no_change() -> None:
     writes = (*WRITES_DELETED, write("west", SECOND, None, 15))
     evidence = Evidence(writes=writes, stores=stores(SECOND, SECOND), events=(told("west", SECOND, 15),))
