@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,7 +23,7 @@ from syncer.state.views import Status
 from syncer.status import collect
 from tests.faults.disk import SmallDisk
 from tests.faults.record import ROOT, TOPICS, Record
-from tests.faults.stores import OutsideStore, outside_store
+from tests.faults.stores import Away, OutsideStore, outside_store
 from tests.faults.wan import Way
 from tests.faults.writer import Bursts, Caller, Load, Writer
 
@@ -154,6 +155,7 @@ class Scene:
         connect = _Connect(self.clusters[first])
         writer = Writer(first, f"{first}-ground", self.load, connect, seed="", pace_s=0)
         with contextlib.closing(connect()) as store:
+            self.until(partial(_connected, store), "the store answers")
             for path in paths:
                 writer.put(store, path)
         self.until(
@@ -260,7 +262,16 @@ class Scene:
         """A writer of very many topics at a region."""
         self._bursts += 1
         with contextlib.closing(_Connect(self.clusters[name])()) as store:
+            self.until(partial(_connected, store), "the store of the burst answers")
             yield Bursts(name, store, self.load, name=f"{name}-burst{self._bursts}n")
+
+
+def _connected(store: OutsideStore) -> bool:
+    try:
+        store.read(tenant_path(ROOT))
+    except Away:
+        return False
+    return True
 
 
 class _Connect:
