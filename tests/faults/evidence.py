@@ -17,7 +17,7 @@ from tests.faults.record import load, token_of
 from tests.faults.referee import Evidence, Kept
 from tests.faults.scene import TOPIC, Scene
 
-SETTLED_S: Final = 300.0
+SETTLED_S: Final = 900.0
 """How long regions may take to be equal after the last write: all that waits has to be told and written."""
 READ_S: Final = 60.0
 PAGE: Final = 1_000

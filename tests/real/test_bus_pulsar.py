@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import AsyncIterator
 
 import anyio
@@ -87,6 +88,14 @@ async def test_an_entry_that_was_acknowledged_in_part_is_delivered_again_whole(r
         await until_role(second, Role.ACTIVE)
         rest = numbers(await take(second, 50))
     assert rest == list(range(1, 51))
+
+
+async def test_a_publisher_never_stands_still(rig: PulsarRig, pulsar_pair: PulsarPair) -> None:
+    """The client's ``flush_async`` held Python's lock while it waited for the producer's: now and then for ever."""
+    words = [pulsar_pair.clusters["us-east"].service_url, rig.topic, "8"]
+    with anyio.fail_after(100):
+        done = await anyio.run_process([sys.executable, "-m", "tests.support.publisher", *words])
+    assert int(done.stdout) > 0
 
 
 async def test_events_cross_between_regions_within_moments(rig: PulsarRig) -> None:
