@@ -27,6 +27,8 @@ from tests.faults.scene import CLUSTERS, Scene, Settings
 SHORT_PILE = 4_000
 LONG_PILE = 100_000
 REST_EVERY_S = 300.0
+SPREAD_OVER_MIN = 600
+"""In a run of ten hours each writer rests a second: the referee holds all writes in memory, and all messages."""
 
 
 def main() -> int:
@@ -50,7 +52,13 @@ def main() -> int:
     drawn = random.SystemRandom().randrange(1_000_000) if minutes else 1
     seed = options.seed if options.seed is not None else drawn
     number = options.clusters or (3 if minutes else 2)
-    settings = Settings(clusters=number, seed=seed, mounted=mounted, disk_mb=1024 if minutes else 256)
+    settings = Settings(
+        clusters=number,
+        seed=seed,
+        mounted=mounted,
+        disk_mb=1024 if minutes else 256,
+        pace_s=max(0.1, minutes / SPREAD_OVER_MIN),
+    )
     names = tuple(name for name, _ in CLUSTERS[:number])
     pile = options.pile or (LONG_PILE if minutes else SHORT_PILE)
     if options.fault:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import resource
+import tempfile
 from pathlib import Path
 from typing import Final
 
@@ -16,9 +17,13 @@ _REMOUNT: Final = 0x20
 
 def own_mounts() -> bool:
     """Give this process mounts of its own, which end with it; whether that is allowed here. Before any thread."""
-    if _LIBC.unshare(_NEW_MOUNTS) != 0:
+    if _LIBC.unshare(_NEW_MOUNTS) != 0 or _LIBC.mount(b"none", b"/", None, _RECURSIVELY_PRIVATE, None) != 0:
         return False
-    return bool(_LIBC.mount(b"none", b"/", None, _RECURSIVELY_PRIVATE, None) == 0)
+    with tempfile.TemporaryDirectory(prefix="mount-") as place:  # a container may allow the one and not the other
+        mounted = bool(_LIBC.mount(b"tmpfs", place.encode(), b"tmpfs", 0, b"size=65536") == 0)
+        if mounted:
+            _LIBC.umount(place.encode())
+    return mounted
 
 
 class SmallDisk:
@@ -49,7 +54,7 @@ class SmallDisk:
             found = os.statvfs(self.directory)
             self._mount(_REMOUNT, (found.f_blocks - found.f_bfree) * found.f_frsize)
         else:
-            self._limit(pid, min(each.stat().st_size for each in self.directory.iterdir()))
+            self._limit(pid, max(each.stat().st_size for each in self.directory.iterdir()))
 
     def empty(self, pid: int | None) -> None:
         """Make room again."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import pulsar
@@ -66,11 +66,19 @@ def gather(scene: Scene) -> Evidence:
     return Evidence(
         writes=load(scene.record.file),
         stores={name: region.entries() for name, region in scene.regions.items()},
-        events=[event for cluster in scene.clusters.values() for event in changes(cluster)],
+        events=distinct(event for cluster in scene.clusters.values() for event in changes(cluster)),
         conflicts=[kept(name, row) for name, region in scene.regions.items() for row in conflicts(region)],
         held={name: frozenset(region.holds()) for name, region in scene.regions.items()},
         unfinished={name: unfinished(region) for name, region in scene.regions.items()},
     )
+
+
+def distinct(events: Iterable[MetadataChangeEvent]) -> list[MetadataChangeEvent]:
+    """Each message once, in whichever clusters' topics it stands."""
+    found: dict[tuple[object, ...], MetadataChangeEvent] = {}
+    for event in events:
+        found.setdefault((event.sender, event.sequence, event.path, event.stamp, event.value), event)
+    return list(found.values())
 
 
 def changes(cluster: PulsarCluster) -> Iterator[MetadataChangeEvent]:

@@ -39,7 +39,7 @@ class Evidence:
     Args:
         writes: What outside writers recorded.
         stores: What each region's store holds in scope, read past every daemon.
-        events: Every change on the bus, as often as it stands there.
+        events: Every change on the bus.
         conflicts: Of all regions.
         held: Paths that wait for a person, by region.
         unfinished: What is left undone, in words, by region.

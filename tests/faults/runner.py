@@ -128,10 +128,17 @@ class Runner:
             sampler.end()
             outcome.samples = sampler.samples
             outcome.ended_ms = scene.now_ms()
-        scene.still()
-        outcome.writes = {answer.value: scene.record.total(answer) for answer in Answer}
-        outcome.judgement = judge(gather(scene))
+        self._judge(outcome)
         return outcome
+
+    def _judge(self, outcome: Outcome) -> None:
+        try:
+            self.scene.still()
+            self._tell("the referee looks")
+            outcome.judgement = judge(gather(self.scene))
+        except Exception:  # noqa: BLE001 - a referee who cannot look is told in the report, too
+            outcome.trouble.append(traceback.format_exc())
+        outcome.writes = {answer.value: self.scene.record.total(answer) for answer in Answer}
 
     def _strike(self, steps: Iterator[Step], outcome: Outcome, deadline: float) -> None:
         rested = time.monotonic()
@@ -158,6 +165,7 @@ class Runner:
         except (NotSeen, ServerFailed) as exc:
             played.failed = str(exc)
             self._tell(f"    NOT SEEN: {exc}")
+            self.scene.heal()
         played.ended_ms = self.scene.now_ms()
         self._tell(f"    over after {(played.ended_ms - played.began_ms) / 1000:.1f} s")
         return played

@@ -133,7 +133,7 @@ class Scene:
                 rest.put_or_update(f"{cluster.admin_url}/admin/v2/clusters/{other}", urls)
         first = self.names[0]
         words = [word for each in self.clusters.values() for word in ("--cluster", f"{each.name}={each.admin_url}")]
-        self.regions[first].command("topic", "init", *words, "--yes")
+        self.until(partial(self._makes_topic, first, words), "the topic is made")
         with ThreadPoolExecutor() as pool:
             list(pool.map(LabRegion.start, self.regions.values()))
         self._lay_ground(first)
@@ -148,6 +148,11 @@ class Scene:
         for thread in self.threads:
             thread.start()
         self.load.go_on()
+
+    def _makes_topic(self, name: str, words: list[str]) -> bool:
+        """Make the bus topic; what a busy broker did not answer in time is done the next time."""
+        code, _ = self.regions[name].ask("topic", "init", *words, "--yes")
+        return code == 0
 
     def _lay_ground(self, first: str) -> None:
         """Parents of all that is written later; nobody deletes them."""
@@ -167,6 +172,18 @@ class Scene:
         """Let no writer write; none is in the middle of a write when this returns."""
         self.load.pause()
         self.until(lambda: all(thread.idle.is_set() for thread in self.threads), "all writers rest")
+
+    def heal(self) -> None:
+        """Have everything run again, whatever a step that failed has left behind."""
+        for way in self.ways.values():
+            way.mend()
+        for name, region in self.regions.items():
+            region.daemon.resume()
+            self.disks[name].empty(region.daemon.pid())
+        for cluster in self.clusters.values():
+            cluster.start()
+        for region in self.regions.values():
+            region.start()
 
     def close(self) -> None:
         """End everything."""

@@ -17,7 +17,7 @@ SOME: Final = 20
 """So many writes or messages are enough to see that something goes on, or waits."""
 KEEP_ALIVE_S: Final = 180.0
 """A broker gives a silent client two rounds of 30 s; then the waiting one has to ask again."""
-SLOW_S: Final = 0.4
+SLOW_S: Final = 1.0
 """How much longer a slow link takes, each way."""
 
 Note = Callable[[str], None]
@@ -107,7 +107,10 @@ def freeze_daemon(scene: Scene, step: Step, note: Note) -> None:
     daemon, store = scene.regions[step.place].daemon, scene.clusters[step.place].configuration_store
     pid = daemon.pid()
     assert pid is not None
-    sessions = _sessions(store, pid) if isinstance(store, ZooKeeperServer) else set()
+    sessions: set[str] = set()
+    if isinstance(store, ZooKeeperServer):
+        scene.until(lambda: bool(_sessions(store, pid)), "the daemon has a session")
+        sessions = _sessions(store, pid)
     last = {other: scene.heard(other, step.place) for other in scene.others(step.place)}
     daemon.pause()
     try:
