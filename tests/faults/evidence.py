@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterable, Iterator
+from contextlib import closing
+from pathlib import Path
 from typing import Final
 
 import pulsar
@@ -11,8 +14,7 @@ from deploy.lab.pulsar import PulsarCluster
 from deploy.lab.region import LabRegion
 from syncer.bus.codec import decode
 from syncer.bus.limits import MAX_MESSAGE_BYTES
-from syncer.model import MetadataChangeEvent
-from syncer.state.contract import ConflictRow
+from syncer.model import MetadataChangeEvent, Stamp
 from tests.faults.record import load, token_of
 from tests.faults.referee import Evidence, Kept
 from tests.faults.scene import TOPIC, Scene
@@ -20,7 +22,6 @@ from tests.faults.scene import TOPIC, Scene
 SETTLED_S: Final = 900.0
 """How long regions may take to be equal after the last write: all that waits has to be told and written."""
 READ_S: Final = 60.0
-PAGE: Final = 1_000
 
 
 def settle(scene: Scene) -> float:
@@ -67,7 +68,7 @@ def gather(scene: Scene) -> Evidence:
         writes=load(scene.record.file),
         stores={name: region.entries() for name, region in scene.regions.items()},
         events=distinct(event for cluster in scene.clusters.values() for event in changes(cluster)),
-        conflicts=[kept(name, row) for name, region in scene.regions.items() for row in conflicts(region)],
+        conflicts=[row for name, disk in scene.disks.items() for row in conflicts(name, disk.directory / "state.db")],
         held={name: frozenset(region.holds()) for name, region in scene.regions.items()},
         unfinished={name: unfinished(region) for name, region in scene.regions.items()},
     )
@@ -95,25 +96,19 @@ def changes(cluster: PulsarCluster) -> Iterator[MetadataChangeEvent]:
         client.close()
 
 
-def conflicts(region: LabRegion) -> Iterator[ConflictRow]:
-    """All conflicts that a region keeps, with their values."""
-    with region.views() as views:
-        after = 0
-        while page := views.conflicts(PAGE, after):
-            after = page[-1].id
-            for row in page:
-                if (whole := views.conflict(row.id)) is not None:
-                    yield whole
-
-
-def kept(region: str, row: ConflictRow) -> Kept:
-    """A conflict as the referee looks at it."""
-    return Kept(
-        region=region,
-        path=row.path,
-        loser=row.loser,
-        winner=row.winner,
-        reason=row.reason,
-        token=token_of(row.path, row.value) if row.value is not None else None,
-        was_delete=row.loser_digest is None,
+def conflicts(region: str, file: Path) -> Iterator[Kept]:
+    """All conflicts that a region keeps, read from the file of its sidecar database: one query, and nobody's views."""
+    query = (
+        "select path, loser_time, loser_region, loser_digest, value, winner_time, winner_region, reason from conflicts"
     )
+    with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as base:
+        for path, loser_time, loser_region, digest, value, winner_time, winner_region, reason in base.execute(query):
+            yield Kept(
+                region=region,
+                path=path,
+                loser=Stamp(loser_time, loser_region),
+                winner=Stamp(winner_time, winner_region),
+                reason=reason,
+                token=token_of(path, value) if value is not None else None,
+                was_delete=digest is None,
+            )

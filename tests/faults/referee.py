@@ -255,14 +255,14 @@ class _Case:
     def _delete(self, path: MetaPath, write: Write) -> Iterator[Violation]:
         if set(self.final[path].values()) == {None}:
             self.counts["winner"] += 1
-        elif any(self._followed(each) for each in self._same_deletes(write)):
+        elif self._followed(write):
             self.counts["replaced by who saw it"] += 1
         elif any(row.was_delete and row.loser.region == write.region for row in self.kept[path]):
             self.counts["in a conflict record"] += 1
-        elif self._seen_elsewhere(path, write):
-            self.counts["replaced by who saw it"] += 1
-        elif self._unnoticed(write):
+        elif (base := self._base(write)) is None:
             self.counts["came and went unread"] += 1
+        elif any(self._undone_knowingly(path, each) for each in self._equal_deletes(path, base)):
+            self.counts["one with a delete elsewhere"] += 1
         elif path in self.held:
             self.counts["held"] += 1
         else:
@@ -275,39 +275,33 @@ class _Case:
             for each in self._possible(delete.path)
         )
 
-    def _same_deletes(self, delete: Write) -> Iterator[Write]:
-        """Itself, and those that took the same change away in another region: two deletes are equal values."""
-        base = self._base(delete)
-        for each in self._possible(delete.path):
-            if each is delete or (each.token is None and base is not None and self._base(each) == base):
-                yield each
-
-    def _base(self, delete: Write) -> str | None:
+    def _base(self, delete: Write) -> MetadataChangeEvent | None:
         """What the path held before, as its region's daemon knew it; ``None``: nothing, all came and went unread."""
         step: Write | None = delete
         while step is not None and step.over is not None:
-            if (step.path, step.over) in self.change_of:
-                return step.over
+            if (event := self.change_of.get((step.path, step.over))) is not None:
+                return event
             step = self.put_of.get((step.path, step.over))
         return None
 
-    def _unnoticed(self, write: Write) -> bool:
-        """Whether all that was deleted had come and gone between two reads: as if nothing had been there."""
-        return self._base(write) is None
+    def _equal_deletes(self, path: MetaPath, base: MetadataChangeEvent) -> Iterator[MetadataChangeEvent]:
+        """Deletes on the bus that a delete of this value may be: its own, and those that its author had not seen.
 
-    def _seen_elsewhere(self, path: MetaPath, write: Write) -> bool:
-        """Whether somebody in another region put a value where the delete, or another one, had been applied."""
+        Two deletes at once are one: they are equal values, and who finds gone what is to be gone has nothing to tell.
+        """
+        return (
+            event for event in self.changes.get(path, {}).values() if event.value is None and not _saw(base.seen, event)
+        )
+
+    def _undone_knowingly(self, path: MetaPath, delete: MetadataChangeEvent) -> bool:
+        """Whether a delete is in a conflict record, or somebody put a value where it had been applied."""
+        if any(row.was_delete and row.loser == delete.stamp for row in self.kept[path]):
+            return True
         gone_at = min(each.sent_at_ms for each in self.writes[path] if each.token is None)
-        deletes = [
-            event
-            for event in self.changes.get(path, {}).values()
-            if event.value is None and event.stamp.region == write.region
-        ]
         for each in self._possible(path):
             event = self.change_of.get((path, each.token)) if each.token is not None else None
-            if event is None or each.over is not None or each.read_at_ms < gone_at:
-                continue
-            if any(_saw(event.seen, delete) for delete in deletes):
+            absent = each.over is None and each.read_at_ms >= gone_at
+            if event is not None and absent and _saw(event.seen, delete):
                 return True
         return False
 

@@ -231,6 +231,39 @@ def test_two_deletes_of_one_value_are_one() -> None:
     assert rules(judge(other)) == ["silent loss"]
 
 
+def test_a_delete_is_one_with_another_regions_that_its_author_could_not_know() -> None:
+    """West deletes its own value, which east's delete of another one has beaten already; then somebody creates."""
+    theirs = told("west", SECOND, 15)
+    again = told("east", "e.9", 40, seen=DELETED.seen)
+    writes = (
+        *WRITES_DELETED,
+        write("west", SECOND, None, 15),
+        write("west", None, SECOND, 30),
+        write("east", "e.9", None, 40),
+    )
+    conflict = lost(theirs, DELETED, SECOND)
+    evidence = Evidence(
+        writes=writes, stores=stores("e.9", "e.9"), events=(CREATED, theirs, DELETED, again), conflicts=(conflict,)
+    )
+    judgement = judge(evidence)
+    assert judgement.good, judgement.broken
+    assert judgement.counts["one with a delete elsewhere"] == 1
+
+
+def test_a_delete_is_not_one_with_an_older_one() -> None:
+    """West deletes what somebody had put there after east's delete: that one accounts for nothing."""
+    theirs = told("west", SECOND, 30, seen=DELETED.seen)
+    other = told("east", "e.9", 50, seen=theirs.seen)
+    writes = (
+        *WRITES_DELETED,
+        write("west", SECOND, None, 30),
+        write("west", None, SECOND, 40),
+        write("east", "e.9", SECOND, 50),
+    )
+    evidence = Evidence(writes=writes, stores=stores("e.9", "e.9"), events=(CREATED, DELETED, theirs, other))
+    assert rules(judge(evidence)) == ["silent loss"]
+
+
 def test_what_came_and_went_between_two_reads_is_no_change() -> None:
     writes = (*WRITES_DELETED, write("west", SECOND, None, 15))
     evidence = Evidence(writes=writes, stores=stores(SECOND, SECOND), events=(told("west", SECOND, 15),))
