@@ -80,6 +80,8 @@ def main() -> int:
 
 
 def _finish(outcome: Outcome, directory: Path | None) -> None:
+    if outcome.confirmed:
+        tell(f"{outcome.confirmed} deletes were confirmed by hand: no broker could be asked about topics")
     if outcome.judgement is not None:
         for what, count in outcome.judgement.counts.items():
             tell(f"  {what:28}{count:9}")

@@ -54,6 +54,7 @@ def document(outcome: Outcome) -> dict[str, Any]:
         "began_ms": outcome.began_ms,
         "ended_ms": outcome.ended_ms,
         "settled_s": outcome.settled_s,
+        "confirmed": outcome.confirmed,
         "writes": outcome.writes,
         "counts": dict(judgement.counts) if judgement is not None else None,
         "broken": [
@@ -72,6 +73,7 @@ def page(outcome: Outcome) -> str:
     word = "GREEN" if outcome.good else "RED"
     judgement = outcome.judgement
     counts = [(what, number) for what, number in (judgement.counts if judgement is not None else {}).items()]
+    confirmed = ("deletes confirmed by a person, as no broker could be asked about topics", outcome.confirmed)
     broken = [(each.rule, each.path, each.detail) for each in (judgement.broken if judgement is not None else ())]
     steps = [
         (
@@ -91,7 +93,7 @@ def page(outcome: Outcome) -> str:
         "<h2>Timeline</h2>",
         timeline(outcome),
         "<h2>Writes and what became of them</h2>",
-        _table(("", ""), [*((f"writes {what}", n) for what, n in outcome.writes.items()), *counts]),
+        _table(("", ""), [*((f"writes {what}", n) for what, n in outcome.writes.items()), *counts, confirmed]),
         "<h2>Faults</h2>",
         _table(("at, s", "fault", "took, s", "what was seen"), steps),
         "<h2>Rests: all regions equal after the last write</h2>",

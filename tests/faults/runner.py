@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from deploy.lab.process import ServerFailed
-from tests.faults.evidence import gather, restless, settle
+from tests.faults.evidence import Operator, gather, restless, settle
 from tests.faults.record import Answer
 from tests.faults.referee import Judgement, judge
 from tests.faults.sampling import Sample, Sampler
@@ -48,6 +48,7 @@ class Outcome:
         samples: For curves.
         ended_ms: When everything was at rest.
         settled_s: Seconds from the last write until then; ``None``: it did not come to rest.
+        confirmed: Deletes that waited for a person because no broker could be asked about topics, and were confirmed.
         writes: Outside writes by answer.
         judgement: What the referee says; ``None`` when it could not look.
         trouble: What ended the run before its time.
@@ -61,6 +62,7 @@ class Outcome:
     samples: list[Sample] = field(default_factory=list)
     ended_ms: int = 0
     settled_s: float | None = None
+    confirmed: int = 0
     writes: dict[str, int] = field(default_factory=dict)
     judgement: Judgement | None = None
     trouble: list[str] = field(default_factory=list)
@@ -102,6 +104,7 @@ class Runner:
         self.scene = scene
         self._tell = tell
         self._rest_every_s = rest_every_s
+        self._operator = Operator(scene)
 
     def play(self, steps: Iterator[Step], *, until_s: float = float("inf")) -> Outcome:
         """Open the scene, play the steps until they or the time are over, judge. The scene stays open.
@@ -153,7 +156,8 @@ class Runner:
                 rested = time.monotonic()
 
     def _rest(self, outcome: Outcome) -> float:
-        took = settle(self.scene)
+        took = settle(self.scene, self._operator)
+        outcome.confirmed = self._operator.confirmed
         outcome.rests.append((self.scene.now_ms(), took))
         return took
 
