@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -86,7 +88,7 @@ def freeze_active_with_standby(scene: Scene, step: Step, note: Note) -> None:
     frozen = region.daemon
     try:
         scene.until(lambda: scene.roles(step.place).get("standby") == standby.pid(), "one stands by")
-        frozen.pause()
+        scene.until(partial(_freezes_unlocked, scene, step.place), "it is frozen between two transactions")
         note("frozen")
         took = scene.until(
             lambda: scene.roles(step.place).get("active") == standby.pid(), "it takes over", KEEP_ALIVE_S
@@ -288,6 +290,21 @@ def _heard_again(scene: Scene, name: str, note: Note) -> None:
     for other in scene.others(name):
         scene.until(partial(_told_since, scene, other, name, at), f"{other} hears from {name} again")
     note(f"heard again from {name}")
+
+
+def _freezes_unlocked(scene: Scene, name: str) -> bool:
+    """Freeze a daemon; not in the middle of a transaction, whose lock on an SQLite file nobody could take from it."""
+    daemon = scene.regions[name].daemon
+    daemon.pause()
+    base = sqlite3.connect(scene.disks[name].directory / "state.db", timeout=0, isolation_level=None)
+    with closing(base):
+        try:
+            base.execute("begin immediate")
+            base.execute("rollback")
+        except sqlite3.OperationalError:
+            daemon.resume()
+            return False
+    return True
 
 
 def _told_since(scene: Scene, name: str, of: str, at_ms: int) -> bool:
