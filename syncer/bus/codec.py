@@ -28,8 +28,6 @@ comparison carries its body there.
 
 from __future__ import annotations
 
-import functools
-import re
 from collections.abc import Mapping
 from typing import Final, TypeVar
 
@@ -37,6 +35,21 @@ import orjson
 from pydantic import TypeAdapter, ValidationError
 
 from syncer.bus.contract import Outgoing
+from syncer.bus.fields import (
+    EARLIEST_TIME_MS,
+    LATEST_TIME_MS,
+    LEGAL_NAME,
+    NAME_CHARACTERS,
+    NUMBERS,
+    check_numbers,
+    checked_number,
+    checked_path,
+    checked_region,
+    checked_time,
+    counted,
+    text_of,
+)
+from syncer.bus.heartbeats import check_heartbeat
 from syncer.bus.limits import MAX_MESSAGE_BYTES
 from syncer.bus.messages import (
     Action,
@@ -50,36 +63,38 @@ from syncer.bus.messages import (
     TreeMessage,
 )
 from syncer.bus.native import NativeEvent, NativeType, decode_native, encode_native
-from syncer.errors import InvariantBroken, PayloadInvalid, ValueRefused
+from syncer.errors import InvariantBroken, PayloadInvalid
 from syncer.model import (
     FIRST_REAL_TIME_MS,
     Counter,
     EventType,
     MetadataChangeEvent,
     MetaPath,
-    Millis,
     Region,
     Seen,
     Stamp,
 )
-from syncer.paths import OWN_PREFIX, checked, classify, is_under
+from syncer.paths import OWN_PREFIX, classify, is_under
+
+__all__ = [
+    "CODEC_VERSION",
+    "LATEST_TIME_MS",
+    "LEGAL_NAME",
+    "NUMBERS",
+    "PREFIX",
+    "TALK",
+    "decode",
+    "encode",
+    "is_change_of",
+    "is_ours",
+    "kind_of",
+    "region_of",
+    "sequence_of",
+]
 
 CODEC_VERSION: Final = "1"
 PREFIX: Final = "syncer."
 """Of the name of each property of ours."""
-LATEST_TIME_MS: Final = 253_402_300_799_999
-"""End of the year 9999; a later stamp can only be garbage."""
-
-EARLIEST_TIME_MS: Final = 1_000_000_000
-"""Nothing is sent before; only a clock that counts something else shows such a time."""
-
-REFUSED_TOLD: Final = 512
-"""Databases that one heartbeat may name as refused."""
-REFUSED_CHARACTERS: Final = 200
-NAME_CHARACTERS: Final = 512
-"""Of names that regions give themselves, their databases, versions and rules; all of them are kept, and told on."""
-TOLD_ENTRIES: Final = 4096
-"""Databases or rules that one heartbeat may list; there are about as many as regions."""
 _KIND: Final = "syncer.kind"
 _SENDER: Final = "syncer.sender"
 TALK: Final = frozenset({"heartbeat", "tree", "listing-asked", "listing-told"})
@@ -91,14 +106,7 @@ _NATIVE_TYPES: Final = {
     EventType.MODIFIED: NativeType.MODIFIED,
     EventType.DELETED: NativeType.DELETED,
 }
-LEGAL_NAME: Final = re.compile(r"[^/\x00-\x20\x7f-\x9f]{1,255}\Z")
-"""Ids of regions and names of counters."""
 _ACTIONS: Final = frozenset(map(str, Action))
-_MAX_DIGITS: Final = 18
-NUMBERS: Final = 2**53
-"""Every number that is told is below this: all JSON readers, and both kinds of database, keep such a number exactly."""
-_CACHED_NAMES: Final = 1024
-_CACHED_PATHS: Final = 65536
 _HEARTBEAT: Final = TypeAdapter(Heartbeat)
 _CONTROL: Final = TypeAdapter(Control)
 _LISTING_ASKED: Final = TypeAdapter(ListingAsked)
@@ -178,7 +186,7 @@ def is_change_of(sender: str, properties: Mapping[str, str]) -> bool:
 
 def sequence_of(properties: Mapping[str, str]) -> int:
     """The running number of a change, told without decoding it; 0 when it has none."""
-    return _counted(properties.get("syncer.seq", "")) or 0
+    return counted(properties.get("syncer.seq", "")) or 0
 
 
 def decode(payload: bytes, properties: Mapping[str, str], *, max_bytes: int = MAX_MESSAGE_BYTES) -> Message:
@@ -190,16 +198,16 @@ def decode(payload: bytes, properties: Mapping[str, str], *, max_bytes: int = MA
     if len(payload) > max_bytes:
         raise PayloadInvalid(f"oversize: the payload has {len(payload)} bytes, the limit is {max_bytes}")
     ours = is_ours(properties)
-    if ours and (version := _property(properties, _VERSION)) != CODEC_VERSION:
+    if ours and (version := text_of(properties, _VERSION)) != CODEC_VERSION:
         raise PayloadInvalid(
             f"unknown codec version {version!r}; this program knows {CODEC_VERSION!r}",
             hint="A region runs a newer version: upgrade this one, then 'syncer quarantine retry'.",
         )
     record = decode_native(payload)
-    path = _legal_path(record.path)
+    path = checked_path(record.path)
     if not ours:
         return _from_native(record, path)
-    kind = _property(properties, _KIND)
+    kind = text_of(properties, _KIND)
     if kind == "change":
         return _from_change(record, path, properties)
     if kind == "heartbeat":
@@ -247,98 +255,6 @@ def _encode_change(event: MetadataChangeEvent, native_names: Mapping[Region, str
     return Outgoing(encode_native(record), properties)
 
 
-def _property(properties: Mapping[str, str], name: str) -> str:
-    try:
-        return properties[name]
-    except KeyError:
-        raise PayloadInvalid(f"missing property {name}") from None
-
-
-def _counted(text: str) -> int | None:
-    """The number that a text shows in digits; ``None`` for any other text, and for what nobody can have counted."""
-    if not (text.isdecimal() and text.isascii() and len(text) <= _MAX_DIGITS):
-        return None
-    number = int(text)
-    return number if number < NUMBERS else None
-
-
-def _number(text: str, name: str) -> int:
-    number = _counted(text)
-    if number is None:
-        raise PayloadInvalid(f"malformed property {name}: {text!r} is not a number below 2^53")
-    return number
-
-
-def _shown(number: int) -> str:
-    return str(number) if abs(number) < 2**64 else "a number of many digits"
-
-
-def _check_numbers(kind: str, region: Region, numbers: Mapping[str, int | None]) -> None:
-    """Refuse numbers that nobody can have counted: they would be stored, told on, and never be reached."""
-    for name, number in numbers.items():
-        if number is not None and not 0 <= number < NUMBERS:
-            raise PayloadInvalid(
-                f"malformed {kind} of region {region!r}: {name[:100]}: {_shown(number)} is not within 0 and 2^53"
-            )
-
-
-def _check_heartbeat(beat: Heartbeat) -> None:
-    """Refuse what no daemon says; all of it would be kept, for each region that is named."""
-    texts = (beat.scope, beat.mode, beat.version, beat.tree, beat.root, *beat.projections, *beat.projections.values())
-    if max(map(len, (*texts, *beat.consumed, *beat.reached))) > NAME_CHARACTERS:
-        raise PayloadInvalid(f"malformed heartbeat of region {beat.region!r}: a name has too many characters")
-    if max(map(len, (beat.projections, beat.consumed, beat.reached, beat.generations))) > TOLD_ENTRIES:
-        raise PayloadInvalid(f"malformed heartbeat of region {beat.region!r}: it lists too much")
-    numbers: dict[str, int | None] = {
-        "last_sequence": beat.last_sequence,
-        "alive": beat.alive,
-        "unseated_deletes": beat.unseated_deletes,
-        "unfolded": beat.unfolded,
-    }
-    _check_numbers("heartbeat", beat.region, numbers)
-    _check_numbers("heartbeat", beat.region, beat.consumed)
-    _check_numbers("heartbeat", beat.region, beat.reached)
-    if beat.retold is not None:
-        _check_numbers("heartbeat", beat.region, dict(zip(("retold", "retold until"), beat.retold, strict=True)))
-    for generation, _ in ((beat.generation, beat.sender), *beat.generations.values()):
-        if not 0 < generation < FIRST_REAL_TIME_MS:
-            raise PayloadInvalid(
-                f"malformed heartbeat of region {beat.region!r}: generation: {_shown(generation)} is none"
-            )
-    if len(beat.refused) > REFUSED_TOLD:
-        raise PayloadInvalid(f"malformed heartbeat of region {beat.region!r}: {len(beat.refused)} refused databases")
-    for region, database in beat.refused:
-        _region(region, "a refused region")
-        if not 0 < len(database) <= REFUSED_CHARACTERS:
-            raise PayloadInvalid(f"malformed heartbeat of region {beat.region!r}: a refused database is none")
-    _time(beat.watermark, f"the watermark of region {beat.region!r}", earliest=0)
-    if beat.oldest_unseated_ms is not None:
-        _time(beat.oldest_unseated_ms, f"the oldest unseated time of region {beat.region!r}", earliest=0)
-
-
-@functools.lru_cache(maxsize=_CACHED_PATHS)
-def _legal_path(path: str | None) -> MetaPath:
-    if path is None:
-        raise PayloadInvalid("the event has no path")
-    try:
-        return checked(path)
-    except ValueRefused as exc:
-        raise PayloadInvalid(exc.message) from exc
-
-
-def _time(time_ms: int, what: str, *, earliest: int = 1) -> Millis:
-    if not earliest <= time_ms <= LATEST_TIME_MS:
-        raise PayloadInvalid(f"{what} {_shown(time_ms)} is outside the sane range {earliest} to {LATEST_TIME_MS}")
-    return Millis(time_ms)
-
-
-@functools.lru_cache(maxsize=_CACHED_NAMES)
-def _region(text: str, what: str) -> Region:
-    if LEGAL_NAME.match(text) is None:
-        raise PayloadInvalid(f"{what} {text!r} is no region id")
-    return Region(text)
-
-
 def _check_value(record: NativeEvent, *, deleted: bool) -> None:
     if deleted and record.value is not None:
         raise PayloadInvalid(f"a delete of {record.path} with a value of {len(record.value)} bytes")
@@ -363,8 +279,8 @@ def _from_native(record: NativeEvent, path: MetaPath) -> MetadataChangeEvent | I
         return Ignored("children-changed", path)
     deleted = record.type is NativeType.DELETED
     _check_value(record, deleted=deleted)
-    region = _region(record.source_cluster, "sourceCluster")
-    time_ms = _time(record.timestamp_ms, f"lastUpdatedTimestamp of {path}", earliest=FIRST_REAL_TIME_MS)
+    region = checked_region(record.source_cluster, "sourceCluster")
+    time_ms = checked_time(record.timestamp_ms, f"lastUpdatedTimestamp of {path}", earliest=FIRST_REAL_TIME_MS)
     by = Counter(f"{region}~native")
     return MetadataChangeEvent(
         type=EventType.DELETED if deleted else EventType.MODIFIED,
@@ -379,7 +295,7 @@ def _from_native(record: NativeEvent, path: MetaPath) -> MetadataChangeEvent | I
 
 
 def _from_change(record: NativeEvent, path: MetaPath, properties: Mapping[str, str]) -> MetadataChangeEvent:
-    kind = _EVENT_TYPES.get(_property(properties, "syncer.type"))
+    kind = _EVENT_TYPES.get(text_of(properties, "syncer.type"))
     if kind is None:
         raise PayloadInvalid(f"malformed property syncer.type: {properties['syncer.type']!r}")
     if record.type is not _NATIVE_TYPES[kind]:
@@ -392,18 +308,18 @@ def _from_change(record: NativeEvent, path: MetaPath, properties: Mapping[str, s
             f"a change of {path}, which is no resource known here",
             hint="A region replicates a kind that this version does not know: upgrade this one, then retry.",
         )
-    kind_said, name_said = _property(properties, "syncer.resource"), _property(properties, "syncer.name")
+    kind_said, name_said = text_of(properties, "syncer.resource"), text_of(properties, "syncer.name")
     if (resource.kind, resource.name) != (kind_said, name_said):
         said = f"{kind_said} {name_said!r}"
         raise PayloadInvalid(f"the properties say {said}, the path {path} is {resource.kind} {resource.name!r}")
-    region = _region(_property(properties, "syncer.region"), "syncer.region")
-    time_ms = _time(record.timestamp_ms, f"the stamp of {path}")
-    by = _property(properties, "syncer.by")
+    region = checked_region(text_of(properties, "syncer.region"), "syncer.region")
+    time_ms = checked_time(record.timestamp_ms, f"the stamp of {path}")
+    by = text_of(properties, "syncer.by")
     if by.rpartition("~")[0] != region or len(by) > NAME_CHARACTERS:
         raise PayloadInvalid(
             f"malformed property syncer.by: {by[:NAME_CHARACTERS]!r} is no counter of region {region!r}"
         )
-    seen = _seen(_property(properties, "syncer.seen"))
+    seen = _seen(text_of(properties, "syncer.seen"))
     if seen.get(Counter(by), 0) < time_ms:
         raise PayloadInvalid(f"malformed property syncer.seen: the change {by} at {time_ms} is not in it")
     if not (sender := _sender(properties)):
@@ -419,7 +335,7 @@ def _from_change(record: NativeEvent, path: MetaPath, properties: Mapping[str, s
         seen=seen,
         base=_base(properties.get("syncer.base")),
         sender=sender,
-        sequence=_number(_property(properties, "syncer.seq"), "syncer.seq"),
+        sequence=checked_number(text_of(properties, "syncer.seq"), "syncer.seq"),
     )
 
 
@@ -433,7 +349,7 @@ def _seen(text: str) -> Seen:
     for counter, time_ms in seen.items():
         if type(time_ms) is not int or not 0 < len(counter) <= NAME_CHARACTERS:
             raise PayloadInvalid(f"malformed property syncer.seen: {counter[:NAME_CHARACTERS]!r} has no time")
-        _time(time_ms, f"the time of {counter!r} in syncer.seen")
+        checked_time(time_ms, f"the time of {counter!r} in syncer.seen")
     return seen
 
 
@@ -443,8 +359,8 @@ def _base(text: str | None) -> Stamp | None:
     time_text, at, region = text.partition("@")
     if not at:
         raise PayloadInvalid(f"malformed property syncer.base: {text!r}")
-    time_ms = _time(_number(time_text, "syncer.base"), "the time in syncer.base", earliest=0)
-    return Stamp(time_ms, _region(region, "syncer.base"))
+    time_ms = checked_time(checked_number(time_text, "syncer.base"), "the time in syncer.base", earliest=0)
+    return Stamp(time_ms, checked_region(region, "syncer.base"))
 
 
 def _from_tree(record: NativeEvent, path: MetaPath, properties: Mapping[str, str]) -> TreeMessage:
@@ -454,24 +370,26 @@ def _from_tree(record: NativeEvent, path: MetaPath, properties: Mapping[str, str
     return TreeMessage(
         region=region,
         sender=_sender(properties),
-        sent_at_ms=_time(record.timestamp_ms, f"the time of the tree of region {region!r}", earliest=EARLIEST_TIME_MS),
-        target=_property(properties, "syncer.target"),
-        label=_property(properties, "syncer.label"),
-        step=_property(properties, "syncer.step"),
-        round=_number(_property(properties, "syncer.round"), "syncer.round"),
+        sent_at_ms=checked_time(
+            record.timestamp_ms, f"the time of the tree of region {region!r}", earliest=EARLIEST_TIME_MS
+        ),
+        target=text_of(properties, "syncer.target"),
+        label=text_of(properties, "syncer.label"),
+        step=text_of(properties, "syncer.step"),
+        round=checked_number(text_of(properties, "syncer.round"), "syncer.round"),
         body=record.value,
     )
 
 
 def _sender(properties: Mapping[str, str]) -> str:
-    sender = _property(properties, _SENDER)
+    sender = text_of(properties, _SENDER)
     if len(sender) > NAME_CHARACTERS:
         raise PayloadInvalid(f"malformed property syncer.sender: it has {len(sender)} characters")
     return sender
 
 
 def _checked_source(kind: str, record: NativeEvent, path: MetaPath, properties: Mapping[str, str]) -> Region:
-    region = _region(_property(properties, "syncer.region"), "syncer.region")
+    region = checked_region(text_of(properties, "syncer.region"), "syncer.region")
     if path != f"{OWN_PREFIX}/{region}/{kind}":
         raise PayloadInvalid(f"the properties say {kind} of region {region!r}, the payload's path is {path!r}")
     if record.type is not NativeType.MODIFIED:
@@ -505,13 +423,13 @@ def _said(
         raise PayloadInvalid(f"the {kind} of region {region!r} names another region or sender in its payload")
     if said.sent_at_ms != record.timestamp_ms:
         raise PayloadInvalid(f"the {kind} of region {region!r} has two times: {said.sent_at_ms}, {record.timestamp_ms}")
-    _time(said.sent_at_ms, f"the time of the {kind} of region {region!r}", earliest=EARLIEST_TIME_MS)
+    checked_time(said.sent_at_ms, f"the time of the {kind} of region {region!r}", earliest=EARLIEST_TIME_MS)
     if isinstance(said, Heartbeat):
-        _check_heartbeat(said)
+        check_heartbeat(said)
     elif isinstance(said, Control):
-        _check_numbers(kind, region, {"number": said.number})
+        check_numbers(kind, region, {"number": said.number})
     elif isinstance(said, ListingAsked):
-        _check_numbers(kind, region, {"told": said.told})
+        check_numbers(kind, region, {"told": said.told})
     elif isinstance(said, ListingTold):
-        _check_numbers(kind, region, {"total": said.total})
+        check_numbers(kind, region, {"total": said.total})
     return said

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from syncer.bus.codec import REFUSED_TOLD
+from syncer.bus.heartbeats import REFUSED_TOLD
 from syncer.bus.messages import LEFT, Heartbeat
 from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.tombstones import Report

@@ -1,0 +1,54 @@
+"""Bounds of what a heartbeat tells, and the refusal of one that is over them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from syncer.bus.fields import NAME_CHARACTERS, check_numbers, checked_region, checked_time, shown
+from syncer.bus.messages import Heartbeat
+from syncer.errors import PayloadInvalid
+from syncer.model import FIRST_REAL_TIME_MS
+
+REFUSED_TOLD: Final = 512
+"""Databases that one heartbeat may name as refused."""
+REFUSED_CHARACTERS: Final = 200
+TOLD_ENTRIES: Final = 4096
+"""Databases or rules that one heartbeat may list; there are about as many as regions."""
+
+
+def check_heartbeat(beat: Heartbeat) -> None:
+    """Refuse what no daemon says; all of it would be kept, for each region that is named.
+
+    Raises:
+        PayloadInvalid: The message says which field and why.
+    """
+    texts = (beat.scope, beat.mode, beat.version, beat.tree, beat.root, *beat.projections, *beat.projections.values())
+    if max(map(len, (*texts, *beat.consumed, *beat.reached))) > NAME_CHARACTERS:
+        raise PayloadInvalid(f"malformed heartbeat of region {beat.region!r}: a name has too many characters")
+    if max(map(len, (beat.projections, beat.consumed, beat.reached, beat.generations))) > TOLD_ENTRIES:
+        raise PayloadInvalid(f"malformed heartbeat of region {beat.region!r}: it lists too much")
+    numbers: dict[str, int | None] = {
+        "last_sequence": beat.last_sequence,
+        "alive": beat.alive,
+        "unseated_deletes": beat.unseated_deletes,
+        "unfolded": beat.unfolded,
+    }
+    check_numbers("heartbeat", beat.region, numbers)
+    check_numbers("heartbeat", beat.region, beat.consumed)
+    check_numbers("heartbeat", beat.region, beat.reached)
+    if beat.retold is not None:
+        check_numbers("heartbeat", beat.region, dict(zip(("retold", "retold until"), beat.retold, strict=True)))
+    for generation, _ in ((beat.generation, beat.sender), *beat.generations.values()):
+        if not 0 < generation < FIRST_REAL_TIME_MS:
+            raise PayloadInvalid(
+                f"malformed heartbeat of region {beat.region!r}: generation: {shown(generation)} is none"
+            )
+    if len(beat.refused) > REFUSED_TOLD:
+        raise PayloadInvalid(f"malformed heartbeat of region {beat.region!r}: {len(beat.refused)} refused databases")
+    for region, database in beat.refused:
+        checked_region(region, "a refused region")
+        if not 0 < len(database) <= REFUSED_CHARACTERS:
+            raise PayloadInvalid(f"malformed heartbeat of region {beat.region!r}: a refused database is none")
+    checked_time(beat.watermark, f"the watermark of region {beat.region!r}", earliest=0)
+    if beat.oldest_unseated_ms is not None:
+        checked_time(beat.oldest_unseated_ms, f"the oldest unseated time of region {beat.region!r}", earliest=0)
