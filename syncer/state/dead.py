@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Final
 
 from sqlalchemy import Connection, Select, delete, func, select, tuple_
 
@@ -12,11 +11,8 @@ from syncer.model import MetaPath, Millis, Stamp
 from syncer.replacing import replace
 from syncer.state import tables
 from syncer.state.cache import Cache
-from syncer.state.contract import REFUSED_CODES, Membership, Tombstone
+from syncer.state.contract import Membership, Tombstone
 from syncer.state.statements import upserting
-
-UNFOLDED: Final = ("bus", "outbox")
-"""Where messages in quarantine come from that could not be folded, here or elsewhere."""
 
 
 class DeadRows:
@@ -57,19 +53,6 @@ class DeadRows:
         some = times.order_by("at").limit(COUNTED).subquery()
         count, first = self._connection.execute(select(func.count(), func.min(some.c.at))).one()
         return count, first
-
-    def unfolded(self) -> int:
-        """How many messages of the bus, or to it, stand in quarantine, those of refused senders not counted."""
-        if self._cache.unfolded is None:
-            table = tables.quarantine
-            query = select(func.count()).where(table.c.origin.in_(UNFOLDED), table.c.code.not_in(REFUSED_CODES))
-            self._cache.unfolded = int(self._connection.execute(query).scalar_one())
-        return self._cache.unfolded
-
-    def _unfolded_changed(self, origin: str, code: str, by: int) -> None:
-        """One thing came into the quarantine, or left it."""
-        if self._cache.unfolded is not None and origin in UNFOLDED and code not in REFUSED_CODES:
-            self._cache.unfolded += by
 
     def drop_tombstones(self, paths: Collection[MetaPath], floor: Millis) -> None:
         """Forget these registers; none of them is alive."""

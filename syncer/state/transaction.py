@@ -12,28 +12,25 @@ from sqlalchemy import Connection, CursorResult, delete, exists, func, insert, s
 from syncer.conflict.acts import FillConflict, Journal, RecordConflict
 from syncer.conflict.consumed import Consumed
 from syncer.conflict.register import Register
-from syncer.errors import InvariantBroken, SignatureInvalid
-from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis, Stamp
+from syncer.errors import InvariantBroken
+from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis
 from syncer.paths import child_prefixes
 from syncer.replacing import replace
 from syncer.state import kept_tree, rows, tables
+from syncer.state.aside import AsideRows
 from syncer.state.cache import MAX_OPEN, Cache, OpenPaths, Unknown
 from syncer.state.contract import (
-    Amount,
     ConflictRow,
     Identity,
-    KeptAside,
     KeptTree,
     Operation,
     OperationState,
     OutboxRow,
     PeerRow,
-    Poison,
-    PoisonRow,
 )
 from syncer.state.dead import DeadRows
 from syncer.state.listed import ListedRows
-from syncer.state.statements import Statements, inserting, upserting
+from syncer.state.statements import Statements, upserting
 
 FIXED_FACTS: Final = frozenset({"region", "database_id", "last_sequence", "epoch"})
 _FACTS: Final = frozenset(field.name for field in fields(Identity)) - FIXED_FACTS
@@ -42,11 +39,6 @@ _FACTS: Final = frozenset(field.name for field in fields(Identity)) - FIXED_FACT
 def beyond(prefix: str) -> str:
     """The smallest string greater than every one that starts with the prefix."""
     return prefix[:-1] + chr(ord(prefix[-1]) + 1)
-
-
-def storable(text: str) -> str:
-    """Text that any database takes: PostgreSQL has no zero byte in text, and strangers write what they like."""
-    return text.replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
 def check_changes(changes: Collection[str]) -> None:
@@ -77,7 +69,7 @@ def prune(connection: Connection, journal_before: Millis, limit: int) -> int:
     return gone + connection.execute(delete(operations).where(operations.c.id.in_(done))).rowcount
 
 
-class SqlTransaction(DeadRows, ListedRows):
+class SqlTransaction(AsideRows, DeadRows, ListedRows):
     """Implements :class:`syncer.state.contract.Transaction`.
 
     ``touched`` holds the paths whose register it has changed, in the cache too.
@@ -321,87 +313,6 @@ class SqlTransaction(DeadRows, ListedRows):
         """Note that the loser of a conflict was restored."""
         table = tables.conflicts
         self._connection.execute(update(table).where(table.c.id == number).values(restored_at=now))
-
-    def quarantine(self, poison: Poison, now: Millis) -> None:
-        """Keep something that cannot be handled; the same origin and position is kept once."""
-        table, position = tables.quarantine, storable(poison.position)
-        same = select(table.c.id).where(table.c.origin == poison.origin, table.c.position == position)
-        if self._connection.execute(same).first() is not None:
-            return
-        new = insert(table).values(
-            origin=poison.origin,
-            position=position,
-            code=poison.code,
-            detail=storable(poison.detail),
-            path=poison.path,
-            properties=rows.dumps(poison.properties),
-            recorded_at=now,
-            payload=poison.payload,
-        )
-        self._connection.execute(new)
-        self._unfolded_changed(poison.origin, poison.code, 1)
-
-    def kept_aside(self) -> KeptAside:
-        """How much of what came by the bus is kept aside."""
-        c, f = tables.quarantine.c, tables.future_events.c
-        size = func.coalesce(func.sum(func.length(c.payload) + func.length(c.properties)), 0)
-        query = select(func.count(), size).where(c.origin == "bus")
-        strange = c.code == SignatureInvalid.code
-        strangers, poison = (
-            Amount(*map(int, self._connection.execute(query.where(which)).one())) for which in (strange, ~strange)
-        )
-        waiting = func.coalesce(func.sum(func.coalesce(func.length(f.value), 0) + func.length(f.head)), 0)
-        query = select(func.count(), waiting).select_from(tables.future_events)
-        future = Amount(*map(int, self._connection.execute(query).one()))
-        return KeptAside(strangers=strangers, poison=poison, future=future)
-
-    def poison_row(self, number: int) -> PoisonRow | None:
-        """A quarantined thing by its number."""
-        table = tables.quarantine
-        row = self._connection.execute(select(table).where(table.c.id == number)).mappings().first()
-        return rows.poison_of(row) if row is not None else None
-
-    def drop_poison(self, number: int) -> None:
-        """Remove a quarantined thing."""
-        table = tables.quarantine
-        gone = self._connection.execute(select(table.c.origin, table.c.code).where(table.c.id == number)).first()
-        if gone is not None:
-            self._connection.execute(delete(table).where(table.c.id == number))
-            self._unfolded_changed(*gone, -1)
-
-    def hold_event(self, event: MetadataChangeEvent, now: Millis) -> None:
-        """Keep an event from the future aside; the same path and stamp is kept once."""
-        new = inserting(self._connection.dialect, tables.future_events).values(
-            path=event.path,
-            time=event.stamp.updated_at_ms,
-            region=event.stamp.region,
-            held_at=now,
-            head=rows.event_head(event),
-            value=event.value,
-        )
-        self._connection.execute(new.on_conflict_do_nothing(index_elements=["path", "time", "region"]))
-
-    def future_events(self, until: Millis, limit: int) -> list[MetadataChangeEvent]:
-        """Held events stamped at most ``until``, oldest first."""
-        table = tables.future_events
-        query = select(table.c.path, table.c.head, table.c.value).where(table.c.time <= until)
-        query = query.order_by(table.c.time, table.c.region, table.c.path).limit(limit)
-        return [rows.event_of(*row) for row in self._connection.execute(query)]
-
-    def future_event(self, path: MetaPath, stamp: Stamp | None) -> MetadataChangeEvent | None:
-        """The held event of a path (the oldest when no stamp is given)."""
-        table = tables.future_events
-        query = select(table.c.path, table.c.head, table.c.value).where(table.c.path == path)
-        if stamp is not None:
-            query = query.where(table.c.time == stamp.updated_at_ms, table.c.region == stamp.region)
-        row = self._connection.execute(query.order_by(table.c.time, table.c.region).limit(1)).first()
-        return rows.event_of(*row) if row is not None else None
-
-    def drop_future(self, path: MetaPath, stamp: Stamp) -> None:
-        """Forget a held event."""
-        table = tables.future_events
-        same = (table.c.path == path, table.c.time == stamp.updated_at_ms, table.c.region == stamp.region)
-        self._connection.execute(delete(table).where(*same))
 
     # -- scans
 
