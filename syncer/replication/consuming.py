@@ -25,11 +25,12 @@ from syncer.conflict.register import Register
 from syncer.errors import PayloadInvalid, ValueInvalid
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region
 from syncer.replacing import replace
-from syncer.replication import antientropy, lacking, membership, rebuild, retelling
+from syncer.replication import antientropy, lacking, listing, membership, rebuild, retelling
 from syncer.replication.context import Context
 from syncer.replication.reading import seat
 from syncer.replication.remembered import ready
 from syncer.replication.setting_aside import TOO_EARLY, Shelves, may_wait, refuse, set_aside
+from syncer.replication.talk import Phase
 from syncer.replication.unit import Unit
 from syncer.state.contract import Transaction
 
@@ -111,9 +112,9 @@ def _take_said(context: Context, unit: Unit, said: TreeMessage | ListingAsked | 
         case TreeMessage():
             antientropy.take(context, unit, said)
         case ListingAsked():
-            rebuild.take_asked(context, said)
-        case ListingTold():
-            rebuild.take_told(context, unit, said)
+            listing.take_asked(context, said)
+        case ListingTold() if rebuild.phase_of(context) is Phase.HEARING:
+            listing.take_told(context, unit, said)
 
 
 def _fold_new(context: Context, unit: Unit, tx: Transaction, changes: Sequence[Arrived], shelves: Shelves) -> None:

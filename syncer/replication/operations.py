@@ -11,7 +11,7 @@ from syncer.bus.messages import Action
 from syncer.conflict.register import HoldReason, Register
 from syncer.errors import NotFound, PreconditionFailed, SyncerError
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region, Stamp
-from syncer.replication import membership, rebuild
+from syncer.replication import listing, membership, rebuild
 from syncer.replication.consuming import arrived_of, take
 from syncer.replication.context import Context
 from syncer.replication.reading import state_event
@@ -199,7 +199,7 @@ def _retry(context: Context, unit: Unit, tx: Transaction, operation: Operation) 
     if path is None:
         return "dropped: it names no path", None
     unit.load((path,))
-    if poison.origin == rebuild.LISTING:
+    if poison.origin == listing.LISTING:
         unit.afterwards(partial(context.want, path))
         return "a peer is asked for what it knows of the path", None
     if poison.origin == "outbox":

@@ -15,7 +15,7 @@ from syncer.conflict.settings import Settings
 from syncer.errors import PreconditionFailed, StateUnavailable
 from syncer.model import MetaPath, Millis, Region, Revision
 from syncer.paths import fence_path
-from syncer.replication import rebuild
+from syncer.replication import listing, rebuild
 from syncer.replication.consuming import Arrived
 from syncer.replication.driver import Driver
 from syncer.replication.fence import Fence
@@ -25,7 +25,7 @@ from tests.support.memory_state import MemoryDatabase, MemoryState
 from tests.unit.test_antientropy import CAPABILITIES, T0, path_of, version
 
 EAST, WEST, NORTH = Region("east"), Region("west"), Region("north")
-LATER = Millis(T0 + rebuild.ASK_AGAIN_MS)
+LATER = Millis(T0 + listing.ASK_AGAIN_MS)
 
 
 class Lost:
@@ -257,7 +257,7 @@ def test_a_page_that_could_not_be_stored_was_not_heard(monkeypatch: pytest.Monke
 
 
 def test_who_is_asked_tells_all_that_it_knows_in_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rebuild, "PAGE_ENTRIES", 2)
+    monkeypatch.setattr(listing, "PAGE_ENTRIES", 2)
     state = MemoryState(MemoryDatabase(WEST, "db-west"))
     state.activate()
     with state.transaction() as tx:
@@ -275,7 +275,7 @@ def test_who_is_asked_tells_all_that_it_knows_in_pages(monkeypatch: pytest.Monke
         assert isinstance(page, ListingTold)
         lost.hears(page)
         pages += 1
-        for asked in lost.asks(Millis(T0 + pages * rebuild.ASK_AGAIN_MS)):
+        for asked in lost.asks(Millis(T0 + pages * listing.ASK_AGAIN_MS)):
             after, told = asked.after, asked.told
     assert pages == 3
     assert [lost.known(path) for path, _ in known] == [replace(each, value=None) for _, each in known]
