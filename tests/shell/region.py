@@ -359,6 +359,11 @@ def changes_on(bus_file: Path) -> list[MetadataChangeEvent]:
     return found
 
 
+def heard(site: Site) -> list[str]:
+    """The regions that a region has heard, as it has last reported."""
+    return [each["region"] for each in site.report().get("peers", ())]
+
+
 def distinct_changes_on(bus_file: Path) -> list[MetadataChangeEvent]:
     """Every change once. Who died before it had noted that a send arrived sends again, and a peer may be told again."""
     return list({(event.path, event.stamp): event for event in reversed(changes_on(bus_file))}.values())[::-1]
