@@ -13,7 +13,7 @@ from typing import Final
 
 import orjson
 
-from syncer.bus.codec import LATEST_TIME_MS, LEGAL_NAME
+from syncer.bus.fields import LATEST_TIME_MS, LEGAL_NAME
 from syncer.bus.messages import ListingAsked, ListingEntry, ListingTold
 from syncer.conflict.projection import DIGEST_BYTES
 from syncer.conflict.rebuilding import Answer, learn, untold
