@@ -80,6 +80,11 @@ def _yaml(path: Path, text: str) -> tuple[dict[str, Any], dict[Field, int]]:
         raise ConfigError(
             f"{path} is not well-formed YAML: {exc.problem} (at line {line})", hint="Correct the named line."
         ) from exc
+    except yaml.reader.ReaderError as exc:
+        raise ConfigError(
+            f"{path} is not well-formed YAML: it holds U+{exc.character:04X} (at character {exc.position + 1})",
+            hint="Remove the character, or write it as an escape in a quoted text.",
+        ) from exc
     if not isinstance(values, dict):
         raise ConfigError(f"{path} holds no mapping", hint="The top level of the file is 'key: value' lines.")
     return values, lines

@@ -240,6 +240,7 @@ def test_a_region_id_can_be_part_of_paths_and_counters(region: str, file: Path) 
         ("c.toml", "region = \n", "line 1"),
         ("c.yaml", "region: [\n", "at line 2"),
         ("c.yaml", "- a\n", "no mapping"),
+        ("c.yaml", "region: \x1f\n", "001F .at character 9"),
     ],
 )
 def test_a_file_that_is_not_well_formed_is_told_with_its_line(name: str, text: str, part: str, tmp_path: Path) -> None:
