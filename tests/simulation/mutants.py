@@ -394,7 +394,7 @@ MUTANTS = (
     Mutant("look at the store before the peers have told", ("wiped",), _hear_nobody, rare=True),
     Mutant("old copies pass", ("wiped",), _old_copies_pass, rare=True),
     Mutant("old stores pass", ("restored",), _old_stores_pass),
-    Mutant("generations come again", ("restored",), _generations_come_again),
+    Mutant("generations come again", ("restored",), _generations_come_again, rare=True),
     Mutant("what is of unknown provenance is not kept", ("wiped",), _unknown_provenance_is_not_kept),
     Mutant("what is of unknown provenance is a change", ("wiped",), _unknown_provenance_is_a_change),
     Mutant("lacking values are not asked for", ("wiped", "wiped-storm"), _lacking_values_are_not_asked_for),
