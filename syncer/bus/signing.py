@@ -29,7 +29,7 @@ from typing import Final
 from syncer.bus.codec import PREFIX, decode, encode, is_ours
 from syncer.bus.contract import Outgoing
 from syncer.bus.limits import MAX_MESSAGE_BYTES
-from syncer.bus.messages import Control, Heartbeat, ListingAsked, ListingTold, Message, TreeMessage
+from syncer.bus.messages import Message, Said
 from syncer.errors import ConfigError, PayloadInvalid, SignatureInvalid
 from syncer.model import MetadataChangeEvent, Region
 
@@ -180,9 +180,7 @@ UNSIGNED: Final = Keyring()
 """No key: everything is believed."""
 
 
-def sealed(
-    message: MetadataChangeEvent | Heartbeat | Control | TreeMessage | ListingAsked | ListingTold, keyring: Keyring
-) -> Outgoing:
+def sealed(message: Said, keyring: Keyring) -> Outgoing:
     """Put a message into the form of the topic, signed. The only way of a message to the bus.
 
     Raises:
