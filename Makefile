@@ -10,6 +10,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 RUN := $(PYTHON) tests/run.py
+PROCESSES ?= 2
 export PYTHON
 
 # uv finds the package index where pip does; its address never enters a lock.
@@ -50,6 +51,19 @@ test: ## Everything in its short form, real servers included; prints minutes per
 .PHONY: test-long
 test-long: ## The same suites in their long form
 	@$(RUN) --long
+
+.PHONY: proof
+proof: setup ## Try to break the rules: schedules of the simulator, the laws, and a check that the proof can fail (25 minutes)
+	@$(BIN)/python -m tests.simulation.proof --processes $(PROCESSES)
+
+.PHONY: proof-night
+proof-night: setup ## The same with a million schedules
+	@$(BIN)/python -m tests.simulation.proof --processes $(PROCESSES) --core 950000 --shell 50000 --start 100000
+
+.PHONY: simulate
+simulate: setup ## Hunt from a seed on for some minutes: make simulate SEED=1 MINUTES=5; or MODE=storm SEED=7: tell that one
+	@$(BIN)/python -m tests.simulation --processes $(PROCESSES) --seed $(or $(SEED),0) \
+		$(if $(MINUTES),--minutes $(MINUTES)) $(if $(MODE),--mode $(MODE)) $(if $(TIER),--tier $(TIER))
 
 .PHONY: proof-long
 proof-long: setup ## Fuzz with a million examples, drawn anew each time (hours; FUZZ_EXAMPLES=N: another number)

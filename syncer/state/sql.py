@@ -29,6 +29,11 @@ def wall_clock() -> Millis:
     return Millis(time.time_ns() // 1_000_000)
 
 
+def new_id() -> str:
+    """An id that no other database has."""
+    return secrets.token_hex(16)
+
+
 def identity_of(row: RowMapping) -> tuple[Identity, int]:
     """The facts of a database and its number of living paths, from the columns by name."""
     facts: Any = {name: value for name, value in row.items() if name not in {"one", "alive_count"}}
@@ -42,13 +47,22 @@ class SqlState:
     """
 
     def __init__(
-        self, engine: Engine, url: URL, region: Region, *, busy_timeout_s: float, clock: Callable[[], Millis]
+        self,
+        engine: Engine,
+        url: URL,
+        region: Region,
+        *,
+        busy_timeout_s: float,
+        clock: Callable[[], Millis],
+        naming: Callable[[], str] = new_id,
     ) -> None:
+        """Take an engine whose database has its schema; ``naming`` gives ids to new databases."""
         self.engine: Final = engine
         self._url = url
         self._region = region
         self._busy_timeout_s = busy_timeout_s
         self._clock = clock
+        self._naming = naming
         self._statements = statements_of(engine.dialect)
         self._cache = Cache()
         self._turns = threading.Lock()
@@ -139,7 +153,7 @@ class SqlState:
             Fenced: Another daemon has become active since; nothing was changed.
             StateUnavailable: The database cannot be used now; nothing was changed.
         """
-        database_id = secrets.token_hex(16)
+        database_id = self._naming()
         facts = {
             "database_id": database_id,
             "generation": max(generation, self._born()),
@@ -272,7 +286,7 @@ class SqlState:
         facts = {
             "one": 1,
             "region": self._region,
-            "database_id": secrets.token_hex(16),
+            "database_id": self._naming(),
             "generation": self._born(),
             "genesis": False,
             "epoch": 0,

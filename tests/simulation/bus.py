@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
 from typing import Final
 
 from syncer.bus.codec import decode, encode
+from syncer.bus.contract import Outgoing
 from syncer.bus.messages import Heartbeat, Ignored, Message
+from syncer.bus.signing import Keyring
 from syncer.model import MetadataChangeEvent, Region
+from syncer.replication.consuming import Arrived, arrived_of
+from tests.simulation.history import Violation
 
 _HEARTBEATS_DECODED: Final = 16
 """One in so many is read from its bytes; they are as many as all else together."""
+
+_UNSIGNED: Final = Keyring()
 
 
 @dataclass(eq=False, slots=True)
@@ -43,6 +50,8 @@ class SimBus:
     Args:
         reorder: How far a message may overtake others; 1: never.
         vanishes: Whether the message that arrives now never reaches a region.
+        met: Where faults are counted.
+        coded: Messages travel as the bytes of the topic.
     """
 
     regions: tuple[Region, ...]
@@ -51,7 +60,9 @@ class SimBus:
     waiting: dict[Region, list[int]] = field(default_factory=dict)
     under_way: list[Publishing] = field(default_factory=list)
     vanishes: Callable[[Region], bool] = field(default=lambda _: False)
-    vanished: int = 0
+    met: Counter[str] = field(default_factory=Counter)
+    coded: bool = False
+    bytes: list[Outgoing] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.waiting = {region: [] for region in self.regions}
@@ -70,22 +81,39 @@ class SimBus:
             self.under_way.remove(publishing)
 
     def arrive(self, message: Message) -> None:
-        """A message arrives, as it is read from its bytes; it waits for every region that it will ever reach."""
-        if not isinstance(message, Ignored) and (
-            not isinstance(message, Heartbeat) or not len(self.log) % _HEARTBEATS_DECODED
-        ):
+        """A message arrives, as it is read from its bytes; it waits for every region that it will ever reach.
+
+        Raises:
+            Violation: It came out of the codec otherwise than it went in.
+        """
+        if self.coded or not isinstance(message, Heartbeat) or not len(self.log) % _HEARTBEATS_DECODED:
+            assert not isinstance(message, Ignored)
             sent = encode(message)
-            message = decode(sent.payload, sent.properties)
+            message = _unchanged(message, decode(sent.payload, sent.properties))
+            if self.coded:
+                self.bytes.append(sent)
         self.log.append(message)
         for region, waiting in self.waiting.items():
             if self.vanishes(region):
-                self.vanished += 1
+                self.met["vanished"] += 1
             else:
                 waiting.append(len(self.log) - 1)
 
+    def arrived(self, number: int, message: Message) -> Arrived:
+        """A message as a reader gets it.
+
+        Raises:
+            Violation: It came out of the codec otherwise than it went in.
+        """
+        if not self.coded:
+            return Arrived(message=message, position=str(number))
+        outgoing = self.bytes[number]
+        arrived = arrived_of(outgoing.payload, outgoing.properties, str(number), _UNSIGNED)
+        _unchanged(message, arrived.message)
+        return arrived
+
     def expire(self, region: Region) -> None:
         """The bus forgets what waits for a region."""
-        self.vanished += len(self.waiting[region])
         self.waiting[region].clear()
 
     def drop(self, publishing: Publishing) -> None:
@@ -99,6 +127,7 @@ class SimBus:
         taken: list[int] = []
         while waiting and len(taken) < count:
             at = rng.randrange(min(self.reorder, len(waiting))) if rng is not None and self.reorder > 1 else 0
+            self.met["overtaken"] += at > 0
             taken.append(waiting.pop(at))
         return Delivery(region, tuple((number, self.log[number]) for number in taken)) if taken else None
 
@@ -112,6 +141,7 @@ class SimBus:
 
     def again(self, delivery: Delivery) -> None:
         """The reader went away before it acknowledged."""
+        self.met["redelivered"] += 1
         self.waiting[delivery.region][:0] = [number for number, _ in delivery.messages]
 
     def duplicate(self, region: Region, number: int) -> None:
@@ -122,3 +152,14 @@ class SimBus:
     def events(self) -> list[MetadataChangeEvent]:
         """All change events that ever arrived, duplicates included."""
         return [message for message in self.log if isinstance(message, MetadataChangeEvent)]
+
+
+def _unchanged(message: Message, decoded: Message | None) -> Message:
+    """A message that was decoded.
+
+    Raises:
+        Violation: It is not what was encoded.
+    """
+    if decoded is None or decoded != message:
+        raise Violation("garbled", getattr(message, "path", ""), f"{message} was decoded as {decoded}")
+    return decoded

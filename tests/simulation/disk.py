@@ -5,7 +5,7 @@ One :class:`Disk` per region; every daemon on it has a :class:`DiskState` of its
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -30,6 +30,7 @@ from syncer.state.contract import (
     PeerRow,
     Poison,
     PoisonRow,
+    State,
     Tombstone,
 )
 from tests.support.memory_state import dead, dying, kept_aside, living, logged, unfolded, unseated
@@ -70,6 +71,8 @@ class Tables:
     """The last tombstone of each path that was ever dropped; for the referee."""
     stamped: list[MetadataChangeEvent] = field(default_factory=list)
     """Every event that was ever put into the outbox or held back; for the referee, never pruned."""
+    image: bytes = field(default=b"", repr=False)
+    """Of the real database that these are the mirror of."""
 
     def copy(self) -> Tables:
         """A copy whose rows can be changed apart; the rows themselves are values."""
@@ -101,6 +104,10 @@ class Disk:
         self.trouble = Trouble.NONE
         self.commits = 0
         self.made = 1
+        self.torn = 0
+        """How often a power failure has torn a transaction."""
+        self.alone: Callable[[], bool] = lambda: True
+        """Whether no second daemon works with it."""
         self.lost: list[ConflictRow] = []
         """Conflicts that stood in databases that are gone."""
 
@@ -111,6 +118,10 @@ class Disk:
             id=number, kind=kind, arguments=arguments, asked_by="operator", reason="simulated"
         )
         return number
+
+    def set_facts(self, **facts: Any) -> None:
+        """A person, or the command line, sets facts of the database while no daemon works with it."""
+        self.tables.identity = replace(self.tables.identity, **facts)
 
     def begin_anew(self, **facts: Any) -> None:
         """The database takes the place of a lost one: what people look at stays."""
@@ -133,6 +144,20 @@ class Disk:
         if copy is not None:
             self.tables = copy.copy()
         self.tables.stamped, self.tables.forgotten = former.stamped, former.forgotten
+
+    def open(self) -> State:
+        """A daemon opens the database."""
+        return DiskState(self)
+
+    def backup(self) -> Tables:
+        """A copy, which may come back one day."""
+        return self.tables.copy()
+
+    def compare(self) -> None:
+        """Look whether all is kept as it should be; plain tables are."""
+
+    def close(self) -> None:
+        """The world ends."""
 
     def conflicts(self, path: MetaPath | None = None) -> list[ConflictRow]:
         """Conflicts that were kept."""
@@ -373,7 +398,7 @@ class DiskTransaction:
             rows[key] = replace(present, value=record.value if present.value is None else present.value)
             return
         rows[key] = ConflictRow(
-            id=len(rows) + 1,
+            id=1 + max((row.id for row in rows.values()), default=0),
             path=record.path,
             loser=record.loser,
             loser_seen=record.loser_seen,
@@ -404,7 +429,8 @@ class DiskTransaction:
         """Keep something that cannot be handled."""
         rows = self._write.poison
         key = (poison.origin, poison.position)
-        rows.setdefault(key, PoisonRow(id=len(rows) + 1, poison=poison, recorded_at_ms=now))
+        number = 1 + max((row.id for row in rows.values()), default=0)
+        rows.setdefault(key, PoisonRow(id=number, poison=poison, recorded_at_ms=now))
 
     def kept_aside(self) -> KeptAside:
         """How much of what came by the bus is kept aside."""

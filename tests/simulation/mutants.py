@@ -9,8 +9,10 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from multiprocessing import get_context
 from typing import Any
 from unittest import mock
 
@@ -444,21 +446,33 @@ def hunt(mutant: Mutant, seeds: int, start: int = 0) -> tuple[int, str] | None:
     return None
 
 
+def _hunt_named(name: str, seeds: int) -> tuple[int, str] | None:
+    return hunt(next(mutant for mutant in MUTANTS if mutant.name == name), seeds)
+
+
+def hunt_all(mutants: Sequence[Mutant], seeds: int, *, processes: int) -> int:
+    """Hunt these, print the table, and tell how many were caught."""
+    caught = 0
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        found = pool.map(_hunt_named, [mutant.name for mutant in mutants], [seeds] * len(mutants))
+        for mutant, catch in zip(mutants, found, strict=True):
+            caught += catch is not None
+            verdict = f"caught by seed {catch[0]:4}: {catch[1]}" if catch else f"ESCAPED {seeds} seeds"
+            print(f"{mutant.name:45} {verdict}", flush=True)
+    return caught
+
+
 def main() -> int:
     """Hunt them all; print the table."""
     parser = argparse.ArgumentParser(prog="python -m tests.simulation.mutants", description=__doc__)
     parser.add_argument("--seeds", type=int, default=300, help="seeds to try per break")
     parser.add_argument("--only", help="the break of this name")
+    parser.add_argument("--processes", type=int, default=1, help="how many hunt at once")
     options = parser.parse_args()
     mutants = [mutant for mutant in MUTANTS if options.only in {None, mutant.name}]
-    escaped = 0
-    for mutant in mutants:
-        caught = hunt(mutant, options.seeds)
-        escaped += caught is None
-        verdict = f"caught by seed {caught[0]:4}: {caught[1]}" if caught else f"ESCAPED {options.seeds} seeds"
-        print(f"{mutant.name:45} {verdict}", flush=True)
-    print(f"{len(mutants) - escaped} of {len(mutants)} breaks caught")
-    return 1 if escaped else 0
+    caught = hunt_all(mutants, options.seeds, processes=options.processes)
+    print(f"{caught} of {len(mutants)} breaks caught")
+    return 0 if caught == len(mutants) else 1
 
 
 if __name__ == "__main__":

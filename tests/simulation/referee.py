@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -45,6 +46,8 @@ class Referee:
     ) -> None:
         self.history = history
         self._story = story
+        self.met: Counter[str] = Counter()
+        """Which faults and which branches of decision there were."""
         self._sites = sites
         self._gone = gone
         self._judged: dict[str, int] = {}
@@ -66,6 +69,7 @@ class Referee:
         tables = site.disk.tables
         if tables.identity.database_id != before.identity.database_id:
             self._begins_anew(site)
+        self._meet(before, tables)
         for path in tables.forgotten.keys() - before.forgotten.keys():
             self._story.tell(site.region, "forgets the delete of", path)
         self._forgotten.update(tables.forgotten)
@@ -84,6 +88,22 @@ class Referee:
             register = tables.registers.get(path)
             if register is not None and register.seated is not None and register is not before.registers.get(path):
                 self.history.took_for(content, register.seated.stamp)
+
+    def _meet(self, before: Tables, tables: Tables) -> None:
+        """Count what a call has come to."""
+        met = self.met
+        for row in tables.journal[len(before.journal) :]:
+            met[f"decided: {row.decision}"] += 1
+        if tables.registers is not before.registers:
+            for path, register in tables.registers.items():
+                if register is not before.registers.get(path):
+                    if register.hold is not None:
+                        met[f"held: {register.hold.reason}"] += 1
+                    if register.parked is not None:
+                        met[f"parked: {register.parked.reason}"] += 1
+        met["quarantined"] += len(tables.poison) > len(before.poison)
+        met["forgotten"] += len(tables.forgotten) > len(before.forgotten)
+        met["rebuilt"] += bool(before.identity.rebuild) and tables.identity.genesis and not before.identity.genesis
 
     def _conflict(self, site: Site, row: ConflictRow) -> None:
         """A conflict was just recorded: neither author may have seen the other."""
@@ -205,6 +225,7 @@ class Referee:
         comes from: by the counters, a later change of its own region includes it, and that region has its conflict.
         """
         self._story.tell(site.region, "overwrites", path, old, "with", new, new.stamp)
+        self.met["overwritten"] += 1
         history = self.history
         if old.digest is None and self.lost:
             return  # a delete that nobody had published may be undone

@@ -14,7 +14,6 @@ from syncer.errors import Fenced, PreconditionFailed, StateUnavailable
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Stamp
 from syncer.replication.applying import Landing
 from syncer.replication.comparisons import Pace
-from syncer.replication.consuming import Arrived
 from syncer.replication.driver import Driver
 from syncer.replication.forgetting import Forgetting
 from syncer.replication.operations import Wanted
@@ -24,7 +23,7 @@ from syncer.replication.writing import Batch
 from syncer.state.contract import OutboxRow
 from syncer.stores.contract import Armed, BatchRefused, Changed, Entry, Gap, Put, Write, Written
 from tests.simulation.bus import Delivery, Publishing
-from tests.simulation.disk import Crash, DiskState
+from tests.simulation.disk import Crash
 from tests.simulation.history import Content
 from tests.simulation.store import Watch
 
@@ -123,7 +122,7 @@ class Daemon:
         self.driver = Driver(
             site.replica,
             world.scope,
-            DiskState(site.disk),
+            site.disk.open(),
             site.store.capabilities,
             expected=[region for region in world.sites if region != site.region],
             forgetting=FORGETTING if forgets else COMPARING,
@@ -219,6 +218,7 @@ class Daemon:
         try:
             call()
         except Fenced:
+            self.world.met["fenced"] += 1
             self.tell("steps back: fenced")
             self.end()
             return False
@@ -337,6 +337,7 @@ class Daemon:
         else:
             refusal = request.refusal
             assert refusal is not None
+            self.world.met["refused"] += 1
             self.tell("is refused", None if refusal.index == 0 else batch.paths[refusal.index - 1], refusal.cause)
             done = self._call(lambda: driver.refused(batch, refusal, now))
         if done:
@@ -599,7 +600,7 @@ class Daemon:
 
     def fold(self, delivery: Delivery) -> None:
         """Fold a delivery."""
-        arrived = [Arrived(message=message, position=str(number)) for number, message in delivery.messages]
+        arrived = [self.world.bus.arrived(number, message) for number, message in delivery.messages]
         for _, message in delivery.messages:
             if isinstance(message, MetadataChangeEvent):
                 self.tell("folds", message.path, message.stamp, "delete" if message.value is None else "")
@@ -672,6 +673,8 @@ class Daemon:
         for message in self.driver.correspond(self.now):
             if self.world.rng.random() >= self.world.mislays:
                 self.world.bus.arrive(message)
+            else:
+                self.world.met["mislaid"] += 1
         if hearing and not self.driver.hearing:
             self.tell("has heard its peers")
 

@@ -6,12 +6,18 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from unittest import mock
 
 import pytest
 
+from syncer.model import MetaPath
+from syncer.state.transaction import SqlTransaction
+from tests.simulation.campaign import Tier, errands, run
+from tests.simulation.coverage import BRANCHES, FAULTS, lacking
 from tests.simulation.faults import MODES
 from tests.simulation.history import Violation
 from tests.simulation.mutants import MUTANTS, Mutant, broken, hunt
+from tests.simulation.sidecar import play_on_sqlite
 from tests.simulation.world import World, play
 
 SEEDS_PER_MODE = 48
@@ -26,7 +32,7 @@ OFTEN_CAUGHT_WITHIN = 40
 def test_every_schedule_ends_as_the_rules_demand(mode: str) -> None:
     faults: Counter[str] = Counter()
     for seed in range(SEEDS_PER_MODE // SLOWER.get(mode, 1)):
-        faults.update(play(mode, seed).faults)
+        faults.update(play(mode, seed).met)
     _every_fault_was_made(mode, faults)
 
 
@@ -104,3 +110,40 @@ def test_a_world_where_nothing_happens_is_at_rest() -> None:
     world = World(MODES["calm"], 1)
     world.finish()
     assert {site.disk.tables.identity.genesis for site in world.sites.values()} == {True}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_real_databases_and_real_messages_change_nothing(mode: str) -> None:
+    """Both tiers tell the same story: the plain tables are what the real sidecar code keeps, call by call."""
+    assert play_on_sqlite(mode, 7).story.text == play(mode, 7).story.text
+
+
+def test_a_database_that_keeps_something_else_is_noticed() -> None:
+    def forgetting(transaction: object, paths: object) -> set[MetaPath]:
+        del transaction, paths
+        return set()
+
+    with mock.patch.object(SqlTransaction, "open_paths", forgetting):
+        tally = run(errands(Tier.SHELL, ["calm"], 0, 20), processes=1, keep_going=False)
+    assert "sidecar: open_paths" in tally.broken[0].error.replace(": : ", ": ")
+
+
+def test_processes_count_what_one_process_counts() -> None:
+    one, two = (run(errands(Tier.CORE, ["calm", "storm"], 3, 50), processes=number) for number in (1, 2))
+    assert one.schedules() == 50
+    assert (one.played, one.met, one.broken) == (two.played, two.met, two.broken)
+
+
+def test_a_broken_schedule_is_kept_with_its_story_and_ends_the_run() -> None:
+    with broken(next(mutant for mutant in MUTANTS if mutant.name == "ignore what authors had seen")):
+        tally = run(errands(Tier.CORE, ["calm"], 0, 1000), processes=1, keep_going=False)
+    assert tally.broken
+    assert tally.schedules() < 1000
+    assert "outside: puts" in tally.broken[0].story
+    assert "silent loss" in str(tally.broken[0])
+
+
+def test_what_no_schedule_has_met_is_told() -> None:
+    tally = run(errands(Tier.CORE, ["calm"], 0, 1), processes=1)
+    assert "crash" in lacking(tally.met_anywhere, FAULTS)
+    assert "overwritten" not in lacking(tally.met_anywhere, BRANCHES)

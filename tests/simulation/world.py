@@ -7,7 +7,8 @@ delivered and drained, and the referee judges.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from random import Random
 from typing import Final
 
@@ -52,6 +53,7 @@ PATHS: Final = (
 _NAMES: Final = "abcdef"
 _FEWEST: Final = 2
 """Regions that stay."""
+_WIDELY_MS: Final = 10_000
 _ROUNDS: Final = 60
 _COMPARING_ROUNDS: Final = 400
 _QUIET_ROUNDS: Final = 4
@@ -66,6 +68,7 @@ class Site:
     replica: Replica
     disk: Disk
     story: Story
+    met: Counter[str]
     skew_ms: int = 0
     store: SimStore = field(init=False)
     daemons: list[Daemon] = field(default_factory=list)
@@ -92,6 +95,7 @@ class Site:
         except BatchRefused as refusal:
             request.refusal = refusal
         if request.forsaken:
+            self.met["late landing"] += request.answers is not None
             what = "refuses" if request.refusal is not None else "takes"
             self.story.tell(self.region, f"the store {what} a late transaction")
 
@@ -103,10 +107,21 @@ class World:
         mode: What may go wrong.
         seed: Of everything that chance decides.
         kinds: Stores of the regions, in order; by default chance decides how many and of what kind.
+        disks: Makes a region's database.
+        coded: Messages travel as the bytes of the topic.
     """
 
-    def __init__(self, mode: Mode, seed: int = 0, kinds: tuple[StoreKind, ...] | None = None) -> None:
+    def __init__(
+        self,
+        mode: Mode,
+        seed: int = 0,
+        kinds: tuple[StoreKind, ...] | None = None,
+        disks: Callable[[Region], Disk] = Disk,
+        *,
+        coded: bool = False,
+    ) -> None:
         self.mode = mode
+        self._disks = disks
         self.rng = Random(seed)
         self.story = Story(started_at_ms=BEGINNING_MS, now=BEGINNING_MS)
         self.history = History()
@@ -115,7 +130,8 @@ class World:
         self.referee = Referee(self.history, self.story, self.sites, self.gone)
         self.scope = SCOPE
         self.forsaken: list[Publishing] = []
-        self.faults: Counter[str] = Counter()
+        self.met = self.referee.met
+        """What this schedule has met, by the names of :mod:`tests.simulation.coverage`."""
         if kinds is None:
             kinds = tuple(self.rng.choice(mode.kinds) for _ in range(self.rng.choice(mode.regions)))
         for name, kind in zip("abc", kinds, strict=False):
@@ -123,7 +139,9 @@ class World:
             self.sites[site.region] = site
         if mode.compares:
             self.referee.kept_anywhere(self.sites.values())
-        self.bus = SimBus(tuple(self.sites), mode.reorder, vanishes=self._vanishes)
+        self.bus = SimBus(tuple(self.sites), mode.reorder, vanishes=self._vanishes, met=self.met, coded=coded)
+        skews = [site.skew_ms for site in self.sites.values()]
+        self.met["skew"] += max(skews) - min(skews) > _WIDELY_MS
         self.referee.published = lambda: self.bus.events
         self.mislays = mode.mislay
         self.dark_until: dict[Region, int] = {}
@@ -131,7 +149,8 @@ class World:
 
     def _site(self, region: Region, kind: StoreKind) -> Site:
         replica = Replica(Settings(region=region, limits=self.mode.limits))
-        site = Site(region, replica, Disk(region), self.story)
+        site = Site(region, replica, self._disks(region), self.story, self.met)
+        site.disk.alone = lambda: len(site.daemons) <= 1
         skew = self.mode.skew_ms
         site.skew_ms = self.rng.randint(-skew, skew) if skew else 0
 
@@ -222,6 +241,8 @@ class World:
             if rng.random() >= self.mode.late:
                 self.start(region)
                 self.drain(site)
+            else:
+                self.met["late"] += 1
 
     @property
     def paths(self) -> tuple[MetaPath, ...]:
@@ -290,8 +311,8 @@ class World:
         elif choice < 0.62:
             self._touch(region, path, node.value)
         elif choice < 0.72:
-            self.delete(region, path)
-            self.put(region, path, self.value(path))
+            deleted, made = self.delete(region, path), self.put(region, path, self.value(path))
+            self.met["recreated"] += deleted is not None and made is not None
         elif choice < 0.78:
             self.put(region, path, self.value(path))
             self.put(region, path, node.value)
@@ -328,7 +349,7 @@ class World:
         )
         for chance, name in chances:
             if chance and rng.random() < chance and self._strike(name, site, daemon):
-                self.faults[name] += 1
+                self.met[name] += 1
 
     def _strike(self, name: str, site: Site, daemon: Daemon | None) -> bool:  # noqa: C901, PLR0912 - one case per fault
         rng = self.rng
@@ -358,7 +379,7 @@ class World:
             case "wipe" if self._others_are_whole(site):
                 self.wipe(site, rng.choice([None, *site.copies]))
             case "copy":
-                site.copies.append(site.disk.tables.copy())
+                site.copies.append(site.disk.backup())
             case "back up":
                 site.backups.append(site.store.copy())
             case "restore" if site.backups and self._others_are_whole(site):
@@ -423,8 +444,7 @@ class World:
         for path, node in sorted(former.store.nodes.items()) if former is not None else ():
             if path in self.paths:
                 site.store.put_outside(path, node.value)
-        tables = site.disk.tables
-        tables.identity = replace(tables.identity, paused=self.rng.choice((JOINING, None)))
+        site.disk.set_facts(paused=self.rng.choice((JOINING, None)))
         self.bus.waiting[region] = []
         self.referee.kept_anywhere([*self.sites.values(), *self.gone.values()])
         self.story.tell(region, "joins", None, f"on the store of {former.region}" if former is not None else "")
@@ -487,8 +507,7 @@ class World:
         self.wipe(site, None)
         self.advance(1_000)
         if fence_path(site.region) not in site.store.nodes:
-            tables = site.disk.tables
-            tables.identity = replace(tables.identity, generation=site.clock() // 1000)
+            site.disk.set_facts(generation=site.clock() // 1000)
 
     def _others_are_whole(self, site: Site) -> bool:
         """Whether whoever lost its database before has it again: where all lose theirs at once, little can be promised.
@@ -649,17 +668,23 @@ class World:
         return acted
 
 
-def play(mode: str, seed: int) -> World:
+def play(mode: str, seed: int, disks: Callable[[Region], Disk] = Disk, *, coded: bool = False) -> World:
     """Play one seed of a mode.
 
     Raises:
         Violation: A rule was broken; its notes tell the story.
     """
-    world = World(MODES[mode], seed)
+    world = World(MODES[mode], seed, disks=disks, coded=coded)
     try:
         world.run()
+        for site in [*world.sites.values(), *world.gone.values()]:
+            site.disk.compare()
+            world.met["torn"] += site.disk.torn
     except Exception as error:
         path = getattr(error, "path", "")
         error.add_note(f"mode {mode}, seed {seed}; the last that happened about it:\n{world.story.about(path)}")
         raise
+    finally:
+        for site in [*world.sites.values(), *world.gone.values()]:
+            site.disk.close()
     return world

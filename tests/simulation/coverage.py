@@ -1,0 +1,70 @@
+"""What schedules have met: each fault and each branch of decision, counted, so that one that tests nothing is seen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from syncer.conflict.acts import Decision
+from syncer.conflict.register import HoldReason, ParkReason
+
+FAULTS: Final = {
+    "crash": "a daemon dies between two steps",
+    "cut": "a commit fails, or its daemon dies right before or after it",
+    "gap": "a watch misses something",
+    "lose": "the answer of a transaction, of a read or of the bus is lost",
+    "late landing": "a transaction lands although nobody waits for it any more",
+    "duplicate": "a message of the bus comes again",
+    "overtaken": "a message of the bus comes before an older one",
+    "redelivered": "a delivery is lost with its reader, and comes again",
+    "vanished": "a message of the bus never reaches a region",
+    "dark": "all that the bus has for a region is lost for a while",
+    "away": "a region is away until the bus has forgotten what waits for it",
+    "jump": "a clock jumps",
+    "skew": "two clocks differ by more than ten seconds",
+    "second": "a second daemon starts on the database of one that lives on",
+    "wipe": "a region loses its database, or gets an old copy back",
+    "mislaid": "a message about a lost database is lost",
+    "recreated": "somebody deletes a path and makes it again at once",
+    "pause": "a region is paused or resumed",
+    "late": "a region's daemon starts later than the others",
+}
+TORN: Final = {"torn": "the power fails while a transaction is written; of its bytes some are kept"}
+"""What only a real database has."""
+"""What can go wrong, in words. The keys are what a schedule says that it has met."""
+
+OUTCOMES: Final = {
+    "overwritten": "a daemon's write replaced another value",
+    "refused": "a store refused a transaction",
+    "quarantined": "something was put into the quarantine",
+    "rebuilt": "a database took the place of a lost one, and was filled by the peers",
+    "forgotten": "a tombstone was dropped",
+    "fenced": "a former writer stepped back",
+}
+
+DECISIONS: Final = tuple(f"decided: {decision}" for decision in Decision)
+HOLDS: Final = tuple(f"held: {reason}" for reason in HoldReason)
+PARKS: Final = tuple(f"parked: {reason}" for reason in ParkReason)
+
+APART: Final = {
+    f"held: {HoldReason.BUS_RESOURCE}": "tests/unit/test_guards.py",
+    f"held: {HoldReason.STORE_REFUSED}": "tests/shell/test_bad_values.py",
+    f"parked: {ParkReason.STORE_REFUSED}": "tests/shell/test_bad_values.py",
+}
+"""What the simulated world has no cause for, and which tests have."""
+
+BRANCHES: Final = tuple(name for name in (*OUTCOMES, *DECISIONS, *HOLDS, *PARKS) if name not in APART)
+
+
+def lacking(met: Mapping[str, int], names: Mapping[str, str] | tuple[str, ...]) -> list[str]:
+    """What no schedule has met."""
+    return [name for name in names if not met.get(name)]
+
+
+def table(met: Mapping[str, int], schedules: int) -> str:
+    """How many of the schedules met what."""
+    lines = []
+    for title, names in (("faults", (*FAULTS, *TORN)), ("branches", BRANCHES)):
+        lines.append(f"{title}: in how many of {schedules} schedules")
+        lines += [f"  {met.get(name, 0):8}  {name}" for name in names]
+    return "\n".join(lines)
