@@ -145,7 +145,7 @@ def _drift(
     """A path that may not leave this region was edited here: the group's value is due again, the edit is kept.
 
     What the store held before this region knew of the path is no edit of the group's value but a first contact. Where
-    the group's value is no longer kept here, nothing is known of the path until a peer tells it again.
+    the group's value is no longer kept here, the write waits until a peer has told it.
     """
     if register.known is None:
         return Outcome(register)
@@ -170,9 +170,8 @@ def _drift(
     note = Journal(
         path=register.path, decision=Decision.DRIFT, stamp=edited, digest=digest, against=register.known.stamp
     )
-    known = None if register.known.alive and register.known.value is None else register.known
     noted = noting_flip(settings, register, digest, moment.now)
-    return Outcome(replace(noted, seated=seated, known=known), (record, note))
+    return Outcome(replace(noted, seated=seated), (record, note))
 
 
 def _modified_at(settings: Settings, entry: Entry | None, moment: Moment) -> Millis:

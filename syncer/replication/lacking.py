@@ -94,7 +94,7 @@ def _ask(context: Context, now: Millis) -> list[Control]:
     return [
         control
         for region, paths in asked.items()
-        for control in _controls(context, Action.REQUEST, region, paths, "its database was lost", now)
+        for control in _controls(context, Action.REQUEST, region, paths, "the value is not kept here any more", now)
     ]
 
 

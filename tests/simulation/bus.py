@@ -12,7 +12,7 @@ from syncer.bus.codec import decode, encode
 from syncer.bus.contract import Outgoing
 from syncer.bus.messages import Heartbeat, Ignored, Message
 from syncer.bus.signing import Keyring
-from syncer.model import MetadataChangeEvent, Region
+from syncer.model import MetadataChangeEvent, MetaPath, Region, Stamp
 from syncer.replication.consuming import Arrived, arrived_of
 from tests.simulation.history import Violation
 
@@ -34,6 +34,7 @@ class Delivery:
 class Publishing:
     """Messages on their way to the bus, in order; ``landed`` of them have arrived."""
 
+    region: Region
     messages: tuple[Message, ...]
     landed: int = 0
 
@@ -57,6 +58,8 @@ class SimBus:
     regions: tuple[Region, ...]
     reorder: int
     log: list[Message] = field(default_factory=list)
+    stamps: set[tuple[MetaPath, Stamp]] = field(default_factory=set)
+    """Of all changes that ever arrived."""
     waiting: dict[Region, list[int]] = field(default_factory=dict)
     under_way: list[Publishing] = field(default_factory=list)
     vanishes: Callable[[Region], bool] = field(default=lambda _: False)
@@ -67,9 +70,9 @@ class SimBus:
     def __post_init__(self) -> None:
         self.waiting = {region: [] for region in self.regions}
 
-    def send(self, messages: tuple[Message, ...]) -> Publishing:
+    def send(self, region: Region, messages: tuple[Message, ...]) -> Publishing:
         """A publisher sends; nothing has arrived yet."""
-        publishing = Publishing(messages)
+        publishing = Publishing(region, messages)
         self.under_way.append(publishing)
         return publishing
 
@@ -86,6 +89,8 @@ class SimBus:
         Raises:
             Violation: It came out of the codec otherwise than it went in.
         """
+        if isinstance(message, MetadataChangeEvent):
+            self.stamps.add((message.path, message.stamp))
         if self.coded or not isinstance(message, Heartbeat) or not len(self.log) % _HEARTBEATS_DECODED:
             assert not isinstance(message, Ignored)
             sent = encode(message)

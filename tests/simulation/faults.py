@@ -47,6 +47,14 @@ class Mode:
         part: Chance that one of at least three regions leaves, or is lost for good and forgotten.
         join: Chance that a new region joins, on an empty store or on that of one that is gone.
         regions: How many regions there may be at the beginning.
+        partition: Chance that a region and the bus are cut off from each other for a while; nothing is lost by it.
+        compaction: Chance that a store forgets what its watches have not taken yet.
+        sleep: Chance that a daemon sleeps while a second one starts, and wakes up beside it.
+        guarded: Chance that an outside write is one that has to wait for a person in other regions.
+        garbage: Chance that somebody writes what nobody can read.
+        topics: Chance that topics exist below a path of which a guard asks.
+        retrieve: Chance that a person restores the loser of a conflict.
+        scopes: The scopes of the regions differ.
         compares: Regions compare their digest trees.
         forgets: Tombstones are dropped, after hardly any grace.
         paths: How many of the paths take part.
@@ -79,6 +87,14 @@ class Mode:
     part: float = 0.0
     join: float = 0.0
     regions: tuple[int, ...] = (2, 2, 3)
+    partition: float = 0.0
+    compaction: float = 0.0
+    sleep: float = 0.0
+    guarded: float = 0.0
+    garbage: float = 0.0
+    topics: float = 0.0
+    retrieve: float = 0.0
+    scopes: bool = False
     compares: bool = False
     forgets: bool = False
     paths: int = 2
@@ -235,5 +251,22 @@ MODES: Final[dict[str, Mode]] = {
             jump=0.01,
             late=0.3,
         ),
+        replace(_CALM, name="partitions", partition=0.03, crash=0.01, gap=0.01, compaction=0.02, paths=3),
+        replace(_CALM, name="sleepers", sleep=0.03, crash=0.005, lose=0.08, compaction=0.01, paths=3),
+        replace(
+            _CALM,
+            name="people",
+            limits=NARROW,
+            paths=7,
+            actions=(100, 220),
+            outside=0.2,
+            guarded=0.5,
+            garbage=0.03,
+            topics=0.3,
+            retrieve=0.02,
+            crash=0.005,
+            gap=0.005,
+        ),
+        replace(_CALM, name="scopes", scopes=True, crash=0.01, gap=0.01, outside=0.15, reorder=2),
     )
 }

@@ -7,23 +7,39 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import orjson
+
 from syncer.conflict.acts import Decision
 from syncer.conflict.digest_tree import Changes, DigestTree, note, unpacked
+from syncer.conflict.guards import Topics
 from syncer.conflict.order import later
 from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.register import ParkReason, Register
-from syncer.model import Digest, MetadataChangeEvent, MetaPath, Region, Stamp, TieOrder, Version, baseline_time
+from syncer.conflict.settings import Direction
+from syncer.model import (
+    Digest,
+    MetadataChangeEvent,
+    MetaPath,
+    Region,
+    ResourceKind,
+    Stamp,
+    TieOrder,
+    Version,
+    baseline_time,
+)
 from syncer.paths import classify
 from syncer.state.contract import ConflictRow
 from tests.simulation.disk import Tables
 from tests.simulation.history import Content, History, Violation
-from tests.simulation.store import digest_of
+from tests.simulation.store import GARBAGE, digest_of
 from tests.simulation.story import Story
 
 if TYPE_CHECKING:
     from tests.simulation.region import Contents
     from tests.simulation.world import Site, World
 
+_UNLIMITED = 1000
+"""No person is asked where so many deletes may pass."""
 _FIRST_FOUND = baseline_time(1)
 """What the first database of a region stamps at first contact."""
 _ASSERTIONS = frozenset({Decision.REASSERTED, Decision.RESTORED})
@@ -58,6 +74,10 @@ class Referee:
         """What is on the bus."""
         self.lost: set[Region] = set()
         """Regions that have lost their database; what holds for them is weaker."""
+        self.on_bus: Callable[[MetaPath, Stamp], bool] = lambda *_: True
+        """Whether a change has ever arrived on the bus."""
+        self.confirmed: set[tuple[Region, MetaPath, Stamp]] = set()
+        """What a person has let pass, and where."""
         self._told_again: set[tuple[MetaPath, Stamp]] = set()
         self._echoes: set[tuple[MetaPath, Stamp]] = set()
         self._to_learn: dict[str, tuple[_Telling, ...]] = {}
@@ -76,6 +96,9 @@ class Referee:
         done = self._judged.get(site.region, 0)
         self._judged[site.region] = len(tables.stamped)
         if len(tables.stamped) > done:
+            if tables.identity.database_id == site.outdated:
+                event = tables.stamped[done]
+                raise Violation("old store", event.path, f"{site.region} stamped {event.stamp} of a store put back")
             asserted = {
                 (row.path, row.stamp) for row in tables.journal[len(before.journal) :] if row.decision in _ASSERTIONS
             }
@@ -132,8 +155,6 @@ class Referee:
         self, site: Site, before: Tables, event: MetadataChangeEvent, contents: Contents, *, asserted: bool
     ) -> None:
         path, digest = event.path, digest_of_event(event)
-        if site.disk.tables.identity.database_id == site.outdated:
-            raise Violation("old store", path, f"{site.region} stamped {event.stamp} from a store that was put back")
         known = self.history.named.get((path, event.stamp))
         if known is not None and event.stamp.region in self.lost and known.digest != digest:
             if site.region != event.stamp.region:  # it has what was published; what else had that stamp never was
@@ -150,13 +171,15 @@ class Referee:
             known.held = event.sequence == 0
             return
         if asserted:
-            content = self._asserted(site, before.registers.get(path), path, digest, contents)
+            content = self._asserted(site, before, path, digest, contents)
             contents = {at: found for at, found in contents.items() if at != path}
         elif path in contents:
             content = contents[path]
         else:
             raise Violation("unread", path, f"{site.region} stamped {event.stamp} without having read the path")
         self._story.tell(site.region, "stamps", path, content, "as", event.stamp)
+        if not asserted:
+            self._rightly_stamped(site, before, event, content)
         if content.digest != digest:
             raise Violation("wrong value", path, f"{event.stamp} was given to {content}, with another value")
         if site.region in self.lost:
@@ -164,6 +187,38 @@ class Referee:
         else:
             self.history.name(content, event.stamp)
         content.held = event.sequence == 0
+
+    def _rightly_stamped(self, site: Site, before: Tables, event: MetadataChangeEvent, content: Content) -> None:
+        """A local change: the path may leave the region, its time is not from the future, and it is no first sight."""
+        path, time, limits = event.path, event.stamp.updated_at_ms, site.replica.settings.limits
+        if not direction_of(site, path).publishes:
+            raise Violation("out of scope", path, f"{site.region} stamped {event.stamp}, and the path may not leave it")
+        older = [name.stamp.updated_at_ms for name in content.past if name.stamp is not None]
+        older += [at.updated_at_ms for where, at in self.history.named if where == path and at.region == site.region]
+        if time > max(site.clock() + limits.max_clock_skew_ms, *(at + 1 for at in older), 0):
+            raise Violation("from the future", path, f"{site.region} stamped {event.stamp} at {site.clock()}")
+        register = before.registers.get(path)
+        first = not before.identity.genesis and (register is None or register.seated is None)
+        if first and event.value is not None and not event.stamp.is_baseline:
+            raise Violation(
+                "first sight", path, f"{site.region} took what it found at first for a change, {event.stamp}"
+            )
+        if event.value is None and event.sequence and limits.max_deletes < _UNLIMITED:
+            site.deletes.append(site.clock())
+            lately = [at for at in site.deletes if at > site.clock() - limits.delete_window_ms]
+            if len(lately) > limits.max_deletes:
+                raise Violation("guard", path, f"{len(lately)} deletes of {site.region} passed without a person")
+
+    def wrote(self, site: Site, path: MetaPath, stamp: Stamp, before: bytes | None, after: bytes | None) -> None:
+        """A daemon's write has landed: it may land there, and needs no person or has one."""
+        if not direction_of(site, path).applies:
+            raise Violation(
+                "out of scope", path, f"{site.region} wrote {stamp}, and the path is not to be written there"
+            )
+        if before == GARBAGE:
+            raise Violation("guard", path, f"{site.region} wrote {stamp} over what it cannot read")
+        if (site.region, path, stamp) not in self.confirmed and (why := needs_a_person(site, path, before, after)):
+            raise Violation("guard", path, f"{site.region} wrote {stamp} without a person, although {why}")
 
     def loses(self, site: Site) -> None:
         """A region loses its database: what holds for it from now on is weaker."""
@@ -203,12 +258,22 @@ class Referee:
         return self.history.name_again(content, event.stamp)
 
     def _asserted(
-        self, site: Site, register: Register | None, path: MetaPath, digest: Digest | None, contents: Contents
+        self, site: Site, before: Tables, path: MetaPath, digest: Digest | None, contents: Contents
     ) -> Content:
-        seen = [contents[path]] if path in contents else []
+        register = before.registers.get(path)
+        stamps = [
+            row.loser
+            for key, row in site.disk.tables.conflicts.items()
+            if row.path == path and row.restored_at_ms is not None and before.conflicts[key].restored_at_ms is None
+        ]
+        seen = []
+        if register is not None and stamps and register.seated is not None:
+            stamps.append(register.seated.stamp)
+        elif path in contents:
+            seen.append(contents[path])
         if register is not None and register.known is not None:
-            known = self.history.named.get((path, register.known.stamp))
-            seen += [known] if known is not None else []
+            stamps.append(register.known.stamp)
+        seen += [named for stamp in stamps if (named := self.history.named.get((path, stamp))) is not None]
         return self.history.asserted(path, digest, seen, site.region)
 
     def kept_anywhere(self, sites: Collection[Site]) -> None:
@@ -227,6 +292,11 @@ class Referee:
         self._story.tell(site.region, "overwrites", path, old, "with", new, new.stamp)
         self.met["overwritten"] += 1
         history = self.history
+        stamp = old.stamp
+        if old.outside and stamp is not None and not self.lost and not stamp.is_baseline:
+            taken_back = (path, stamp) in history.withdrawn
+            if not taken_back and not old.held and not self.on_bus(path, stamp):
+                raise Violation("overwritten unpublished", path, f"{stamp} of {site.region} by {new.stamp}")
         if old.digest is None and self.lost:
             return  # a delete that nobody had published may be undone
         if history.knew(new, old) or old in self._blind or history.unnoticed(old):
@@ -294,7 +364,8 @@ class Referee:
                 raise Violation("not at rest", register.path, f"{site.region} has an open intent")
             if register.wish is not None:
                 raise Violation("not at rest", register.path, f"{site.region} has an open wish")
-            if register.due and not waits_rightly(world, site, register):
+            waits = waits_rightly(world, site, register) or not direction_of(site, register.path).applies
+            if register.due and not waits:
                 raise Violation("not at rest", register.path, f"{site.region} has a write due: {register}")
 
     def _summed(self, site: Site, tables: Tables) -> None:
@@ -389,6 +460,8 @@ class Referee:
         for site in world.sites.values():
             register = site.disk.tables.registers.get(path)
             known = register.known if register is not None else None
+            if not direction_of(site, path).applies:
+                continue  # its store is its own
             same = known is not None and known.stamp == winner
             if world.mode.compares:  # equal values are equal, whatever their stamps; who is unknown is as good as dead
                 same = (known.digest if known is not None else None) == expected
@@ -445,6 +518,29 @@ def waits_rightly(world: World, site: Site, register: Register) -> bool:
     return parent is None or (
         not parent.seated_alive and (parent.known is None or not parent.known.alive or parent.due)
     )
+
+
+def direction_of(site: Site, path: MetaPath) -> Direction:
+    """Which way a path flows in a region, as its daemon was told."""
+    return site.scope.direction(path) if site.scope is not None else Direction.BOTH
+
+
+def needs_a_person(site: Site, path: MetaPath, before: bytes | None, after: bytes | None) -> str:
+    """Why a write may not be made by a daemon alone, by the values before and after; empty when it may."""
+    settings, resource = site.replica.settings, classify(path)
+    if not settings.clusters or resource is None or before is None:
+        return ""
+    old = orjson.loads(before)
+    if after is None:
+        return "topics are there" if site.topics.get(path) is Topics.SOME else ""
+    new = orjson.loads(after)
+    if resource.kind is ResourceKind.PARTITIONED_TOPIC and new["partitions"] < old["partitions"]:
+        return "there are fewer partitions"
+    served, named = set(old.get("replication_clusters", ())), set(new.get("replication_clusters", ()))
+    if settings.clusters & served - named:
+        return "it leaves a cluster out"
+    unknown = (named | set(new.get("allowedClusters", ()))) - served - set(old.get("allowedClusters", ()))
+    return f"nobody knows {unknown}" if unknown - {"east", "west"} else ""
 
 
 def digest_of_event(event: MetadataChangeEvent) -> Digest | None:

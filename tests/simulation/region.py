@@ -72,6 +72,7 @@ class Purpose(Enum):
 class Request:
     """A transaction on its way to a store. Exactly one of ``answers`` and ``refusal`` is set once it was applied."""
 
+    author: Daemon
     purpose: Purpose
     writes: tuple[Write, ...]
     meaning: dict[MetaPath, Stamp]
@@ -118,10 +119,12 @@ class Daemon:
         self.site = site
         self.alive = True
         self.frozen = False
+        self.sleeps_until = 0
         forgets = world.mode.forgets
+        self.scope = site.scope or world.scope
         self.driver = Driver(
             site.replica,
-            world.scope,
+            self.scope,
             site.disk.open(),
             site.store.capabilities,
             expected=[region for region in world.sites if region != site.region],
@@ -159,8 +162,11 @@ class Daemon:
         The first one alone may be idle: a beat of the watch, or waiting for what a scan has found.
         """
         request = self.request
-        if self.frozen:
+        if self.frozen or self.sleeps_until > self.world.story.now:
             return []
+        if self.sleeps_until:
+            self.sleeps_until = 0
+            self.tell("wakes up")
         if not self.raised:
             if request is None:
                 return [self.read_fence]
@@ -193,7 +199,8 @@ class Daemon:
                 moves.append(self.publish)
         elif self.publishing.done:
             moves.append(self.take_published)
-        if self.world.bus.waiting[self.site.region] and len(self.deliveries) < _DELIVERIES:
+        reached = not self.world.cut_off(self.site.region)
+        if reached and self.world.bus.waiting[self.site.region] and len(self.deliveries) < _DELIVERIES:
             moves.append(self.receive)
         if self.deliveries:
             moves.append(self.acknowledge)
@@ -295,7 +302,7 @@ class Daemon:
         self._send(Purpose.RAISE, (self.raising,), {})
 
     def _send(self, purpose: Purpose, writes: tuple[Write, ...], meaning: dict[MetaPath, Stamp]) -> None:
-        self.request = Request(purpose, writes, meaning)
+        self.request = Request(self, purpose, writes, meaning)
         self.site.network.append(self.request)
 
     def take_written(self, *, and_store: bool = False) -> None:
@@ -551,7 +558,10 @@ class Daemon:
         """The broker says whether topics exist."""
         now = self.now
         for path in self.driver.questions():
-            self.driver.answer_topics(path, Topics.NONE, now)
+            if path not in self.site.topics:
+                some = bool(self.world.mode.topics) and self.world.rng.random() < self.world.mode.topics
+                self.site.topics[path] = Topics.SOME if some else Topics.NONE
+            self.driver.answer_topics(path, self.site.topics[path], now)
 
     # -- writes
 
@@ -573,7 +583,7 @@ class Daemon:
         rows: list[OutboxRow] = []
         if self._call(lambda: rows.extend(self.driver.outbox(self.world.rng.randint(1, 4)))) and rows:
             self.rows = rows
-            self.publishing = self.world.bus.send(tuple(row.event for row in rows))
+            self.publishing = self.world.bus.send(self.site.region, tuple(row.event for row in rows))
 
     def take_published(self) -> None:
         """The bus has acknowledged."""
@@ -642,7 +652,12 @@ class Daemon:
 
     def beat_heart(self) -> None:
         """Tell the peers how this region is."""
-        self._call(lambda: self.world.bus.arrive(self.driver.heartbeat(self.now, "simulated")))
+        self._call(lambda: self._say(self.driver.heartbeat(self.now, "simulated")))
+
+    def _say(self, message: Message) -> None:
+        """Send what may be lost; while the bus cannot be reached, it is."""
+        if not self.world.cut_off(self.site.region):
+            self.world.bus.arrive(message)
 
     def compare(self) -> None:
         """Do a piece of anti-entropy."""
@@ -651,7 +666,7 @@ class Daemon:
         for message in messages:
             what = f"compares: {message.step}" if isinstance(message, TreeMessage) else "asks for registers"
             self.tell(what)
-            self.world.bus.arrive(message)
+            self._say(message)
 
     @property
     def corresponds(self) -> bool:
@@ -672,7 +687,7 @@ class Daemon:
         hearing = self.driver.hearing
         for message in self.driver.correspond(self.now):
             if self.world.rng.random() >= self.world.mislays:
-                self.world.bus.arrive(message)
+                self._say(message)
             else:
                 self.world.met["mislaid"] += 1
         if hearing and not self.driver.hearing:
@@ -700,6 +715,6 @@ class Daemon:
 
         self._call(perform, contents)
         if messages:
-            publishing = self.world.bus.send(tuple(messages))
+            publishing = self.world.bus.send(self.site.region, tuple(messages))
             while not publishing.done:
                 self.world.bus.land(publishing)

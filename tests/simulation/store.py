@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
 
@@ -84,6 +84,7 @@ class StoreCopy:
 Overwritten = Callable[[MetaPath, Content, Content], None]
 
 _ROOT: Final = MetaPath("")
+GARBAGE: Final = b"{what nobody can read"
 
 
 class SimStore:
@@ -125,6 +126,8 @@ class SimStore:
         self._overwritten = overwritten
         self._unprotected = unprotected
         self._transactions = 0
+        self.wrote: Callable[[MetaPath, Stamp, bytes | None, bytes | None], None] = lambda *_: None
+        """Told of each write of a daemon: the path, the stamp that it stands for, the value before and after."""
 
     # -- for daemons
 
@@ -188,6 +191,8 @@ class SimStore:
             if path not in self.nodes:
                 self.absent[path] = new
             self._check_carried(path, new)
+            assert new.stamp is not None
+            self.wrote(path, new.stamp, _value(before.get(path)), _value(self.nodes.get(path)))
             if old.digest != new.digest:
                 self._overwritten(path, old, new)
         self._tell(changed)
@@ -287,6 +292,24 @@ class SimStore:
         self._tell([path])
         return content
 
+    def garble(self, path: MetaPath) -> bool:
+        """Somebody writes what nobody can read; for the history what stood there stands there still."""
+        present = self.nodes.get(path)
+        if present is None or present.content is None or present.value == GARBAGE:
+            return False
+        self._transactions += 1
+        changed = replace(present, value=GARBAGE, modified=self._transactions, version=present.version + 1)
+        self.nodes[path] = replace(changed, modified_at_ms=self._clock())
+        self._tell([path])
+        return True
+
+    def compact(self) -> bool:
+        """Forget what no watch has taken yet."""
+        behind = [watch for watch in self.watches if watch.whole and watch.signals]
+        for watch in behind:
+            watch.tear()
+        return bool(behind)
+
     def delete_outside(self, path: MetaPath) -> Content | None:
         """Somebody deletes a path; ``None`` where the store would refuse that."""
         if path not in self.nodes or (self.capabilities.real_parents and self.has_children(path)):
@@ -305,6 +328,10 @@ def digest_of(path: MetaPath, value: bytes) -> Digest:
     if resource is None:
         raise Violation("out of scope", path, "a daemon wrote where no resource is")
     return PROJECTIONS[resource.kind].digest(value)
+
+
+def _value(node: Node | None) -> bytes | None:
+    return node.value if node is not None and node.value else None
 
 
 def _ancestors(path: MetaPath) -> tuple[MetaPath, ...]:

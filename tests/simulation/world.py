@@ -14,9 +14,10 @@ from typing import Final
 
 import orjson
 
+from syncer.conflict.guards import Topics
 from syncer.conflict.replica import Replica
-from syncer.conflict.scope import Scope
-from syncer.conflict.settings import Settings
+from syncer.conflict.scope import DEFAULT_RULES, Rule, Scope
+from syncer.conflict.settings import Direction, Settings
 from syncer.errors import RevisionMismatch
 from syncer.model import MetaPath, Millis, Region, ResourceKind
 from syncer.paths import classify, fence_path
@@ -28,8 +29,8 @@ from tests.simulation.disk import Disk, Tables, Trouble
 from tests.simulation.faults import MODES, PARK_GRACE_MS, Mode
 from tests.simulation.history import Content, History, Violation
 from tests.simulation.referee import Referee
-from tests.simulation.region import Daemon, Request
-from tests.simulation.store import SimStore, StoreCopy, StoreKind
+from tests.simulation.region import Daemon, Purpose, Request
+from tests.simulation.store import GARBAGE, SimStore, StoreCopy, StoreKind
 from tests.simulation.story import Story
 
 BEGINNING_MS: Final = 1_700_000_000_000
@@ -40,6 +41,16 @@ NAMESPACE: Final = MetaPath("/admin/policies/t/n")
 TOPIC: Final = MetaPath("/admin/partitioned-topics/t/n/persistent/p")
 KEEPER: Final = MetaPath("/admin/resourcegroups/keeper")
 LONE: Final = MetaPath("/admin/resourcegroups/r")
+SCOPES: Final = (
+    SCOPE,
+    SCOPE,
+    *(
+        Scope((Rule(path, direction), *DEFAULT_RULES))
+        for path in (LONE, MetaPath("/admin/resourcegroups/s"))
+        for direction in (Direction.PUBLISH, Direction.APPLY, Direction.IGNORE)
+    ),
+)
+"""Of these a region draws its own where scopes differ."""
 PATHS: Final = (
     LONE,
     MetaPath("/admin/resourcegroups/s"),
@@ -77,6 +88,15 @@ class Site:
     backups: list[StoreCopy] = field(default_factory=list)
     outdated: str = ""
     """The database whose store was put back: it may stamp nothing any more."""
+    scope: Scope | None = None
+    """Its own; ``None``: that of the world."""
+    cut_off_until: int = 0
+    """Until then nothing passes between the region and the bus."""
+    writer: Daemon | None = None
+    """Who raised the fence last."""
+    topics: dict[MetaPath, Topics] = field(default_factory=dict)
+    deletes: list[int] = field(default_factory=list)
+    """When the present daemon let deletes pass."""
 
     def clock(self) -> Millis:
         """The region's clock, wrong by its skew."""
@@ -94,6 +114,11 @@ class Site:
             request.answers = self.store.apply(request.writes, request.meaning)
         except BatchRefused as refusal:
             request.refusal = refusal
+        else:
+            if request.purpose is Purpose.RAISE:
+                self.writer = request.author
+            elif self.writer is not request.author:
+                raise Violation("two writers", "", f"a former writer of {self.region} still writes")
         if request.forsaken:
             self.met["late landing"] += request.answers is not None
             what = "refuses" if request.refusal is not None else "takes"
@@ -140,15 +165,18 @@ class World:
         if mode.compares:
             self.referee.kept_anywhere(self.sites.values())
         self.bus = SimBus(tuple(self.sites), mode.reorder, vanishes=self._vanishes, met=self.met, coded=coded)
+        self.met["scopes"] += len({site.scope for site in self.sites.values()}) > 1
         skews = [site.skew_ms for site in self.sites.values()]
         self.met["skew"] += max(skews) - min(skews) > _WIDELY_MS
         self.referee.published = lambda: self.bus.events
+        self.referee.on_bus = lambda path, stamp: (path, stamp) in self.bus.stamps
         self.mislays = mode.mislay
         self.dark_until: dict[Region, int] = {}
         self._tag = 0
 
     def _site(self, region: Region, kind: StoreKind) -> Site:
-        replica = Replica(Settings(region=region, limits=self.mode.limits))
+        clusters = frozenset({"east"} if self.mode.guarded else ())
+        replica = Replica(Settings(region=region, limits=self.mode.limits, clusters=clusters))
         site = Site(region, replica, self._disks(region), self.story, self.met)
         site.disk.alone = lambda: len(site.daemons) <= 1
         skew = self.mode.skew_ms
@@ -158,7 +186,10 @@ class World:
             self.referee.overwritten(site, path, old, new)
 
         site.store = SimStore(region, kind, self.history, site.clock, overwritten, self.referee.unprotected)
+        site.store.wrote = lambda *what: self.referee.wrote(site, *what)
         site.store.put_outside(KEEPER, b'{"keep":1}')
+        if self.mode.scopes:
+            site.scope = self.rng.choice(SCOPES)
         return site
 
     def _vanishes(self, region: Region) -> bool:
@@ -173,10 +204,18 @@ class World:
         site = self.sites[Region(region)]
         daemon = Daemon(self, site)
         site.daemons.append(daemon)
+        site.deletes.clear()
         self.story.tell(region, "a daemon starts")
         return daemon
 
-    def value(self, path: MetaPath, tag: int | None = None, local: int = 4) -> bytes:
+    def value(
+        self,
+        path: MetaPath,
+        tag: int | None = None,
+        local: int = 4,
+        clusters: tuple[str, ...] = ("east",),
+        partitions: int = 4,
+    ) -> bytes:
         """A value of the path's kind; equal tags are equal projections, ``local`` is what each cluster keeps."""
         if tag is None:
             self._tag += 1
@@ -184,11 +223,11 @@ class World:
         resource = classify(path)
         match resource.kind if resource else None:
             case ResourceKind.TENANT:
-                document: dict[str, object] = {"adminRoles": [f"role-{tag}"], "allowedClusters": ["east"]}
+                document: dict[str, object] = {"adminRoles": [f"role-{tag}"], "allowedClusters": [*clusters]}
             case ResourceKind.NAMESPACE:
-                document = {"replication_clusters": ["east"], "tag": tag, "bundles": {"numBundles": local}}
+                document = {"replication_clusters": [*clusters], "tag": tag, "bundles": {"numBundles": local}}
             case ResourceKind.PARTITIONED_TOPIC:
-                document = {"partitions": 4, "properties": {"tag": str(tag)}}
+                document = {"partitions": partitions, "properties": {"tag": str(tag)}}
             case _:
                 document = {"tag": tag}
         return orjson.dumps(document)
@@ -214,6 +253,11 @@ class World:
     def advance(self, milliseconds: int) -> None:
         """Let time pass."""
         self.story.now += milliseconds
+
+    def cut_off(self, region: Region) -> bool:
+        """Whether nothing passes between a region and the bus now."""
+        site = self.sites.get(region)
+        return site is not None and site.cut_off_until > self.story.now
 
     # -- a schedule made by chance
 
@@ -278,8 +322,10 @@ class World:
                 site.land(request)
             return True
         if self.bus.under_way and rng.random() < 0.5:
-            self._land_message(rng.choice(self.bus.under_way))
-            return True
+            publishing = rng.choice(self.bus.under_way)
+            if not self.cut_off(publishing.region):
+                self._land_message(publishing)
+                return True
         if not site.daemons:
             return False
         daemon = rng.choice(site.daemons)
@@ -301,10 +347,13 @@ class World:
         store = self.sites[region].store
         path = rng.choice(self.paths)
         node = store.nodes.get(path)
+        if self.mode.guarded and node is not None and rng.random() < self.mode.guarded:
+            self._guarded(region, path)
+            return
         choice = rng.random()
         if node is None:
             self.put(region, path, self.value(path, tag=900 if choice < 0.1 else None))
-        elif choice < 0.45:
+        elif choice < 0.45 or (choice < 0.78 and node.value == GARBAGE):
             self.put(region, path, self.value(path))
         elif choice < 0.55:
             self.put(region, path, self.value(path, tag=rng.choice((900, 901))))
@@ -318,6 +367,21 @@ class World:
             self.put(region, path, node.value)
         else:
             self.delete(region, path)
+
+    def _guarded(self, region: Region, path: MetaPath) -> None:
+        """Somebody makes a change that has to wait for a person elsewhere, or one of a quarrel."""
+        rng = self.rng
+        if rng.random() < self.mode.garbage / self.mode.guarded:
+            self.story.tell(region, "outside: garbles", path)
+            self.met["garbage"] += self.sites[region].store.garble(path)
+        elif rng.random() < 0.4:
+            self.put(region, path, self.value(path, tag=rng.choice((900, 901))))
+        elif rng.random() < 0.2:
+            self.delete(region, path)
+        else:
+            clusters = rng.choice((("east",), ("west",), ("east", "north"), ("east", "west"), ()))
+            self.met["guarded"] += 1
+            self.put(region, path, self.value(path, clusters=clusters, partitions=rng.choice((1, 2, 4, 8))))
 
     def _touch(self, region: Region, path: MetaPath, value: bytes) -> None:
         """Only local fields, or only bytes, change."""
@@ -339,6 +403,10 @@ class World:
             (mode.jump, "jump"),
             (mode.pause, "pause"),
             (mode.dark, "dark"),
+            (mode.partition, "partition"),
+            (mode.compaction, "compaction"),
+            (mode.sleep, "asleep"),
+            (mode.retrieve, "retrieve"),
             (mode.away, "away"),
             (mode.wipe, "wipe"),
             (mode.wipe, "copy"),
@@ -392,11 +460,33 @@ class World:
             case "away":
                 self._go_away(site)
             case "part" if len(self.sites) > _FEWEST:
-                self._part(site)
+                self._leave(site)
             case "join" if len(self.sites) + len(self.gone) < len(_NAMES):
                 self._join()
+            case "partition":
+                site.cut_off_until = self.story.now + rng.choice((2_000, 20_000, 60_000))
+                self.story.tell(site.region, "is cut off from the bus for a while")
+            case "compaction":
+                return site.store.compact()
+            case "asleep" if len(site.daemons) == 1 and daemon is not None and daemon.raised:
+                self.story.tell(site.region, "a daemon falls asleep")
+                daemon.sleeps_until = self.story.now + rng.choice((500, 5_000, 30_000))
+                self.start(site.region)
+            case "retrieve":
+                return self._retrieve(site)
             case _:
                 return False
+        return True
+
+    def _retrieve(self, site: Site) -> bool:
+        """A person restores the loser of a conflict."""
+        rows = [row for row in site.disk.conflicts() if row.restored_at_ms is None]
+        rows = [row for row in rows if row.value is not None or row.loser_digest is None]
+        if not rows:
+            return False
+        row = self.rng.choice(rows)
+        self.story.tell(site.region, "operator restores", row.path, row.loser)
+        site.disk.ask("restore", conflict=str(row.id))
         return True
 
     def _go_away(self, site: Site) -> None:
@@ -409,7 +499,7 @@ class World:
         if self.rng.random() < 0.3:
             self.advance(30 * 86_400_000)
 
-    def _part(self, site: Site) -> None:
+    def _leave(self, site: Site) -> None:
         """A region leaves the group in order, as soon as it may; or it is lost for good, and forgotten."""
         if self.rng.random() < 0.5:
             site.disk.ask("regions-leave")
@@ -532,6 +622,12 @@ class World:
         for site in self.sites.values():
             site.disk.trouble = Trouble.NONE
             site.disk.ask("resume")
+            site.cut_off_until = 0
+            for daemon in site.daemons:
+                daemon.sleeps_until = 0
+            for path, node in list(site.store.nodes.items()):
+                if node.value == GARBAGE:
+                    self.put(site.region, path, self.value(path))
         self.dark_until.clear()
         self.settle()
         self.referee.judge(self)
@@ -658,7 +754,8 @@ class World:
                 acted = True
                 choice = self.rng.random()
                 if choice < 0.6:
-                    site.disk.ask("confirm", path=register.path)
+                    site.disk.ask("confirm", path=register.path, stamp=str(hold.stamp))
+                    self.referee.confirmed.add((site.region, register.path, hold.stamp))
                 elif hold.local:
                     self.referee.withdrawn(register.path, hold.stamp)
                     site.disk.ask("undo", path=register.path)

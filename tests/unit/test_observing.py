@@ -371,8 +371,9 @@ def test_drift_from_a_value_that_is_no_longer_kept_waits_for_a_peer() -> None:
     """The value went with its write; an edit makes it due again, and there is nothing here to write."""
     core = replica()
     drifted = core.observe(settled_on(Y, at(5, THERE)), entry(Z), moment(9), publishes=False).register
-    assert drifted.known is None
-    assert not drifted.due
+    parked = core.seat(drifted, entry(Z), Facts(now=Millis(NOW + 9)), "b1").register.parked
+    assert parked is not None
+    assert parked.reason is ParkReason.VALUE_MISSING  # for which the shell asks the peers
     told = core.fold(drifted, event(Y, at(5, THERE)), Millis(NOW + 10)).register
     outcome = core.seat(told, entry(Z), Facts(now=Millis(NOW + 10)), "b1")
     assert isinstance(outcome.write, Put)
@@ -400,7 +401,7 @@ def test_a_war_over_a_path_that_only_takes_changes_is_noticed() -> None:
     for turn in range(1, 20):
         clock += 10
         state = core.observe(state, entry(Z, f"z{turn}"), moment(clock), publishes=False).register
-        if state.known is None:
+        if state.known is not None and state.known.value is None:  # a peer is asked
             state = core.fold(state, event(Y, at(5, THERE)), Millis(NOW + clock)).register
         outcome = core.seat(state, entry(Z, f"z{turn}"), Facts(now=Millis(NOW + clock)), f"b{turn}")
         state = outcome.register
