@@ -43,8 +43,8 @@ def main() -> int:
     print(table(tally.met_anywhere, tally.schedules()))
     for each in tally.broken:
         print(each)
-    if tally.broken and not options.keep_going:
-        print(tally.broken[0].story)
+    if tally.broken:
+        print(tally.broken[0].shrunk())
     missing = missing_from(tally) if options.mode is None and tally.schedules() >= ENOUGH else []
     for name in missing:
         print(f"NEVER MET: {name}")
@@ -68,11 +68,13 @@ def _one(tier: Tier, mode: str, seed: int, *, story: bool) -> int:
     tally = perform((tier, ((mode, seed),)))
     for each in tally.broken:
         print(each)
-        print(each.story)
+        print(each.shrunk())
+        return 1
+    played = PLAYS[tier](mode, seed).story
     if story:
-        print(PLAYS[tier](mode, seed).story.text)
-    print(f"tier {tier}, mode {mode}, seed {seed}: {'broken' if tally.broken else 'clean'}")
-    return 1 if tally.broken else 0
+        print(played.text)
+    print(f"tier {tier}, mode {mode}, seed {seed}: clean, trace {played.trace}")
+    return 0
 
 
 def _options() -> argparse.Namespace:

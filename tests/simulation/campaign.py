@@ -13,7 +13,8 @@ from itertools import count, islice
 from multiprocessing import get_context
 from typing import Final
 
-from tests.simulation.sidecar import play_on_sqlite
+from tests.simulation.shrinking import Short, shrink
+from tests.simulation.sidecar import play_on_sqlite, shrink_on_sqlite
 from tests.simulation.world import World, play
 
 CHUNK: Final = 20
@@ -39,6 +40,11 @@ class Broken:
     seed: int
     error: str
     story: str
+
+    def shrunk(self) -> str:
+        """A short story of how it breaks, in words."""
+        short = SHRINKS[self.tier](self.mode, self.seed)
+        return str(short) if short is not None else self.story
 
     def __str__(self) -> str:
         return f"BROKEN tier {self.tier}, mode {self.mode}, seed {self.seed}: {self.error}"
@@ -71,6 +77,8 @@ class Tally:
 
 
 PLAYS: Final[dict[Tier, Callable[[str, int], World]]] = {Tier.CORE: play, Tier.SHELL: play_on_sqlite}
+
+SHRINKS: Final[dict[Tier, Callable[[str, int], Short | None]]] = {Tier.CORE: shrink, Tier.SHELL: shrink_on_sqlite}
 
 Errand = tuple[Tier, tuple[tuple[str, int], ...]]
 

@@ -12,21 +12,27 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from importlib import import_module
+from inspect import signature
 from multiprocessing import get_context
 from typing import Any
 from unittest import mock
 
 from syncer.conflict import folding, observing, seating
 from syncer.conflict import tombstones as rules
-from syncer.conflict.acts import Moment, Outcome
+from syncer.conflict.acts import Moment, Outcome, RecordConflict
+from syncer.conflict.consumed import Consumed
 from syncer.conflict.digest_tree import note
+from syncer.conflict.guards import DeleteWindow
 from syncer.conflict.order import Relation, later, relate
 from syncer.conflict.reads import ReadLedger
 from syncer.conflict.rebuilding import Hearing, unknown_provenance
 from syncer.conflict.register import Register
+from syncer.conflict.replica import Replica
+from syncer.conflict.settings import Direction, Settings
 from syncer.conflict.tombstones import Epoch
-from syncer.errors import InvariantBroken, RevisionMismatch
-from syncer.model import Digest, MetaPath, Millis, Stamp
+from syncer.errors import InvariantBroken, RevisionMismatch, SyncerError, ValueInvalid
+from syncer.model import Digest, MetaPath, Millis, Stamp, counter_of
 from syncer.paths import OWN_PREFIX, is_under
 from syncer.replication import (
     antientropy,
@@ -49,7 +55,7 @@ from tests.simulation.bus import SimBus
 from tests.simulation.disk import DiskState, DiskTransaction, _Block
 from tests.simulation.history import Violation
 from tests.simulation.region import Daemon
-from tests.simulation.store import SimStore
+from tests.simulation.store import SimStore, StoreKind
 from tests.simulation.world import play
 
 FORGETTING = ("forgetting", "forgetting-storm")
@@ -59,12 +65,18 @@ Patches = Sequence[tuple[Any, str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """One break, and the modes that are meant to find it. ``rare``: it takes a rare coincidence to do harm."""
+    """One break, and the modes that are meant to find it.
+
+    Args:
+        rare: It takes a rare coincidence to do harm.
+        schedule: The scripted schedule that finds it, where chance hardly ever does.
+    """
 
     name: str
     modes: tuple[str, ...]
     patches: Callable[[], Patches]
     rare: bool = False
+    schedule: str = ""
 
 
 @contextmanager
@@ -330,10 +342,117 @@ def _never_tell_again() -> Patches:
     return [(retelling, "work", lambda *_: None)]
 
 
-WITHOUT_SECOND_ROUND = Mutant("forget deletes before all is consumed", FORGETTING, _forget_before_consumed, rare=True)
+def _duplicates_are_taken_again() -> Patches:
+    return [(Consumed, "__contains__", lambda *_: False)]
+
+
+def _mtime_believed() -> Patches:
+    def believed(settings: Any, entry: Any, moment: Any) -> Millis:
+        del settings
+        return Millis(moment.seen_at if entry is None or entry.modified_at_ms is None else entry.modified_at_ms)
+
+    return [(observing, "_modified_at", believed)]
+
+
+def _found_late_is_changed_late() -> Patches:
+    modified_at = observing._modified_at
+    return [(observing, "_modified_at", lambda s, e, moment: modified_at(s, e, replace(moment, seen_at=moment.now)))]
+
+
+def _first_sight_is_a_change() -> Patches:
+    observe = observing.observe
+
+    def grown(settings: Any, register: Any, entry: Any, moment: Moment, *, publishes: bool) -> Outcome:
+        return observe(settings, register, entry, replace(moment, genesis=True), publishes=publishes)
+
+    return [(observing, "observe", grown)]
+
+
+def _absolute_skew_limit() -> Patches:
+    fold = folding.fold_event
+
+    def absolute(settings: Any, register: Register, event: Any, now: Millis, *, released: bool) -> Outcome:
+        limit = now + settings.limits.max_clock_skew_ms
+        if released or event.stamp.updated_at_ms <= limit:
+            return fold(settings, register, event, now, released=True)
+        return fold(settings, replace(register, known=None), event, now, released=False)
+
+    return [(folding, "fold_event", absolute)]
+
+
+def _same_counters() -> Patches:
+    return [(Settings, "by", property(lambda settings: counter_of(settings.region, 1)))]
+
+
+def _overwrite_unpublished() -> Patches:
+    return [(DiskTransaction, "open_paths", lambda *_: set())]
+
+
+def _no_guards() -> Patches:
+    return [(seating, "examine", lambda _: None)]
+
+
+def _no_delete_window() -> Patches:
+    return [(DeleteWindow, "permits", lambda *_: True)]
+
+
+def _unreadable_is_absent() -> Patches:
+    digest = observing._digest_of
+
+    def blind(register: Register, entry: Any) -> Digest | None:
+        try:
+            return digest(register, entry)
+        except ValueInvalid:
+            return None
+
+    return [(observing, "_digest_of", blind)]
+
+
+def _scope_does_not_bind_writes() -> Patches:
+    return [(Direction, "applies", property(lambda _: True))]
+
+
+def _scope_does_not_bind_publishing() -> Patches:
+    return [(Direction, "publishes", property(lambda _: True))]
+
+
+def _drift_is_forgotten() -> Patches:
+    drift = observing._drift
+
+    def unkept(*arguments: Any) -> Outcome:
+        outcome = drift(*arguments)
+        return replace(outcome, acts=tuple(act for act in outcome.acts if not isinstance(act, RecordConflict)))
+
+    return [(observing, "_drift", unkept)]
+
+
+def _restored_below() -> Patches:
+    restore = Replica.restore
+
+    def seeing_nothing(replica: Replica, register: Register, value: Any, seen: Any, now: Millis) -> Outcome:
+        return restore(replica, replace(register, known=None, own=Millis(0)), value, seen, now)
+
+    return [(Replica, "restore", seeing_nothing)]
+
+
+def _former_writer_still_stamps() -> Patches:
+    return [(reading, "check_fence", lambda *_: None), (DiskState, "transaction", lambda state: _Block(state._disk))]
+
+
+WITHOUT_SECOND_ROUND = Mutant(
+    "forget deletes before all is consumed",
+    (),
+    _forget_before_consumed,
+    schedule="schedule_22_older_change_overtaken_by_a_heartbeat",
+)
 """Chance hardly ever finds the coincidence that it takes: a scripted schedule shows the harm."""
 
-WITHOUT_FLOOR = Mutant("start anew below what was forgotten", FORGETTING, _no_floor, rare=True)
+WITHOUT_FLOOR = Mutant(
+    "start anew below what was forgotten",
+    (),
+    _no_floor,
+    schedule="a_path_that_was_forgotten_starts_above_what_was_forgotten",
+)
 """Likewise."""
 
 
@@ -430,11 +549,30 @@ MUTANTS = (
     Mutant("forget deletes by the clock alone", FORGETTING, _forget_by_the_clock),
     Mutant("forget deletes that are not seated everywhere", FORGETTING, _forget_unseated, rare=True),
     Mutant("never tell deletes again", ("forgetting-vanishing",), _never_tell_again),
+    Mutant("overwrite what is not published yet", ("calm",), _overwrite_unpublished),
+    Mutant("what is found at first is a change", ("found",), _first_sight_is_a_change),
+    Mutant("no guards", ("people",), _no_guards),
+    Mutant("no limit of deletes", ("people", "guards"), _no_delete_window),
+    Mutant("what cannot be read is absent", ("people",), _unreadable_is_absent),
+    Mutant("scopes do not bind writes", ("scopes",), _scope_does_not_bind_writes),
+    Mutant("scopes do not bind publishing", ("scopes",), _scope_does_not_bind_publishing),
+    Mutant("edits that may not leave are not kept", ("scopes",), _drift_is_forgotten),
+    Mutant("restore below what is known", ("people",), _restored_below),
+    Mutant("a former writer still stamps", ("sleepers", "actives"), _former_writer_still_stamps),
+    Mutant("duplicates are taken again", (), _duplicates_are_taken_again, schedule="schedule_01_late_base"),
+    Mutant("modification times are believed", (), _mtime_believed, schedule="schedule_24_store_clock_a_year_ahead"),
+    Mutant("found late is changed late", (), _found_late_is_changed_late, schedule="schedule_06_found_by_a_scan"),
+    Mutant("the skew limit is absolute", (), _absolute_skew_limit, schedule="schedule_24_year_ahead_clock"),
+    Mutant("counters without generation", (), _same_counters, schedule="schedule_21_counter_of_a_lost_database"),
+    WITHOUT_SECOND_ROUND,
+    WITHOUT_FLOOR,
 )
 
 
 def hunt(mutant: Mutant, seeds: int, start: int = 0) -> tuple[int, str] | None:
     """How many seeds it took and how the break showed, or ``None`` when no seed has caught it."""
+    if mutant.schedule:
+        return _hunt_by_schedule(mutant)
     with broken(mutant):
         for count in range(seeds):
             try:
@@ -443,6 +581,18 @@ def hunt(mutant: Mutant, seeds: int, start: int = 0) -> tuple[int, str] | None:
                 return count + 1, violation.rule
             except InvariantBroken as bug:
                 return count + 1, bug.code
+    return None
+
+
+def _hunt_by_schedule(mutant: Mutant) -> tuple[int, str] | None:
+    """By the scripted schedule of that name, on a store without times; whole it passes, which the tests show."""
+    schedules = import_module("tests.simulation.test_schedules")
+    test = getattr(schedules, f"test_{mutant.schedule}")
+    with broken(mutant):
+        try:
+            test(StoreKind.ETCD) if signature(test).parameters else test()
+        except (AssertionError, SyncerError) as failure:
+            return 0, getattr(failure, "rule", "not the expected end")
     return None
 
 
@@ -457,7 +607,8 @@ def hunt_all(mutants: Sequence[Mutant], seeds: int, *, processes: int) -> int:
         found = pool.map(_hunt_named, [mutant.name for mutant in mutants], [seeds] * len(mutants))
         for mutant, catch in zip(mutants, found, strict=True):
             caught += catch is not None
-            verdict = f"caught by seed {catch[0]:4}: {catch[1]}" if catch else f"ESCAPED {seeds} seeds"
+            by = mutant.schedule or f"seed {catch[0]:4}" if catch else ""
+            verdict = f"caught by {by}: {catch[1]}" if catch else f"ESCAPED {mutant.schedule or f'{seeds} seeds'}"
             print(f"{mutant.name:45} {verdict}", flush=True)
     return caught
 

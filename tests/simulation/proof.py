@@ -40,7 +40,8 @@ def main() -> int:
     print(table(tally.met_anywhere, tally.schedules()))
     for each in tally.broken:
         print(each)
-        print(each.story)
+    for each in tally.broken[:3]:
+        print(each.shrunk())
     missing = missing_from(tally)
     for name in missing:
         print(f"NEVER MET: {name}")

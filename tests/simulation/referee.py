@@ -42,6 +42,8 @@ _UNLIMITED = 1000
 """No person is asked where so many deletes may pass."""
 _FIRST_FOUND = baseline_time(1)
 """What the first database of a region stamps at first contact."""
+_LEAVING = (Direction.BOTH, Direction.PUBLISH)
+_LANDING = (Direction.BOTH, Direction.APPLY)
 _ASSERTIONS = frozenset({Decision.REASSERTED, Decision.RESTORED})
 
 
@@ -191,7 +193,7 @@ class Referee:
     def _rightly_stamped(self, site: Site, before: Tables, event: MetadataChangeEvent, content: Content) -> None:
         """A local change: the path may leave the region, its time is not from the future, and it is no first sight."""
         path, time, limits = event.path, event.stamp.updated_at_ms, site.replica.settings.limits
-        if not direction_of(site, path).publishes:
+        if direction_of(site, path) not in _LEAVING:
             raise Violation("out of scope", path, f"{site.region} stamped {event.stamp}, and the path may not leave it")
         older = [name.stamp.updated_at_ms for name in content.past if name.stamp is not None]
         older += [at.updated_at_ms for where, at in self.history.named if where == path and at.region == site.region]
@@ -211,7 +213,7 @@ class Referee:
 
     def wrote(self, site: Site, path: MetaPath, stamp: Stamp, before: bytes | None, after: bytes | None) -> None:
         """A daemon's write has landed: it may land there, and needs no person or has one."""
-        if not direction_of(site, path).applies:
+        if direction_of(site, path) not in _LANDING:
             raise Violation(
                 "out of scope", path, f"{site.region} wrote {stamp}, and the path is not to be written there"
             )
@@ -364,7 +366,7 @@ class Referee:
                 raise Violation("not at rest", register.path, f"{site.region} has an open intent")
             if register.wish is not None:
                 raise Violation("not at rest", register.path, f"{site.region} has an open wish")
-            waits = waits_rightly(world, site, register) or not direction_of(site, register.path).applies
+            waits = waits_rightly(world, site, register) or direction_of(site, register.path) not in _LANDING
             if register.due and not waits:
                 raise Violation("not at rest", register.path, f"{site.region} has a write due: {register}")
 
@@ -460,7 +462,7 @@ class Referee:
         for site in world.sites.values():
             register = site.disk.tables.registers.get(path)
             known = register.known if register is not None else None
-            if not direction_of(site, path).applies:
+            if direction_of(site, path) not in _LANDING:
                 continue  # its store is its own
             same = known is not None and known.stamp == winner
             if world.mode.compares:  # equal values are equal, whatever their stamps; who is unknown is as good as dead

@@ -27,6 +27,7 @@ from syncer.state.views import Views
 from tests.simulation.disk import Crash, Disk, DiskState, DiskTransaction, Tables, Trouble
 from tests.simulation.faults import MODES
 from tests.simulation.history import Violation
+from tests.simulation.shrinking import Short, shrink
 from tests.simulation.world import World, play
 
 _ALL: Final = 10**6
@@ -300,15 +301,27 @@ def _without_wal(image: bytes) -> bytes:
     return image[:18] + b"\x01\x01" + image[20:]
 
 
+@contextmanager
+def databases(mode: str) -> Iterator[Callable[[Region], SqlDisk]]:
+    """What makes the databases of a schedule: in memory; in files where commits are cut short, to be torn there."""
+    if not MODES[mode].cut:
+        yield SqlDisk
+        return
+    with tempfile.TemporaryDirectory(prefix="syncer-simulation-") as directory:
+        yield lambda region: SqlDisk(region, Path(directory))
+
+
 def play_on_sqlite(mode: str, seed: int) -> World:
     """Play one seed of a mode on real databases, with messages as the bytes of the topic.
-
-    In memory; in files where commits are cut short, so that transactions are torn there.
 
     Raises:
         Violation: A rule was broken; its notes tell the story.
     """
-    if not MODES[mode].cut:
-        return play(mode, seed, SqlDisk, coded=True)
-    with tempfile.TemporaryDirectory(prefix="syncer-simulation-") as directory:
-        return play(mode, seed, lambda region: SqlDisk(region, Path(directory)), coded=True)
+    with databases(mode) as disks:
+        return play(mode, seed, disks, coded=True)
+
+
+def shrink_on_sqlite(mode: str, seed: int) -> Short | None:
+    """Shrink a schedule that breaks on real databases."""
+    with databases(mode) as disks:
+        return shrink(mode, seed, disks, coded=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
 
 from syncer.model import MetaPath
@@ -29,6 +30,11 @@ class Story:
             text = " ".join(str(detail) for detail in details)
             lines.append(f"{step:5} +{(now - self.started_at_ms) / 1000:8.3f}s {where:3} {what}{name} {text}".rstrip())
         return "\n".join(lines)
+
+    @property
+    def trace(self) -> str:
+        """A short name of all that happened."""
+        return hashlib.blake2b(self.text.encode(), digest_size=8).hexdigest()
 
     @property
     def text(self) -> str:

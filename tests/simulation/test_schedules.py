@@ -9,7 +9,7 @@ import pytest
 
 from syncer.conflict.acts import Decision
 from syncer.conflict.scope import DEFAULT_RULES, Rule, Scope
-from syncer.conflict.settings import Direction
+from syncer.conflict.settings import DEFAULT_CLOCK_SKEW_MS, Direction
 from syncer.errors import Fenced, PreconditionFailed
 from syncer.model import MetaPath, Region, baseline_time
 from syncer.replication.driver import Driver
@@ -38,6 +38,7 @@ def test_schedule_01_late_base(kind: StoreKind) -> None:
     w.write("a", P, Y)
     y = w.tell("a")
     w.deliver("c", y, x, x)
+    assert w.decisions("c", Decision.IGNORED) == 1  # once, however often it comes
     w.end()
     w.holds(P, Y)
     w.no_conflicts()
@@ -445,6 +446,45 @@ def test_schedule_19_first_scan() -> None:
     assert w.lost_values("a", P) == [w.value(P, X)]
 
 
+def test_schedule_24_store_clock_a_year_ahead() -> None:
+    """A store's time is believed up to what clocks may differ by: a year ahead would win over everything for a year."""
+    w = Script(ZOOKEEPER, ZOOKEEPER)
+    w.everybody_has(P, W)
+    site = w.sites[Region("a")]
+    site.skew_ms = YEAR_MS
+    w.at(10)
+    w.write("a", P, X)
+    site.skew_ms = 0
+    x = w.tell("a")
+    assert x.stamp.updated_at_ms == second(10) + DEFAULT_CLOCK_SKEW_MS
+    w.end()
+    w.holds(P, X)
+
+
+def test_schedule_06_found_by_a_scan() -> None:
+    """What nobody saw change has the time when the watch was last whole: to be found late is no way to win."""
+    w = Script(ETCD, ETCD)
+    w.everybody_has(P, W)
+    w.at(100)
+    daemon = w.daemon("b")
+    daemon.beat()
+    assert daemon.watch is not None
+    daemon.watch.tear()
+    w.at(200)
+    w.write("b", P, X)
+    w.at(300)
+    w.write("a", P, Y)
+    y = w.tell("a")
+    w.at(400)
+    w.notice("b")
+    daemon.arm()
+    w.end()
+    assert y.stamp.updated_at_ms == second(300)
+    w.holds(P, Y)
+    assert [event.stamp.updated_at_ms for event in w.events_of("b")] == [second(101)]
+    assert w.value(P, X) in w.lost_values("b", P)
+
+
 def test_schedule_24_year_ahead_clock() -> None:
     w = Script(ZOOKEEPER, ZOOKEEPER, ETCD)
     w.everybody_has(P, W)
@@ -729,6 +769,26 @@ def test_schedule_20_a_value_that_is_lost_with_the_delete_of_its_only_copy(kind:
     w.end()
     w.holds(P, Y)
     assert w.decisions("a", Decision.UNSUPPLIED) == 1
+
+
+@both_stores
+def test_schedule_21_counter_of_a_lost_database(kind: StoreKind) -> None:
+    """What it stamped before is not what it stamps now: nobody takes the one for the other's ancestor."""
+    w = Script(kind, kind)
+    w.everybody_has(P, W)
+    w.at(1_000_000)
+    w.write("b", P, X)
+    w.tell("b")
+    w.settle()
+    w.daemon("b").crash()
+    lone = MetaPath("/admin/resourcegroups/only-here")
+    w.write("b", lone, Y)
+    w.wipe(w.sites[Region("b")], None)
+    w.settle()
+    known = w.sites[Region("a")].disk.tables.registers[lone].known
+    assert known is not None
+    assert known.by == "b~2"
+    w.end()
 
 
 @both_stores

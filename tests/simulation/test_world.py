@@ -17,6 +17,7 @@ from tests.simulation.coverage import BRANCHES, FAULTS, lacking
 from tests.simulation.faults import MODES
 from tests.simulation.history import Violation
 from tests.simulation.mutants import MUTANTS, Mutant, broken, hunt
+from tests.simulation.shrinking import Tape, shrink
 from tests.simulation.sidecar import play_on_sqlite
 from tests.simulation.world import World, play
 
@@ -142,6 +143,28 @@ def test_a_broken_schedule_is_kept_with_its_story_and_ends_the_run() -> None:
     assert tally.schedules() < 1000
     assert "outside: puts" in tally.broken[0].story
     assert "silent loss" in str(tally.broken[0])
+
+
+def test_a_broken_schedule_is_shrunk_to_a_short_story_that_breaks_in_the_same_way() -> None:
+    with broken(next(mutant for mutant in MUTANTS if mutant.name == "ignore what authors had seen")):
+        tally = run(errands(Tier.CORE, ["calm"], 0, 100), processes=1, keep_going=False)
+        bad = tally.broken[0]
+        short, again = (shrink(bad.mode, bad.seed, attempts=150, seconds=600) for _ in range(2))
+    assert short is not None
+    assert again is not None
+    assert short == again
+    assert "silent loss" in short.error
+    assert short.left < short.events / 3
+    assert short.story.count("outside: ") >= 2
+    assert shrink("calm", bad.seed) is None
+
+
+def test_a_tape_changes_nothing_as_long_as_nothing_is_left_out() -> None:
+    first = World(MODES["storm"], tape=(tape := Tape(7)))
+    first.run()
+    again = World(MODES["storm"], tape=Tape(7, tape.written))
+    again.run()
+    assert first.story.trace == again.story.trace == play("storm", 7).story.trace
 
 
 def test_what_no_schedule_has_met_is_told() -> None:

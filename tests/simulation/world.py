@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import orjson
 
@@ -32,6 +32,9 @@ from tests.simulation.referee import Referee
 from tests.simulation.region import Daemon, Purpose, Request
 from tests.simulation.store import GARBAGE, SimStore, StoreCopy, StoreKind
 from tests.simulation.story import Story
+
+if TYPE_CHECKING:
+    from tests.simulation.shrinking import Tape
 
 BEGINNING_MS: Final = 1_700_000_000_000
 SCOPE: Final = Scope()
@@ -64,6 +67,8 @@ PATHS: Final = (
 _NAMES: Final = "abcdef"
 _FEWEST: Final = 2
 """Regions that stay."""
+Part = tuple[int, str]
+"""A piece of a schedule: the number of the action, and what of it."""
 _WIDELY_MS: Final = 10_000
 _ROUNDS: Final = 60
 _COMPARING_ROUNDS: Final = 400
@@ -134,6 +139,7 @@ class World:
         kinds: Stores of the regions, in order; by default chance decides how many and of what kind.
         disks: Makes a region's database.
         coded: Messages travel as the bytes of the topic.
+        tape: Draws instead of the seed, and leaves parts out.
     """
 
     def __init__(
@@ -144,10 +150,12 @@ class World:
         disks: Callable[[Region], Disk] = Disk,
         *,
         coded: bool = False,
+        tape: Tape | None = None,
     ) -> None:
         self.mode = mode
         self._disks = disks
-        self.rng = Random(seed)
+        self._part: Callable[[Part], bool] = (lambda _: True) if tape is None else tape.part
+        self.rng = Random(seed) if tape is None else tape
         self.story = Story(started_at_ms=BEGINNING_MS, now=BEGINNING_MS)
         self.history = History()
         self.sites: dict[Region, Site] = {}
@@ -196,6 +204,11 @@ class World:
         if self.dark_until.get(region, 0) > self.story.now:
             return True
         return bool(self.mode.vanish) and self.rng.random() < self.mode.vanish
+
+    @property
+    def everywhere(self) -> tuple[Site, ...]:
+        """All regions that there ever were."""
+        return (*self.sites.values(), *self.gone.values())
 
     # -- what a test or chance can do
 
@@ -268,10 +281,12 @@ class World:
             Violation: A rule was broken.
         """
         self._begin()
-        for _ in range(self.rng.randint(*self.mode.actions)):
-            self.story.step += 1
-            self.advance(self.rng.choice((1, 5, 50, 400, 2500)))
-            self._act()
+        for number in range(self.rng.randint(*self.mode.actions)):
+            if self._part((number, "action")):
+                self.story.step += 1
+                self.advance(self.rng.choice((1, 5, 50, 400, 2500)))
+                self._act(number)
+        self._part((-1, "end"))
         self.finish()
 
     def _begin(self) -> None:
@@ -293,12 +308,15 @@ class World:
         """The paths that outside writers use."""
         return PATHS[: self.mode.paths]
 
-    def _act(self) -> None:
-        rng, mode = self.rng, self.mode
-        if rng.random() < mode.outside:
+    def _act(self, number: int) -> None:
+        rng, mode, part = self.rng, self.mode, self._part
+        if rng.random() < mode.outside and part((number, "outside")):
             self._outside()
+        part((number, "site"))
         site = rng.choice(list(self.sites.values()))
-        self._fault(site)
+        if part((number, "fault")):
+            self._fault(site)
+        part((number, "moves"))
         if mode.part:
             self._dismiss_left()
             if site.region not in self.sites:
@@ -307,8 +325,8 @@ class World:
             if rng.random() < 0.3:
                 self.start(site.region)
             return
-        for _ in range(rng.randint(1, 6)):
-            if not self._move(site):
+        for move in range(rng.randint(1, 6)):
+            if part((number, f"move {move}")) and not self._move(site):
                 return
 
     def _move(self, site: Site) -> bool:
@@ -536,7 +554,7 @@ class World:
                 site.store.put_outside(path, node.value)
         site.disk.set_facts(paused=self.rng.choice((JOINING, None)))
         self.bus.waiting[region] = []
-        self.referee.kept_anywhere([*self.sites.values(), *self.gone.values()])
+        self.referee.kept_anywhere(self.everywhere)
         self.story.tell(region, "joins", None, f"on the store of {former.region}" if former is not None else "")
         self._configure()
 
@@ -774,7 +792,7 @@ def play(mode: str, seed: int, disks: Callable[[Region], Disk] = Disk, *, coded:
     world = World(MODES[mode], seed, disks=disks, coded=coded)
     try:
         world.run()
-        for site in [*world.sites.values(), *world.gone.values()]:
+        for site in world.everywhere:
             site.disk.compare()
             world.met["torn"] += site.disk.torn
     except Exception as error:
@@ -782,6 +800,6 @@ def play(mode: str, seed: int, disks: Callable[[Region], Disk] = Disk, *, coded:
         error.add_note(f"mode {mode}, seed {seed}; the last that happened about it:\n{world.story.about(path)}")
         raise
     finally:
-        for site in [*world.sites.values(), *world.gone.values()]:
+        for site in world.everywhere:
             site.disk.close()
     return world
