@@ -30,6 +30,8 @@ from syncer.config.model import Config
 from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.scope import ALLOWED_PREFIXES, DEFAULT_RULES
 from syncer.state.tables import metadata
+from tests.simulation.coverage import FAULTS, TORN
+from tests.simulation.mutants import MUTANTS
 
 DOCS: Final = Path(__file__).resolve().parent
 MARK: Final = re.compile(r"^<!-- from the code: ([a-z-]+) -->$", re.MULTILINE)
@@ -384,6 +386,23 @@ def sidecar() -> str:
     return "\n".join(lines)
 
 
+# -- the proof
+
+
+def faults() -> str:
+    """What can go wrong in a simulated schedule."""
+    return table(("Fault", "What happens"), [(name, words) for name, words in {**FAULTS, **TORN}.items()])
+
+
+def breaks() -> str:
+    """What was broken on purpose, and where it is looked for."""
+    rows = [
+        (mutant.name, mutant.schedule.replace("_", " ") if mutant.schedule else ", ".join(mutant.modes))
+        for mutant in MUTANTS
+    ]
+    return table(("Break", "Looked for in schedules of the mode, or by"), rows)
+
+
 PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "command-line": command_line,
     "configuration": configuration,
@@ -392,4 +411,6 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "paths": paths,
     "payload": payload,
     "sidecar": sidecar,
+    "faults": faults,
+    "breaks": breaks,
 }
