@@ -1,4 +1,4 @@
-"""Profiles of the property tests: short by default, ``HYPOTHESIS_PROFILE=long`` for the long form of the suite."""
+"""Profiles of the property tests: short by default, ``HYPOTHESIS_PROFILE=long`` for the long form, ``proof`` between them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,14 @@ settings.register_profile(
     "long",
     max_examples=1_000,
     stateful_step_count=80,
+    deadline=None,
+    derandomize=False,
+    suppress_health_check=_SUPPRESSED,
+)
+settings.register_profile(
+    "proof",
+    max_examples=250,
+    stateful_step_count=40,
     deadline=None,
     derandomize=False,
     suppress_health_check=_SUPPRESSED,
