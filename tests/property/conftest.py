@@ -1,4 +1,4 @@
-"""Profiles of the property tests: short by default, ``HYPOTHESIS_PROFILE=long`` for the long form, ``proof`` between them."""
+"""Profiles of the property tests: short by default; ``HYPOTHESIS_PROFILE`` may be ``proof``, or ``long``, for more."""
 
 from __future__ import annotations
 
