@@ -12,6 +12,7 @@ from syncer.bus.codec import decode, encode
 from syncer.bus.contract import Outgoing
 from syncer.bus.messages import Heartbeat, Ignored, Message
 from syncer.bus.signing import Keyring
+from syncer.errors import PayloadInvalid
 from syncer.model import MetadataChangeEvent, MetaPath, Region, Stamp
 from syncer.replication.consuming import Arrived, arrived_of
 from tests.simulation.history import Violation
@@ -159,12 +160,12 @@ class SimBus:
         return [message for message in self.log if isinstance(message, MetadataChangeEvent)]
 
 
-def _unchanged(message: Message, decoded: Message | None) -> Message:
+def _unchanged(message: Message, decoded: Message | PayloadInvalid) -> Message:
     """A message that was decoded.
 
     Raises:
         Violation: It is not what was encoded.
     """
-    if decoded is None or decoded != message:
+    if isinstance(decoded, PayloadInvalid) or decoded != message:
         raise Violation("garbled", getattr(message, "path", ""), f"{message} was decoded as {decoded}")
     return decoded
