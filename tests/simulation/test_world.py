@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from pathlib import Path
 from unittest import mock
 
 import pytest
@@ -13,7 +14,7 @@ import pytest
 from syncer.model import MetaPath
 from syncer.state.transaction import SqlTransaction
 from tests.simulation.campaign import Tier, errands, run
-from tests.simulation.coverage import BRANCHES, FAULTS, TORN, lacking
+from tests.simulation.coverage import APART, BRANCHES, DECISIONS, FAULTS, HOLDS, PARKS, RARE, TORN, lacking
 from tests.simulation.faults import MODES
 from tests.simulation.history import Violation
 from tests.simulation.mutants import MUTANTS, Mutant, broken, hunt
@@ -158,3 +159,11 @@ def test_what_no_schedule_has_met_is_told() -> None:
     tally = run(errands(Tier.CORE, ["calm"], 0, 1), processes=1)
     assert "crash" in lacking(tally.met_anywhere, FAULTS)
     assert "overwritten" not in lacking(tally.met_anywhere, BRANCHES)
+
+
+@pytest.mark.parametrize(("branch", "test"), sorted({**APART, **RARE}.items()))
+def test_what_schedules_need_not_meet_is_met_by_a_test(branch: str, test: str) -> None:
+    assert branch in {*DECISIONS, *HOLDS, *PARKS} - set(BRANCHES)
+    reason = branch.partition(": ")[2]
+    text = (Path(__file__).parents[2] / test).read_text()
+    assert reason.upper().replace("-", "_") in text or f'"{reason}"' in text
