@@ -142,7 +142,7 @@ def test_a_broken_schedule_is_shrunk_to_a_short_story_that_breaks_in_the_same_wa
     assert again is not None
     assert short == again
     assert "silent loss" in short.error
-    assert short.left < short.events / 3
+    assert short.left < short.events / 2
     assert short.story.count("outside: ") >= 2
     assert shrink("calm", bad.seed) is None
 
