@@ -216,7 +216,7 @@ class Transaction(Protocol):
 
     # registers
     def registers(self, paths: Collection[MetaPath]) -> dict[MetaPath, Register]:
-        """The registers that exist, of these paths."""
+        """The registers that exist, of these paths and in their order."""
         ...
 
     def save(self, registers: Iterable[Register]) -> None:
@@ -232,7 +232,7 @@ class Transaction(Protocol):
         ...
 
     def intents(self) -> list[Register]:
-        """Registers with an open intent."""
+        """Registers with an open intent, in path order."""
         ...
 
     def listing(self, limit: int, after: MetaPath | None = None) -> list[Register]:

@@ -26,7 +26,7 @@ class ListedRows:
         return due(self._connection, limit, after)
 
     def intents(self) -> list[Register]:
-        """Registers with an open intent."""
+        """Registers with an open intent, in path order."""
         table = tables.registers
         query = select(table).where(tables.UNSETTLED, table.c.intent_batch.is_not(None)).order_by(table.c.path)
         return [rows.register_of(row) for row in self._connection.execute(query)]

@@ -91,7 +91,7 @@ class SqlTransaction(AsideRows, DeadRows, ListedRows):
     # -- registers
 
     def registers(self, paths: Collection[MetaPath]) -> dict[MetaPath, Register]:
-        """The registers that exist, of these paths."""
+        """The registers that exist, of these paths and in their order."""
         cached = self._cache.registers
         found: dict[MetaPath, Register] = {}
         missing: list[MetaPath] = []
@@ -105,7 +105,7 @@ class SqlTransaction(AsideRows, DeadRows, ListedRows):
             read = {row[0]: rows.register_of(row) for row in self._rows(self._statements.registers(missing))}
             for path in missing:
                 cached.put(path, read.get(path))
-            found.update(read)
+            found = {path: register for path in paths if (register := read.get(path) or found.get(path)) is not None}
         return found
 
     def save(self, registers: Iterable[Register]) -> None:

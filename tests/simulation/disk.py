@@ -237,7 +237,7 @@ class DiskTransaction:
     # -- registers
 
     def registers(self, paths: Collection[MetaPath]) -> dict[MetaPath, Register]:
-        """The registers that exist, of these paths."""
+        """The registers that exist, of these paths and in their order."""
         rows = self._read.registers
         return {path: rows[path] for path in paths if path in rows}
 
@@ -258,8 +258,9 @@ class DiskTransaction:
         return [register for register in rows if register.due or register.wish is not None][:limit]
 
     def intents(self) -> list[Register]:
-        """Registers with an open intent."""
-        return [register for register in self._read.registers.values() if register.intent is not None]
+        """Registers with an open intent, in path order."""
+        rows = self._read.registers
+        return [rows[path] for path in sorted(rows) if rows[path].intent is not None]
 
     def listing(self, limit: int, after: MetaPath | None = None) -> list[Register]:
         """Registers in path order."""
