@@ -15,7 +15,7 @@ ALWAYS_THE_SAME: Final = "FUZZ_EXAMPLES" not in os.environ
 """The short form draws the same examples each time: it guards what was found. The long form looks for more."""
 
 SHARES: Final = {
-    "garbage": 0.22,
+    "garbage": 0.20,
     "spoilt": 0.23,
     "signed": 0.12,
     "tree bodies": 0.10,
@@ -25,6 +25,7 @@ SHARES: Final = {
     "configuration": 0.05,
     "key files": 0.02,
     "HTTP": 0.03,
+    "REST": 0.01,
     "command line": 0.02,
 }
 """By what one example of each costs."""
