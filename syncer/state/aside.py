@@ -11,7 +11,7 @@ from syncer.model import MetadataChangeEvent, MetaPath, Millis, Stamp
 from syncer.state import rows, tables
 from syncer.state.cache import Cache
 from syncer.state.contract import REFUSED_CODES, Amount, KeptAside, Poison, PoisonRow
-from syncer.state.statements import inserting
+from syncer.state.statements import inserting, octets
 
 UNFOLDED: Final = ("bus", "outbox")
 """Where messages in quarantine come from that could not be folded, here or elsewhere."""
@@ -50,13 +50,14 @@ class AsideRows:
     def kept_aside(self) -> KeptAside:
         """How much of what came by the bus is kept aside."""
         c, f = tables.quarantine.c, tables.future_events.c
-        size = func.coalesce(func.sum(func.length(c.payload) + func.length(c.properties)), 0)
+        dialect = self._connection.dialect
+        size = func.coalesce(func.sum(octets(dialect, c.payload) + octets(dialect, c.properties)), 0)
         query = select(func.count(), size).where(c.origin == "bus")
         strange = c.code == SignatureInvalid.code
         strangers, poison = (
             Amount(*map(int, self._connection.execute(query.where(which)).one())) for which in (strange, ~strange)
         )
-        waiting = func.coalesce(func.sum(func.coalesce(func.length(f.value), 0) + func.length(f.head)), 0)
+        waiting = func.coalesce(func.sum(func.coalesce(octets(dialect, f.value), 0) + octets(dialect, f.head)), 0)
         query = select(func.count(), waiting).select_from(tables.future_events)
         future = Amount(*map(int, self._connection.execute(query).one()))
         return KeptAside(strangers=strangers, poison=poison, future=future)

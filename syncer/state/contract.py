@@ -177,7 +177,7 @@ class Amount(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptAside:
-    """How much of the bus is kept aside.
+    """How much of the bus is kept aside; bytes are those of payloads, values, and what stands beside them.
 
     Args:
         strangers: Messages in quarantine that were not signed with a key of the group.

@@ -14,8 +14,10 @@ from typing import Any, Final
 from sqlalchemy import (
     ClauseElement,
     Column,
+    ColumnElement,
     Dialect,
     Integer,
+    LargeBinary,
     Select,
     Table,
     Text,
@@ -23,6 +25,7 @@ from sqlalchemy import (
     cast,
     delete,
     exists,
+    func,
     insert,
     literal_column,
     null,
@@ -67,6 +70,13 @@ def compiled(clause: ClauseElement, dialect: Dialect, keys: Sequence[str] | None
 def inserting(dialect: Dialect, table: Table) -> sqlite.Insert | postgresql.Insert:
     """An insert that knows ``ON CONFLICT``."""
     return postgresql.insert(table) if dialect.name == "postgresql" else sqlite.insert(table)
+
+
+def octets(dialect: Dialect, column: Column[Any]) -> ColumnElement[int]:
+    """How many bytes stand in a column; of a text, ``length`` counts the characters."""
+    if dialect.name == "postgresql":
+        return func.octet_length(column)
+    return func.length(cast(column, LargeBinary))
 
 
 def upserting(dialect: Dialect, table: Table, given: Collection[str] | None = None) -> Insert:

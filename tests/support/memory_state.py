@@ -495,7 +495,8 @@ def kept_aside(poisons: Iterable[Poison], future: Iterable[MetadataChangeEvent])
         if poison.origin == "bus":
             strange = poison.code == SignatureInvalid.code
             count, total = amounts[strange]
-            amounts[strange] = Amount(count + 1, total + len(poison.payload))
+            beside = sum(len(name.encode()) + len(value.encode()) for name, value in poison.properties.items())
+            amounts[strange] = Amount(count + 1, total + len(poison.payload) + beside)
     sizes = [len(event.value or b"") for event in future]
     return KeptAside(strangers=amounts[True], poison=amounts[False], future=Amount(len(sizes), sum(sizes)))
 

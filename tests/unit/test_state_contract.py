@@ -28,7 +28,7 @@ from syncer.model import (
     Stamp,
     Version,
 )
-from syncer.state.contract import Membership, OperationState, PeerRow, Poison, State, Transaction
+from syncer.state.contract import Amount, KeptAside, Membership, OperationState, PeerRow, Poison, State, Transaction
 from syncer.state.sql import SqlState
 from syncer.state.views import Views
 from tests.support.memory_state import MemoryDatabase, MemoryState
@@ -571,6 +571,51 @@ def test_messages_that_could_not_be_folded_are_counted(subject: Subject) -> None
     subject.state.activate()
     with subject.state.transaction() as work:
         assert work.unfolded() == 2
+
+
+def test_what_is_kept_aside_is_counted_and_measured_by_shelf(subject: Subject) -> None:
+    def aside() -> KeptAside:
+        with subject.state.transaction() as work:
+            return work.kept_aside()
+
+    nothing = Amount(0, 0)
+    assert aside() == KeptAside(strangers=nothing, poison=nothing, future=nothing)
+    texts = {"k": "東京" * 500, "r": "north"}
+    beside = sum(len(name.encode()) + len(value.encode()) for name, value in texts.items())
+    plain = Poison(origin="bus", code="payload-invalid", detail="d", position="1", payload=b"\x00\xff" * 1000)
+    early = event("/admin/policies/a", value=b"\x00" * 3000)
+    with subject.state.transaction() as work:
+        work.quarantine(plain, Millis(1))
+        work.quarantine(plain, Millis(2))
+        work.quarantine(replace(plain, position="2", code="unknown-kind", payload=b"", properties=texts), Millis(1))
+        strange = replace(plain, position="3", code="signature-invalid", payload=b"\xff" * 700)
+        work.quarantine(strange, Millis(1))
+        work.quarantine(replace(plain, position="4", origin="store"), Millis(1))
+        for each in (early, early, replace(early, value=None, stamp=stamp(T0 + 1))):
+            work.hold_event(each, Millis(1))
+        within = work.kept_aside()
+    found = aside()
+    assert found == within
+    for amount, things, least in (
+        (found.poison, 2, 2000 + beside),
+        (found.strangers, 1, 700),
+        (found.future, 2, 3000),
+    ):
+        assert amount.things == things
+        assert least <= amount.size_bytes <= least + 1000, "bytes, not characters, and hardly more than what was said"
+
+    with pytest.raises(RuntimeError), subject.state.transaction() as work:  # noqa: PT012 - what is undone
+        work.quarantine(replace(strange, position="5"), Millis(1))
+        work.drop_poison(1)
+        assert work.kept_aside().strangers.things == 2
+        raise RuntimeError
+    assert aside() == found
+    with subject.state.transaction() as work:
+        for number in range(1, 5):
+            work.drop_poison(number)
+        work.drop_future(early.path, early.stamp)
+        left = work.kept_aside()
+    assert (left.strangers, left.poison, left.future.things) == (nothing, nothing, 1)
 
 
 def test_every_sender_is_told(subject: Subject) -> None:
