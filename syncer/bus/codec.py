@@ -37,10 +37,7 @@ from pydantic import TypeAdapter, ValidationError
 from syncer.bus.contract import Outgoing
 from syncer.bus.fields import (
     EARLIEST_TIME_MS,
-    LATEST_TIME_MS,
-    LEGAL_NAME,
     NAME_CHARACTERS,
-    NUMBERS,
     check_numbers,
     checked_number,
     checked_path,
@@ -75,22 +72,6 @@ from syncer.model import (
     Stamp,
 )
 from syncer.paths import OWN_PREFIX, classify, is_under
-
-__all__ = [
-    "CODEC_VERSION",
-    "LATEST_TIME_MS",
-    "LEGAL_NAME",
-    "NUMBERS",
-    "PREFIX",
-    "TALK",
-    "decode",
-    "encode",
-    "is_change_of",
-    "is_ours",
-    "kind_of",
-    "region_of",
-    "sequence_of",
-]
 
 CODEC_VERSION: Final = "1"
 PREFIX: Final = "syncer."

@@ -10,8 +10,9 @@ import orjson
 from hypothesis import given
 from hypothesis import strategies as st
 
-from syncer.bus.codec import LATEST_TIME_MS, LEGAL_NAME, NUMBERS, decode, encode
+from syncer.bus.codec import decode, encode
 from syncer.bus.contract import Outgoing
+from syncer.bus.fields import LATEST_TIME_MS, LEGAL_NAME, NUMBERS
 from syncer.bus.messages import Action, Control, Heartbeat, Ignored, ListingAsked, ListingTold, Message, TreeMessage
 from syncer.bus.native import decode_native, encode_native
 from syncer.bus.signing import SIGNATURE, UNSIGNED, Keyring, sealed, unsealed
