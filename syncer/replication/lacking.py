@@ -27,6 +27,8 @@ PATHS_PER_MESSAGE: Final = 200
 PATHS_AT_ONCE: Final = 2_000
 LACKS_BOUND: Final = 50_000
 """Values that are asked for at a time; beyond, what was asked for longest ago begins anew when it has its turn."""
+VALUE_LACKS: Final = "its version is known here, and its value is not"
+VERSION_LACKS: Final = "it is listed elsewhere, and no version of it is known here"
 NOTHING_BOUND: Final = 50_000
 """Paths of which there is nothing to tell; more are asked for again."""
 
@@ -73,7 +75,7 @@ def _ask(context: Context, now: Millis) -> list[Control]:
     for path in wanted:
         del context.wanting[path]
     members = [region for region in context.peers.members(context.expected) if region != own]
-    asked: dict[Region, list[MetaPath]] = {}
+    asked: dict[tuple[Region, str], list[MetaPath]] = {}
     hopeless: list[MetaPath] = []
     for path in wanted:
         register = registers.get(path)
@@ -87,14 +89,15 @@ def _ask(context: Context, now: Millis) -> list[Control]:
         elif not lack.times or not 0 <= now - lack.asked_at_ms < _patience(lack, len(members)):
             author = lack.stamp.region if lack.stamp is not None else None
             left.sort(key=lambda region: (region != author, region))
-            asked.setdefault(left[lack.times % len(left)], []).append(path)
+            reason = VALUE_LACKS if lack.stamp is not None else VERSION_LACKS
+            asked.setdefault((left[lack.times % len(left)], reason), []).append(path)
             lack.asked_at_ms, lack.times = now, lack.times + 1
             lacks.move_to_end(path)
     _give_up(context, hopeless, now)
     return [
         control
-        for region, paths in asked.items()
-        for control in _controls(context, Action.REQUEST, region, paths, "the value is not kept here any more", now)
+        for (region, reason), paths in asked.items()
+        for control in _controls(context, Action.REQUEST, region, paths, reason, now)
     ]
 
 

@@ -81,11 +81,7 @@ class Talk(Pair):
 
     @property
     def asked(self) -> list[Control]:
-        return [
-            said
-            for said in self.heard
-            if isinstance(said, Control) and said.reason == "the value is not kept here any more"
-        ]
+        return [said for said in self.heard if isinstance(said, Control) and said.reason == lacking.VALUE_LACKS]
 
 
 def test_what_nobody_has_any_more_gives_way_to_what_the_store_holds() -> None:

@@ -15,7 +15,7 @@ from syncer.conflict.settings import Settings
 from syncer.errors import PreconditionFailed, StateUnavailable
 from syncer.model import MetaPath, Millis, Region, Revision
 from syncer.paths import fence_path
-from syncer.replication import listing, rebuild
+from syncer.replication import lacking, listing, rebuild
 from syncer.replication.consuming import Arrived
 from syncer.replication.driver import Driver
 from syncer.replication.fence import Fence
@@ -179,6 +179,7 @@ def test_an_entry_that_cannot_be_is_put_aside_and_the_others_are_learned(changes
     assert not lost.driver.hearing
     assert isinstance(asked, Control)
     assert (asked.paths, asked.target) == ((path_of(2),), "west"), "it may be told as a change"
+    assert asked.reason == lacking.VERSION_LACKS
     (row,) = lost.state.database.quarantine.values()
     assert (row.poison.origin, row.poison.path, row.poison.position) == ("listing", path_of(2), f"west {path_of(2)!r}")
     assert "west lists" in row.poison.detail
