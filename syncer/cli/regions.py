@@ -17,7 +17,7 @@ from syncer.cli.session import session_of
 from syncer.conflict.register import HoldReason, Register
 from syncer.errors import PreconditionFailed
 from syncer.model import MetaPath
-from syncer.state.contract import JOINING
+from syncer.state.contract import COME_BACK, JOINING
 
 if TYPE_CHECKING:
     from syncer.state.views import Views
@@ -45,6 +45,8 @@ def join(
     session = session_of(context)
     with session.views() as views:
         identity = views.identity()
+        if views.membership().left_at is not None:
+            raise PreconditionFailed(f"{identity.region} has left the group, or was forgotten", hint=COME_BACK)
         if not identity.genesis:
             raise PreconditionFailed(
                 "the daemon has not read the whole store yet, so the plan is not known",

@@ -16,12 +16,11 @@ from syncer.model import MetadataChangeEvent, Millis, Region
 from syncer.replication import rebuild
 from syncer.replication.context import Context
 from syncer.replication.unit import Unit
-from syncer.state.contract import Operation, Transaction
+from syncer.state.contract import COME_BACK, Operation, Transaction
 
 SPOKE_LATELY_MS: Final = 5 * 60_000
 PAGE: Final = 500
 LEFT_REASON: Final = "this region has left the group"
-_COME_BACK: Final = "It comes back as a new member: with a new sidecar database, under a region id that was never used."
 
 
 def still_under_way(context: Context, event: MetadataChangeEvent, register: Register) -> bool:
@@ -41,14 +40,14 @@ def refused(context: Context, sender: str) -> tuple[str, str] | None:
     region = context.peers.refuses(sender) if sender else None
     if region is None:
         return None
-    return "forgotten-database", f"database {sender} of {region} has left the group, or was forgotten. {_COME_BACK}"
+    return "forgotten-database", f"database {sender} of {region} has left the group, or was forgotten. {COME_BACK}"
 
 
 def gone(context: Context, region: Region) -> tuple[str, str] | None:
     """Why what a region says is not taken, under whatever database: code and detail."""
     if not context.peers.is_gone(region):
         return None
-    return "forgotten-region", f"{region} has left the group, or was forgotten, and its id is used again. {_COME_BACK}"
+    return "forgotten-region", f"{region} has left the group, or was forgotten, and its id is used again. {COME_BACK}"
 
 
 def forget(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, ...]:
@@ -97,7 +96,7 @@ def _refuse(
     if region == context.identity.region:
         ours = any(sender == context.identity.database_id or rebuild.is_former(context, sender) for sender in senders)
         if ours and context.left_at is None:  # or this one has taken its place, and nobody takes anything of it either
-            reason = f"{teller} has forgotten this region's database. {_COME_BACK}"
+            reason = f"{teller} has forgotten this region's database. {COME_BACK}"
             _stand_still(context, tx, now, reason)
             context.conditions["forgotten-here"] = reason
         return
@@ -137,7 +136,7 @@ def leave(context: Context, tx: Transaction, now: Millis, *, force: bool = False
         PreconditionFailed: It has left already, or not everything is read, published, or consumed by all.
     """
     if context.left_at is not None:
-        raise PreconditionFailed("this region has left the group already")
+        raise PreconditionFailed("this region has left the group already", hint=COME_BACK)
     if not force and not (context.scanned and context.ledger.idle and not len(context.dirty)):
         raise PreconditionFailed(
             "not all of this region's store is read and decided: it may hold changes that the group would lose",
@@ -197,8 +196,8 @@ def check_belongs(context: Context) -> None:
     """
     if context.left_at is not None:
         raise PreconditionFailed(
-            f"{LEFT_REASON}, and the group may have forgotten deletes since",
-            hint=_COME_BACK,
+            f"{LEFT_REASON}, or was forgotten, and the group may have forgotten deletes since",
+            hint=COME_BACK,
         )
 
 

@@ -46,6 +46,7 @@ def perform(context: Context, operation: Operation, now: Millis) -> Effect:
             if handler is None:
                 raise NotFound(f"no such operation: {operation.kind}")
             if operation.kind not in _ALWAYS and rebuild.phase_of(context) is Phase.HEARING:
+                membership.check_belongs(context)  # else its rebuild will never end
                 raise PreconditionFailed(
                     "this region's database was lost and is being rebuilt: nothing can be decided until the peers have "
                     "told what they know",
@@ -58,7 +59,7 @@ def perform(context: Context, operation: Operation, now: Millis) -> Effect:
         if exc.retryable or exc.code == "fenced":
             raise
         with context.state.transaction() as tx:
-            tx.finish_operation(operation.id, OperationState.FAILED, exc.message, exc.code, now)
+            tx.finish_operation(operation.id, OperationState.FAILED, f"{exc.message}. {exc.hint}", exc.code, now)
         return None
     unit.settle()
     return effect

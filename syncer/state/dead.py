@@ -15,6 +15,13 @@ from syncer.state.contract import Membership, Tombstone
 from syncer.state.statements import upserting
 
 
+def membership_of(connection: Connection) -> Membership:
+    """A region's place in the group."""
+    table = tables.membership
+    row = connection.execute(select(table.c.floor, table.c.left_at)).first()
+    return Membership(floor=row[0], left_at=row[1]) if row is not None else Membership()
+
+
 class DeadRows:
     """Methods of :class:`syncer.state.contract.Transaction` about tombstones and membership."""
 
@@ -66,9 +73,7 @@ class DeadRows:
 
     def membership(self) -> Membership:
         """This region's place in the group."""
-        table = tables.membership
-        row = self._connection.execute(select(table.c.floor, table.c.left_at)).first()
-        return Membership(floor=row[0], left_at=row[1]) if row is not None else Membership()
+        return membership_of(self._connection)
 
     def set_left(self, left_at: Millis | None) -> None:
         """Note that this region has left the group, or has not."""

@@ -18,7 +18,8 @@ from syncer.conflict.register import Hold, Parked, Register
 from syncer.errors import InvariantBroken, StateForeign, StateUnavailable
 from syncer.model import Digest, EventType, MetaPath, Millis, Region, Stamp
 from syncer.state import listed, opening, presence, rows, tables
-from syncer.state.contract import ConflictRow, Identity, Operation, OperationState, PeerRow, PoisonRow
+from syncer.state.contract import ConflictRow, Identity, Membership, Operation, OperationState, PeerRow, PoisonRow
+from syncer.state.dead import membership_of
 from syncer.state.opening import BUSY_TIMEOUT_S, translated
 from syncer.state.presence import DaemonRow
 from syncer.state.sql import identity_of, wall_clock
@@ -181,6 +182,11 @@ class Views:
         """Facts about the database."""
         with self._reading() as connection:
             return identity_of(connection.execute(select(tables.identity)).mappings().one())[0]
+
+    def membership(self) -> Membership:
+        """The region's place in the group."""
+        with self._reading() as connection:
+            return membership_of(connection)
 
     def status(self) -> Status:
         """All that ``syncer status`` shows, at one moment."""

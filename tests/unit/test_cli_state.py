@@ -778,9 +778,13 @@ def test_a_region_leaves_only_once(run: Run, state: SqlState, daemon: Driver) ->
     assert "not every member has said that it has all changes of this region: there has 0 of" in behind.stdout
     result = run("regions", "leave", "--force", "--yes", "-o", "json")
     assert operations(result) == [("regions-leave", "done")]
-    assert run("regions", "leave", "--yes").exit_code == 5
-    assert run("resume").exit_code == 5
-    assert run("regions", "join", "--confirm", "--yes").exit_code == 5
+    refused = [run("regions", "leave", "--yes", "-o", "json"), run("resume", "-o", "json")]
+    assert [each.exit_code for each in refused] == [5, 5]
+    assert all("under a region id that was never used" in each.stdout for each in refused), "what to do is said"
+    for words in (("regions", "join"), ("regions", "join", "--confirm", "--yes")):
+        result = run(*words)
+        assert (result.exit_code, result.stdout) == (5, "")
+        assert "under a region id that was never used" in result.stderr
     with state.transaction() as tx:
         assert tx.membership().left_at == NOW
 

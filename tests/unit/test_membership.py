@@ -160,6 +160,11 @@ def test_a_database_that_takes_the_place_of_a_refused_one_stands_still_too() -> 
     assert lost.driver.context.left_at == T0
     assert "west has forgotten" in lost.driver.context.conditions["forgotten-here"]
     assert lost.driver.heartbeat(T0, "1").mode == LEFT
+    number = lost.state.ask("regions-join", {}, "a person", "")
+    lost.driver.operate(T0)
+    operation, _ = lost.state.database.operations[number]
+    assert operation.answer.startswith("this region has left the group, or was forgotten"), "no rebuild is waited for"
+    assert operation.answer.endswith("under a region id that was never used.")
 
 
 def test_exactly_the_named_databases_are_refused_and_a_later_one_speaks_on() -> None:
