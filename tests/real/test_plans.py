@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -23,21 +22,13 @@ from syncer.stores.contract import MetadataStore, Put, Write, Written
 from syncer.stores.etcd import EtcdConfig, EtcdStore
 from syncer.stores.sqlite import SqliteConfig, SqliteStore
 from syncer.stores.zookeeper import ZooKeeperConfig, ZooKeeperStore
+from tests.support.opening import opened
 from tests.support.planning import NOW, contents, fill, judged, plan_between, resources, tenant_rules, value
 
 pytestmark = pytest.mark.anyio
 
 TOPICS = 150
 """More than one batch of ZooKeeper takes."""
-
-
-@asynccontextmanager
-async def opened(store: MetadataStore) -> AsyncIterator[MetadataStore]:
-    await store.open()
-    try:
-        yield store
-    finally:
-        await store.close()
 
 
 @pytest.mark.real("zookeeper")

@@ -26,6 +26,7 @@ from syncer.stores.etcd import EtcdStore
 from syncer.stores.etcd.config import EtcdConfig
 from syncer.stores.zookeeper import ZooKeeperConfig, ZooKeeperStore
 from tests.support.certificates import Authority, Certificate
+from tests.support.opening import opened
 
 pytestmark = pytest.mark.anyio
 
@@ -92,12 +93,16 @@ def _listening(shown: Certificate) -> Iterator[Impostor]:
     listener.close()
 
 
+def _secret(folder: Path) -> Path:
+    file = folder / "secret"
+    file.write_text("a-secret-that-must-not-leave")
+    return file
+
+
 async def _admin(port: int, ca: Path, folder: Path) -> None:
-    token = folder / "token"
-    token.write_text("a-token-that-must-not-leave")
     settings = AdminConfig(
         url=f"https://127.0.0.1:{port}",
-        auth=TokenAuth(file=token),
+        auth=TokenAuth(file=_secret(folder)),
         trust=Trust(certificates=ca),
         timeout=timedelta(seconds=5),
         retry_for=timedelta(0),
@@ -107,65 +112,40 @@ async def _admin(port: int, ca: Path, folder: Path) -> None:
 
 
 async def _etcd(port: int, ca: Path, folder: Path) -> None:
-    password = folder / "password"
-    password.write_text("a-password-that-must-not-leave")
-    store = EtcdStore(
-        EtcdConfig.model_validate(
-            {
-                "endpoints": [f"127.0.0.1:{port}"],
-                "tls": {"ca_file": ca},
-                "username": "syncer",
-                "password_file": password,
-                "request_timeout": timedelta(seconds=2),
-            }
-        )
-    )
-    try:
-        await store.open()
+    settings = {
+        "endpoints": [f"127.0.0.1:{port}"],
+        "tls": {"ca_file": ca},
+        "username": "syncer",
+        "password_file": _secret(folder),
+        "request_timeout": timedelta(seconds=2),
+    }
+    async with opened(EtcdStore(EtcdConfig.model_validate(settings))) as store:
         await store.read([])
-    finally:
-        await store.close()
 
 
 async def _zookeeper(port: int, ca: Path, folder: Path) -> None:
-    password = folder / "zk-password"
-    password.write_text("a-password-that-must-not-leave")
-    store = ZooKeeperStore(
-        ZooKeeperConfig.model_validate(
-            {
-                "hosts": f"127.0.0.1:{port}",
-                "tls": {"ca": ca},
-                "auth": {"user": "syncer", "password_file": password},
-                "connect_timeout": timedelta(seconds=2),
-            }
-        )
-    )
-    try:
-        await store.open()
-    finally:
-        await store.close()
+    settings = {
+        "hosts": f"127.0.0.1:{port}",
+        "tls": {"ca": ca},
+        "auth": {"user": "syncer", "password_file": _secret(folder)},
+        "connect_timeout": timedelta(seconds=2),
+    }
+    async with opened(ZooKeeperStore(ZooKeeperConfig.model_validate(settings))):
+        pass
 
 
 async def _pulsar(port: int, ca: Path, folder: Path) -> None:
-    token = folder / "pulsar-token"
-    token.write_text("a-token-that-must-not-leave")
-    bus = PulsarBus(
-        PulsarBusConfig.model_validate(
-            {
-                "region": "east",
-                "service_url": f"pulsar+ssl://127.0.0.1:{port}",
-                "topic": "persistent://pulsar/sync/metadata",
-                "auth": {"kind": "token", "file": token},
-                "trust": {"certificates": ca},
-                "operation_timeout": timedelta(seconds=2),
-                "client_log": folder / "client.log",
-            }
-        )
-    )
-    try:
-        await bus.open()
-    finally:
-        await bus.close()
+    settings = {
+        "region": "east",
+        "service_url": f"pulsar+ssl://127.0.0.1:{port}",
+        "topic": "persistent://pulsar/sync/metadata",
+        "auth": {"kind": "token", "file": _secret(folder)},
+        "trust": {"certificates": ca},
+        "operation_timeout": timedelta(seconds=2),
+        "client_log": folder / "client.log",
+    }
+    async with opened(PulsarBus(PulsarBusConfig.model_validate(settings))):
+        pass
 
 
 Dial = Callable[[int, Path, Path], Awaitable[None]]
