@@ -18,7 +18,8 @@ from syncer.stores.etcd import EtcdConfig, EtcdStore
 from syncer.stores.sqlite import OutsideWriter as SqliteWriter
 from syncer.stores.sqlite import SqliteConfig, SqliteStore
 from syncer.stores.zookeeper import ZooKeeperConfig, ZooKeeperStore
-from tests.contract.store_suite import OutsideWriter, StoreHarness, StoreSuite
+from tests.contract.store_harness import OutsideWriter, StoreHarness
+from tests.contract.store_suite import StoreSuite
 from tests.support.etcd import EtcdGateway
 
 TIMEOUT: Final = timedelta(seconds=3)
