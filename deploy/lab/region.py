@@ -121,8 +121,12 @@ class LabRegion:
         if self.daemon.pid() is not None:
             return
         epoch = self._epoch()
-        self.daemon.start(self._run())
+        self.launch()
         self.daemon.wait_until(lambda: self._serves(epoch), timeout_s=READY_TIMEOUT_S)
+
+    def launch(self) -> None:
+        """Start the daemon, unless it runs, without waiting: for one that is to be refused."""
+        self.daemon.start(self._run())
 
     def start_standby(self) -> ServerProcess:
         """Start a second daemon on the same file and database, which waits until the first one is gone."""
