@@ -18,7 +18,8 @@ from syncer.config.model import Config
 from syncer.daemon import Daemon, cause_of
 from syncer.errors import PreconditionFailed, StateForeign, StateUnavailable
 from syncer.state.views import Views
-from tests.shell.region import changes_on, path_of, tenant, until
+from tests.shell.on_bus import changes_on
+from tests.shell.region import path_of, tenant, until
 
 pytestmark = pytest.mark.real("zookeeper")
 

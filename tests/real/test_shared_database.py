@@ -26,7 +26,8 @@ from syncer.errors import SyncerError
 from syncer.model import MetaPath
 from syncer.status import DaemonDocument, StatusDocument, collect
 from tests.shell.conftest import MakeSite, bus_file, make_site  # noqa: F401 - fixtures
-from tests.shell.region import Site, backlog, distinct_changes_on, equal, locked, path_of, tenant, until
+from tests.shell.on_bus import backlog, distinct_changes_on
+from tests.shell.region import Site, equal, locked, path_of, tenant, until
 from tests.shell.test_lifecycle import each_value_once
 
 pytestmark = [pytest.mark.real("postgres"), pytest.mark.timeout(180)]

@@ -21,8 +21,9 @@ from typer.testing import CliRunner
 from deploy.lab.ports import free_ports
 from syncer.cli.main import app
 from syncer.stores.sqlite import OutsideWriter
-from tests.shell.region import Bystander, change, path_of, tenant
-from tests.support.group_keys import key_file, secret, text
+from tests.shell.on_bus import Bystander, change
+from tests.shell.region import path_of, tenant
+from tests.support.group_keys import secret, signing, text
 
 DEADLINE_S: Final = 60.0
 LAX: Final = "import os; os.umask(0); from syncer.cli.main import main; main()"
@@ -64,7 +65,7 @@ class Running:
                     "store": {"kind": "sqlite", "path": str(work / "store.db")},
                     "bus": {"kind": "embedded", "path": str(work / "bus.db")},
                     "state": {"path": str(work / "state.db")},
-                    "signing": {"key_files": [key_file(folder, "ours")]},
+                    "signing": signing(folder, "ours"),
                     "admin": {
                         "url": f"http://127.0.0.1:{nowhere}",
                         "token_file": private(folder / "token", f"{MARK}-token"),
@@ -204,7 +205,7 @@ def every_secret(folder: Path) -> dict[str, dict[str, Any]]:
     oauth2 = json.dumps({"client_id": f"{MARK}-id", "client_secret": f"{MARK}-secret"})
     embedded = {"kind": "embedded", "path": str(folder / "bus.db")}
     sqlite = {"kind": "sqlite", "path": str(folder / "store.db")}
-    signing = {"key_files": [key_file(folder, "ours")]}
+    keys = signing(folder, "ours")
     return {
         "zookeeper": {
             "store": {
@@ -214,7 +215,7 @@ def every_secret(folder: Path) -> dict[str, dict[str, Any]]:
                 "auth": {"user": "syncer", "password_file": private(folder / "zk", f"{MARK}-zk")},
             },
             "bus": {**pulsar, "auth": {"kind": "token", "file": private(folder / "token", f"{MARK}-token")}},
-            "signing": signing,
+            "signing": keys,
         },
         "etcd": {
             "store": {

@@ -1,7 +1,7 @@
 """One region under test: its store file, its sidecar database, its daemon in this process or in one of its own.
 
-Everything is real: the SQLite store, the embedded bus, the daemon with all its pumps. Outside writers, a bystander on
-the bus and the command line's own view of the database stand beside it.
+Everything is real: the SQLite store, the embedded bus, the daemon with all its pumps. Outside writers and the command
+line's own view of the database stand beside it.
 """
 
 from __future__ import annotations
@@ -17,30 +17,19 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import anyio
-import orjson
 
-from syncer.bus.codec import decode, encode
-from syncer.bus.contract import Outgoing
-from syncer.bus.embedded import EmbeddedBus, EmbeddedConfig
-from syncer.bus.messages import Control, Heartbeat, TreeMessage
 from syncer.config.model import Config
 from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.scope import Scope
 from syncer.daemon import Daemon
-from syncer.errors import PayloadInvalid, StateForeign, StateUnavailable
+from syncer.errors import StateForeign, StateUnavailable
 from syncer.model import (
-    Counter,
-    EventType,
-    MetadataChangeEvent,
     MetaPath,
     Millis,
-    Region,
     ResourceKind,
-    Stamp,
-    TieOrder,
 )
 from syncer.paths import CLUSTERS, classify
 from syncer.replication.surroundings import wall_clock_ms
@@ -67,50 +56,6 @@ def tenant(*roles: str, **fields: object) -> bytes:
 def path_of(name: str) -> MetaPath:
     """Path of a tenant."""
     return MetaPath(f"/admin/policies/{name}")
-
-
-def change(
-    path: MetaPath,
-    value: bytes | None,
-    *,
-    region: str = "west",
-    time_ms: int | None = None,
-    sender: str = "d" * 32,
-    sequence: int = 1,
-) -> MetadataChangeEvent:
-    """An event as another region's daemon would publish it."""
-    resource = classify(path)
-    assert resource is not None
-    at = Millis(time_ms if time_ms is not None else wall_clock_ms())
-    by = Counter(f"{region}~1")
-    return MetadataChangeEvent(
-        type=EventType.DELETED if value is None else EventType.MODIFIED,
-        resource=resource.kind,
-        resource_name=resource.name,
-        path=path,
-        value=value,
-        stamp=Stamp(at, Region(region)),
-        by=by,
-        seen={by: at},
-        sender=sender,
-        sequence=sequence,
-    )
-
-
-def heartbeat(region: str = "west", *, sender: str = "d" * 32, **changes: Any) -> Heartbeat:
-    """A heartbeat as another region's daemon would send it, by the same rules as every region under test."""
-    facts: dict[str, Any] = {
-        "generation": 1,
-        "sent_at_ms": wall_clock_ms(),
-        "last_sequence": 0,
-        "watermark": Millis(0),
-        "projections": {str(kind): projection.id for kind, projection in PROJECTIONS.items()},
-        "scope": Scope().fingerprint,
-        "tie_order": TieOrder.SMALLER_REGION,
-        "mode": "active",
-        "version": "1",
-    }
-    return Heartbeat(region=Region(region), sender=sender, **{**facts, **changes})
 
 
 @dataclass(slots=True)
@@ -320,60 +265,9 @@ async def equal(*sites: Site, deadline_s: float = DEADLINE_S) -> None:
     )
 
 
-class Bystander:
-    """Somebody on the bus who is no daemon: says whatever a test wants said, sees everything that was said.
-
-    Args:
-        bus_file: The bus.
-        region: Under whose name it publishes.
-    """
-
-    def __init__(self, bus_file: Path, region: str = "west") -> None:
-        self._file = bus_file
-        self._bus = EmbeddedBus(EmbeddedConfig(path=bus_file, region=region, max_message_bytes=64 * 1024 * 1024))
-
-    async def __aenter__(self) -> Self:
-        await self._bus.open()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._bus.close()
-
-    async def say(self, *messages: MetadataChangeEvent | Heartbeat | Control | TreeMessage | Outgoing) -> None:
-        """Publish."""
-        await self._bus.publish([each if isinstance(each, Outgoing) else encode(each) for each in messages])
-
-
-def changes_on(bus_file: Path) -> list[MetadataChangeEvent]:
-    """Every change that was ever published and still stands on the bus, in order."""
-    with closing(sqlite3.connect(bus_file, timeout=10)) as db:
-        rows = db.execute("SELECT payload, properties FROM message ORDER BY id").fetchall()
-    found: list[MetadataChangeEvent] = []
-    for payload, properties in rows:
-        try:
-            message = decode(payload, orjson.loads(properties), max_bytes=64 * 1024 * 1024)
-        except PayloadInvalid:
-            continue
-        if isinstance(message, MetadataChangeEvent):
-            found.append(message)
-    return found
-
-
 def heard(site: Site) -> list[str]:
     """The regions that a region has heard, as it has last reported."""
     return [each["region"] for each in site.report().get("peers", ())]
-
-
-def distinct_changes_on(bus_file: Path) -> list[MetadataChangeEvent]:
-    """Every change once. Who died before it had noted that a send arrived sends again, and a peer may be told again."""
-    return list({(event.path, event.stamp): event for event in reversed(changes_on(bus_file))}.values())[::-1]
-
-
-def backlog(bus_file: Path, region: str) -> int:
-    """How many messages the region has not acknowledged."""
-    with closing(sqlite3.connect(bus_file, timeout=10)) as db:
-        query = "SELECT count(*) FROM log JOIN region ON region = name WHERE name = ? AND place > acked"
-        return int(db.execute(query, (region,)).fetchone()[0])
 
 
 @contextmanager

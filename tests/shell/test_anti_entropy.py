@@ -16,19 +16,8 @@ from syncer.model import Region
 from syncer.replication.comparisons import Pace
 from syncer.replication.summing import label_of
 from syncer.replication.surroundings import wall_clock_ms
-from tests.shell.region import (
-    POLL_S,
-    Bystander,
-    Site,
-    active,
-    changes_on,
-    distinct_changes_on,
-    equal,
-    heartbeat,
-    path_of,
-    tenant,
-    until,
-)
+from tests.shell.on_bus import Bystander, changes_on, distinct_changes_on, heartbeat
+from tests.shell.region import POLL_S, Site, active, equal, path_of, tenant, until
 
 DEADLINE_S = 60.0
 

@@ -14,7 +14,8 @@ from syncer.bus.native import NativeEvent, NativeType, encode_native
 from syncer.model import MetaPath, Millis, Region
 from syncer.replication.surroundings import wall_clock_ms
 from tests.shell.conftest import MakeSite
-from tests.shell.region import TENANT, Bystander, Site, active, backlog, change, path_of, tenant, tenants, until
+from tests.shell.on_bus import Bystander, backlog, change
+from tests.shell.region import TENANT, Site, active, path_of, tenant, tenants, until
 
 GOOD = encode(change(TENANT, tenant("good")))
 

@@ -14,18 +14,8 @@ from syncer.model import MetaPath
 from syncer.stores.contract import Entry, MetadataStore
 from syncer.stores.sqlite import SqliteConfig, SqliteStore
 from tests.shell.conftest import MakeSite
-from tests.shell.region import (
-    TENANT,
-    Bystander,
-    Site,
-    active,
-    change,
-    changes_on,
-    distinct_changes_on,
-    path_of,
-    tenant,
-    until,
-)
+from tests.shell.on_bus import Bystander, change, changes_on, distinct_changes_on
+from tests.shell.region import TENANT, Site, active, path_of, tenant, until
 
 
 async def test_an_unreadable_value_is_held_while_a_remote_change_waits_and_heals_when_corrected(

@@ -10,18 +10,8 @@ from pathlib import Path
 from syncer.errors import StateForeign, StateUnavailable
 from syncer.state.contract import OperationState
 from tests.shell.conftest import MakeSite
-from tests.shell.region import (
-    Bystander,
-    Site,
-    active,
-    change,
-    distinct_changes_on,
-    equal,
-    heartbeat,
-    path_of,
-    tenant,
-    until,
-)
+from tests.shell.on_bus import Bystander, change, distinct_changes_on, heartbeat
+from tests.shell.region import Site, active, equal, path_of, tenant, until
 from tests.shell.test_rebuild import _forget
 
 SHORTLY = {"limits": {"tombstone_grace": "1ms"}}

@@ -12,20 +12,8 @@ from syncer.conflict.register import HoldReason, ParkReason
 from syncer.model import EventType, MetaPath
 from syncer.paths import CLUSTERS
 from tests.shell.conftest import MakeSite
-from tests.shell.region import (
-    NAMESPACE,
-    TENANT,
-    TOPIC,
-    Bystander,
-    Site,
-    active,
-    change,
-    distinct_changes_on,
-    equal,
-    path_of,
-    tenant,
-    until,
-)
+from tests.shell.on_bus import Bystander, change, distinct_changes_on
+from tests.shell.region import NAMESPACE, TENANT, TOPIC, Site, active, equal, path_of, tenant, until
 
 
 def policies(*clusters: str, **fields: object) -> bytes:

@@ -15,18 +15,8 @@ from syncer.bus.embedded import set_link
 from syncer.daemon import Daemon
 from syncer.state.sql import SqlState
 from tests.shell.conftest import MakeSite
-from tests.shell.region import (
-    Site,
-    active,
-    backlog,
-    changes_on,
-    distinct_changes_on,
-    equal,
-    locked,
-    path_of,
-    tenant,
-    until,
-)
+from tests.shell.on_bus import backlog, changes_on, distinct_changes_on
+from tests.shell.region import Site, active, equal, locked, path_of, tenant, until
 
 
 @pytest.fixture

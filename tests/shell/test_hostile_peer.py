@@ -29,21 +29,9 @@ from syncer.replication.summing import label_of
 from syncer.replication.surroundings import wall_clock_ms
 from syncer.state.contract import Amount
 from tests.shell.conftest import MakeSite
-from tests.shell.region import (
-    TENANT,
-    Bystander,
-    Site,
-    active,
-    backlog,
-    change,
-    equal,
-    heard,
-    heartbeat,
-    path_of,
-    tenant,
-    until,
-)
-from tests.support.group_keys import key_file, keyring
+from tests.shell.on_bus import Bystander, backlog, change, heartbeat
+from tests.shell.region import TENANT, Site, active, equal, heard, path_of, tenant, until
+from tests.support.group_keys import keyring, signing
 
 DEADLINE_S: Final = 60.0
 YEAR_2200_MS: Final = 7_258_118_400_000
@@ -68,7 +56,7 @@ def mouth(peer: str) -> Keyring:
 @pytest.fixture
 def regions(peer: str, make_site: MakeSite, tmp_path: Path) -> tuple[Site, Site]:
     """Two honest regions."""
-    extra: dict[str, Any] = {} if peer == "open" else {"signing": {"key_files": [key_file(tmp_path, "ours")]}}
+    extra: dict[str, Any] = {} if peer == "open" else {"signing": signing(tmp_path, "ours")}
     return make_site("east", **extra), make_site("west", **extra)
 
 

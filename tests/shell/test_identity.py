@@ -16,19 +16,8 @@ from syncer.model import ResourceKind, TieOrder
 from syncer.stores.contract import BatchRefused, MetadataStore, Write, Written
 from syncer.stores.sqlite import SqliteConfig, SqliteStore
 from tests.shell.conftest import MakeSite
-from tests.shell.region import (
-    TENANT,
-    Bystander,
-    Site,
-    active,
-    change,
-    changes_on,
-    distinct_changes_on,
-    heartbeat,
-    path_of,
-    tenant,
-    until,
-)
+from tests.shell.on_bus import Bystander, change, changes_on, distinct_changes_on, heartbeat
+from tests.shell.region import TENANT, Site, active, path_of, tenant, until
 
 
 async def ending(daemon: Daemon) -> SyncerError:

@@ -17,20 +17,8 @@ from syncer.model import MetaPath
 from syncer.state.contract import OperationState
 from syncer.state.views import Views
 from tests.shell.conftest import MakeSite
-from tests.shell.region import (
-    TENANT,
-    Bystander,
-    Site,
-    active,
-    backlog,
-    change,
-    changes_on,
-    distinct_changes_on,
-    equal,
-    path_of,
-    tenant,
-    until,
-)
+from tests.shell.on_bus import Bystander, backlog, change, changes_on, distinct_changes_on
+from tests.shell.region import TENANT, Site, active, equal, path_of, tenant, until
 
 KILLS = 30 if os.environ.get("TEST_FORM") == "long" else 8
 PATHS = 12

@@ -15,7 +15,8 @@ import pytest
 from syncer.errors import StateForeign, StateUnavailable
 from syncer.status import StatusDocument, collect
 from tests.shell.conftest import MakeSite
-from tests.shell.region import Site, active, changes_on, equal, locked, path_of, tenant, until
+from tests.shell.on_bus import changes_on
+from tests.shell.region import Site, active, equal, locked, path_of, tenant, until
 
 TAKE_OVER_S = 30.0
 """A lease of a second, then a rebuild; on a slow machine."""

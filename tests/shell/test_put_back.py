@@ -20,7 +20,8 @@ from syncer.state.views import Views
 from syncer.stores.contract import Put, Write, Written
 from syncer.stores.sqlite import SqliteConfig, SqliteStore
 from tests.shell.conftest import MakeSite
-from tests.shell.region import Site, active, changes_on, distinct_changes_on, equal, path_of, tenant, until
+from tests.shell.on_bus import changes_on, distinct_changes_on
+from tests.shell.region import Site, active, equal, path_of, tenant, until
 from tests.shell.test_identity import ending
 
 ONE, TWO = path_of("one"), path_of("two")

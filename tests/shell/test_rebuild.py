@@ -10,7 +10,8 @@ from pathlib import Path
 from syncer.daemon import Daemon
 from syncer.errors import PreconditionFailed, StateForeign, StateUnavailable
 from tests.shell.conftest import MakeSite
-from tests.shell.region import Site, active, changes_on, distinct_changes_on, equal, path_of, tenant, until
+from tests.shell.on_bus import changes_on, distinct_changes_on
+from tests.shell.region import Site, active, equal, path_of, tenant, until
 from tests.shell.test_identity import ending
 
 

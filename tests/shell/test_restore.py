@@ -10,7 +10,8 @@ from subprocess import CompletedProcess
 import anyio
 
 from syncer.model import MetaPath
-from tests.shell.region import NAMESPACE, TENANT, Site, active, backlog, distinct_changes_on, equal, tenant, until
+from tests.shell.on_bus import backlog, distinct_changes_on
+from tests.shell.region import NAMESPACE, TENANT, Site, active, equal, tenant, until
 
 TOPICS = tuple(MetaPath(f"/admin/partitioned-topics/acme/orders/persistent/t{number}") for number in range(5))
 POLICIES = json.dumps({"replication_clusters": ["east", "west"], "bundles": {"numBundles": 4}}).encode()

@@ -7,7 +7,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pytest
 import structlog
 
@@ -19,36 +18,12 @@ from syncer.bus.signing import SIGNATURE, sealed
 from syncer.model import Region
 from syncer.replication.surroundings import wall_clock_ms
 from tests.shell.conftest import MakeSite
-from tests.shell.region import (
-    TENANT,
-    Bystander,
-    Site,
-    active,
-    backlog,
-    change,
-    equal,
-    heard,
-    heartbeat,
-    path_of,
-    tenant,
-    until,
-)
-from tests.support.group_keys import key, key_file, keyring
+from tests.shell.on_bus import Bystander, backlog, change, heartbeat, messages_on
+from tests.shell.region import TENANT, Site, active, equal, heard, path_of, tenant, until
+from tests.support.group_keys import key, key_file, keyring, signing
 
 DEADLINE_S = 60.0
 REFUSED = "signature-invalid"
-
-
-def signing(folder: Path, *names: str, **changes: Any) -> dict[str, Any]:
-    """The table of the configuration; the first key signs."""
-    return {"key_files": [key_file(folder, name) for name in names], **changes}
-
-
-def on_bus(bus_file: Path) -> list[Outgoing]:
-    """Every message that still stands on the bus, in order."""
-    with closing(sqlite3.connect(bus_file, timeout=10)) as db:
-        rows = db.execute("SELECT payload, properties FROM message ORDER BY id").fetchall()
-    return [Outgoing(payload, orjson.loads(properties)) for payload, properties in rows]
 
 
 def kinds(messages: list[Outgoing]) -> set[str]:
@@ -92,7 +67,7 @@ async def test_regions_with_the_key_become_equal_and_everything_they_say_is_sign
         await until(lambda: len(east.report()["peers"]) == 1, "heartbeats are heard")
         assert "messages-unsigned" not in east.conditions()
         assert east.report()["signing"] == {"signs_with": key("ours").id, "accepts": [key("ours").id]}
-    said = on_bus(bus_file)
+    said = messages_on(bus_file)
     assert kinds(said) >= {"change", "heartbeat", "control"}
     ring = keyring("ours")
     for message in said:
@@ -216,14 +191,14 @@ async def test_everything_that_was_ever_said_may_be_said_again_and_changes_nothi
             await site.do("resume", everywhere="true")
             await until(lambda: not east.status().identity.paused, "east goes on")
             await until(lambda: not west.status().identity.paused, "west goes on")
-        await until(lambda: {"change", "heartbeat", "control"} <= kinds(on_bus(bus_file)), "every kind was said")
+        await until(lambda: {"change", "heartbeat", "control"} <= kinds(messages_on(bus_file)), "every kind was said")
         await until(lambda: east.status().outbox.depth == west.status().outbox.depth == 0, "nothing waits")
         await equal(east, west)
-        history = on_bus(bus_file)
+        history = messages_on(bus_file)
         before = {site.name: (site.picture(), registers(site), site.status().counts.conflicts) for site in (east, west)}
         for order in (history, history[::-1]):
             await mallory.say(*order)
-            east.writer.put(path_of("mark"), tenant(str(len(on_bus(bus_file)))))
+            east.writer.put(path_of("mark"), tenant(str(len(messages_on(bus_file)))))
             await equal(east, west)
             mark = east.get(path_of("mark"))
             await until(lambda mark=mark: west.get(path_of("mark")) == mark, "what comes after is read")  # type: ignore[misc]
@@ -250,7 +225,7 @@ async def test_old_requests_are_known_after_a_restart(make_site: MakeSite, bus_f
         await east.do("pause", everywhere="true")
         await until(lambda: west.status().identity.paused, "it is obeyed")
         await west.do("resume")
-    asked = [each for each in on_bus(bus_file) if each.properties["syncer.kind"] == "control"]
+    asked = [each for each in messages_on(bus_file) if each.properties["syncer.kind"] == "control"]
     assert asked
     async with west.running(), Bystander(bus_file, "mallory") as mallory:
         await active(west)
@@ -287,7 +262,7 @@ async def test_a_group_gets_its_first_key_region_by_region(make_site: MakeSite, 
         await until(lambda: "unsigned-accepted" in east.conditions(), "the status warns")
         await until(lambda: "messages-unsigned" in west.conditions(), "and there too")
     assert not east.quarantined()
-    properties = [each.properties for each in on_bus(bus_file)]
+    properties = [each.properties for each in messages_on(bus_file)]
     assert {SIGNATURE in each for each in properties if each["syncer.region"] == "east"} == {True}
     assert {SIGNATURE in each for each in properties if each["syncer.region"] == "west"} == {False}
 

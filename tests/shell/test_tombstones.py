@@ -9,18 +9,8 @@ from syncer.cli.regions import first_contact_plan
 from syncer.conflict.register import HoldReason
 from syncer.state.contract import JOINING, OperationState
 from tests.shell.conftest import MakeSite
-from tests.shell.region import (
-    Bystander,
-    Site,
-    active,
-    changes_on,
-    distinct_changes_on,
-    equal,
-    heartbeat,
-    path_of,
-    tenant,
-    until,
-)
+from tests.shell.on_bus import Bystander, changes_on, distinct_changes_on, heartbeat
+from tests.shell.region import Site, active, equal, path_of, tenant, until
 from tests.shell.test_anti_entropy import lose_all
 
 SHORTLY = {"limits": {"tombstone_grace": "1ms"}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from syncer.bus.signing import GroupKey, Keyring
 
@@ -36,3 +36,8 @@ def key_file(folder: Path, name: str) -> str:
     file.touch(mode=0o600)
     file.write_text(f"{text(name)}\n", encoding="ascii")
     return str(file)
+
+
+def signing(folder: Path, *names: str, **changes: Any) -> dict[str, Any]:
+    """The table of the configuration; the first key signs."""
+    return {"key_files": [key_file(folder, name) for name in names], **changes}
