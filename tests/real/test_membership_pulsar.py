@@ -79,6 +79,11 @@ class Group:
         self, cluster: str, name: str, *, subscription: str | None = None, **tables: Mapping[str, object]
     ) -> LabRegion:
         """A region of the group."""
+        rules = [
+            {"pattern": f"{tree}/{self._mark}-*{below}", "direction": "both"}
+            for tree in (POLICIES, PARTITIONED_TOPICS)
+            for below in ("", "/**")
+        ]
         made = LabRegion.beside(
             self._clusters[cluster],
             self._folder / name,
@@ -86,17 +91,9 @@ class Group:
             topic=self._topic,
             subscription=subscription,
             heartbeat="250ms",
-            **{
-                "scope": {
-                    "rules": [
-                        {"pattern": f"{tree}/{self._mark}-*{below}", "direction": "both"}
-                        for tree in (POLICIES, PARTITIONED_TOPICS)
-                        for below in ("", "/**")
-                    ]
-                },
-                "limits": {"min_deletes": 1000, "tombstone_grace": "1ms"},  # of a few tenants, any delete is many
-                **tables,
-            },
+            scope={"rules": rules},
+            limits={"min_deletes": 1000, "tombstone_grace": "1ms"},  # of a few tenants, any delete is many
+            **tables,
         )
         self.regions.append(made)
         return made
@@ -175,11 +172,8 @@ def all_told(region: LabRegion) -> bool:
     """Whether every other region that was heard has told that it has all changes of this one."""
     with region.views() as views:
         identity, peers = views.identity(), views.peers()
-    return all(
-        each.document["consumed"].get(identity.database_id, 0) >= identity.last_sequence
-        for each in peers
-        if each.region != region.name
-    )
+    told: list[Mapping[str, Any]] = [each.document for each in peers if each.region != region.name]
+    return all(each["consumed"].get(identity.database_id, 0) >= identity.last_sequence for each in told)
 
 
 def remembers(region: LabRegion, path: MetaPath) -> bool:
@@ -309,7 +303,7 @@ def test_a_region_that_leaves_loses_nothing_and_a_new_id_takes_its_place(group: 
         eventually(left, "us-west leaves")
         eventually(lambda: all(last in each.entries() for each in (here, north)), "its last change is not lost")
         eventually(lambda: all(gone_for(each, there) for each in (here, north)), "the others know")
-        assert report(there)["mode"] == "left"
+        eventually(lambda: report(there)["mode"] == "left", "and so does us-west")
         said_until_then = told_by(pair, there)
 
         later, local = group.make(east, "later"), group.make(west, "local")
