@@ -155,8 +155,9 @@ class KeptTree:
 
 
 JOINING: Final = "nothing is written or published before 'syncer regions join --confirm'"
-COME_BACK: Final = "It comes back as a new member: with a new sidecar database, under a region id that was never used."
 """Why a new region is paused that shall show first what joining would do."""
+COME_BACK: Final = "It comes back as a new member: with a new sidecar database, under a region id that was never used."
+"""What to do with a region that has left, or was forgotten."""
 
 REFUSED_CODES: Final = (
     "unknown-region",
