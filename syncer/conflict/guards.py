@@ -17,6 +17,9 @@ from syncer.conflict.register import HoldReason, Register
 from syncer.conflict.settings import Limits, Settings
 from syncer.model import Millis, ResourceKind, Version
 
+UNTOLD_TOPICS: Final = "it cannot be asked here whether topics exist"
+"""Detail of a hold that nobody needs to decide once somebody can tell about the topics."""
+_ASKS_FOR_TOPICS: Final = frozenset({HoldReason.HAS_TOPICS, HoldReason.LEAVES_CLUSTER_OUT})
 CLUSTER_FIELDS: Final = ("replication_clusters", "allowed_clusters", "allowedClusters")
 
 
@@ -174,6 +177,12 @@ def examine(proposal: Proposal) -> Refusal | None:
     return None
 
 
+def wants_answer(register: Register) -> bool:
+    """Whether a change is held only because nobody could tell about the topics below its path."""
+    hold = register.hold
+    return hold is not None and hold.reason in _ASKS_FOR_TOPICS and hold.detail == UNTOLD_TOPICS
+
+
 def named_clusters(document: Document | None) -> frozenset[str]:
     """Every cluster name that a tenant's or namespace's document refers to."""
     if document is None:
@@ -218,7 +227,7 @@ def _unless_empty(proposal: Proposal, detail: str, reason: HoldReason) -> Refusa
         case Topics.NOT_ASKED:
             return Refusal(None)
         case Topics.CANNOT_ASK:
-            return Refusal(reason, "it cannot be asked here whether topics exist")
+            return Refusal(reason, UNTOLD_TOPICS)
     return Refusal(reason, detail)
 
 

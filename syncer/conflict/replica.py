@@ -10,11 +10,12 @@ with history.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from syncer.conflict import folding, observing, seating
 from syncer.conflict.acts import Decision, DropHeld, Need, Outcome, Publish
 from syncer.conflict.folding import journal, knowing, version_of
+from syncer.conflict.guards import Topics, wants_answer
 from syncer.conflict.observing import event_of, settled
 from syncer.conflict.order import extend, join
 from syncer.conflict.register import Hold, HoldReason, ParkReason, Register, Wish
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from syncer.conflict.guards import Facts
     from syncer.conflict.settings import Settings
     from syncer.stores.contract import Entry, Written
+
+_NOTHING_TOLD: Final = frozenset({Topics.NOT_ASKED, Topics.CANNOT_ASK})
 
 
 class Replica:
@@ -97,6 +100,16 @@ class Replica:
         hold = Hold(reason=HoldReason.MASS_DELETE, stamp=events[0].stamp, since_ms=now, detail=detail, local=True)
         note = journal(outcome.register.path, version_of(events[0]), Decision.HELD, detail=f"{hold.reason}: {detail}")
         return replace(outcome, register=replace(outcome.register, hold=hold), acts=(*held, note))
+
+    def topics_told(self, register: Register, topics: Topics) -> Outcome:
+        """Take an answer about the topics below a path whose change is held for want of it.
+
+        Whatever it is, the guards decide anew by it, at the next read: without topics the change goes on, with some it
+        is held for that. A hold of another reason, or one that a person has decided meanwhile, is none of its business.
+        """
+        if topics in _NOTHING_TOLD or not wants_answer(register):
+            return Outcome(register)
+        return Outcome(replace(register, hold=None), (), Need.READ)
 
     def confirm(self, register: Register) -> Outcome:
         """Let a held change pass. A held local change is published with its old stamp (the shell moves its row).

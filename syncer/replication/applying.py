@@ -10,6 +10,7 @@ from syncer.errors import AccessDenied, Fenced, InvariantBroken, NotEmpty, Paren
 from syncer.model import MetaPath, Millis, Revision
 from syncer.paths import classify, scaffold
 from syncer.replacing import replace
+from syncer.replication.asking import ask_again
 from syncer.replication.context import Context
 from syncer.replication.dirty import Origin
 from syncer.replication.fence import Fence, HeldFence, order_of
@@ -253,10 +254,11 @@ def _hold_refused(unit: Unit, path: MetaPath, cause: ValueRefused | AccessDenied
     )
 
 
-def mark_due(context: Context, limit: int, after: MetaPath | None) -> MetaPath | None:
+def mark_due(context: Context, limit: int, after: MetaPath | None, now: Millis) -> MetaPath | None:
     """Mark the next due paths to be looked at again; the last one's path, ``None`` when the end was reached."""
     with context.state.transaction() as tx:
         due = tx.due(limit, after)
+    ask_again(context, due, now)
     paths = [register.path for register in due if not register.held and register.intent is None]
     context.dirty.add(paths, Origin.DUE)
     return due[-1].path if len(due) == limit else None

@@ -28,6 +28,7 @@ from syncer.replication.peers import Peers, own_rules
 from syncer.replication.remembered import Remembered
 from syncer.replication.summing import Sums
 from syncer.replication.talk import Talk
+from syncer.replication.unanswered import Unanswered
 from syncer.replication.writing import Packer, WriteQueue
 from syncer.state.contract import JOINING, Identity, State
 
@@ -108,6 +109,7 @@ class Context:
     remembered: Remembered = field(default_factory=Remembered)
     topics: dict[MetaPath, tuple[Topics, Millis]] = field(default_factory=dict)
     asking: dict[MetaPath, None] = field(default_factory=dict)
+    unanswered: Unanswered = field(default_factory=Unanswered)
     requested: dict[MetaPath, None] = field(default_factory=dict)
     talk: Talk = field(default_factory=Talk)
     wanting: dict[MetaPath, None] = field(default_factory=dict)
@@ -178,7 +180,14 @@ class Context:
         self.tombstones = Tombstones(self.tombstones.limits, floor=self.tombstones.floor)
         self.retelling = Retelling()
         self.deletes = DeleteWindow(self.replica.settings.limits)
-        for memory in (self.wanting, self.requested, self.waiting, self.remembered, self.asking):
+        for memory in (
+            self.wanting,
+            self.requested,
+            self.waiting,
+            self.remembered,
+            self.asking,
+            self.unanswered,
+        ):
             memory.clear()
 
     def wait_for(self, path: MetaPath, other: MetaPath) -> None:

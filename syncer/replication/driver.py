@@ -26,6 +26,7 @@ from syncer.paths import scaffold
 from syncer.replication import (
     antientropy,
     applying,
+    asking,
     consuming,
     operations,
     provenance,
@@ -237,11 +238,7 @@ class Driver:
 
     def answer_topics(self, path: MetaPath, topics: Topics, now: Millis) -> None:
         """Whether topics exist below a path."""
-        context = self.context
-        if len(context.topics) > DUE_PAGE:
-            context.topics.clear()
-        context.topics[path] = (topics, now)
-        context.dirty.add((path,), Origin.DUE)
+        asking.answer(self.context, path, topics, now)
 
     # -- writes
 
@@ -451,9 +448,11 @@ class Driver:
         retelling.work(context, now)
         if context.clusters_grew:
             applying.release_unknown_clusters(context, limit, now)
+        asking.take_answers(context, now)
         if context.paused is None and not context.observing and not self.hearing:
             busy = context.writes.head is not None or context.dirty.ready
-            self._due_after = applying.mark_due(context, min(limit, BUSY_DUE_PAGE) if busy else limit, self._due_after)
+            page = min(limit, BUSY_DUE_PAGE) if busy else limit
+            self._due_after = applying.mark_due(context, page, self._due_after, now)
 
     def _begin_anew_if_lost(self) -> None:
         context = self.context

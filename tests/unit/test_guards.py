@@ -7,8 +7,19 @@ from typing import Any
 
 import pytest
 
-from syncer.conflict.guards import DeleteWindow, Facts, Proposal, Refusal, Topics, examine, named_clusters, recent_flips
-from syncer.conflict.register import HoldReason, Register
+from syncer.conflict.guards import (
+    UNTOLD_TOPICS,
+    DeleteWindow,
+    Facts,
+    Proposal,
+    Refusal,
+    Topics,
+    examine,
+    named_clusters,
+    recent_flips,
+    wants_answer,
+)
+from syncer.conflict.register import Hold, HoldReason, Register
 from syncer.conflict.settings import Limits, Settings
 from syncer.model import Millis, ResourceKind, Stamp
 from tests.property.strategies import NOW, PATH_OF_KIND
@@ -287,3 +298,29 @@ def test_what_a_person_let_pass_is_not_asked_again() -> None:
     allowed = replace(asked.register, allowed=asked.known.stamp)
     assert reason(replace(asked, register=allowed)) is None
     assert reason(replace(asked, register=replace(allowed, allowed=at(4, THERE)))) is HoldReason.LEAVES_CLUSTER_OUT
+
+
+# -- what is held for want of an answer
+
+
+@pytest.mark.parametrize(
+    ("kind", "present", "proposed"), [(NAMESPACE, {}, None), (TOPIC, {}, None), (NAMESPACE, {}, GREEN)]
+)
+@pytest.mark.parametrize(
+    ("topics", "expected"), [(Topics.CANNOT_ASK, True), (Topics.SOME, False), (Topics.NONE, False)]
+)
+def test_only_what_nobody_could_tell_wants_an_answer(
+    kind: ResourceKind, present: Any, proposed: Any, topics: Topics, expected: bool
+) -> None:
+    asked = proposal(kind, present, proposed, topics=topics)
+    refusal = examine(asked)
+    hold = None
+    if refusal is not None and refusal.reason is not None:
+        hold = Hold(reason=refusal.reason, stamp=asked.known.stamp, since_ms=NOW, detail=refusal.detail)
+    assert wants_answer(replace(asked.register, hold=hold)) is expected
+
+
+def test_the_words_alone_make_no_question() -> None:
+    """Somebody else's words, as a store's refusal, may be the same."""
+    hold = Hold(reason=HoldReason.STORE_REFUSED, stamp=at(5, THERE), since_ms=NOW, detail=UNTOLD_TOPICS)
+    assert not wants_answer(replace(proposal(TOPIC, {}, None).register, hold=hold))

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from syncer.conflict.acts import Decision, DropHeld, Need, Publish
-from syncer.conflict.guards import Facts
+from syncer.conflict.acts import Decision, DropHeld, Need, Outcome, Publish
+from syncer.conflict.guards import UNTOLD_TOPICS, Facts, Topics
 from syncer.conflict.register import Hold, HoldReason, Register, Wish
 from syncer.errors import PreconditionFailed, ValueInvalid
 from syncer.model import EventType, Millis
@@ -218,3 +218,33 @@ def test_what_is_no_value_is_not_restored() -> None:
 
 def test_this_region_is_who_it_is() -> None:
     assert replica(generation=4).settings.by == f"{HERE}~4"
+
+
+# -- an answer about topics
+
+
+@pytest.mark.parametrize("topics", [Topics.NONE, Topics.SOME])
+def test_an_answer_has_the_guards_decide_anew(topics: Topics) -> None:
+    waiting = held(None, HoldReason.HAS_TOPICS)
+    assert waiting.hold is not None
+    waiting = replace(waiting, hold=replace(waiting.hold, detail=UNTOLD_TOPICS))
+    outcome = replica().topics_told(waiting, topics)
+    assert (outcome.register, outcome.need) == (replace(waiting, hold=None), Need.READ)
+    assert outcome.register.allowed is None, "nobody has let it pass"
+
+
+@pytest.mark.parametrize("topics", [Topics.NOT_ASKED, Topics.CANNOT_ASK])
+def test_no_answer_changes_nothing(topics: Topics) -> None:
+    waiting = held(None, HoldReason.HAS_TOPICS)
+    assert waiting.hold is not None
+    waiting = replace(waiting, hold=replace(waiting.hold, detail=UNTOLD_TOPICS))
+    assert replica().topics_told(waiting, topics) == Outcome(waiting)
+
+
+@pytest.mark.parametrize("reason", HoldReason)
+def test_an_answer_ends_no_other_hold(reason: HoldReason) -> None:
+    """Also not the one for topics that were found; nor what a person has decided meanwhile."""
+    waiting = held(None, reason)
+    assert replica().topics_told(waiting, Topics.NONE) == Outcome(waiting)
+    decided = replica().confirm(held(None, HoldReason.HAS_TOPICS)).register
+    assert replica().topics_told(decided, Topics.NONE) == Outcome(decided)

@@ -1,0 +1,74 @@
+"""What is remembered of questions about topics that nobody could answer. All of it is in memory and may be lost.
+
+Units: milliseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from syncer.conflict.guards import Topics, wants_answer
+from syncer.conflict.register import Register
+from syncer.model import MetaPath, Millis
+
+AGAIN_MS: Final = 60_000
+FEW: Final = 3
+"""Asked again at a time, of who did not answer last: it takes its time for each, and new questions wait behind them."""
+MANY: Final = 200
+"""Asked again at a time at most, of who answers."""
+ASKED_KEPT: Final = 10_000
+
+
+@dataclass(slots=True)
+class Unanswered:
+    """Paths whose change is held because nobody could tell about their topics.
+
+    Args:
+        asked: When each was last asked again.
+        open: Those that are being asked again now.
+        told: Answers that have come, and are not yet taken.
+        room: How many are asked again at a time.
+    """
+
+    asked: dict[MetaPath, Millis] = field(default_factory=dict)
+    open: dict[MetaPath, None] = field(default_factory=dict)
+    told: dict[MetaPath, Topics] = field(default_factory=dict)
+    room: int = FEW
+
+    def clear(self) -> None:
+        """Begin anew."""
+        self.asked.clear()
+        self.open.clear()
+        self.told.clear()
+        self.room = FEW
+
+    def choose(self, due: Iterable[Register], now: Millis) -> list[MetaPath]:
+        """Which of some due registers to ask again now: not asked for a minute, the longest waiting first."""
+        waiting: dict[MetaPath, Millis] = {}
+        for register in due:
+            if register.hold is None or register.path in self.open or not wants_answer(register):
+                continue
+            at = self.asked.get(register.path, register.hold.since_ms)
+            if not 0 <= now - at < AGAIN_MS:  # a clock that was set back must not keep anything waiting
+                waiting[register.path] = at
+        chosen = sorted(waiting, key=waiting.__getitem__)[: max(self.room - len(self.open), 0)]
+        if len(self.asked) + len(chosen) > ASKED_KEPT:
+            self.asked.clear()
+        self.asked.update(dict.fromkeys(chosen, now))
+        self.open.update(dict.fromkeys(chosen))
+        return chosen
+
+    def answer(self, path: MetaPath, topics: Topics) -> bool:
+        """Take an answer; whether it was one to what had been asked again."""
+        if path not in self.open:
+            return False
+        del self.open[path]
+        if topics is Topics.CANNOT_ASK:
+            self.room = FEW
+        else:
+            self.told[path] = topics
+            self.asked.pop(path, None)
+            self.room = min(2 * self.room, MANY)
+        return True
