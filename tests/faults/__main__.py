@@ -80,13 +80,15 @@ def main() -> int:
 
 
 def _finish(outcome: Outcome, directory: Path | None) -> None:
-    if outcome.confirmed:
-        tell(f"{outcome.confirmed} deletes were confirmed by hand: no broker could be asked about topics")
     if outcome.judgement is not None:
         for what, count in outcome.judgement.counts.items():
             tell(f"  {what:28}{count:9}")
         for broken in outcome.judgement.broken[:50]:
             tell(f"BROKEN {broken}")
+        for path, lines in outcome.judgement.stories.items():
+            tell(f"STORY of {path}")
+            for line in lines:
+                tell(f"    {line}")
     if directory is not None:
         for place in report.write(outcome, directory):
             tell(f"report: {place}")

@@ -14,11 +14,9 @@ from deploy.lab.pulsar import PulsarCluster
 from deploy.lab.region import LabRegion
 from syncer.bus.codec import decode
 from syncer.bus.limits import MAX_MESSAGE_BYTES
-from syncer.conflict.register import HoldReason
 from syncer.model import MetadataChangeEvent, Stamp
-from syncer.state.views import HoldRow
+from tests.faults.case import Evidence, Kept
 from tests.faults.record import load, token_of
-from tests.faults.referee import Evidence, Kept
 from tests.faults.scene import TOPIC, Scene
 
 SETTLED_S: Final = 900.0
@@ -26,36 +24,10 @@ SETTLED_S: Final = 900.0
 READ_S: Final = 60.0
 
 
-class Operator:
-    """Decides, as a person would, what daemons leave to one: deletes for which no broker could be asked about topics.
-
-    A broker that was killed, or is too busy to answer, leaves such holds behind; here nothing has topics. Whatever else
-    is held stays so, and breaks a rule at the end.
-
-    Args:
-        scene: Whose regions.
-    """
-
-    def __init__(self, scene: Scene) -> None:
-        self._scene = scene
-        self.confirmed = 0
-        """Holds so far."""
-
-    def look(self) -> None:
-        """Decide what waits now."""
-        for region in self._scene.regions.values():
-            if any(_unasked(row) for row in region.holds().values()):
-                words = ("holds", "confirm", "--all", "--only", HoldReason.HAS_TOPICS, "--yes", "--timeout", "60")
-                _, told = region.ask(*words)
-                self.confirmed += len((told or {}).get("items", ()))
-
-
-def _unasked(row: HoldRow) -> bool:
-    return row.hold.reason is HoldReason.HAS_TOPICS and "cannot be asked" in row.hold.detail
-
-
-def settle(scene: Scene, operator: Operator) -> float:
+def settle(scene: Scene) -> float:
     """Wait until nothing moves: writers rest, nothing waits anywhere, all daemons see each other's trees as equal.
+
+    Nobody decides anything: a delete that was held while no broker could be asked about topics goes on by itself.
 
     Returns:
         Seconds that it took.
@@ -65,11 +37,7 @@ def settle(scene: Scene, operator: Operator) -> float:
     """
     scene.still()
 
-    def at_rest() -> bool:
-        operator.look()
-        return not restless(scene)
-
-    return scene.until(at_rest, "all regions are at rest, and say that they are equal", SETTLED_S)
+    return scene.until(lambda: not restless(scene), "all regions are at rest, and say that they are equal", SETTLED_S)
 
 
 def restless(scene: Scene) -> list[str]:

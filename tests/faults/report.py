@@ -54,13 +54,13 @@ def document(outcome: Outcome) -> dict[str, Any]:
         "began_ms": outcome.began_ms,
         "ended_ms": outcome.ended_ms,
         "settled_s": outcome.settled_s,
-        "confirmed": outcome.confirmed,
         "writes": outcome.writes,
         "counts": dict(judgement.counts) if judgement is not None else None,
         "broken": [
             {"rule": each.rule, "path": each.path, "detail": each.detail}
             for each in (judgement.broken if judgement is not None else ())
         ],
+        "stories": {path: list(lines) for path, lines in (judgement.stories if judgement is not None else {}).items()},
         "trouble": outcome.trouble,
         "steps": [asdict(played) for played in outcome.steps],
         "rests": [{"at_ms": at, "settled_s": took} for at, took in outcome.rests],
@@ -73,7 +73,6 @@ def page(outcome: Outcome) -> str:
     word = "GREEN" if outcome.good else "RED"
     judgement = outcome.judgement
     counts = [(what, number) for what, number in (judgement.counts if judgement is not None else {}).items()]
-    confirmed = ("deletes confirmed by a person, as no broker could be asked about topics", outcome.confirmed)
     broken = [(each.rule, each.path, each.detail) for each in (judgement.broken if judgement is not None else ())]
     steps = [
         (
@@ -93,7 +92,7 @@ def page(outcome: Outcome) -> str:
         "<h2>Timeline</h2>",
         timeline(outcome),
         "<h2>Writes and what became of them</h2>",
-        _table(("", ""), [*((f"writes {what}", n) for what, n in outcome.writes.items()), *counts, confirmed]),
+        _table(("", ""), [*((f"writes {what}", n) for what, n in outcome.writes.items()), *counts]),
         "<h2>Faults</h2>",
         _table(("at, s", "fault", "took, s", "what was seen"), steps),
         "<h2>Rests: all regions equal after the last write</h2>",
@@ -101,6 +100,8 @@ def page(outcome: Outcome) -> str:
         "<h2>Broken rules</h2>",
         _table(("rule", "path", "what"), broken) if broken else "<p>None.</p>",
     ]
+    for path, lines in (judgement.stories if judgement is not None else {}).items():
+        parts.append(f"<h3>{html.escape(path)}</h3><pre>" + html.escape("\n".join(lines)) + "</pre>")
     if outcome.trouble:
         parts.append("<h2>Trouble</h2><pre>" + html.escape("\n".join(outcome.trouble)) + "</pre>")
     return "\n".join(parts) + "\n"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from deploy.lab.process import ServerFailed
-from tests.faults.evidence import Operator, gather, restless, settle
+from tests.faults.evidence import gather, restless, settle
 from tests.faults.record import Answer
 from tests.faults.referee import Judgement, judge
 from tests.faults.sampling import Sample, Sampler
@@ -48,7 +48,6 @@ class Outcome:
         samples: For curves.
         ended_ms: When everything was at rest.
         settled_s: Seconds from the last write until then; ``None``: it did not come to rest.
-        confirmed: Deletes that waited for a person because no broker could be asked about topics, and were confirmed.
         writes: Outside writes by answer.
         judgement: What the referee says; ``None`` when it could not look.
         trouble: What ended the run before its time.
@@ -62,7 +61,6 @@ class Outcome:
     samples: list[Sample] = field(default_factory=list)
     ended_ms: int = 0
     settled_s: float | None = None
-    confirmed: int = 0
     writes: dict[str, int] = field(default_factory=dict)
     judgement: Judgement | None = None
     trouble: list[str] = field(default_factory=list)
@@ -104,7 +102,6 @@ class Runner:
         self.scene = scene
         self._tell = tell
         self._rest_every_s = rest_every_s
-        self._operator = Operator(scene)
 
     def play(self, steps: Iterator[Step], *, until_s: float = float("inf")) -> Outcome:
         """Open the scene, play the steps until they or the time are over, judge. The scene stays open.
@@ -135,6 +132,8 @@ class Runner:
         return outcome
 
     def _judge(self, outcome: Outcome) -> None:
+        gone = [thread.name for thread in self.scene.threads if not thread.is_alive()]
+        outcome.trouble += [f"writer {name} has ended before its time" for name in gone]
         try:
             self.scene.still()
             self._tell("the referee looks")
@@ -156,8 +155,7 @@ class Runner:
                 rested = time.monotonic()
 
     def _rest(self, outcome: Outcome) -> float:
-        took = settle(self.scene, self._operator)
-        outcome.confirmed = self._operator.confirmed
+        took = settle(self.scene)
         outcome.rests.append((self.scene.now_ms(), took))
         return took
 

@@ -25,7 +25,7 @@ from tests.faults.disk import SmallDisk
 from tests.faults.record import ROOT, TOPICS, Record
 from tests.faults.stores import Away, OutsideStore, outside_store
 from tests.faults.wan import Way
-from tests.faults.writer import Bursts, Caller, Load, Writer
+from tests.faults.writer import Bursts, Caller, Load, Outsider, Writer
 
 CLUSTERS: Final = (
     ("us-east", StoreKind.ZOOKEEPER),
@@ -97,7 +97,7 @@ class Scene:
         self.regions = {name: self._region(name) for name in self.names}
         self.record = Record(directory / "writes.jsonl")
         self.load = Load(self.record, self.names)
-        self.threads: list[Writer | Caller] = []
+        self.threads: list[Outsider] = []
         self._bursts = 0
 
     def _region(self, name: str) -> LabRegion:

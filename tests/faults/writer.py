@@ -5,8 +5,11 @@ from __future__ import annotations
 import random
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
+from functools import partial
 from typing import Final
 
 from deploy.lab import rest
@@ -92,7 +95,45 @@ class Load:
         self.open.set()
 
 
-class Writer(threading.Thread):
+class Outsider(threading.Thread, ABC):
+    """Does one thing after the other while the load goes on.
+
+    Args:
+        region: Id of the region that it works on.
+        name: Its own.
+        load: What it shares with others.
+        pace_s: Rest between two things.
+    """
+
+    def __init__(self, region: str, name: str, load: Load, *, pace_s: float) -> None:
+        super().__init__(name=name, daemon=True)
+        self.region = region
+        self.idle = threading.Event()
+        """Set while it neither reads nor writes."""
+        self._load = load
+        self._pace_s = pace_s
+
+    def run(self) -> None:
+        """Work until the load is over."""
+        try:
+            with self._working() as once:
+                while not self._load.over.wait(self._pace_s):
+                    self.idle.set()
+                    self._load.open.wait()
+                    if self._load.over.is_set():
+                        break
+                    self.idle.clear()
+                    if self._load.open.is_set():  # who pauses the load waits for the idle ones; nobody slips through
+                        once()
+        finally:
+            self.idle.set()
+
+    @abstractmethod
+    def _working(self) -> AbstractContextManager[Callable[[], None]]:
+        """What it needs for as long as it works; what to do once."""
+
+
+class Writer(Outsider):
     """One outside writer of one region's store.
 
     Args:
@@ -107,35 +148,21 @@ class Writer(threading.Thread):
     def __init__(
         self, region: str, name: str, load: Load, connect: Callable[[], OutsideStore], *, seed: str, pace_s: float
     ) -> None:
-        super().__init__(name=name, daemon=True)
-        self.region = region
-        self.idle = threading.Event()
-        """Set while it neither reads nor writes."""
-        self._load = load
+        super().__init__(region, name, load, pace_s=pace_s)
         self._connect = connect
         self._source = random.Random(seed)
-        self._pace_s = pace_s
         self._numbers = 0
 
-    def run(self) -> None:
-        """Write until the load is over."""
-        store = self._connect()
+    @contextmanager
+    def _working(self) -> Iterator[Callable[[], None]]:
+        with closing(self._connect()) as store:
+            yield partial(self._unless_away, store)
+
+    def _unless_away(self, store: OutsideStore) -> None:
         try:
-            while not self._load.over.wait(self._pace_s):
-                self.idle.set()
-                self._load.open.wait()
-                if self._load.over.is_set():
-                    break
-                self.idle.clear()
-                if not self._load.open.is_set():
-                    continue
-                try:
-                    self._once(store)
-                except Away:
-                    self._load.record.away(self.region)
-        finally:
-            self.idle.set()
-            store.close()
+            self._once(store)
+        except Away:
+            self._load.record.away(self.region)
 
     def _once(self, store: OutsideStore) -> None:
         retired = self._load.ground.retired()
@@ -204,7 +231,7 @@ class Writer(threading.Thread):
         )
 
 
-class Caller(threading.Thread):
+class Caller(Outsider):
     """Makes tenants by the REST API of a broker, each once, as an operator's script would.
 
     Args:
@@ -215,26 +242,17 @@ class Caller(threading.Thread):
     """
 
     def __init__(self, region: str, admin_url: str, load: Load, *, pace_s: float) -> None:
-        super().__init__(name=f"{region}-rest", daemon=True)
-        self.region = region
-        self.idle = threading.Event()
+        super().__init__(region, f"{region}-rest", load, pace_s=pace_s)
         self._admin_url = admin_url
-        self._load = load
-        self._pace_s = pace_s
+        self._numbers = 0
 
-    def run(self) -> None:
-        """Call until the load is over."""
-        number = 0
-        while not self._load.over.wait(self._pace_s):
-            self.idle.set()
-            self._load.open.wait()
-            if self._load.over.is_set():
-                break
-            self.idle.clear()
-            if self._load.open.is_set():
-                number += 1
-                self._make(f"{ROOT}-{self.name}x{number}", f"{self.name}.{number}")
-        self.idle.set()
+    @contextmanager
+    def _working(self) -> Iterator[Callable[[], None]]:
+        yield self._once
+
+    def _once(self) -> None:
+        self._numbers += 1
+        self._make(f"{ROOT}-{self.name}x{self._numbers}", f"{self.name}.{self._numbers}")
 
     def _make(self, name: str, token: str) -> None:
         body = {"adminRoles": [token], "allowedClusters": sorted(self._load.clusters)}
