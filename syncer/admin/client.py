@@ -209,7 +209,7 @@ class AdminClient:
         budget_s = self._config.retry_for.total_seconds()
         attempts = 6 if budget_s else 1
         async for attempt in stamina.retry_context(
-            on=_may_pass, attempts=attempts, timeout=budget_s or None, wait_max=3.0
+            on=may_pass, attempts=attempts, timeout=budget_s or None, wait_max=3.0
         ):
             with attempt:
                 return await self._request("GET", path, None)
@@ -257,7 +257,8 @@ class AdminClient:
         )
 
 
-def _may_pass(error: Exception) -> bool:
+def may_pass(error: Exception) -> bool:
+    """Whether the same call may be answered later: nobody answered, or the broker is not ready."""
     return isinstance(error, AdminUnreachable) or (isinstance(error, AdminRefused) and error.status in NOT_READY)
 
 

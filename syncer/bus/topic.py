@@ -10,16 +10,26 @@ Planning is pure: pictures in, steps out, each either present or needed. A secon
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, TypeVar
 
-from syncer.admin.client import AdminClient, AdminRefused, namespace_url, tenant_url, topic_url
+import stamina
+
+from syncer.admin.client import AdminClient, AdminRefused, may_pass, namespace_url, tenant_url, topic_url
 from syncer.bus.names import local_namespace_of, lock_topic_of, namespace_of
-from syncer.errors import ConfigError, PreconditionFailed
+from syncer.errors import AdminError, AdminUnreachable, ConfigError, PreconditionFailed
 
+T = TypeVar("T")
+
+PATIENCE_S: Final = 60.0
+"""How long all steps take together at most, while brokers are busy."""
+FIRST_PAUSE_S: Final = 0.1
+LONGEST_PAUSE_S: Final = 3.0
 HOLD: Final = "producer_request_hold"
 UNLIMITED: Final = -1
 _KEEP_TOPICS: Final = {
@@ -312,44 +322,113 @@ async def look(wanted: Wanted, cluster: str, admin: AdminClient) -> Picture:
     )
 
 
-async def plan_topic(wanted: Wanted, admins: Mapping[str, AdminClient]) -> tuple[Step, ...]:
+async def plan_topic(
+    wanted: Wanted, admins: Mapping[str, AdminClient], *, within_s: float = PATIENCE_S
+) -> tuple[Step, ...]:
     """Look at every cluster and plan.
 
     Args:
         wanted: What is to exist; its clusters are the keys of ``regions``.
         admins: Cluster → its admin client, for the same clusters.
+        within_s: How long to go on asking a cluster that does not answer, or is not ready.
 
     Raises:
         ConfigError: The clusters of both arguments differ.
         PreconditionFailed: See :func:`plan`.
-        AdminError: A cluster does not answer, or refuses.
+        AdminUnreachable: A cluster has not answered in all that time.
+        AdminRefused: A cluster refuses.
     """
     if set(admins) != set(wanted.regions):
         raise ConfigError(f"clusters {sorted(wanted.regions)} are wanted, admin URLs are given for {sorted(admins)}")
-    pictures = await asyncio.gather(*(look(wanted, cluster, admins[cluster]) for cluster in sorted(admins)))
-    return plan(wanted, pictures)
+    deadline = time.monotonic() + within_s
+    looks = (
+        _patiently(f"{cluster} was not looked at", partial(look, wanted, cluster, admins[cluster]), deadline)
+        for cluster in sorted(admins)
+    )
+    return plan(wanted, await asyncio.gather(*looks))
 
 
-async def apply_topic(steps: Sequence[Step], admins: Mapping[str, AdminClient]) -> tuple[Step, ...]:
+async def apply_topic(
+    steps: Sequence[Step], admins: Mapping[str, AdminClient], *, within_s: float = PATIENCE_S
+) -> tuple[Step, ...]:
     """Do the steps that are needed, in order; answers all steps, those done marked so.
 
-    What somebody else made meanwhile counts as present.
+    Each may be done twice without harm. So one that a busy broker has not answered is done again, with pauses that
+    grow, until the time for all of them is over. What somebody else made meanwhile counts as present.
+
+    Args:
+        steps: As planned.
+        admins: Cluster → its admin client.
+        within_s: How long to go on, in all, while a cluster does not answer, or is not ready.
 
     Raises:
-        AdminError: A cluster refused a step or did not answer; the steps before it are done. Run it again.
+        AdminUnreachable: A cluster has not answered in all that time; the steps before are done. Run it again.
+        AdminRefused: A cluster refused a step; the steps before it are done.
     """
-    outcome = []
+    deadline = time.monotonic() + within_s
+    outcome: list[Step] = []
     for step in steps:
         state = step.state
         if state is StepState.NEEDED:
-            try:
-                await admins[step.cluster].send(step.method, step.path, step.body)
-                state = StepState.DONE
-            except AdminRefused as exc:
-                if exc.status != 409:
-                    raise
-                state = StepState.PRESENT
+            undone = f"{step.cluster}: {step.subject} was not made, {len(outcome)} of {len(steps)} steps before it are"
+            state = await _patiently(undone, _Doing(step, admins[step.cluster]), deadline)
         outcome.append(
             Step(cluster=step.cluster, subject=step.subject, wanted=step.wanted, state=state, found=step.found)
         )
     return tuple(outcome)
+
+
+class _Doing:
+    """Does one step, once each time that it is called."""
+
+    def __init__(self, step: Step, admin: AdminClient) -> None:
+        self._step = step
+        self._admin = admin
+        self._tried = False
+
+    async def __call__(self) -> StepState:
+        """Do it.
+
+        Raises:
+            AdminError: It was refused, or not answered.
+        """
+        again, self._tried = self._tried, True
+        try:
+            await self._admin.send(self._step.method, self._step.path, self._step.body)
+        except AdminRefused as exc:
+            if exc.status != 409:
+                raise
+            return StepState.DONE if again else StepState.PRESENT  # it was made the first time, and nobody said so
+        return StepState.DONE
+
+
+async def _patiently(undone: str, call: Callable[[], Awaitable[T]], deadline: float) -> T:
+    """Call until it is answered, with pauses that grow.
+
+    Args:
+        undone: What to say when it is not.
+        call: May be repeated.
+        deadline: On the monotonic clock; what is under way then is waited for.
+
+    Raises:
+        AdminUnreachable: It was not answered.
+        AdminRefused: It was refused.
+    """
+    began, tries = time.monotonic(), 0
+    try:
+        async for attempt in stamina.retry_context(
+            on=may_pass, attempts=None, timeout=max(deadline - began, FIRST_PAUSE_S), wait_max=LONGEST_PAUSE_S
+        ):
+            with attempt:
+                tries = attempt.num
+                return await call()
+    except AdminError as exc:
+        if not may_pass(exc):
+            raise
+        waited = f"{tries} {'try' if tries == 1 else 'tries'} in {time.monotonic() - began:.0f} s"
+        raise AdminUnreachable(
+            f"{undone}; {waited}: {exc.message}",
+            hint="See whether the broker is up and not overloaded, then run the same command again: what is done stays "
+            "so. --timeout lets it try for longer.",
+        ) from exc
+    raise AssertionError("unreachable: the last attempt raises")  # pragma: no cover

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from syncer.admin.client import AdminConfig
     from syncer.bus.topic import Step, Wanted
     from syncer.config import Config
+
+ONE_CALL_S: Final = 10.0
+"""How long one look at something is repeated; what is looked at as a whole is, for as long as --timeout says."""
 
 app = typer.Typer(no_args_is_help=True, help="The topic that connects the regions.")
 
@@ -40,8 +43,14 @@ def init(
     ] = None,
     retention: Annotated[str, typer.Option("--retention", help="How long acknowledged messages are kept.")] = "7d",
     timeout: Annotated[
-        float, typer.Option("--timeout", min=0, metavar="SECONDS", help="How long to try to reach a broker.")
-    ] = 20.0,
+        float,
+        typer.Option(
+            "--timeout",
+            min=0,
+            metavar="SECONDS",
+            help="How long to go on while a broker does not answer or is not ready: for looking, and again for doing.",
+        ),
+    ] = 60.0,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be done.")] = False,
     yes: Yes = False,
 ) -> None:
@@ -72,7 +81,7 @@ def init(
     )
     log_to_stderr()
     admins = admins_of(config, urls, timeout)
-    anyio.run(_run, session, wanted, admins, dry_run, yes)
+    anyio.run(_run, session, wanted, admins, timeout, dry_run, yes)
 
 
 def regions_of(config: Config, urls: dict[str, str], given: dict[str, str]) -> dict[str, tuple[str, ...]]:
@@ -104,25 +113,25 @@ def admins_of(config: Config, urls: dict[str, str], timeout_s: float) -> dict[st
     from syncer.daemon import admin_settings
 
     base = admin_settings(config.admin).model_dump() if config.admin is not None else {}
-    return {
-        name: AdminConfig.model_validate({**base, "url": url.rstrip("/"), "retry_for": timeout_s})
-        for name, url in urls.items()
-    }
+    base["retry_for"] = min(timeout_s, ONE_CALL_S)
+    return {name: AdminConfig.model_validate({**base, "url": url.rstrip("/")}) for name, url in urls.items()}
 
 
-async def _run(session: Session, wanted: Wanted, settings: dict[str, AdminConfig], dry_run: bool, yes: bool) -> None:
+async def _run(
+    session: Session, wanted: Wanted, settings: dict[str, AdminConfig], timeout_s: float, dry_run: bool, yes: bool
+) -> None:
     from syncer.admin.client import AdminClient
     from syncer.bus.topic import StepState, apply_topic, plan_topic
 
     async with AsyncExitStack() as stack:
         admins = {name: await stack.enter_async_context(AdminClient(each)) for name, each in settings.items()}
-        steps = await plan_topic(wanted, admins)
+        steps = await plan_topic(wanted, admins, within_s=timeout_s)
         needed = [step for step in steps if step.state is StepState.NEEDED]
         if needed and not dry_run:
             for step in needed:
                 say(f"{step.cluster}: {step.subject}: {step.wanted} (now: {step.found})")
             agree(wanted.topic, f"{len(needed)} steps in {len(admins)} clusters.", yes=yes)
-            steps = await apply_topic(steps, admins)
+            steps = await apply_topic(steps, admins, within_s=timeout_s)
     _show(wanted, steps, session)
 
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -16,6 +14,7 @@ from syncer.daemon import Daemon
 from syncer.replication import unanswered
 from tests.shell.conftest import MakeSite
 from tests.shell.region import NAMESPACE, TENANT, Site, active, equal, tenant, until
+from tests.support.admin_server import Asked, serving
 
 POLICIES = b'{"replication_clusters":["east","west"],"bundles":{"numBundles":4}}'
 
@@ -34,26 +33,12 @@ def broker() -> Iterator[Broker]:
     """A small HTTP server with the two calls of the admin API that are asked."""
     broker = Broker()
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            broker.asked.append(self.path)
-            raw = json.dumps(broker.topics if broker.topics is not None else {"reason": "busy"}).encode()
-            self.send_response(200 if broker.topics is not None else 500)
-            self.send_header("Content-Length", str(len(raw)))
-            self.end_headers()
-            self.wfile.write(raw)
+    def answer(asked: Asked) -> tuple[int, str]:
+        broker.asked.append(asked.path)
+        return (500, "busy") if broker.topics is None else (200, json.dumps(broker.topics))
 
-        def log_message(self, *_: object) -> None:
-            return
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    broker.url = f"http://127.0.0.1:{server.server_port}"
-    yield broker
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving(answer) as broker.url:
+        yield broker
 
 
 @pytest.fixture

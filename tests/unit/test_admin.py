@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -16,6 +14,7 @@ import pytest
 from syncer.admin.auth import CertificateAuth, OAuth2Auth, TokenAuth, Trust
 from syncer.admin.client import AdminClient, AdminConfig, AdminRefused
 from syncer.errors import AdminError, AdminUnreachable, ConfigError
+from tests.support.admin_server import Asked, serving
 
 pytestmark = pytest.mark.anyio
 
@@ -39,30 +38,12 @@ class Broker:
 def broker() -> Iterator[Broker]:
     broker = Broker()
 
-    class Handler(BaseHTTPRequestHandler):
-        def _answer(self) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode()
-            broker.asked.append((self.command, self.path, body, self.headers.get("Authorization") or ""))
-            status, text = broker.answers.popleft() if broker.answers else (500, "nothing laid out")
-            raw = text.encode()
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(raw)))
-            self.end_headers()
-            self.wfile.write(raw)
+    def answer(asked: Asked) -> tuple[int, str]:
+        broker.asked.append((asked.method, asked.path, asked.body, asked.authorization))
+        return broker.answers.popleft() if broker.answers else (500, "nothing laid out")
 
-        do_GET = do_PUT = do_POST = do_DELETE = _answer  # noqa: N815 - the names that http.server calls
-
-        def log_message(self, *_: object) -> None:
-            return
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    broker.url = f"http://127.0.0.1:{server.server_port}"
-    yield broker
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving(answer) as broker.url:
+        yield broker
 
 
 async def test_names_are_quoted_once(broker: Broker) -> None:

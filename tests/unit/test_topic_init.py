@@ -1,7 +1,10 @@
-"""Planning of ``topic init``: what is missing, in which order, and what is refused. No cluster is needed for it."""
+"""``topic init``: what is missing, in which order, and what is refused; and how long it goes on with a busy broker."""
 
 from __future__ import annotations
 
+import re
+import threading
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
@@ -9,8 +12,12 @@ from typing import Any
 
 import pytest
 
-from syncer.bus.topic import HOLD, Picture, Step, StepState, Wanted, plan
-from syncer.errors import PreconditionFailed
+from syncer.admin.client import AdminClient, AdminConfig, AdminRefused
+from syncer.bus.topic import HOLD, Picture, Step, StepState, Wanted, apply_topic, plan, plan_topic
+from syncer.errors import AdminUnreachable, PreconditionFailed
+from tests.support.admin_server import Asked, serving
+
+pytestmark = pytest.mark.anyio
 
 TOPIC = "persistent://ops/meta/changes"
 WANTED = Wanted(topic=TOPIC, regions={"east": ("r1",), "west": ("r2", "r3")}, retention_mb=512)
@@ -148,3 +155,102 @@ def test_retention_is_said_in_minutes() -> None:
     wanted = replace(WANTED, retention=timedelta(hours=2))
     step = next(step for step in plan(wanted, [complete("east")]) if step.state is StepState.NEEDED)
     assert step.body == {"retentionTimeInMinutes": 120, "retentionSizeInMB": 512}
+
+
+# -- brokers that are busy
+
+PICTURE = replace(complete("east"), topics=frozenset(), subscriptions=frozenset())
+ALONE = replace(WANTED, regions={"east": ("r1",)})
+NEEDED = tuple(step for step in plan(ALONE, [PICTURE]) if step.state is StepState.NEEDED)
+
+
+def client(url: str, times_out_s: float = 30.0) -> AdminClient:
+    return AdminClient(AdminConfig(url=url, timeout=timedelta(seconds=times_out_s), retry_for=timedelta(0)))
+
+
+async def test_a_step_that_was_not_answered_is_done_again_and_counts_as_done() -> None:
+    """The broker makes it, and says so too late; then it says that it is there."""
+    asked: list[Asked] = []
+    again = threading.Event()
+
+    def answer(request: Asked) -> tuple[int, str]:
+        asked.append(request)
+        if len(asked) == 1:
+            again.wait(60)
+            return 204, ""
+        again.set()
+        return (409, "it exists") if request.path == asked[0].path else (204, "")
+
+    with serving(answer) as url:
+        async with client(url, times_out_s=0.5) as admin:
+            steps = await apply_topic(NEEDED, {"east": admin})
+    assert {step.state for step in steps} == {StepState.DONE}
+    assert {each.path for each in asked} == {step.path for step in NEEDED}
+
+
+async def test_a_step_is_done_again_while_the_broker_is_not_ready() -> None:
+    answers = deque([(503, "starting"), (502, ""), (504, "")])
+    with serving(lambda _: answers.popleft() if answers else (204, "")) as url:
+        async with client(url) as admin:
+            steps = await apply_topic(NEEDED, {"east": admin})
+    assert {step.state for step in steps} == {StepState.DONE}
+
+
+async def test_what_somebody_else_made_is_present() -> None:
+    with serving(lambda _: (409, "it exists")) as url:
+        async with client(url) as admin:
+            steps = await apply_topic(NEEDED, {"east": admin})
+    assert {step.state for step in steps} == {StepState.PRESENT}
+
+
+async def test_it_gives_up_in_the_end_and_says_how_far_it_came() -> None:
+    done: list[str] = []
+
+    def answer(request: Asked) -> tuple[int, str]:
+        if not done:
+            done.append(request.path)
+            return 204, ""
+        return 503, "too busy"
+
+    with serving(answer) as url:
+        async with client(url) as admin:
+            with pytest.raises(AdminUnreachable, match="too busy") as caught:
+                await apply_topic(NEEDED, {"east": admin}, within_s=0.5)
+    assert f"east: {NEEDED[1].subject} was not made, 1 of {len(NEEDED)} steps before it are; " in caught.value.message
+    assert re.search(r"; \d+ (try|tries) in \d+ s: ", caught.value.message)
+    assert "run the same command again" in caught.value.hint
+
+
+async def test_a_refusal_is_final() -> None:
+    asked: list[Asked] = []
+
+    def answer(request: Asked) -> tuple[int, str]:
+        asked.append(request)
+        return 403, "not you"
+
+    with serving(answer) as url:
+        async with client(url) as admin:
+            with pytest.raises(AdminRefused, match="not you"):
+                await apply_topic(NEEDED, {"east": admin})
+    assert len(asked) == 1
+
+
+async def test_a_cluster_is_looked_at_again_while_it_is_not_ready() -> None:
+    answers = deque([(503, "starting"), (404, ""), (502, "")])
+
+    def answer(request: Asked) -> tuple[int, str]:
+        if answers:
+            return answers.popleft()
+        return (200, '["east"]') if request.path == "/admin/v2/clusters" else (404, "")
+
+    with serving(answer) as url:
+        async with client(url) as admin:
+            steps = await plan_topic(ALONE, {"east": admin})
+    assert {step.state for step in steps} == {StepState.NEEDED}
+
+
+async def test_a_cluster_that_never_answers_is_said() -> None:
+    with serving(lambda _: (503, "starting")) as url:
+        async with client(url) as admin:
+            with pytest.raises(AdminUnreachable, match=r"east was not looked at; .* starting"):
+                await plan_topic(ALONE, {"east": admin}, within_s=0.5)
