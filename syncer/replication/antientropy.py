@@ -38,7 +38,7 @@ from syncer.conflict.digest_tree import BUCKETS, GROUPS, DigestTree, bucket_of
 from syncer.conflict.order import later
 from syncer.errors import PayloadInvalid
 from syncer.model import MetaPath, Millis, Region
-from syncer.replication.comparisons import MAX_LISTED, Comparison, Listed, Wanted, traffic
+from syncer.replication.comparisons import MAX_LISTED, Comparison, Listed, Wanted, traffic, unread
 from syncer.replication.context import Context
 from syncer.replication.dirty import Origin
 from syncer.replication.peers import PEERS_KEPT
@@ -65,6 +65,8 @@ def hear(context: Context, tx: Transaction, beat: Heartbeat, now: Millis) -> Non
     ours = {sender: done.reached for sender, done in tx.consumed([beat.sender, *beat.reached]).items()}
     identity = tx.identity()
     under_way = traffic(beat, ours, identity.database_id, identity.last_sequence)
+    waiting = unread(beat, ours, identity.database_id, identity.last_sequence)
+    comparison.note_progress(beat.reached, waiting, context.comparisons.pace)
     comparison.hear(beat, tree.root, now, under_way=under_way)
 
 
@@ -92,10 +94,11 @@ def work(context: Context, now: Millis) -> list[TreeMessage | Control]:
     if tree is None or not context.compares:
         comparisons.drop()
         return []
-    own = context.identity.region
+    own, pace = context.identity.region, comparisons.pace
+    behind = comparisons.echo.behind(now, pace.late_ms) is not None
     for region, comparison in comparisons.peers.items():
-        if comparison.due(comparisons.pace, now, first=own < region):
-            comparison.begin(comparisons.pace, now)
+        if comparison.due(pace, now, first=own < region, behind=behind):
+            comparison.begin(pace, now, behind=behind)
             _say(context, region, TreeStep.GROUPS, comparison.round, groups_body(tree.groups), now)
             context.tally["comparisons", "begun"] += 1
     _list_on(context, tree, now)
@@ -162,8 +165,12 @@ def _answer_groups(
     context: Context, tree: DigestTree, comparison: Comparison, message: TreeMessage, theirs: Sequence[int], now: Millis
 ) -> None:
     """Send the buckets of groups that differ; an empty answer when none does."""
-    if 0 <= now - comparison.answered_at_ms < context.comparisons.pace.pause_ms // 2:
+    pace = context.comparisons.pace
+    if 0 <= now - comparison.answered_at_ms < pace.pause_ms // 2:
         return  # a peer that asks without pause is answered with pauses
+    behind_since = context.comparisons.echo.behind(now, pace.late_ms)
+    if behind_since is not None and now - max(behind_since, comparison.answered_at_ms) < pace.longest_ms:
+        return  # what differs waits on the bus, before the answers to this answer
     comparison.answered_at_ms = now
     first = message.round * _STRIDE % GROUPS
     order = [(first + step) % GROUPS for step in range(GROUPS)]

@@ -6,6 +6,10 @@ A difference of roots is mostly traffic under way. A comparison begins when a di
 heartbeats: few when sequence numbers show that nothing is under way, more when something seems to be (it may never
 arrive), and in any case when it has lasted for long. The region with the smaller id begins; the other one only when
 the difference outlasts even that. While nothing changes the pauses grow.
+
+A region that is far behind on the bus differs by what waits for it there, and would have to read what comparing adds,
+too. So it neither begins nor answers comparisons, and none is begun with it, as long as it is catching up: but for one
+in the longest pause, so that a region that never quite catches up compares all the same.
 Units: milliseconds.
 """
 
@@ -19,6 +23,7 @@ from typing import Final
 from syncer.bus.messages import Control, Heartbeat, TreeMessage
 from syncer.bus.tree_bodies import TreeEntry
 from syncer.model import Millis, Region
+from syncer.replication.echo import Echo
 
 STILL_BEATS: Final = 2
 """Heartbeats that a difference must stand still for, when nothing is known to be under way."""
@@ -42,11 +47,15 @@ class Pace:
         pause_ms: Between two comparisons that changed something; doubled with each that did not.
         longest_ms: That a pause grows to.
         patience_ms: A difference that lasts so long is looked into, whatever traffic there is.
+        late_ms: A region whose own heartbeats need longer to come back to it is behind.
+        behind: So is one that has yet to read more changes than this, and reads them.
     """
 
     pause_ms: int = 5_000
     longest_ms: int = 30 * 60_000
     patience_ms: int = 5 * 60_000
+    late_ms: int = 60_000
+    behind: int = 1_000
 
 
 @dataclass(slots=True)
@@ -89,6 +98,9 @@ class Comparison:
         pair: Own and its root at its last heartbeat.
         beats: For how many heartbeats both stood still.
         under_way: Sequence numbers say that something is under way.
+        catching_up: The peer reads what waits for it, and that is much.
+        reached: Sender → highest number that it has read.
+        still: For how many heartbeats that number stood still.
         blocked: Why the two cannot be compared; empty: they can.
         differs_since_ms: ``None``: the last roots were equal.
         equal_at_ms: When they were last equal.
@@ -111,6 +123,9 @@ class Comparison:
     pair: tuple[int, int] | None = None
     beats: int = 0
     under_way: bool = False
+    catching_up: bool = False
+    reached: dict[str, int] = field(default_factory=dict)
+    still: dict[str, int] = field(default_factory=dict)
     blocked: str = ""
     differs_since_ms: Millis | None = None
     equal_at_ms: Millis | None = None
@@ -126,6 +141,19 @@ class Comparison:
     trouble: str = ""
     wanted: Wanted | None = None
 
+    def note_progress(self, reached: Mapping[str, int], unread: Mapping[str, int], pace: Pace) -> None:
+        """Take what a peer has read of each sender, and how much it has yet to read.
+
+        What was lost on the way is unread for ever: where a number stands still, nothing is waited for.
+        """
+        self.still = {
+            sender: self.still.get(sender, 0) + 1 if self.reached.get(sender) == number else 0
+            for sender, number in reached.items()
+        }
+        self.reached = dict(reached)
+        moving = (number for sender, number in unread.items() if self.still.get(sender, 0) < WAITING_BEATS)
+        self.catching_up = sum(moving) > pace.behind
+
     def hear(self, beat: Heartbeat, own: int, now: Millis, *, under_way: bool) -> None:
         """Take the roots as a heartbeat shows them."""
         self.label, self.root, self.heard_at_ms, self.under_way = beat.tree, int(beat.root, 16), now, under_way
@@ -140,22 +168,32 @@ class Comparison:
         self.differing = self.fruitless = self.unanswered = 0
         self.tried, self.trouble = None, ""
 
-    def due(self, pace: Pace, now: Millis, *, first: bool) -> bool:
-        """Whether a comparison is to begin here. ``first``: this region is the one to begin."""
+    def due(self, pace: Pace, now: Millis, *, first: bool, behind: bool = False) -> bool:
+        """Whether a comparison is to begin here.
+
+        Args:
+            pace: How often.
+            now: This region's clock.
+            first: This region is the one to begin.
+            behind: This region is far behind on the bus.
+        """
         if self.blocked or self.differs_since_ms is None or now < self.next_at_ms:
             return False
         if now - self.heard_at_ms > pace.patience_ms:
             return False  # who is not there is asked when it speaks again
         lasts = now - self.differs_since_ms
+        if behind or self.catching_up:
+            return lasts >= pace.longest_ms
         if not first:
             return lasts >= 2 * pace.patience_ms
         return self.beats >= (WAITING_BEATS if self.under_way else STILL_BEATS) or lasts >= pace.patience_ms
 
-    def begin(self, pace: Pace, now: Millis) -> None:
+    def begin(self, pace: Pace, now: Millis, *, behind: bool = False) -> None:
         """A comparison begins here."""
         self.fruitless = self.fruitless + 1 if self.pair == self.tried else 0
         self.tried = self.pair
-        self.next_at_ms = now + min(pace.pause_ms << min(self.fruitless, 30), pace.longest_ms)
+        pause_ms = min(pace.pause_ms << min(self.fruitless, 30), pace.longest_ms)
+        self.next_at_ms = now + (pace.longest_ms if behind or self.catching_up else pause_ms)
         self.beats = 0
         self.unanswered += 1
         self.round += 1
@@ -184,6 +222,7 @@ class Comparisons:
         self.peers: Final[dict[Region, Comparison]] = {}
         self.outgoing: Final[deque[TreeMessage | Control]] = deque()
         self.listing: Listed | None = None
+        self.echo = Echo()
 
     def of(self, region: Region) -> Comparison:
         """How things stand with a peer."""
@@ -254,3 +293,22 @@ def traffic(beat: Heartbeat, ours: Mapping[str, int], own: str, last_sequence: i
     if ours.get(beat.sender, 0) < beat.last_sequence or beat.reached.get(own, 0) < last_sequence:
         return True
     return any(ours.get(sender, 0) != number for sender, number in beat.reached.items() if sender != own)
+
+
+def unread(beat: Heartbeat, ours: Mapping[str, int], own: str, last_sequence: int) -> dict[str, int]:
+    """Sender → how many of its changes, as far as this region knows of them, a peer has yet to read.
+
+    Senders of whom it has read nothing are left out: it may be new, and will never read what they said before.
+
+    Args:
+        beat: The peer's heartbeat.
+        ours: Sender → highest number that this region has consumed.
+        own: Id of this region's database.
+        last_sequence: Last number that it has given out.
+    """
+    known = {**ours, own: last_sequence}
+    return {
+        sender: known.get(sender, 0) - number
+        for sender, number in beat.reached.items()
+        if 0 < number < known.get(sender, 0) and sender != beat.sender
+    }

@@ -225,6 +225,7 @@ def _hear(context: Context, tx: Transaction, beat: Heartbeat, now: Millis) -> No
     own = context.identity
     if beat.sender == own.database_id:
         rebuild.hear_own(context, beat)
+        context.comparisons.echo.heard(beat.sent_at_ms)
         return
     if beat.region == own.region:
         if not context.observing and not rebuild.is_former(context, beat.sender):

@@ -362,6 +362,7 @@ class Driver:
             report = tombstones.own_report(tx)
             waiting = tx.outbox(1)
             context.sums.check(tx)
+        context.comparisons.echo.said(now)
         tree = context.sums.tree if context.genesis else None
         watermark = min(waiting[0].event.stamp.updated_at_ms, now) - 1 if waiting else now
         return Heartbeat(

@@ -165,6 +165,8 @@ class Place:
             kind = message.step if isinstance(message, TreeMessage) else type(message).__name__
             self._traffic.count(kind, sent)
             self.peer.inbox.append(sent)
+            if isinstance(message, Heartbeat):
+                self.inbox.append(sent)  # it comes back to who sent it
 
     def step(self, now: Millis) -> bool:
         """Do all that can be done now; whether there was anything."""

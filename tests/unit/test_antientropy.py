@@ -141,6 +141,8 @@ class Pair:
         self.west = west or Site("west")
         self.heard: list[Said] = []
         self.loses: Callable[[Said], bool] = lambda _: False
+        self.behind: set[str] = set()
+        """Regions that have yet to read what they said themselves."""
         self.now = T0 + 1_000_000
 
     @property
@@ -166,6 +168,8 @@ class Pair:
                     quiet = quiet and not said
                     self.heard += said
                     other.hear([message for message in said if not self.loses(message)], now)
+                    if one.region not in self.behind:
+                        one.hear([message for message in said if isinstance(message, Heartbeat)], now)
                 self.east.work(now)
                 self.west.work(now)
                 if quiet:
