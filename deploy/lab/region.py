@@ -24,7 +24,7 @@ from syncer.state.views import HoldRow, Status, Views
 
 BUS_TOPIC: Final = "persistent://pulsar-syncer/metadata/events"
 HEARTBEAT: Final = "2s"
-READY_TIMEOUT_S: Final = 60.0
+READY_TIMEOUT_S: Final = 180.0
 COMMAND_TIMEOUT_S: Final = 60.0
 ROWS: Final = 1000
 

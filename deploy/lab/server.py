@@ -10,7 +10,7 @@ from typing import Final
 from deploy.lab.ports import HOST
 from deploy.lab.process import Command, ServerProcess
 
-READY_TIMEOUT_S: Final = 60.0
+READY_TIMEOUT_S: Final = 120.0
 
 
 class Server(ABC):

@@ -13,6 +13,7 @@ _LIBC: Final = ctypes.CDLL(None, use_errno=True)
 _NEW_MOUNTS: Final = 0x0002_0000
 _RECURSIVELY_PRIVATE: Final = 0x4000 | 0x4_0000
 _REMOUNT: Final = 0x20
+_DETACH: Final = 2
 
 
 def own_mounts() -> bool:
@@ -62,6 +63,11 @@ class SmallDisk:
             self._mount(_REMOUNT, self._size_bytes)
         elif pid is not None:
             self._limit(pid, resource.RLIM_INFINITY)
+
+    def close(self) -> None:
+        """Take it away, so that its directory can be removed; whoever has files open on it keeps them."""
+        if self.mounted:
+            _LIBC.umount2(str(self.directory).encode(), _DETACH)
 
     def _mount(self, flags: int, size_bytes: int) -> None:
         options = f"size={size_bytes}".encode()

@@ -186,17 +186,21 @@ class Scene:
             region.start()
 
     def close(self) -> None:
-        """End everything."""
+        """End everything; what fails to end keeps nothing else from it."""
         self.load.end()
-        for thread in self.threads:
-            thread.join(timeout=30)
-        for region in self.regions.values():
-            region.stop()
-        for cluster in self.clusters.values():
-            cluster.kill()
-        for way in self.ways.values():
-            way.close()
-        self.record.close()
+        with contextlib.ExitStack() as last_first:
+            last_first.callback(self.record.close)
+            for disk in self.disks.values():
+                last_first.callback(disk.close)
+            for way in self.ways.values():
+                last_first.callback(way.close)
+            for cluster in self.clusters.values():
+                last_first.callback(cluster.kill)
+            for region in self.regions.values():
+                last_first.callback(region.stop)
+            for thread in self.threads:
+                if thread.ident is not None:  # it was started
+                    last_first.callback(thread.join, 30)
 
     # -- questions
 

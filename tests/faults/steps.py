@@ -19,7 +19,7 @@ SOME: Final = 20
 """So many writes or messages are enough to see that something goes on, or waits."""
 KEEP_ALIVE_S: Final = 180.0
 """A broker gives a silent client two rounds of 30 s; then the waiting one has to ask again."""
-SLOW_S: Final = 1.0
+SLOW_S: Final = 2.0
 """How much longer a slow link takes, each way."""
 
 Note = Callable[[str], None]

@@ -35,7 +35,10 @@ disk.empty(os.getpid())
 insert(100)
 assert base.execute("select count(*) from t").fetchone()[0] == before + 100
 assert base.execute("pragma integrity_check").fetchone()[0] == "ok"
+base.close()
 print(disk.kind)
+disk.close()
+assert disk.kind.startswith("limit") or not list(disk.directory.iterdir())
 """
 
 
