@@ -98,7 +98,7 @@ def work(context: Context, now: Millis) -> list[TreeMessage | Control]:
     behind = comparisons.echo.behind(now, pace.late_ms) is not None
     for region, comparison in comparisons.peers.items():
         if comparison.due(pace, now, first=own < region, behind=behind):
-            comparison.begin(pace, now, behind=behind)
+            comparison.begin(pace, now)
             _say(context, region, TreeStep.GROUPS, comparison.round, groups_body(tree.groups), now)
             context.tally["comparisons", "begun"] += 1
     _list_on(context, tree, now)

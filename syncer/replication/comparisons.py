@@ -108,6 +108,7 @@ class Comparison:
         compared_at_ms: When a comparison was last answered.
         round: Of the comparison that is going on, or was last.
         differing: Paths found in it that differ.
+        begun_at_ms: When one was last begun here.
         next_at_ms: Not before.
         tried: Roots at the last comparison that was begun here.
         fruitless: Comparisons in a row that began with the same roots.
@@ -133,6 +134,7 @@ class Comparison:
     compared_at_ms: Millis | None = None
     round: int = 0
     differing: int = 0
+    begun_at_ms: int = 0
     next_at_ms: int = 0
     tried: tuple[int, int] | None = None
     fruitless: int = 0
@@ -183,17 +185,17 @@ class Comparison:
             return False  # who is not there is asked when it speaks again
         lasts = now - self.differs_since_ms
         if behind or self.catching_up:
-            return lasts >= pace.longest_ms
+            return now - max(self.differs_since_ms, self.begun_at_ms) >= pace.longest_ms
         if not first:
             return lasts >= 2 * pace.patience_ms
         return self.beats >= (WAITING_BEATS if self.under_way else STILL_BEATS) or lasts >= pace.patience_ms
 
-    def begin(self, pace: Pace, now: Millis, *, behind: bool = False) -> None:
+    def begin(self, pace: Pace, now: Millis) -> None:
         """A comparison begins here."""
         self.fruitless = self.fruitless + 1 if self.pair == self.tried else 0
         self.tried = self.pair
-        pause_ms = min(pace.pause_ms << min(self.fruitless, 30), pace.longest_ms)
-        self.next_at_ms = now + (pace.longest_ms if behind or self.catching_up else pause_ms)
+        self.begun_at_ms = now
+        self.next_at_ms = now + min(pace.pause_ms << min(self.fruitless, 30), pace.longest_ms)
         self.beats = 0
         self.unanswered += 1
         self.round += 1

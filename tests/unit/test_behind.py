@@ -96,9 +96,14 @@ def test_no_comparison_begins_with_who_catches_up_but_one_in_the_longest_pause(f
 
     assert not due(PACE.longest_ms - 1)
     assert due(PACE.longest_ms)
-    comparison.begin(PACE, Millis(T0 + PACE.longest_ms), behind=behind)
+    comparison.begin(PACE, Millis(T0 + PACE.longest_ms))
     assert not due(2 * PACE.longest_ms - 1)
     assert due(2 * PACE.longest_ms)
+    comparison.begin(PACE, Millis(T0 + 2 * PACE.longest_ms))
+    comparison.catching_up = False  # it has caught up
+    comparison.heard_at_ms = now = Millis(comparison.next_at_ms)
+    assert comparison.due(PACE, now, first=first), "and waits no longer than anybody"
+    assert comparison.next_at_ms < T0 + 2 * PACE.longest_ms + PACE.patience_ms
 
 
 def test_a_peer_that_is_catching_up_is_not_asked() -> None:
