@@ -269,10 +269,10 @@ class Referee:
             if row.path == path and row.restored_at_ms is not None and before.conflicts[key].restored_at_ms is None
         ]
         seen = []
-        if register is not None and stamps and register.seated is not None:
-            stamps.append(register.seated.stamp)
-        elif path in contents:
+        if not stamps and path in contents:
             seen.append(contents[path])
+        elif stamps and register is not None and register.seated is not None:
+            stamps.append(register.seated.stamp)  # nothing is read to restore: what stands there unread, nobody saw
         if register is not None and register.known is not None:
             stamps.append(register.known.stamp)
         seen += [named for stamp in stamps if (named := self.history.named.get((path, stamp))) is not None]

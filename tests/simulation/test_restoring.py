@@ -1,0 +1,59 @@
+"""Conflicts that a person restores, where the store holds what nobody has read yet."""
+
+from __future__ import annotations
+
+import pytest
+
+from syncer.model import Region
+from tests.simulation.script import ETCD, ZOOKEEPER, Script
+from tests.simulation.store import StoreKind
+from tests.simulation.world import LONE
+
+P = LONE
+LOST, WON, UNREAD, LATER = 1, 2, 3, 4
+
+both_stores = pytest.mark.parametrize("kind", [ZOOKEEPER, ETCD])
+
+
+def restored_over_unread(kind: StoreKind) -> Script:
+    """A knows two values that are concurrent, and has written neither; its store holds a third one that it never read.
+
+    The loser is restored there, and its restoring has reached B.
+    """
+    w = Script(kind, kind, kind)
+    w.at(10)
+    w.write("c", P, LOST)
+    lost = w.tell("c")
+    w.at(20)
+    w.write("b", P, WON)
+    w.deliver("a", w.tell("b"), lost)
+    w.at(30)
+    w.write("a", P, UNREAD)
+    a = w.sites[Region("a")].disk
+    (row,) = a.conflicts()
+    a.ask("restore", conflict=str(row.id))
+    w.at(40)
+    w.daemon("a").operate()
+    w.publish("a")
+    w.deliver("b", w.bus.events[-1])
+    w.apply("b")
+    w.holds(P, LOST, "b")
+    return w
+
+
+@both_stores
+def test_who_restores_has_not_seen_what_stands_in_the_store_unread(kind: StoreKind) -> None:
+    """So a change over what was restored, and the unread value, are concurrent: a true conflict, in every region."""
+    w = restored_over_unread(kind)
+    w.at(60)
+    w.write("b", P, LATER)
+    w.tell("b")
+    w.at(70)
+    w.apply("a")  # refused
+    unread = w.tell("a")
+    w.deliver("b", unread)
+    assert unread.value == w.value(P, UNREAD)
+    assert [row.winner for row in w.conflicts("b") if row.loser == unread.stamp] or [
+        row.loser for row in w.conflicts("b") if row.winner == unread.stamp
+    ]
+    w.end()
