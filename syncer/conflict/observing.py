@@ -125,10 +125,32 @@ def _local_change(
     acts: tuple[Act, ...] = ()
     if register.hold is not None and register.hold.local:
         register, acts = replace(register, hold=None), (DropHeld(path=register.path),)
+    unseen = _unseen_here(settings, register, version)
     register = noting_flip(settings, register, digest, moment.now)
     register = replace(register.sit(version, entry.revision if entry else None), own=time, parked=None, wish=None)
     outcome = take_own(settings, register, event, version, Decision.PUBLISHED)
-    return replace(outcome, acts=acts + outcome.acts)
+    return replace(outcome, acts=(*acts, *outcome.acts, *unseen))
+
+
+def _unseen_here(settings: Settings, register: Register, change: Version) -> tuple[Act, ...]:
+    """Keep what was restored here and the store has never held: who wrote in its place has not seen it.
+
+    One counter counts both, so their vectors do not tell; this region alone knows it.
+    """
+    known = register.known
+    if known is None or known.by != settings.by:
+        return ()
+    if register.seated_seen.get(known.by, -1) >= known.stamp.updated_at_ms:
+        return ()
+    record = RecordConflict(
+        path=register.path,
+        loser=known.stamp,
+        loser_seen=known.seen,
+        loser_digest=known.digest,
+        value=known.value,
+        winner=change.stamp,
+    )
+    return (record, journal(register.path, change, Decision.CONFLICT_WON, against=known.stamp))
 
 
 def take_own(

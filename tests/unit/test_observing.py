@@ -19,6 +19,7 @@ from tests.unit.registers import (
     HERE,
     SKEW,
     THERE,
+    THIRD,
     X,
     Y,
     Z,
@@ -227,6 +228,31 @@ def test_a_local_change_that_loses_is_published_and_kept() -> None:
     assert outcome.register.known == before.known
     assert outcome.register.seated == seated(Y, at(40), at(0), revision="8")
     assert outcome.register.due
+
+
+@pytest.mark.parametrize("value", [X, None], ids=["value", "delete"])
+def test_what_was_restored_and_never_stood_here_is_kept_when_somebody_writes_in_its_place(value: bytes | None) -> None:
+    """One counter counts both, so that it looks as if who wrote had seen what was restored."""
+    before = settled_on(Z, at(5, THERE))
+    restored = replica().restore(before, value, seen(at(3, THIRD)), Millis(NOW + 10)).register
+    outcome = replica().observe(restored, entry(Y, modified=7), moment(20))
+    change = only(outcome, Publish).event
+    assert (change.stamp, change.seen) == (at(11), seen(at(5, THERE), at(11)))
+    assert outcome.register.known == version(Y, at(11), at(5, THERE), kept=False)
+    record = only(outcome, RecordConflict)
+    assert (record.loser, record.loser_digest, record.value) == (at(10), tenant_digest(value), value)
+    assert record.loser_seen == seen(at(5, THERE), at(3, THIRD), at(10))
+    assert (record.winner, record.reason) == (at(11), "concurrent")
+    assert decisions(outcome) == [Decision.PUBLISHED, Decision.CONFLICT_WON]
+
+
+def test_what_was_restored_and_stood_here_was_seen() -> None:
+    """Also when another value has been written over it since, whose author had seen it."""
+    later = settled_on(Z, at(20, THERE), at(10))
+    known = replace(later, known=version(X, at(10), at(5, THERE)), own=at(10).updated_at_ms)
+    for before in (settled_on(X, at(10), at(5, THERE)), known):
+        outcome = replica().observe(before, entry(Y, modified=30), moment(30))
+        assert none_of(outcome, RecordConflict)
 
 
 def test_absent_is_not_dead_until_it_was_read_to_be() -> None:
