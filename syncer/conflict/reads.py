@@ -73,10 +73,14 @@ class ReadLedger:
     def valid(self, ticket: Ticket, path: MetaPath) -> bool:
         """Whether the ticket's answer for this path may decide (conditions a, b and c)."""
         return (
-            ticket.arming == self._arming != _UNARMED
+            self.current(ticket)
             and self._changed.get(path, 0) < ticket.number
             and self._handled.get(path, 0) < ticket.number
         )
+
+    def current(self, ticket: Ticket) -> bool:
+        """Whether it was issued since the watch was armed, which is whole still (condition c)."""
+        return ticket.arming == self._arming != _UNARMED
 
     def handled(self, ticket: Ticket, path: MetaPath) -> None:
         """The ticket's answer for this path was used."""

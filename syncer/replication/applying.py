@@ -24,7 +24,7 @@ from syncer.stores.contract import BatchRefused, Entry, Put, Write, Written
 def next_transaction(context: Context) -> tuple[Batch, tuple[Write, ...]] | None:
     """The oldest batch with the fence in front of it, or ``None`` when nothing is to be written now."""
     batch = context.writes.head
-    if batch is None or context.fence is None or context.paused is not None:
+    if batch is None or context.fence is None or context.doubted or context.paused is not None:
         return None
     return batch, (fence_write(context, context.fence, context.fence.fence.landing(batch.number)), *batch.writes)
 

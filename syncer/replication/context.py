@@ -14,7 +14,7 @@ from typing import Final
 from syncer.bus.messages import LEFT
 from syncer.bus.signing import UNSIGNED, Keyring
 from syncer.conflict.guards import DeleteWindow, Topics
-from syncer.conflict.reads import ReadLedger
+from syncer.conflict.reads import ReadLedger, Ticket
 from syncer.conflict.replica import Replica
 from syncer.conflict.scope import Scope
 from syncer.model import MetaPath, Millis, Region
@@ -55,6 +55,7 @@ class Context:
         keyring: What this region signs its messages with, and whose it believes.
         observing: Read and fold, but neither write nor publish.
         fence: Set while this daemon is the region's writer.
+        doubted: The watch has had a gap since the fence was last read: until then nothing is written.
         gap_floor: When the watch was last known to be whole before the last gap.
         scanned: The store was read to its end since the watch was armed: which children live is known.
         clusters: Cluster names that the store knows.
@@ -88,6 +89,7 @@ class Context:
     keyring: Keyring = UNSIGNED
     observing: bool = False
     fence: HeldFence | None = None
+    doubted: bool = False
     alive_until: Millis = Millis(0)
     gap_floor: Millis = Millis(0)
     scanned: bool = False
@@ -189,6 +191,11 @@ class Context:
             self.unanswered,
         ):
             memory.clear()
+
+    def trust(self, read: Ticket) -> None:
+        """With this read the fence was found to be ours: it is our store, if it was asked since the last gap."""
+        if self.ledger.current(read):
+            self.doubted = False
 
     def wait_for(self, path: MetaPath, other: MetaPath) -> None:
         """``path`` is to be looked at again when ``other`` was seated; beyond the bound the tick does that."""

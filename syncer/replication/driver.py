@@ -160,9 +160,13 @@ class Driver:
         return scan
 
     def gap(self) -> None:
-        """The watch may have missed something: no read decides before it is armed again."""
+        """The watch may have missed something: no read decides before it is armed again.
+
+        Whatever has cut it may have put another store in its place, so nothing is written before the fence was read.
+        """
         context = self.context
         context.ledger.disarm()
+        context.doubted = True
         context.scanned = False
         context.remembered.clear()
         if not context.gap_floor:
@@ -286,7 +290,7 @@ class Driver:
 
     def marking_due(self, now: Millis) -> bool:
         """Whether the fence should be told that the database has gone on; only while no batch waits to be written."""
-        return self.may_mark and self.context.marking.due(now)
+        return self.may_mark and not self.context.doubted and self.context.marking.due(now)
 
     @property
     def may_mark(self) -> bool:

@@ -115,11 +115,12 @@ class HeldFence:
     revision: Revision
 
     def seen(self, entry: Entry | None) -> Fence | None:
-        """The fence as just read, if it is this writer's; ``None``: another one's, or there is none."""
+        """The fence as just read, if it is this writer's; ``None``: another one's, or there is none.
+
+        An equal revision tells nothing: a store that was put back from a backup gives revisions out again.
+        """
         if entry is None:
             return None
-        if entry.revision == self.revision:
-            return self.fence
         seen = Fence.decode(entry.value)
         ours = seen.number == self.fence.number and seen.database_id == self.fence.database_id
         return seen if ours else None

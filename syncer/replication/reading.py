@@ -72,6 +72,7 @@ def take_answers(context: Context, plan: ReadPlan, answers: Mapping[MetaPath, En
     """
     try:
         check_fence(context, answers.get(plan.fence), plan.held)
+        context.trust(plan.ticket)
         valid = {path: answers[path] for path in plan.origins if context.ledger.valid(plan.ticket, path)}
         decide(context, plan.ticket, valid, plan.origins, now)
     except BaseException:

@@ -65,6 +65,7 @@ def take_page(
     """
     check_fence(context, fence, asked.held)
     ticket = asked.read
+    context.trust(ticket)
     found = {entry.path: entry for entry in entries if context.scope.contains(entry.path)}
     try:
         with context.state.transaction() as tx:

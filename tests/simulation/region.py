@@ -186,7 +186,7 @@ class Daemon:
         elif request is None:
             if self.marking is not None:
                 moves.append(self.probe_mark)
-            elif self.driver.context.writes.head is not None and self.driver.context.paused is None:
+            elif self.driver.context.writes.head is not None and self.writes_now:
                 moves.append(self.send)
             elif self.driver.marking_due(self.now):
                 moves.append(self.mark)
@@ -215,6 +215,12 @@ class Daemon:
         if self.driver.context.asking:
             moves.append(self.answer_questions)
         return moves
+
+    @property
+    def writes_now(self) -> bool:
+        """Whether anything is written at all."""
+        context = self.driver.context
+        return context.paused is None and not context.doubted
 
     # -- calls of the driver
 

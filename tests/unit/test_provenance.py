@@ -194,6 +194,40 @@ def test_what_is_read_with_an_older_fence_is_not_stamped(world: World) -> None:
     assert world.driver.plan_reads() is not None, "the path is dirty still"
 
 
+def test_a_fence_of_an_older_store_is_known_although_its_revision_was_given_out_again(world: World) -> None:
+    """A store that was put back counts its revisions from there once more."""
+    world.driver.armed()
+    old = world.entry
+    world.mark()
+    assert old is not None
+    assert world.entry is not None
+    with pytest.raises(PreconditionFailed, match="the store is older"):
+        _read(world, replace(old, revision=world.entry.revision))
+    assert world.driver.outbox(10) == []
+
+
+def test_nothing_is_written_after_a_gap_before_the_fence_was_read(world: World) -> None:
+    """What has cut the watch may have put another store in the place of ours; a mark would hide that for ever."""
+    driver = world.driver
+    driver.armed()
+    driver.noticed([path_of(1)], T0)
+    before = driver.plan_reads()
+    assert before is not None
+    driver.context.marking.advanced = True
+    assert driver.marking_due(LATER)
+    driver.gap()
+    assert not driver.marking_due(LATER)
+    scan = driver.armed()
+    driver.take_answers(before, {path_of(1): None, FENCE: world.entry}, T0)  # asked before the gap
+    assert not driver.marking_due(LATER)
+    driver.take_page(scan, driver.issue_page(), [], world.entry, T0)
+    assert driver.marking_due(LATER)
+    driver.gap()
+    driver.armed()
+    _read(world, world.entry)
+    assert driver.marking_due(LATER)
+
+
 def test_what_a_scan_finds_with_an_older_fence_is_not_stamped(world: World) -> None:
     scan = world.driver.armed()
     old = world.entry
