@@ -28,7 +28,7 @@ class DirtyPaths:
         self._paths: dict[MetaPath, Origin] = {}
         self._due: dict[MetaPath, Origin] = {}
         self._aside: dict[MetaPath, Origin] = {}
-        self._from_scan = 0
+        self._found: set[MetaPath] = set()
 
     def __len__(self) -> int:
         return len(self._paths) + len(self._due) + len(self._aside)
@@ -48,12 +48,17 @@ class DirtyPaths:
 
     @property
     def from_scan(self) -> int:
-        """How many of them a scan has found."""
-        return self._from_scan
+        """How many paths a scan has found that are not decided yet, also those that are being read just now."""
+        return len(self._found)
 
     def add(self, paths: Iterable[MetaPath], origin: Origin) -> None:
-        """Mark paths. A path that is marked already keeps what says most about the time of its change."""
+        """Mark paths. A path that is marked already keeps what says most about the time of its change.
+
+        Whatever else it is marked for, a scan that has found it waits until it is decided.
+        """
         for path in paths:
+            if origin is Origin.SCAN:
+                self._found.add(path)
             if path in self._aside:
                 self._put(self._aside, path, origin)
             else:
@@ -82,7 +87,6 @@ class DirtyPaths:
             if path in in_flight:
                 self._aside[path] = origin
                 continue
-            self._from_scan -= origin is Origin.SCAN
             taken[path] = origin
 
     def release(self, paths: Iterable[MetaPath]) -> None:
@@ -90,29 +94,25 @@ class DirtyPaths:
         for path in paths:
             origin = self._aside.pop(path, None)
             if origin is not None:
-                self._from_scan -= origin is Origin.SCAN
                 self._mark(path, origin)
+
+    def decided(self, paths: Iterable[MetaPath]) -> None:
+        """Valid reads of these were decided: no scan waits for them any more."""
+        self._found.difference_update(paths)
 
     def clear(self) -> None:
         """Forget all; a scan follows."""
         self._paths.clear()
         self._due.clear()
         self._aside.clear()
-        self._from_scan = 0
+        self._found.clear()
 
     def _mark(self, path: MetaPath, origin: Origin) -> None:
-        if origin is Origin.NOTICE:
-            self._due.pop(path, None)
-        elif path in self._due or (origin is Origin.DUE and path not in self._paths):
-            self._due[path] = Origin.DUE
-            return
-        self._put(self._paths, path, origin)
+        if origin is Origin.DUE and path not in self._paths:
+            self._due[path] = origin
+        else:
+            self._put(self._paths, path, min(origin, self._due.pop(path, origin)))
 
-    def _put(self, where: dict[MetaPath, Origin], path: MetaPath, origin: Origin) -> None:
-        before = where.get(path)
-        if before is None:
-            where[path] = origin
-            self._from_scan += origin is Origin.SCAN
-        elif origin < before:
-            where[path] = origin
-            self._from_scan -= before is Origin.SCAN
+    @staticmethod
+    def _put(where: dict[MetaPath, Origin], path: MetaPath, origin: Origin) -> None:
+        where[path] = min(origin, where.get(path, origin))

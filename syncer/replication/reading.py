@@ -133,6 +133,7 @@ def decide(
         seated = unit[path].seated
         if entry is not None and seated is not None and seated.revision == entry.revision:
             context.remembered.keep(entry)
+    context.dirty.decided(answers)
     unit.settle()
     context.writes.commit(packer.packed())
 

@@ -39,12 +39,34 @@ def test_a_notice_makes_a_due_path_readable_at_once() -> None:
     assert len(dirty) == 0
 
 
-def test_a_path_that_a_scan_found_is_read_whether_there_is_room_or_not() -> None:
+@pytest.mark.parametrize("first", [Origin.SCAN, Origin.DUE])
+def test_a_path_that_a_scan_found_is_read_whether_there_is_room_or_not(first: Origin) -> None:
     dirty = DirtyPaths(100)
-    dirty.add([A], Origin.SCAN)
-    dirty.add([A], Origin.DUE)
-    assert dirty.from_scan == 0
+    dirty.add([A], first)
+    dirty.add([A], Origin.DUE if first is Origin.SCAN else Origin.SCAN)
+    assert len(dirty) == 1
     assert dirty.take(10, (), room=0) == {A: Origin.DUE}
+
+
+@pytest.mark.parametrize("also", list(Origin))
+@pytest.mark.parametrize("before", [False, True])
+def test_a_scan_waits_for_what_it_has_found_until_that_is_decided(also: Origin, *, before: bool) -> None:
+    """Whatever else it is read for, and although it is read again because its first answer came too late."""
+    dirty = DirtyPaths(100)
+    if before:
+        dirty.add([A], also)
+    dirty.add([A], Origin.SCAN)
+    if not before:
+        dirty.add([A], also)
+    taken = dirty.take(10, (), room=10)
+    assert (list(taken), dirty.from_scan) == ([A], 1)
+    dirty.add([A], taken[A])
+    assert (len(dirty), dirty.from_scan) == (1, 1)
+    dirty.decided([A, B])
+    assert dirty.from_scan == 0
+    dirty.add([B], Origin.SCAN)
+    dirty.clear()
+    assert dirty.from_scan == 0
 
 
 def test_in_flight_paths_wait_aside_and_come_back_as_they_were() -> None:
@@ -57,7 +79,6 @@ def test_in_flight_paths_wait_aside_and_come_back_as_they_were() -> None:
     dirty.release([A, B, C])
     assert (dirty.ready, dirty.from_scan) == (3, 1)
     assert dirty.take(10, (), room=0) == {B: Origin.NOTICE, C: Origin.SCAN}
-    assert dirty.from_scan == 0
 
 
 @pytest.mark.parametrize(("queued", "vacancy"), [(0, 72), (4, 36), (5, 0), (8, 0)])
