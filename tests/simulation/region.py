@@ -53,6 +53,7 @@ COMPARING: Final = Forgetting(gap_patience_ms=Millis(10**12))
 """Where nothing is forgotten, no delete is told again either: comparing has to be enough."""
 QUIET_MS: Final = 60_000
 MARK_MS: Final = 3_000
+PUT_BACK: Final = "the store was put back"
 REFUSALS: Final = ("the store is older", "the store does not hold this region's fence", "the store answers empty")
 """What a daemon may say of a store that was put back."""
 _PLANS: Final = 3
@@ -119,6 +120,8 @@ class Daemon:
         self.site = site
         self.alive = True
         self.frozen = False
+        self.cut = False
+        """The store was put back, and this daemon is connected to what was there before."""
         self.sleeps_until = 0
         forgets = world.mode.forgets
         self.scope = site.scope or world.scope
@@ -299,7 +302,7 @@ class Daemon:
 
     def read_fence(self) -> None:
         """Read the fence and ask for it to be raised."""
-        store = self.site.store
+        store, self.cut = self.site.store, False
         entry = store.entry(self.driver.context.fence_path)
         raised: list[Put] = []
         if not self._call(lambda: raised.append(self.driver.raise_fence(entry, f"store-{self.site.region}"))):
@@ -310,6 +313,8 @@ class Daemon:
     def _send(self, purpose: Purpose, writes: tuple[Write, ...], meaning: dict[MetaPath, Stamp]) -> None:
         self.request = Request(self, purpose, writes, meaning)
         self.site.network.append(self.request)
+        if self.cut:
+            self.site.comes_too_late(self.request)
 
     def take_written(self, *, and_store: bool = False) -> None:
         """The store's answer to a transaction has come; what it wrote may be stored later."""
@@ -433,7 +438,8 @@ class Daemon:
     # -- watch and scan
 
     def arm(self) -> None:
-        """Arm the watch."""
+        """Connect, if need be, and arm the watch."""
+        self.cut = False
         self.watch = self.site.store.watch()
 
     def take_signals(self) -> None:

@@ -82,6 +82,10 @@ class Script(World):
     def issue(self, region: str) -> Reading:
         """Reads of all that the watch has told are sent, and the store has answered; the answer is under way."""
         self.notice(region)
+        return self.issue_now(region)
+
+    def issue_now(self, region: str) -> Reading:
+        """Likewise, of what it knows already that it has to read; the watch tells nothing."""
         reading = self._issue(self.daemon(region))
         assert reading is not None, "nothing to read"
         return reading

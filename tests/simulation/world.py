@@ -29,7 +29,7 @@ from tests.simulation.disk import Disk, Tables, Trouble
 from tests.simulation.faults import MODES, PARK_GRACE_MS, Mode
 from tests.simulation.history import Content, History, Violation
 from tests.simulation.referee import Referee
-from tests.simulation.region import Daemon, Purpose, Request
+from tests.simulation.region import PUT_BACK, Daemon, Purpose, Request
 from tests.simulation.store import GARBAGE, SimStore, StoreCopy, StoreKind
 from tests.simulation.story import Story
 
@@ -128,6 +128,12 @@ class Site:
             self.met["late landing"] += request.answers is not None
             what = "refuses" if request.refusal is not None else "takes"
             self.story.tell(self.region, f"the store {what} a late transaction")
+
+
+    def comes_too_late(self, request: Request) -> None:
+        """A transaction was sent to a store that is no more: whoever put it back has started it anew."""
+        self.network.remove(request)
+        request.refusal = BatchRefused(0, RevisionMismatch(PUT_BACK))
 
 
 class World:
@@ -585,7 +591,8 @@ class World:
     def put_back(self, site: Site, copy: StoreCopy) -> bool:
         """A region's store is put back from a backup; ``False``: nothing that is marked has happened since.
 
-        What was not marked yet is promised to nobody. A request that was under way comes too late.
+        What was not marked yet is promised to nobody. A request comes too late that was under way, or that a daemon
+        sends before it is connected anew; it would be met by revisions that are given out again.
         """
         entry = copy.nodes.get(fence_path(site.region))
         identity = site.disk.tables.identity
@@ -596,10 +603,10 @@ class World:
             )
             if fence.database_id == identity.database_id and receipt and fence.mark >= identity.marked:
                 return False
-        for request in site.network:
-            request.refusal = BatchRefused(0, RevisionMismatch("the store was put back"))
-        site.network.clear()
+        for request in list(site.network):
+            site.comes_too_late(request)
         for daemon in site.daemons:
+            daemon.cut = True
             daemon.lose_answers()
         site.store.put_back(copy)
         site.outdated = identity.database_id if identity.genesis else ""
