@@ -47,9 +47,9 @@ from syncer.replication import (
     tombstones,
 )
 from syncer.replication.context import Context
-from syncer.replication.dirty import Origin
+from syncer.replication.dirty import DirtyPaths, Origin
 from syncer.replication.driver import Driver
-from syncer.replication.fence import Fence
+from syncer.replication.fence import Fence, HeldFence
 from syncer.replication.unit import Unit
 from tests.simulation.bus import SimBus
 from tests.simulation.disk import DiskState, DiskTransaction, _Block
@@ -59,6 +59,9 @@ from tests.simulation.store import SimStore, StoreKind
 from tests.simulation.world import play
 
 FORGETTING = ("forgetting", "forgetting-storm")
+
+SCHEDULES = ("test_schedules", "test_scanning", "test_putting_back", "test_restoring")
+"""Modules of scripted schedules."""
 
 Patches = Sequence[tuple[Any, str, Any]]
 
@@ -511,6 +514,22 @@ def _sums_outlive_their_database() -> Patches:
     return [(Context, "begin_anew", keeping), (summing.Sums, "load", lambda *_: None)]
 
 
+def _fence_known_by_its_revision() -> Patches:
+    seen = HeldFence.seen
+
+    def by_revision(held: HeldFence, entry: Any) -> Fence | None:
+        return held.fence if entry is not None and entry.revision == held.revision else seen(held, entry)
+
+    return [(HeldFence, "seen", by_revision)]
+
+
+def _scan_waits_only_for_its_own() -> Patches:
+    def own(dirty: DirtyPaths) -> int:
+        return [*dirty._paths.values(), *dirty._aside.values()].count(Origin.SCAN)
+
+    return [(DirtyPaths, "from_scan", property(own))]
+
+
 MUTANTS = (
     Mutant("look at the store before the peers have told", ("wiped",), _hear_nobody, rare=True),
     Mutant("old copies pass", ("wiped",), _old_copies_pass, rare=True),
@@ -564,6 +583,24 @@ MUTANTS = (
     Mutant("found late is changed late", (), _found_late_is_changed_late, schedule="schedule_06_found_by_a_scan"),
     Mutant("the skew limit is absolute", (), _absolute_skew_limit, schedule="schedule_24_year_ahead_clock"),
     Mutant("counters without generation", (), _same_counters, schedule="schedule_21_counter_of_a_lost_database"),
+    Mutant(
+        "a fence is known by its revision",
+        (),
+        _fence_known_by_its_revision,
+        schedule="a_fence_at_the_revision_of_ours_is_not_ours",
+    ),
+    Mutant(
+        "a scan waits only for what it alone has found",
+        (),
+        _scan_waits_only_for_its_own,
+        schedule="a_rebuild_is_not_over_before_what_its_scan_has_found_is_decided",
+    ),
+    Mutant(
+        "what was restored unseen is not kept",
+        (),
+        lambda: [(observing, "_unseen_here", lambda *_: ())],
+        schedule="what_was_restored_is_kept_when_somebody_has_written_there_unseen",
+    ),
     WITHOUT_SECOND_ROUND,
     WITHOUT_FLOOR,
 )
@@ -586,8 +623,8 @@ def hunt(mutant: Mutant, seeds: int, start: int = 0) -> tuple[int, str] | None:
 
 def _hunt_by_schedule(mutant: Mutant) -> tuple[int, str] | None:
     """By the scripted schedule of that name, on a store without times; whole it passes, which the tests show."""
-    schedules = import_module("tests.simulation.test_schedules")
-    test = getattr(schedules, f"test_{mutant.schedule}")
+    modules = (import_module(f"tests.simulation.{name}") for name in SCHEDULES)
+    (test,) = (found for module in modules if (found := getattr(module, f"test_{mutant.schedule}", None)) is not None)
     with broken(mutant):
         try:
             test(StoreKind.ETCD) if signature(test).parameters else test()

@@ -129,7 +129,6 @@ class Site:
             what = "refuses" if request.refusal is not None else "takes"
             self.story.tell(self.region, f"the store {what} a late transaction")
 
-
     def comes_too_late(self, request: Request) -> None:
         """A transaction was sent to a store that is no more: whoever put it back has started it anew."""
         self.network.remove(request)
