@@ -122,6 +122,11 @@ def _restore(context: Context, unit: Unit, tx: Transaction, operation: Operation
         )
     if not context.scope.direction(row.path).publishes:
         raise PreconditionFailed(f"{row.path} may not leave this region, so nothing can be restored from here")
+    if not context.genesis:
+        raise PreconditionFailed(
+            "the daemon has not read the whole store yet: what was restored would be written over it without a hold",
+            hint="Try again when 'syncer status' shows the first scan as finished.",
+        )
     unit.load((row.path,))
     value = row.value if row.loser_digest is not None else None
     unit.take(context.replica.restore(unit[row.path], value, row.loser_seen, unit.now))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from syncer.conflict.register import HoldReason
 from syncer.model import Region
 from tests.simulation.script import ETCD, ZOOKEEPER, Script
 from tests.simulation.store import StoreKind
@@ -69,3 +70,35 @@ def test_what_was_restored_is_kept_when_somebody_has_written_there_unseen(kind: 
     w.apply("b")
     w.end()
     w.holds(P, UNREAD)
+
+
+@both_stores
+def test_nothing_is_restored_over_a_store_that_was_never_read(kind: StoreKind) -> None:
+    """What stood there would be no first contact any more: the region's own counter is on what was restored."""
+    w = Script(kind, kind, kind, started=False)
+    for region in ("b", "c"):
+        w.start(region).driver.context.quiet_ms = 0
+        w.drain(w.sites[Region(region)])
+    w.at(2_000)
+    for region in ("b", "c"):
+        w.drain(w.sites[Region(region)])
+    w.write("c", P, LOST)
+    lost = w.tell("c")
+    w.at(2_010)
+    w.write("b", P, WON)
+    won = w.tell("b")
+    w.write("a", P, UNREAD)
+    w.restart("a")
+    w.deliver("a", won, lost)
+    a = w.sites[Region("a")].disk
+    (row,) = a.conflicts()
+    a.ask("restore", conflict=str(row.id))
+    w.daemon("a").operate()
+    (operation,) = a.tables.operations.values()
+    assert (operation.state, operation.code) == ("failed", "precondition-failed")
+    w.settle(operated=False)
+    hold = a.tables.registers[P].hold
+    assert hold is not None
+    assert hold.reason is HoldReason.FIRST_CONTACT
+    assert w.value(P, UNREAD) in w.lost_values("a", P)
+    w.end()
