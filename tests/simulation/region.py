@@ -706,7 +706,7 @@ class Daemon:
             self.tell("has heard its peers")
 
     def operate(self) -> None:
-        """Perform what a person asked for."""
+        """Perform the next thing that a person asked for; the referee judges each by what was known before it."""
         messages: list[Message] = []
         contents = {path: self.site.store.content(path) for path in self.site.store.nodes}
 
@@ -721,7 +721,7 @@ class Daemon:
                     sent_at_ms=self.now,
                     number=effect.number,
                 )
-                for effect in self.driver.operate(self.now)
+                for effect in self.driver.operate(self.now, 1)
                 if isinstance(effect, Wanted)
             )
 
