@@ -262,12 +262,13 @@ class Referee:
     def _asserted(
         self, site: Site, before: Tables, path: MetaPath, digest: Digest | None, contents: Contents
     ) -> Content:
-        register = before.registers.get(path)
-        stamps = [
-            row.loser
-            for key, row in site.disk.tables.conflicts.items()
-            if row.path == path and row.restored_at_ms is not None and before.conflicts[key].restored_at_ms is None
-        ]
+        register, tables = before.registers.get(path), site.disk.tables
+        restored = {
+            operation.arguments["conflict"]
+            for number, operation in tables.operations.items()
+            if operation.kind == "restore" and operation != before.operations.get(number)
+        }
+        stamps = [row.loser for row in tables.conflicts.values() if row.path == path and str(row.id) in restored]
         seen = []
         if not stamps and path in contents:
             seen.append(contents[path])
@@ -289,7 +290,8 @@ class Referee:
         """A daemon's write has landed over another value: its author knew that value, or it is kept whole.
 
         Kept counts what a kept one's author had seen: somebody has replaced it knowingly. It is kept here, or where it
-        comes from: by the counters, a later change of its own region includes it, and that region has its conflict.
+        comes from: by the counters, a later change of its own region includes it, and that region has its conflict. Who
+        has asserted its value again, knowing it, is where it comes from, too.
         """
         self._story.tell(site.region, "overwrites", path, old, "with", new, new.stamp)
         self.met["overwritten"] += 1
@@ -307,7 +309,8 @@ class Referee:
         if any(name.stamp is not None and (path, name.stamp) in history.withdrawn for name in names):
             return
         everybody = {**self._gone, **self._sites}
-        home = {everybody[name.stamp.region] for name in names if name.stamp is not None}
+        again = [each for each in history.contents if self._asserts_again(each, old)]
+        home = {everybody[name.stamp.region] for name in (*names, *again) if name.stamp is not None}
         keepers = self._keepers or {site, *home}
         rows = [row for each in keepers for row in each.disk.conflicts(path)]
         for row in [*rows, *(row for each in keepers for row in each.disk.lost if row.path == path)]:
@@ -323,6 +326,15 @@ class Referee:
         if any(each.digest != old.digest and history.knew(each, old) for each in changes):
             return  # somebody who had seen it has replaced it; that change is judged for itself
         raise Violation("silent loss", path, f"{old} of {site.region} was overwritten by {new.stamp} and kept nowhere")
+
+    def _asserts_again(self, change: Content, old: Content) -> bool:
+        """Whether it is the same value once more, of somebody who had seen it (a restored conflict, a revive)."""
+        return (
+            change.path == old.path
+            and change.digest == old.digest
+            and self._stands(change)
+            and self.history.knew(change, old)
+        )
 
     def _stands(self, content: Content) -> bool:
         """Whether it is a change that a region has stamped, and nobody has taken back."""
