@@ -93,10 +93,10 @@ class History:
         """Somebody wrote into a store; the same projection over itself is no new content."""
         return over if over.digest == digest else self._new(path, digest, region, over)
 
-    def asserted(self, path: MetaPath, digest: Digest | None, seen: list[Content], region: Region) -> Content:
+    def asserted(self, path: MetaPath, digest: Digest | None, seen: frozenset[Content], region: Region) -> Content:
         """A region asserted a value above what it knew (a revive, a rejected hold, a restored conflict)."""
         content = self._new(path, digest, region, None)
-        content.fixed = frozenset({content}).union(*(one.reach() for one in seen))
+        content.fixed = seen | {content}
         return content
 
     def name(self, content: Content, stamp: Stamp) -> None:
