@@ -121,14 +121,16 @@ def hear(context: Context, tx: Transaction, beat: Heartbeat) -> None:
 def _compare_generations(context: Context, beat: Heartbeat) -> None:
     """Note which generation is too low: under one that was used before, a change would look as if it were known.
 
-    A region that is new to its store has published nothing yet, and begins anew. Another one goes on under a later one.
+    A region that is new to its store has published nothing yet, and begins anew; so does one whose very generation was
+    another database's, for it has stamped such changes already. Another one goes on under a later one.
     """
     identity, talk = context.identity, context.talk
     generation, database_id = beat.generations.get(identity.region, (0, ""))
     if database_id == identity.database_id or generation < identity.generation:
         return
     talk.outdone = max(talk.outdone, generation)
-    if talk.fresh and talk.unheard and phase_of(context) is Phase.DONE and talk.lost is None:
+    too_early = talk.fresh and bool(talk.unheard)
+    if (too_early or generation == identity.generation) and phase_of(context) is Phase.DONE and talk.lost is None:
         talk.lost = f"{beat.region} has heard generation {generation} from another database ({database_id})"
 
 

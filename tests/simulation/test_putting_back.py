@@ -86,3 +86,37 @@ def test_what_was_sent_to_a_store_that_was_put_back_comes_too_late(kind: StoreKi
     assert b.daemons == []
     w.end()
     w.holds(P, NEW)
+
+
+@both_stores
+def test_a_generation_that_a_former_database_had_is_given_up_when_a_peer_tells_so(kind: StoreKind) -> None:
+    """No fence, a clock that went back to the very second of a former birth, and peers that are silent at first.
+
+    What such a database stamps looks to all as if it had been seen long ago.
+    """
+    w = Script(kind, kind, compares=True)
+    w.everybody_has(P, FIRST)
+    w.at(50_000)
+    w.write("b", P, OLD)
+    w.deliver("a", w.tell("b"))
+    w.apply("a")
+    w.beat("b", "a")
+    b = w.sites[B]
+    del b.store.nodes[FENCE]
+    w.wipe(b, None)
+    b.skew_ms = -40_000
+    w.at(60_000)
+    w.restart("b")
+    daemon = w.daemon("b")
+    daemon.arm()
+    daemon.take_signals()
+    while daemon.scan is not None:
+        daemon.scan_on()
+    assert daemon.driver.context.identity.generation == 1
+    w.write("b", P, NEW)
+    w.tell("b")
+    w.beat("a", "b")
+    w.end()
+    w.holds(P, OLD)
+    assert w.value(P, NEW) in w.lost_values("b", P)
+    assert b.disk.tables.identity.generation == 2

@@ -363,6 +363,15 @@ def test_a_generation_that_another_database_had_is_left(world: World) -> None:
     assert world.fence.generation == 8
 
 
+def test_a_database_whose_very_generation_was_anothers_begins_anew(world: World) -> None:
+    """What it has stamped since looks as if it had been seen: nobody can tell it from what the other one stamped."""
+    world.driver.consume([_beat({"east": (1, "former")})], T0)
+    with pytest.raises(Fenced):
+        world.driver.tick(T0)
+    assert world.identity().generation == 2
+    assert world.driver.hearing
+
+
 @pytest.mark.parametrize("told", [{}, {"west": (9, "x")}, {"east": (0, "former")}])
 def test_a_lower_generation_does_not_matter(world: World, told: dict[str, tuple[int, str]]) -> None:
     world.driver.consume([_beat(told)], T0)
