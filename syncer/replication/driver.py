@@ -160,14 +160,10 @@ class Driver:
         return scan
 
     def gap(self) -> None:
-        """The watch may have missed something: no read decides before it is armed again.
-
-        Whatever has cut it may have put another store in its place, so nothing is written before the fence was read.
-        """
+        """The watch may have missed something, or another store stands there now: nothing is decided or written."""
         context = self.context
         context.ledger.disarm()
-        context.doubted = True
-        context.scanned = False
+        context.scanned, context.doubted = False, True  # until the watch is armed again, and the fence was read
         context.remembered.clear()
         if not context.gap_floor:
             context.gap_floor = context.alive_until
