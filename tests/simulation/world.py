@@ -616,12 +616,12 @@ class World:
     def refused(self, site: Site) -> None:
         """A daemon has refused a store that is older than its database: a person moves the database away.
 
-        Where the store has no fence either, only the time tells of what was before, and the peers, if they speak.
+        Its generation is the time of its birth, as always: where the store has no fence either, or is put back to when
+        it had none, only that tells of what was before, and the peers, if they speak.
         """
         self.wipe(site, None)
         self.advance(1_000)
-        if fence_path(site.region) not in site.store.nodes:
-            site.disk.set_facts(generation=site.clock() // 1000)
+        site.disk.set_facts(generation=site.clock() // 1000)
 
     def _others_are_whole(self, site: Site) -> bool:
         """Whether whoever lost its database before has it again: where all lose theirs at once, little can be promised.
