@@ -46,11 +46,14 @@ class ReadPlan:
 
 
 def plan_reads(context: Context, limit: int) -> ReadPlan | None:
-    """Take the oldest dirty paths; ``None`` when there are none, or while the watch is not whole."""
+    """Take the oldest dirty paths; ``None`` when there are none, or while the watch is not whole.
+
+    After a gap the fence is read in any case: whatever waits to be written waits for that.
+    """
     if not context.ledger.armed or rebuild.phase_of(context) is Phase.HEARING:
         return None
     origins = context.dirty.take(limit, context.writes.in_flight, context.writes.vacancy)
-    if not origins:
+    if not origins and not context.doubted:
         return None
     return ReadPlan(context.ledger.issue(), origins, context.fence_path, context.fence)
 

@@ -181,7 +181,8 @@ class Daemon:
             moves = [self.arm]
         elif self.watch.signals:
             moves.append(self.take_signals)
-        if len(self.readings) < _PLANS and self.driver.context.dirty.ready and self.driver.context.ledger.armed:
+        wanted = self.driver.context.dirty.ready or (self.driver.context.doubted and not self.readings)
+        if len(self.readings) < _PLANS and wanted and self.driver.context.ledger.armed:
             moves.append(self.plan)
         moves.extend([self.read_on] * (len(self.readings) > 0))
         if self.probing:

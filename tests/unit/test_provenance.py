@@ -222,10 +222,18 @@ def test_nothing_is_written_after_a_gap_before_the_fence_was_read(world: World) 
     assert not driver.marking_due(LATER)
     driver.take_page(scan, driver.issue_page(), [], world.entry, T0)
     assert driver.marking_due(LATER)
+    again = driver.plan_reads()
+    assert again is not None
+    driver.take_answers(again, {path_of(1): None, FENCE: world.entry}, T0)
     driver.gap()
+    assert driver.plan_reads() is None
     driver.armed()
-    _read(world, world.entry)
+    alone = driver.plan_reads()
+    assert alone is not None
+    assert alone.paths == (FENCE,), "also where the store holds nothing, and nothing is to be read"
+    driver.take_answers(alone, {FENCE: world.entry}, T0)
     assert driver.marking_due(LATER)
+    assert driver.plan_reads() is None
 
 
 def test_what_a_scan_finds_with_an_older_fence_is_not_stamped(world: World) -> None:
