@@ -409,6 +409,12 @@ def _said(
         check_heartbeat(said)
     elif isinstance(said, Control):
         check_numbers(kind, region, {"number": said.number})
+        for time, _ in said.stamps:
+            check_numbers(kind, region, {"stamps": time})
+        if said.stamps and len(said.stamps) != len(said.paths):
+            raise PayloadInvalid(
+                f"a {kind} of region {region!r} has {len(said.stamps)} stamps of {len(said.paths)} paths"
+            )
     elif isinstance(said, ListingAsked):
         check_numbers(kind, region, {"told": said.told})
     elif isinstance(said, ListingTold):

@@ -89,13 +89,15 @@ class Control:
         sender: Id of its sidecar database.
         action: What it asks for.
         paths: What it is about (``REQUEST``: the paths whose registers are wanted; ``FORGET``: the region and the
-            databases that are refused from now on; ``LACKING``: it was asked for these and has nothing to tell of them;
+            databases that are refused from now on; ``LACKING``: it was asked for these and has not what was asked for;
             else empty: everything). ``RETELL``: every delete that is known.
         reason: Why, for people.
         sent_at_ms: Its clock when it sent this.
         target: Region that is asked; empty for all.
         number: ``RETELL``: the first number of the asked region's database that is missing. ``PAUSE``, ``RESUME``:
             rises from one request of the sender to the next; 0 from versions that do not tell. Else 0.
+        stamps: Time and region, one of each path; or none. ``REQUEST``: the version whose value is wanted. ``LACKING``:
+            this version was asked for, and an older one is told in its place; without it there is nothing to tell.
     """
 
     region: Region
@@ -106,6 +108,7 @@ class Control:
     sent_at_ms: Millis
     target: str = ""
     number: int = 0
+    stamps: tuple[tuple[Millis, Region], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

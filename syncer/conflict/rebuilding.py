@@ -158,15 +158,17 @@ def filled(register: Register, known: Version, version: Version) -> Register:
     return found
 
 
-def unsupplied(register: Register, *, publishes: bool) -> Outcome:
+def unsupplied(register: Register, *, publishes: bool, instead: Version | None = None) -> Outcome:
     """No member has the value of what is known here: it was lost with the database or the region that had it.
 
-    What the store holds instead is asserted above it. Where it holds nothing, the path is unknown again. If the value
-    comes after all, it is met like any other: nobody has claimed to have seen it.
+    What members know in its place is known here too, as if it had been listed. Where they know nothing, what the store
+    holds is asserted; where it holds nothing either, the path is unknown again. If the value comes after all, it is met
+    like any other: nobody has claimed to have seen it.
 
     Args:
         register: The path's register.
         publishes: Whether this region's changes of the path leave it.
+        instead: The greatest version that members know in its place, with its value.
     """
     known, parked = register.known, register.parked
     if known is None or parked is None or parked.reason is not ParkReason.VALUE_MISSING or not register.lacking:
@@ -177,8 +179,11 @@ def unsupplied(register: Register, *, publishes: bool) -> Outcome:
         stamp=known.stamp,
         digest=known.digest,
         seen=known.seen,
+        against=instead.stamp if instead is not None else None,
         detail="no member has its value any more",
     )
+    if instead is not None:
+        return Outcome(replace(register, known=instead, parked=None), (note,), Need.READ)  # nothing of it is seated
     if publishes and register.seated_alive:
         return Outcome(replace(register, wish=Wish.REASSERT), (note,), Need.READ)
     return Outcome(replace(register, known=None, parked=None), (note,))

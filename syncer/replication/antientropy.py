@@ -16,6 +16,7 @@ clear up. Folding decides as always: what a comparison brings can do no more tha
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
 from syncer.bus.messages import Action, Control, Heartbeat, TreeMessage
@@ -37,7 +38,7 @@ from syncer.bus.tree_bodies import (
 from syncer.conflict.digest_tree import BUCKETS, GROUPS, DigestTree, bucket_of
 from syncer.conflict.order import later
 from syncer.errors import PayloadInvalid
-from syncer.model import MetaPath, Millis, Region
+from syncer.model import MetaPath, Millis, Region, Stamp
 from syncer.replication.comparisons import MAX_LISTED, Comparison, Listed, Wanted, traffic, unread
 from syncer.replication.context import Context
 from syncer.replication.dirty import Origin
@@ -233,12 +234,18 @@ def _judge(context: Context, unit: Unit, message: TreeMessage, listing: Listing)
     return len(wanted) + len(told)
 
 
-def tell(context: Context, paths: Iterable[MetaPath]) -> None:
-    """Send what is known of these paths, once each was read; what finds no room is asked for again."""
+def tell(context: Context, paths: Iterable[MetaPath], lacked: Mapping[MetaPath, Stamp] = MappingProxyType({})) -> None:
+    """Send what is known of these paths, once each was read; what finds no room is asked for again.
+
+    Args:
+        context: The daemon's context.
+        paths: What to tell of.
+        lacked: The version that a peer lacks the value of: if an older one is told, it is to know that this is all.
+    """
     for path in paths:
         if context.joining or len(context.requested) >= MAX_REQUESTED:
             break
-        context.requested[path] = None
+        context.requested[path] = lacked.get(path) or context.requested.get(path)
         context.dirty.add((path,), Origin.DUE)
 
 

@@ -179,6 +179,8 @@ def _fold(context: Context, unit: Unit, shelves: Shelves, item: Arrived, event: 
         set_aside(context, unit, shelves, item, TOO_EARLY, f"{event.stamp} is in the future, and too many are already")
         return False
     unit.take(outcome)
+    if not any(isinstance(act, HoldEvent) for act in outcome.acts):
+        lacking.meet(context, unit, event)
     return True
 
 
@@ -291,8 +293,9 @@ def _take_control(
             context.retelling.wanted = max(context.retelling.wanted, control.number, 1)
         case Action.REQUEST:
             paths = [MetaPath(path) for path in control.paths]
-            antientropy.tell(context, [path for path in paths if context.scope.contains(path)])
-            lacking.note(context, [path for path in paths if not context.scope.contains(path)])
+            inside = [path for path in paths if context.scope.contains(path)]
+            antientropy.tell(context, inside, lacking.stamps_of(control))
+            lacking.note(context, dict.fromkeys(path for path in paths if not context.scope.contains(path)))
         case Action.LACKING:
             lacking.take(context, control)
     return None

@@ -17,7 +17,7 @@ from syncer.conflict.guards import DeleteWindow, Topics
 from syncer.conflict.reads import ReadLedger, Ticket
 from syncer.conflict.replica import Replica
 from syncer.conflict.scope import Scope
-from syncer.model import MetaPath, Millis, Region
+from syncer.model import MetaPath, Millis, Region, Stamp
 from syncer.paths import fence_path
 from syncer.replication.comparisons import Comparisons, Pace
 from syncer.replication.dirty import DirtyPaths, Origin
@@ -69,6 +69,7 @@ class Context:
         marking: Whether the fence has yet to be told that the database has gone on.
         left_at: When this region has left the group; ``None`` while it belongs to it.
         talk: What is in memory of rebuilding a lost database, here and elsewhere.
+        requested: Paths of which a peer is to be told; the version that it lacks the value of, where it has said so.
         wanting: Paths whose value is to be asked of a peer.
         speak_ms: How long a rebuild waits for peers to be heard, where none are configured.
         quiet_ms: How long nothing is published after a start, where a peer does not say what it has of this database;
@@ -112,7 +113,7 @@ class Context:
     topics: dict[MetaPath, tuple[Topics, Millis]] = field(default_factory=dict)
     asking: dict[MetaPath, None] = field(default_factory=dict)
     unanswered: Unanswered = field(default_factory=Unanswered)
-    requested: dict[MetaPath, None] = field(default_factory=dict)
+    requested: dict[MetaPath, Stamp | None] = field(default_factory=dict)
     talk: Talk = field(default_factory=Talk)
     wanting: dict[MetaPath, None] = field(default_factory=dict)
     speak_ms: int = SPEAK_MS

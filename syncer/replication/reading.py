@@ -9,6 +9,7 @@ from typing import Final
 
 from syncer.conflict.acts import Moment, Outcome, Publish
 from syncer.conflict.guards import Facts, Topics
+from syncer.conflict.order import later
 from syncer.conflict.reads import Ticket
 from syncer.conflict.register import HoldReason, Register
 from syncer.errors import Fenced
@@ -260,13 +261,13 @@ def _answer_requests(context: Context, unit: Unit, tx: Transaction, answers: Map
             continue
         if path in unit.opened:
             continue  # it is read again once it is settled, and answered then
-        del context.requested[path]
+        lacked = context.requested.pop(path)
         value = known.value if register.due and known is not None else entry.value if entry is not None else None
         event = state_event(register, value)
         if event is not None:
             told.append(event)
-        else:
-            unit.afterwards(partial(lacking.note, context, (path,)))
+        if event is None or (lacked is not None and later(lacked, event.stamp, context.replica.settings.ties)):
+            unit.afterwards(partial(lacking.note, context, {path: lacked if event is not None else None}))
     if told:
         tx.enqueue(told)
 

@@ -11,7 +11,7 @@ import orjson
 
 from syncer.bus.messages import ListingAsked
 from syncer.conflict.rebuilding import Answer
-from syncer.model import MetaPath, Millis, Region, Stamp
+from syncer.model import MetaPath, Millis, Region, Stamp, Version
 
 
 class Phase(StrEnum):
@@ -95,13 +95,17 @@ class Lack:
         stamp: Of the version; ``None``: its version is not known either.
         asked_at_ms: When a member was last asked for it.
         times: How often one was asked.
-        lacking: Members that have nothing to tell of the path.
+        lacking: Members that have said that they have not the value.
+        older: Of these, who has said that it tells an older version in its place.
+        told: By region, the latest version, before the one that lacks, that it has told meanwhile.
     """
 
     stamp: Stamp | None
     asked_at_ms: Millis
     times: int = 0
     lacking: set[Region] = field(default_factory=set)
+    older: set[Region] = field(default_factory=set)
+    told: dict[Region, Version] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -113,7 +117,8 @@ class Talk:
         owed: Questions of others that are not answered yet, the latest of each.
         begun_at_ms: When this daemon began to listen.
         lacks: Values that members are asked for, the one that was asked for longest ago first.
-        nothing: Paths that others have asked for, and of which there is nothing to tell.
+        nothing: Paths that others have asked for, and whose value is not known here; the version that was asked for,
+            where an older one is told in its place, and ``None`` where there is nothing to tell.
         lost: This database was seen to be an old copy, and why.
         published: Highest number of an event that this database may have published, as far as it knows.
         unheard: Peers that have yet to say what they have of this database; until then nothing is published.
@@ -130,7 +135,7 @@ class Talk:
     owed: dict[Region, ListingAsked] = field(default_factory=dict)
     begun_at_ms: Millis | None = None
     lacks: OrderedDict[MetaPath, Lack] = field(default_factory=OrderedDict)
-    nothing: dict[MetaPath, None] = field(default_factory=dict)
+    nothing: dict[MetaPath, Stamp | None] = field(default_factory=dict)
     lost: str | None = None
     tried: set[int] = field(default_factory=set)
     published: int = 0

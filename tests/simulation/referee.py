@@ -28,7 +28,7 @@ from syncer.model import (
     baseline_time,
 )
 from syncer.paths import classify
-from syncer.state.contract import ConflictRow
+from syncer.state.contract import JOINING, ConflictRow
 from tests.simulation.disk import Tables
 from tests.simulation.history import Content, History, Violation
 from tests.simulation.store import GARBAGE, digest_of
@@ -230,7 +230,7 @@ class Referee:
         """A database takes the place of a lost one: what its peers know now, it learns before it looks at its store.
 
         An old copy that was made after that has learned it; what its peers know since, it gets like any region that
-        messages did not reach.
+        messages did not reach. What a region knows that has yet to join is its own: it tells it to nobody.
         """
         self._to_learn[site.disk.tables.identity.database_id] = tuple(
             _Telling(
@@ -239,7 +239,7 @@ class Referee:
                 paths=frozenset(path for path, row in other.disk.tables.registers.items() if row.known is not None),
             )
             for other in self._sites.values()
-            if other is not site and other.disk.tables.identity.genesis
+            if other is not site and other.disk.tables.identity.genesis and other.disk.tables.identity.paused != JOINING
         )
 
     def _anew(self, site: Site, event: MetadataChangeEvent, content: Content) -> Content:

@@ -13,6 +13,7 @@ from syncer.conflict.settings import DEFAULT_CLOCK_SKEW_MS, Direction
 from syncer.errors import Fenced, PreconditionFailed
 from syncer.model import MetaPath, Region, baseline_time
 from syncer.replication.driver import Driver
+from syncer.state.contract import JOINING
 from tests.simulation.disk import Disk, DiskState, Trouble
 from tests.simulation.faults import PARK_GRACE_MS, WIDE
 from tests.simulation.history import Violation
@@ -769,6 +770,69 @@ def test_schedule_20_a_value_that_is_lost_with_the_delete_of_its_only_copy(kind:
     w.end()
     w.holds(P, Y)
     assert w.decisions("a", Decision.UNSUPPLIED) == 1
+
+
+def _hears(w: Script, region: str) -> None:
+    """A region whose database was lost hears its peers, and does nothing else."""
+    w.restart(region)
+    while w.daemon(region).driver.hearing:
+        w.daemon(region).tick()
+        for site in (*(each for each in w.sites.values() if each.region != region), w.sites[Region(region)]):
+            while w.bus.waiting[site.region]:
+                site.daemon.receive()
+                site.daemon.acknowledge()
+            site.daemon.correspond()
+
+
+@both_stores
+def test_schedule_20_a_value_that_is_lost_with_its_region_while_another_one_knows_an_older_one(kind: StoreKind) -> None:
+    """C lists x to B, whose database was lost, and is lost itself before it tells x; A has the value of before."""
+    w = Script(kind, kind, kind, compares=True)
+    w.everybody_has(P, W)
+    b, c = w.sites[Region("b")], w.sites[Region("c")]
+    w.write("c", P, X)
+    w.learn("c")
+    w.wipe(b, None)
+    w.write("b", P, Y)
+    _hears(w, "b")
+    known = b.disk.tables.registers[P].known
+    assert known is not None
+    assert known.stamp.region == "c"
+    w.loses_for_good("c")
+    w.end()
+    assert c.disk.tables.outbox
+    w.holds(P, W)
+    assert w.lost_values("b", P) == [w.value(P, Y)]
+    assert w.decisions("b", Decision.UNSUPPLIED) == 1
+    assert w.decisions("b", Decision.REASSERTED) == 0
+
+
+def _goes_on(w: Script, rounds: int = 12) -> None:
+    """Everybody does all that can be done, and no person acts."""
+    for _ in range(rounds):
+        for site in w.sites.values():
+            if not site.daemons:
+                w.start(site.region)
+            w.drain(site)
+        w.advance(PARK_GRACE_MS // 2)
+
+
+@both_stores
+def test_a_lost_database_makes_a_baseline_of_what_only_a_region_knows_that_has_yet_to_join(kind: StoreKind) -> None:
+    w = Script(kind, kind, kind, compares=True, started=False)
+    a, c = w.sites[Region("a")], w.sites[Region("c")]
+    c.disk.set_facts(paused=JOINING)
+    w.write("c", P, X)
+    _goes_on(w)
+    assert c.disk.tables.registers[P].known is not None
+    w.wipe(a, None)
+    w.write("a", P, Y)
+    _goes_on(w)
+    w.holds(P, Y, "a", "b")
+    w.holds(P, X, "c")
+    w.end()
+    (value,) = {site.store.nodes[P].value for site in w.sites.values()}
+    assert {w.value(P, X), w.value(P, Y)} == {value, *w.lost_values("c", P)}
 
 
 @both_stores

@@ -527,11 +527,16 @@ class World:
         if self.rng.random() < 0.5:
             site.disk.ask("regions-leave")
             return
-        self.story.tell(site.region, "is lost for good")
+        self.loses_for_good(site.region)
+
+    def loses_for_good(self, region: str) -> None:
+        """A region is lost for good, and forgotten."""
+        site = self.sites[Region(region)]
+        self.story.tell(region, "is lost for good")
         self.referee.loses(site)
         self._dismiss(site)
         other = self.rng.choice(list(self.sites.values()))
-        other.disk.ask("regions-forget", region=site.region, force="true")
+        other.disk.ask("regions-forget", region=region, force="true")
 
     def _dismiss_left(self) -> None:
         """Regions that have left, and have said so, are switched off."""

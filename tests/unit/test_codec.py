@@ -140,6 +140,7 @@ def test_a_change_comes_back_whole(event: MetadataChangeEvent) -> None:
         HEARTBEAT,
         CONTROL,
         replace(CONTROL, target="", paths=()),
+        replace(CONTROL, stamps=((NOW, EAST), (Millis(0), Region("us-west")))),
         LISTING_ASKED,
         replace(LISTING_ASKED, after="", told=0),
         LISTING_TOLD,
@@ -529,6 +530,15 @@ def test_a_control_message_of_a_newer_version_is_ignored_and_a_broken_one_refuse
     else:
         with pytest.raises(PayloadInvalid, match="malformed control"):
             decode(payload, sent.properties)
+
+
+@pytest.mark.parametrize("stamps", [((NOW, EAST),), ((NOW, EAST),) * 3, ((NOW, EAST), (Millis(-1), EAST))])
+def test_a_control_message_whose_stamps_are_not_those_of_its_paths_is_refused(
+    stamps: tuple[tuple[Millis, Region], ...],
+) -> None:
+    sent = encode(replace(CONTROL, stamps=stamps))
+    with pytest.raises(PayloadInvalid, match="stamps"):
+        decode(sent.payload, sent.properties)
 
 
 def test_a_wrong_resource_without_a_name_is_refused_like_any_other() -> None:

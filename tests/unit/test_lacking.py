@@ -13,6 +13,7 @@ from syncer.conflict.scope import DEFAULT_RULES, Rule, Scope
 from syncer.conflict.settings import Direction
 from syncer.model import NOTHING_SEEN, EventType, MetadataChangeEvent, MetaPath, Millis, Region, ResourceKind, Stamp
 from syncer.replication import lacking
+from syncer.replication.talk import Lack
 from syncer.state.contract import ConflictRow
 from tests.simulation.store import digest_of
 from tests.unit.test_antientropy import BEAT_MS, T0, Pair, Site, path_of, value_of, version
@@ -116,6 +117,87 @@ def test_what_one_has_is_told_and_nothing_is_given_up() -> None:
     pair.beat(6)
     assert pair.west.entries[P].value == value_of(1)
     assert Decision.UNSUPPLIED not in pair.west.decisions
+
+
+@pytest.mark.parametrize("stands", [None, 2, 3])
+@pytest.mark.parametrize("edition", [None, 3])
+def test_what_a_member_knows_in_its_place_stands_and_nothing_is_asserted(
+    stands: int | None, edition: int | None
+) -> None:
+    pair = Talk()
+    pair.beat(2)
+    pair.east.has(P, edition, 40)
+    pair.west.lacks(P, 1, 50, "gone", stands)
+    pair.beat(12)
+    assert pair.equal
+    assert pair.east.known(P) == pair.west.known(P) == version(P, edition, 40, "east")
+    stored = [site.entries[P].value if P in site.entries else None for site in (pair.east, pair.west)]
+    assert stored == [None if edition is None else value_of(edition)] * 2
+    assert pair.west.decisions.count(Decision.UNSUPPLIED) == 1
+    assert not any(event.stamp.region == WEST for event in pair.events)
+    assert not pair.west.driver.context.talk.lacks
+
+
+def test_what_is_known_instead_is_the_greatest_that_any_member_knows() -> None:
+    pair = Talk()
+    pair.beat(2)
+    pair.west.lacks(P, 1, 50, "gone")
+    context = pair.west.driver.context
+    lack = Lack(stamp=version(P, 1, 50, "gone").stamp, asked_at_ms=T0)
+    members = [Region(name) for name in ("a", "b", "c", "d")]
+    for region, time in zip(members, (10, 30, 20, 40), strict=True):
+        lack.told[region] = version(P, 3, time, region)
+    lack.older.update(members[:3])  # what the fourth has told was under way when it was asked, and may be outdone
+    assert lacking._instead(context, lack, members) == version(P, 3, 30, "b")
+    assert lacking._instead(context, lack, members[::2]) == version(P, 3, 20, "c")
+
+
+def test_an_older_version_alone_does_not_say_that_there_is_no_newer_one() -> None:
+    pair = Talk()
+    pair.beat(2)
+    pair.east.has(P, 3, 40)
+    pair.west.lacks(P, 1, 50, "gone", stands=2)
+    pair.loses = lambda said: isinstance(said, Control) and said.action is Action.LACKING
+    pair.beat(20)
+    assert any(event.stamp == version(P, 3, 40, "east").stamp for event in pair.events)
+    assert pair.west.known(P) == version(P, 1, 50, "gone")
+    pair.loses = lambda _: False
+    pair.beat(40)
+    assert pair.equal
+
+
+def test_who_has_something_older_is_asked_again_until_it_is_told() -> None:
+    pair = Talk()
+    pair.beat(2)
+    pair.east.has(P, 3, 40)
+    pair.west.lacks(P, 1, 50, "gone", stands=2)
+    pair.loses = lambda said: isinstance(said, MetadataChangeEvent)
+    pair.beat(20)
+    assert any(said.action is Action.LACKING for said in pair.heard if isinstance(said, Control))
+    assert len(pair.asked) > 2
+    assert pair.west.known(P) == version(P, 1, 50, "gone")
+    pair.loses = lambda _: False
+    pair.beat(40)
+    assert pair.equal
+    assert pair.west.entries[P].value == value_of(3)
+
+
+def test_who_lacks_one_version_may_have_a_later_one() -> None:
+    pair = Talk()
+    pair.west.driver.context.expected = frozenset({EAST, Region("north")})
+    pair.beat(2)
+    pair.west.lacks(P, 1, 50, "gone", stands=2)
+    pair.loses = lambda said: isinstance(said, Control)
+    pair.beat(2)
+    now, lack = Millis(pair.now), pair.west.driver.context.talk.lacks[P]
+    said = Control(region=EAST, sender="db-east", action=Action.LACKING, paths=(P,), sent_at_ms=now)
+    stamps = [version(P, 1, time, "gone").stamp for time in (45, 50)]
+    pair.west.hear([replace(said, stamps=((stamps[0].updated_at_ms, stamps[0].region),))], now)
+    assert not lack.lacking
+    pair.west.hear([replace(said, stamps=((stamps[1].updated_at_ms, stamps[1].region),))], now)
+    assert (lack.lacking, lack.older) == ({EAST}, {EAST})
+    pair.west.hear([said], now)
+    assert (lack.lacking, lack.older) == ({EAST}, set()), "what it had then is forgotten by now"
 
 
 def test_what_may_not_leave_a_region_is_not_asserted_by_it() -> None:
@@ -236,7 +318,7 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         pair.west.lacks(path, 1, 50, "east", stands=2)
     pair.beat(5)
     assert len(pair.west.driver.context.talk.lacks) == 3
-    lacking.note(pair.west.driver.context, paths)
+    lacking.note(pair.west.driver.context, dict.fromkeys(paths))
     assert list(pair.west.driver.context.talk.nothing) == paths[:2]
     pair.loses = lambda _: False
     pair.beat(20, BEAT_MS)
