@@ -503,6 +503,15 @@ def _lacking_values_are_not_asked_for() -> Patches:
     return [(lacking, "_ask", lambda *_: [])]
 
 
+def _who_knows_less_does_not_say_so() -> Patches:
+    note = lacking.note
+
+    def of_nothing(context: Any, paths: Any) -> None:
+        note(context, {path: stamp for path, stamp in paths.items() if stamp is None})
+
+    return [(lacking, "note", of_nothing)]
+
+
 def _sums_outlive_their_database() -> Patches:
     anew = Context.begin_anew
 
@@ -601,6 +610,12 @@ MUTANTS = (
     Mutant("found late is changed late", (), _found_late_is_changed_late, schedule="schedule_06_found_by_a_scan"),
     Mutant("the skew limit is absolute", (), _absolute_skew_limit, schedule="schedule_24_year_ahead_clock"),
     Mutant("counters without generation", (), _same_counters, schedule="schedule_21_counter_of_a_lost_database"),
+    Mutant(
+        "who knows less does not say so",
+        (),
+        _who_knows_less_does_not_say_so,
+        schedule="schedule_20_a_value_that_is_lost_with_its_region_while_another_one_knows_an_older_one",
+    ),
     WITHOUT_SECOND_ROUND,
     WITHOUT_FLOOR,
 )
