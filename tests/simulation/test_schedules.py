@@ -8,10 +8,11 @@ import orjson
 import pytest
 
 from syncer.conflict.acts import Decision
+from syncer.conflict.register import HoldReason
 from syncer.conflict.scope import DEFAULT_RULES, Rule, Scope
 from syncer.conflict.settings import DEFAULT_CLOCK_SKEW_MS, Direction
 from syncer.errors import Fenced, PreconditionFailed
-from syncer.model import MetaPath, Region, baseline_time
+from syncer.model import MetaPath, Region, Stamp, baseline_time
 from syncer.replication.driver import Driver
 from syncer.state.contract import JOINING
 from tests.simulation.disk import Disk, DiskState, Trouble
@@ -833,6 +834,37 @@ def test_a_lost_database_makes_a_baseline_of_what_only_a_region_knows_that_has_y
     w.end()
     (value,) = {site.store.nodes[P].value for site in w.sites.values()}
     assert {w.value(P, X), w.value(P, Y)} == {value, *w.lost_values("c", P)}
+
+
+@both_stores
+def test_two_regions_reject_what_first_contact_holds_and_neither_has_seen_the_other(kind: StoreKind) -> None:
+    """B asserts its value above that of A as it was found, not above what A has asserted since by a faster clock."""
+    w = Script(kind, kind, kind, started=False)
+    a, b = w.sites[Region("a")], w.sites[Region("b")]
+    w.write("a", P, Y)
+    w.write("b", P, Z)
+    w.sites[Region("c")].cut_off_until = w.story.now + 1
+    for site in w.sites.values():
+        w.restart(site.region)
+        w.drain(site)
+    w.at(10)
+    a.skew_ms = 5_000
+    w.write("c", P, X)
+    w.deliver("a", w.tell("c"))
+    stamps = []
+    for site in (a, b):
+        w.learn(site.region)
+        hold = site.disk.tables.registers[P].hold
+        assert hold is not None
+        assert hold.reason is HoldReason.FIRST_CONTACT
+        site.disk.ask("reject", path=P)
+        site.daemon.operate()
+        w.learn(site.region)
+        stamps.append(site.disk.tables.stamped[-1].stamp)
+    assert stamps == [Stamp(second(5_010), a.region), Stamp(second(10), b.region)]
+    w.end()
+    w.holds(P, Y)
+    assert w.value(P, Z) in w.lost_values("b", P)
 
 
 @both_stores
