@@ -74,12 +74,17 @@ def fold_version(
 def _merge(
     register: Register, known: Version, version: Version, *, wins: bool, own: bool
 ) -> tuple[Register, tuple[Act, ...]]:
-    """Two authors wrote the same: the greater stamp stands, what both had seen is joined."""
+    """Two authors wrote the same: the greater stamp stands, what both had seen is joined.
+
+    The value of the one is that of the other: it is taken where that lacks.
+    """
     seen = join(known.seen, version.seen)
     acts = _note(register.path, version, Decision.MERGED, own=own, against=known.stamp)
     if wins:
         return knowing(register, replace(version, seen=seen)), acts
-    return replace(register, known=replace(known, seen=seen)), acts
+    joined = replace(known, seen=seen)
+    merged = replace(register, known=joined)
+    return (filled(merged, joined, version) if merged.lacking else merged), acts
 
 
 def _conflict(register: Register, known: Version, version: Version, *, wins: bool) -> tuple[Register, tuple[Act, ...]]:

@@ -8,7 +8,7 @@ import pytest
 
 from syncer.conflict.acts import Decision, HoldEvent, Journal, Need, RecordConflict
 from syncer.conflict.order import Relation, relate
-from syncer.conflict.register import Hold, HoldReason, Wish
+from syncer.conflict.register import Hold, HoldReason, Parked, ParkReason, Wish
 from syncer.errors import InvariantBroken, ValueInvalid
 from syncer.model import Counter, EventType, MetaPath, Millis
 from tests.property.strategies import NOW, tenant_event
@@ -85,6 +85,16 @@ def test_equal_values_merge_to_the_greater_stamp_and_join_what_was_seen(
     assert known.value == value
     assert decisions(outcome) == [Decision.MERGED]
     assert none_of(outcome, RecordConflict)
+
+
+def test_a_merge_supplies_the_value_that_lacks_and_none_that_does_not() -> None:
+    lacks = version(X, at(2, THERE), kept=False)
+    missing = Parked(reason=ParkReason.VALUE_MISSING, since_ms=Millis(NOW))
+    supplied = replica().fold(register(known=lacks, parked=missing), event(X, at(1, THIRD)), NOW).register
+    assert supplied.known == version(X, at(2, THERE), at(1, THIRD))
+    assert supplied.parked is None
+    stands = replica().fold(register(known=lacks, seated=seated(X, at(0))), event(X, at(1, THIRD)), NOW).register
+    assert stands.known == version(X, at(2, THERE), at(1, THIRD), kept=False)
 
 
 def test_of_two_concurrent_versions_the_known_loser_is_kept_whole() -> None:

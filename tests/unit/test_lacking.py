@@ -138,6 +138,19 @@ def test_what_a_member_knows_in_its_place_stands_and_nothing_is_asserted(
     assert not pair.west.driver.context.talk.lacks
 
 
+def test_the_same_value_under_an_older_stamp_is_the_value_that_lacks() -> None:
+    pair = Talk()
+    pair.beat(2)
+    pair.east.has(P, 1, 40)
+    pair.west.lacks(P, 1, 50, "gone")
+    pair.beat(6)
+    known, theirs = version(P, 1, 50, "gone"), version(P, 1, 40, "east")
+    assert pair.west.entries[P].value == value_of(1)
+    assert pair.west.known(P) == replace(known, seen={**known.seen, **theirs.seen})
+    assert Decision.UNSUPPLIED not in pair.west.decisions
+    assert not pair.west.driver.context.talk.lacks
+
+
 def test_what_is_known_instead_is_the_greatest_that_any_member_knows() -> None:
     pair = Talk()
     pair.beat(2)

@@ -175,6 +175,20 @@ def test_what_nobody_can_supply_is_unknown_again_where_nothing_can_be_asserted(
     assert decisions(outcome) == [Decision.UNSUPPLIED]
 
 
+@pytest.mark.parametrize("instead", [version(Y, at(0, THIRD)), version(None, at(0, THIRD))], ids=["value", "delete"])
+@pytest.mark.parametrize("stands", [None, OF_UNKNOWN_PROVENANCE])
+@pytest.mark.parametrize("publishes", [True, False])
+def test_what_members_know_in_place_of_what_nobody_can_supply_is_known_and_nothing_is_asserted(
+    instead: Version, stands: Seated | None, publishes: bool
+) -> None:
+    lacking = register(known=bare(X, at(1, THERE)), seated=stands, parked=MISSING)
+    outcome = unsupplied(lacking, publishes=publishes, instead=instead)
+    assert outcome.register == register(known=instead, seated=stands)
+    assert outcome.need is Need.READ
+    note = only(outcome, Journal)
+    assert (note.decision, note.stamp, note.against) == (Decision.UNSUPPLIED, at(1, THERE), at(0, THIRD))
+
+
 def test_only_what_lacks_is_given_up() -> None:
     whole, lacks = version(X, at(1, THERE)), bare(X, at(1, THERE))
     for changes in (
