@@ -13,9 +13,15 @@ from tests.unit.test_state_contract import *  # noqa: F403 - each test of the su
 from tests.unit.test_state_contract import EAST, Subject
 
 
-@pytest.fixture(name="subject")  # in the place of the suite's own
-def on_postgres(postgres_url: str) -> Iterator[Subject]:
+@pytest.fixture
+def subject(postgres_url: str) -> Iterator[Subject]:
     with closing(SqlState.open(postgres_url, EAST)) as state:
         state.activate()
         with closing(Views.open(postgres_url, EAST)) as views:
             yield Subject(state, views.ask)
+
+
+def test_the_suite_is_run_on_the_server(subject: Subject) -> None:
+    """A fixture of another name would leave the suite's own in place, and nothing here would meet the server."""
+    assert isinstance(subject.state, SqlState)
+    assert subject.state.engine.dialect.name == "postgresql"
