@@ -14,7 +14,7 @@ from tests.unit.test_state_contract import EAST, Subject
 
 
 @pytest.fixture
-def subject(postgres_url: str) -> Iterator[Subject]:
+def subject(postgres_url: str) -> Iterator[Subject]:  # type: ignore[no-redef]  # in the place of the suite's own
     with closing(SqlState.open(postgres_url, EAST)) as state:
         state.activate()
         with closing(Views.open(postgres_url, EAST)) as views:
