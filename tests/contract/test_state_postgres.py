@@ -13,8 +13,8 @@ from tests.unit.test_state_contract import *  # noqa: F403 - each test of the su
 from tests.unit.test_state_contract import EAST, Subject
 
 
-@pytest.fixture
-def subject(postgres_url: str) -> Iterator[Subject]:  # type: ignore[no-redef]  # in the place of the suite's own
+@pytest.fixture  # type: ignore[no-redef]  # in the place of the suite's own
+def subject(postgres_url: str) -> Iterator[Subject]:
     with closing(SqlState.open(postgres_url, EAST)) as state:
         state.activate()
         with closing(Views.open(postgres_url, EAST)) as views:
