@@ -103,7 +103,7 @@ def _over_others(here: list[Write], delete: Write) -> Iterator[Write]:
         if each.answer is Answer.ACKNOWLEDGED
         and each.over is not None
         and each.over_known
-        and each.sent_at_ms >= delete.answered_at_ms
+        and each.sent_at_ms > delete.answered_at_ms  # within one millisecond it may be the delete itself
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -126,6 +127,16 @@ LEGAL: Sequence[tuple[str, Fate, Evidence]] = (
 def test_a_legal_fate_is_seen(fate: Fate, found: Evidence) -> None:
     assert fate_of(Case(found), DELETE) is fate
     assert [each for each in judge(found).broken if each.rule == "silent loss"] == []
+
+
+@pytest.mark.parametrize(("fate", "found"), [each[1:] for each in LEGAL], ids=[each[0] for each in LEGAL])
+def test_a_delete_that_took_no_time_has_the_same_fate(fate: Fate, found: Evidence) -> None:
+    """Sent and answered within one millisecond: it is not its own successor."""
+    at_once = replace(DELETE, answered_at_ms=DELETE.sent_at_ms)
+    writes = tuple(at_once if each is DELETE else each for each in found.writes)
+    quick = replace(found, writes=writes)
+    assert fate_of(Case(quick), at_once) is fate
+    assert [each for each in judge(quick).broken if each.rule == "silent loss"] == []
 
 
 def test_what_came_and_went_unread_needs_no_fate() -> None:
