@@ -409,8 +409,9 @@ def _said(
         check_heartbeat(said)
     elif isinstance(said, Control):
         check_numbers(kind, region, {"number": said.number})
-        for time, _ in said.stamps:
+        for time, author in said.stamps:
             check_numbers(kind, region, {"stamps": time})
+            checked_region(author, "stamps")
         if said.stamps and len(said.stamps) != len(said.paths):
             raise PayloadInvalid(
                 f"a {kind} of region {region!r} has {len(said.stamps)} stamps of {len(said.paths)} paths"

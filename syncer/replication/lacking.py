@@ -39,6 +39,8 @@ PATHS_PER_MESSAGE: Final = 200
 PATHS_AT_ONCE: Final = 2_000
 LACKS_BOUND: Final = 50_000
 """Values that are asked for at a time; beyond, what was asked for longest ago begins anew when it has its turn."""
+TOLD_BOUND: Final = 5_000
+"""Paths of which older versions are kept, with their values; beyond, what was told first is asked for again."""
 VALUE_LACKS: Final = "its version is known here, and its value is not"
 VERSION_LACKS: Final = "it is listed elsewhere, and no version of it is known here"
 NOTHING_BOUND: Final = 50_000
@@ -88,7 +90,17 @@ def meet(context: Context, unit: Unit, event: MetadataChangeEvent) -> None:
     if not later(lack.stamp, event.stamp, ties) or (told is not None and later(told.stamp, event.stamp, ties)):
         return
     version = replace(version_of(event), value=event.value)
-    unit.afterwards(lambda: lack.told.update({teller: version}))
+    unit.afterwards(lambda: _keep(context, lack, teller, version))
+
+
+def _keep(context: Context, lack: Lack, teller: Region, version: Version) -> None:
+    """Keep what a member knows in place of what lacks; the oldest of too many is let go."""
+    telling = context.talk.telling
+    lack.told[teller] = version
+    telling[lack] = None
+    telling.move_to_end(lack)
+    while len(telling) > TOLD_BOUND:
+        telling.popitem(last=False)[0].told.clear()
 
 
 def _say(context: Context, now: Millis) -> list[Control]:

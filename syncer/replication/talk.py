@@ -87,7 +87,7 @@ class Member:
     trouble: str = ""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Lack:
     """A value that is due here, and was not known when its listing was learned.
 
@@ -117,6 +117,7 @@ class Talk:
         owed: Questions of others that are not answered yet, the latest of each.
         begun_at_ms: When this daemon began to listen.
         lacks: Values that members are asked for, the one that was asked for longest ago first.
+        telling: Of these, where members have told older versions, the one that was told of longest ago first.
         nothing: Paths that others have asked for, and whose value is not known here; the version that was asked for,
             where an older one is told in its place, and ``None`` where there is nothing to tell.
         lost: This database was seen to be an old copy, and why.
@@ -135,6 +136,7 @@ class Talk:
     owed: dict[Region, ListingAsked] = field(default_factory=dict)
     begun_at_ms: Millis | None = None
     lacks: OrderedDict[MetaPath, Lack] = field(default_factory=OrderedDict)
+    telling: OrderedDict[Lack, None] = field(default_factory=OrderedDict)
     nothing: dict[MetaPath, Stamp | None] = field(default_factory=dict)
     lost: str | None = None
     tried: set[int] = field(default_factory=set)

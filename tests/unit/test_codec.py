@@ -532,7 +532,10 @@ def test_a_control_message_of_a_newer_version_is_ignored_and_a_broken_one_refuse
             decode(payload, sent.properties)
 
 
-@pytest.mark.parametrize("stamps", [((NOW, EAST),), ((NOW, EAST),) * 3, ((NOW, EAST), (Millis(-1), EAST))])
+@pytest.mark.parametrize(
+    "stamps",
+    [((NOW, EAST),), ((NOW, EAST),) * 3, ((NOW, EAST), (Millis(-1), EAST)), ((NOW, EAST), (NOW, Region("a/b")))],
+)
 def test_a_control_message_whose_stamps_are_not_those_of_its_paths_is_refused(
     stamps: tuple[tuple[Millis, Region], ...],
 ) -> None:

@@ -213,6 +213,27 @@ def test_who_lacks_one_version_may_have_a_later_one() -> None:
     assert (lack.lacking, lack.older) == ({EAST}, set()), "what it had then is forgotten by now"
 
 
+def test_older_versions_are_kept_of_few_paths_and_the_others_are_asked_for_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(lacking, "TOLD_BOUND", 2)
+    pair = Talk()
+    pair.beat(2)
+    paths = [path_of(f"lost-{number}") for number in range(5)]
+    for path in paths:
+        pair.east.has(path, 3, 40)
+        pair.west.lacks(path, 1, 50, "gone")
+    pair.loses = lambda said: isinstance(said, Control) and said.action is Action.LACKING
+    pair.beat(4)
+    talk = pair.west.driver.context.talk
+    assert [len(lack.told) for lack in talk.telling] == [1, 1]
+    assert sum(bool(lack.told) for lack in talk.lacks.values()) == 2
+    pair.loses = lambda _: False
+    pair.beat(60)
+    assert pair.equal
+    assert all(pair.west.entries[path].value == value_of(3) for path in paths)
+
+
 def test_what_may_not_leave_a_region_is_not_asserted_by_it() -> None:
     pair = Talk(Scope((Rule(P, Direction.APPLY), *DEFAULT_RULES)))
     pair.beat(2)
@@ -323,6 +344,7 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lacking, "LACKS_BOUND", 3)
     monkeypatch.setattr(lacking, "PATHS_AT_ONCE", 2)
     monkeypatch.setattr(lacking, "NOTHING_BOUND", 2)
+    monkeypatch.setattr(lacking, "TOLD_BOUND", 1)
     pair = Talk()
     pair.loses = lambda said: isinstance(said, Control)
     pair.beat(2)
