@@ -11,15 +11,17 @@ from unittest import mock
 
 import pytest
 
-from syncer.model import MetaPath
+from syncer.model import MetaPath, Millis, Region, Stamp
+from syncer.state.contract import Amount, Poison
 from syncer.state.transaction import SqlTransaction
+from tests.property.strategies import tenant_event
 from tests.simulation.campaign import Tier, errands, run
 from tests.simulation.coverage import APART, BRANCHES, DECISIONS, FAULTS, HOLDS, PARKS, RARE, TORN, lacking
 from tests.simulation.faults import MODES
 from tests.simulation.history import Violation
 from tests.simulation.mutants import MUTANTS, Mutant, broken, hunt
 from tests.simulation.shrinking import Tape, shrink
-from tests.simulation.sidecar import play_on_sqlite
+from tests.simulation.sidecar import SqlDisk, play_on_sqlite
 from tests.simulation.world import World, play
 
 SEEDS_PER_MODE = 48
@@ -116,6 +118,24 @@ def test_a_database_that_keeps_something_else_is_noticed() -> None:
     with mock.patch.object(SqlTransaction, "open_paths", forgetting):
         tally = run(errands(Tier.SHELL, ["calm"], 0, 20), processes=1, keep_going=False)
     assert "sidecar: open_paths" in tally.broken[0].error.replace(": : ", ": ")
+
+
+def test_real_databases_count_what_is_kept_aside_as_the_plain_tables_do() -> None:
+    disk = SqlDisk(Region("a"))
+    state, properties = disk.open(), {"syncer.region": "süd", "syncer.seq": "7"}
+    state.activate()
+    with state.transaction() as tx:
+        for position in ("1", "2"):
+            poison = Poison(
+                origin="bus", code="c", detail="why", position=position, payload=b"\xff?", properties=properties
+            )
+            tx.quarantine(poison, Millis(1))
+        tx.hold_event(tenant_event(b'{"adminRoles":[]}', Stamp(Millis(9), Region("b")), {}), Millis(1))
+        kept = tx.kept_aside()  # each call is made on both, and has to give the same
+    disk.close()
+    assert kept.poison == Amount(2, 2 * (2 + len('{"syncer.region":"süd","syncer.seq":"7"}'.encode())))
+    assert kept.future.things == 1
+    assert kept.future.size_bytes > len(b'{"adminRoles":[]}')
 
 
 def test_processes_count_what_one_process_counts() -> None:

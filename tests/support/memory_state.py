@@ -34,6 +34,7 @@ from syncer.state.contract import (
     PoisonRow,
     Tombstone,
 )
+from syncer.state.rows import dumps, event_head
 from syncer.state.transaction import check_changes
 
 K = TypeVar("K")
@@ -489,15 +490,14 @@ def unseated(registers: Iterable[Register], future: Iterable[Stamp]) -> tuple[in
 
 
 def kept_aside(poisons: Iterable[Poison], future: Iterable[MetadataChangeEvent]) -> KeptAside:
-    """How much of what came by the bus is kept aside."""
+    """How much of what came by the bus is kept aside, as the rows of a database count it."""
     amounts = {True: Amount(0, 0), False: Amount(0, 0)}
     for poison in poisons:
         if poison.origin == "bus":
             strange = poison.code == SignatureInvalid.code
             count, total = amounts[strange]
-            beside = sum(len(name.encode()) + len(value.encode()) for name, value in poison.properties.items())
-            amounts[strange] = Amount(count + 1, total + len(poison.payload) + beside)
-    sizes = [len(event.value or b"") for event in future]
+            amounts[strange] = Amount(count + 1, total + len(poison.payload) + len(dumps(poison.properties).encode()))
+    sizes = [len(event.value or b"") + len(event_head(event).encode()) for event in future]
     return KeptAside(strangers=amounts[True], poison=amounts[False], future=Amount(len(sizes), sum(sizes)))
 
 
