@@ -287,10 +287,10 @@ def _no_comparisons() -> Patches:
 def _no_tombstones_told() -> Patches:
     tell = antientropy.tell
 
-    def living(context: Any, paths: Any) -> None:
+    def living(context: Any, paths: Any, *lacked: Any) -> None:
         with context.state.transaction() as tx:
             registers = tx.registers(list(paths))
-        tell(context, [path for path in paths if path in registers and registers[path].known.alive])
+        tell(context, [path for path in paths if path in registers and registers[path].known.alive], *lacked)
 
     return [(antientropy, "tell", living)]
 
