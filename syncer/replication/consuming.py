@@ -179,7 +179,7 @@ def _fold(context: Context, unit: Unit, shelves: Shelves, item: Arrived, event: 
         set_aside(context, unit, shelves, item, TOO_EARLY, f"{event.stamp} is in the future, and too many are already")
         return False
     unit.take(outcome)
-    if not any(isinstance(act, HoldEvent) for act in outcome.acts):
+    if event.path in context.talk.lacks and not any(isinstance(act, HoldEvent) for act in outcome.acts):
         lacking.meet(context, unit, event)
     return True
 
