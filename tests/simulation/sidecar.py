@@ -21,7 +21,7 @@ from sqlalchemy.exc import OperationalError
 
 from syncer.model import Millis, Region
 from syncer.state import opening, tables
-from syncer.state.contract import Identity, KeptAside, KeptTree, State, Transaction
+from syncer.state.contract import Identity, KeptTree, State, Transaction
 from syncer.state.sql import SqlState
 from syncer.state.views import Views
 from tests.simulation.disk import Crash, Disk, DiskState, DiskTransaction, Tables, Trouble
@@ -284,16 +284,9 @@ def _same(name: str, real: Any, plain: Any) -> Any:
         left, right = replace(real, log=tuple(real.log)), replace(plain, log=tuple(plain.log))
     if isinstance(left, dict) and isinstance(right, dict):
         left, right = list(left.items()), list(right.items())
-    if isinstance(left, KeptAside) and isinstance(right, KeptAside):
-        left, right = _things(left), _things(right)
     if left != right:
         raise Violation("sidecar", "", f"{name}: the database answers {left!r}, and should answer {right!r}")
     return real
-
-
-def _things(kept: KeptAside) -> tuple[int, int, int]:
-    """How many; their size is that of the form in which each keeps them."""
-    return kept.strangers.things, kept.poison.things, kept.future.things
 
 
 def _no_checkpoints(connection: Any, record: object) -> None:
