@@ -543,7 +543,12 @@ MUTANTS = (
     Mutant("look at the store before the peers have told", ("wiped",), _hear_nobody, rare=True),
     Mutant("old copies pass", ("wiped",), _old_copies_pass, rare=True),
     Mutant("old stores pass", ("restored",), _old_stores_pass),
-    Mutant("generations come again", ("restored",), _generations_come_again, rare=True),
+    Mutant(
+        "generations come again",
+        (),
+        _generations_come_again,
+        schedule="a_generation_that_a_former_database_had_is_given_up_when_a_peer_tells_so",
+    ),
     Mutant("what is of unknown provenance is not kept", ("wiped",), _unknown_provenance_is_not_kept),
     Mutant("what is of unknown provenance is a change", ("wiped",), _unknown_provenance_is_a_change),
     Mutant("lacking values are not asked for", ("wiped", "wiped-storm"), _lacking_values_are_not_asked_for),
