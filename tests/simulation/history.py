@@ -93,10 +93,13 @@ class History:
         """Somebody wrote into a store; the same projection over itself is no new content."""
         return over if over.digest == digest else self._new(path, digest, region, over)
 
-    def asserted(self, path: MetaPath, digest: Digest | None, seen: frozenset[Content], region: Region) -> Content:
-        """A region asserted a value above what it knew (a revive, a rejected hold, a restored conflict)."""
+    def asserted(self, path: MetaPath, digest: Digest | None, seen: list[Content], region: Region) -> Content:
+        """A region asserted a value above what it knew (a revive, a rejected hold, a restored conflict).
+
+        Of what comes from elsewhere it knows what its author had seen, and nothing that was learned there since.
+        """
         content = self._new(path, digest, region, None)
-        content.fixed = seen | {content}
+        content.fixed = frozenset({content}).union(*(one.reach() if one.region == region else one.past for one in seen))
         return content
 
     def name(self, content: Content, stamp: Stamp) -> None:

@@ -269,16 +269,14 @@ class Referee:
             if operation.kind == "restore" and operation != before.operations.get(number)
         }
         stamps = [row.loser for row in tables.conflicts.values() if row.path == path and str(row.id) in restored]
-        seen: frozenset[Content] = frozenset()
+        seen = []
         if not stamps and path in contents:
-            seen = contents[path].reach()
+            seen.append(contents[path])
         elif stamps and register is not None and register.seated is not None:
             stamps.append(register.seated.stamp)  # nothing is read to restore: what stands there unread, nobody saw
         if register is not None and register.known is not None:
             stamps.append(register.known.stamp)
-        for stamp in stamps:  # as it was told: what its region has taken its value for since, nobody here knows
-            named = self.history.named.get((path, stamp))
-            seen |= named.past if named is not None else frozenset()
+        seen += [named for stamp in stamps if (named := self.history.named.get((path, stamp))) is not None]
         return self.history.asserted(path, digest, seen, site.region)
 
     def kept_anywhere(self, sites: Collection[Site]) -> None:
