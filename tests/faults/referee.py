@@ -13,7 +13,7 @@ from typing import Final
 
 from syncer.conflict.order import later
 from syncer.model import Digest, MetadataChangeEvent, MetaPath, Stamp, TieOrder
-from tests.faults.case import Case, Evidence, digest_of, saw, token_in
+from tests.faults.case import Case, Evidence, Kept, digest_of, saw, token_in
 from tests.faults.deletes import fate_of, undone
 from tests.faults.record import Answer, Write
 from tests.faults.story import story
@@ -21,6 +21,9 @@ from tests.simulation.history import Violation
 
 STORIES: Final = 50
 """Paths whose story is told."""
+VALUE_UNKNOWN: Final = "value-unknown"
+"""Reason of a record that says that a value was overwritten which nobody had read."""
+OVERWRITTEN_UNREAD: Final = "overwritten unread, and told"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,10 @@ def judge(evidence: Evidence) -> Judgement:
 
 class _Bench(Case):
     """One method per group of rules."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        super().__init__(evidence)
+        self._unread: set[Kept] = set()
 
     # -- at rest
 
@@ -173,10 +180,30 @@ class _Bench(Case):
             self.counts["in a conflict record"] += 1
         elif path in self.held:
             self.counts["held"] += 1
+        elif self._told_as_unread(path, write):
+            self.counts[OVERWRITTEN_UNREAD] += 1
         else:
             yield Violation(
                 "silent loss", path, f"{token} ({write.answer} in {write.region}, {write.detail}) is nowhere"
             )
+
+    def _told_as_unread(self, path: MetaPath, write: Write) -> bool:
+        """Whether the daemon there has told people of a value that it overwrote before it could read it.
+
+        ZooKeeper counts a node's versions anew when it is made again, so one that was made anew between a read and the
+        write that follows may have just the version that the write expects. Each record accounts for one value.
+        """
+        told = (
+            row
+            for row in self.kept[path]
+            if (row.region, row.reason) == (write.region, VALUE_UNKNOWN)
+            and row.loser.updated_at_ms >= write.sent_at_ms
+            and row not in self._unread
+        )
+        found = next(told, None) if write.over is None else None
+        if found is not None:
+            self._unread.add(found)
+        return found is not None
 
     def _delete(self, path: MetaPath, write: Write) -> Iterator[Violation]:
         fate = fate_of(self, write)

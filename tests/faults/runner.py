@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from deploy.lab.process import ServerFailed
 from tests.faults.evidence import gather, restless, settle
 from tests.faults.record import Answer
-from tests.faults.referee import Judgement, judge
+from tests.faults.referee import OVERWRITTEN_UNREAD, Judgement, judge
 from tests.faults.sampling import Sample, Sampler
 from tests.faults.scene import NotSeen, Scene
 from tests.faults.steps import Note, Step, perform
@@ -80,9 +80,13 @@ class Outcome:
         rules = len(self.judgement.broken) if self.judgement is not None else "unknown"
         facts = (
             f"{len(self.steps)} faults in {seconds:.0f} s, {self.writes.get('acknowledged', 0)} acknowledged writes, "
-            f"{lost} lost, rules broken: {rules}, faults unseen: {unseen}"
+            f"{lost} lost, {self._unread()}rules broken: {rules}, faults unseen: {unseen}"
         )
         return f"faults: {'GREEN' if self.good else 'RED'}: {facts} (seed {self.seed})"
+
+    def _unread(self) -> str:
+        number = self.judgement.counts.get(OVERWRITTEN_UNREAD, 0) if self.judgement is not None else 0
+        return f"{number} {OVERWRITTEN_UNREAD}, " if number else ""
 
     def broken(self, rule: str) -> int:
         """How often a rule was broken."""

@@ -186,8 +186,15 @@ def slow_links(scene: Scene, step: Step, note: Note) -> None:
 
 
 def fill_disk(scene: Scene, step: Step, note: Note) -> None:
-    """No room for a sidecar database: its daemon stores nothing, so it acknowledges and writes nothing."""
+    """No room for a sidecar database: its daemon stores nothing, so it acknowledges and writes nothing.
+
+    A database has room of its own where rows were deleted; it is compacted before, or it would never ask for any.
+    """
     region, disk = scene.regions[step.place], scene.disks[step.place]
+    region.stop()
+    with closing(sqlite3.connect(disk.directory / "state.db")) as database:
+        database.execute("VACUUM")
+    region.start()
     pid = region.daemon.pid()
     assert pid is not None
     at = region.daemon.log_file.stat().st_size

@@ -63,6 +63,18 @@ def lost(loser: MetadataChangeEvent, winner: MetadataChangeEvent, token: str | N
     )
 
 
+def unread(region: str, at: int, winner: MetadataChangeEvent) -> Kept:
+    return Kept(
+        region=region,
+        path=PATH,
+        loser=Stamp(Millis(at), Region(region)),
+        winner=winner.stamp,
+        reason="value-unknown",
+        token=None,
+        was_delete=True,
+    )
+
+
 def stores(east: str | None, west: str | None) -> Mapping[str, Mapping[MetaPath, bytes]]:
     held = {"east": east, "west": west}
     return {name: {PATH: value_of(PATH, token, CLUSTERS)} if token is not None else {} for name, token in held.items()}

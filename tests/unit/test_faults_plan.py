@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults import plan, report
-from tests.faults.referee import Judgement
+from tests.faults.referee import OVERWRITTEN_UNREAD, Judgement
 from tests.faults.runner import Outcome, Played
 from tests.faults.sampling import Sample
 from tests.faults.steps import FAULTS
@@ -79,6 +79,10 @@ def test_a_run_is_green_only_when_everything_was_seen_and_nothing_is_broken() ->
     assert fine.verdict == (
         "faults: GREEN: 2 faults in 10 s, 100 acknowledged writes, 0 lost, rules broken: 0, faults unseen: 0 (seed 7)"
     )
+    told = outcome()
+    told.judgement = Judgement((), {OVERWRITTEN_UNREAD: 2})
+    assert told.good
+    assert "0 lost, 2 overwritten unread, and told, rules broken: 0" in told.verdict
     unseen, broken, blind, stopped, idle = (outcome() for _ in range(5))
     unseen.steps[0].failed = "not within 120 s: a peer misses it"
     broken.judgement = Judgement((Violation("silent loss", "/p", "x is nowhere"),), {})

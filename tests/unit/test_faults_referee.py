@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from syncer.model import Counter, MetaPath, Millis
-from tests.faults.case import Evidence
-from tests.faults.record import Answer, Record, load, token_of, value_of
-from tests.faults.referee import Judgement, judge
-from tests.unit.histories import CLUSTERS, PATH, lost, stores, told, write
+from tests.faults.case import Evidence, Kept
+from tests.faults.record import Answer, Record, Write, load, token_of, value_of
+from tests.faults.referee import OVERWRITTEN_UNREAD, Judgement, judge
+from tests.unit.histories import CLUSTERS, PATH, lost, stores, told, unread, write
 
 FIRST, SECOND = "e.1", "w.1"
 
@@ -133,6 +133,40 @@ BROKEN: Sequence[tuple[str, Evidence, list[str]]] = (
 @pytest.mark.parametrize(("evidence", "expected"), [each[1:] for each in BROKEN], ids=[each[0] for each in BROKEN])
 def test_what_is_wrong_is_seen(evidence: Evidence, expected: list[str]) -> None:
     assert rules(judge(evidence)) == expected
+
+
+MADE_ANEW = (*WRITES, write("east", None, FIRST, 21), write("east", "e.2", None, 22))
+"""East's node was deleted and made anew between its daemon's read and its write of west's value."""
+
+
+@pytest.mark.parametrize(
+    ("records", "made", "expected"),
+    [
+        ((unread("east", 24, REPLACED),), MADE_ANEW, 0),
+        ((), MADE_ANEW, 1),
+        ((unread("west", 24, REPLACED),), MADE_ANEW, 1),
+        ((unread("east", 20, REPLACED),), MADE_ANEW, 1),
+        ((replace(unread("east", 24, REPLACED), reason="concurrent"),), MADE_ANEW, 1),
+        ((unread("east", 24, REPLACED),), (*MADE_ANEW, write("east", "e.3", None, 23)), 1),
+        ((unread("east", 24, REPLACED),), (*MADE_ANEW[:3], write("east", "e.2", "e.0", 22)), 1),
+    ],
+    ids=[
+        "told",
+        "not told",
+        "told elsewhere",
+        "told before",
+        "told of something else",
+        "told once of two",
+        "over a value",
+    ],
+)
+def test_what_was_overwritten_unread_counts_apart_where_people_are_told(
+    records: tuple[Kept, ...], made: tuple[Write, ...], expected: int
+) -> None:
+    judgement = judge(replace(FINE, writes=made, conflicts=records))
+    lost_ones = [each for each in judgement.broken if each.rule == "silent loss" and "is nowhere" in each.detail]
+    assert len(lost_ones) == expected, judgement.broken
+    assert judgement.counts.get(OVERWRITTEN_UNREAD, 0) == (1 if expected == 0 or len(made) > len(MADE_ANEW) else 0)
 
 
 def test_a_write_of_unknown_outcome_counts_once_it_is_met() -> None:
