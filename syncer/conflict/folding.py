@@ -89,9 +89,14 @@ def _merge(
 
 def _conflict(register: Register, known: Version, version: Version, *, wins: bool) -> tuple[Register, tuple[Act, ...]]:
     """Neither author saw the other: the loser is kept whole."""
+    return (knowing(register, version) if wins else register), told_apart(register.path, known, version, wins=wins)
+
+
+def told_apart(path: MetaPath, known: Version, version: Version, *, wins: bool) -> tuple[Act, ...]:
+    """Record that a version and the known one met, neither of whose authors saw the other; the loser is kept whole."""
     winner, loser = (version, known) if wins else (known, version)
     record = RecordConflict(
-        path=register.path,
+        path=path,
         loser=loser.stamp,
         loser_seen=loser.seen,
         loser_digest=loser.digest,
@@ -99,8 +104,7 @@ def _conflict(register: Register, known: Version, version: Version, *, wins: boo
         winner=winner.stamp,
     )
     decision = Decision.CONFLICT_WON if wins else Decision.CONFLICT_LOST
-    note = journal(register.path, version, decision, against=known.stamp)
-    return (knowing(register, version) if wins else register), (record, note)
+    return (record, journal(path, version, decision, against=known.stamp))
 
 
 def knowing(register: Register, known: Version) -> Register:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from syncer.conflict.acts import Act, Decision, DropHeld, Journal, Moment, Outcome, Publish, Quarantine, RecordConflict
-from syncer.conflict.folding import fold_version, journal
+from syncer.conflict.folding import fold_version, journal, told_apart
 from syncer.conflict.order import extend, join
 from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.rebuilding import unknown_provenance
@@ -142,15 +142,7 @@ def _unseen_here(settings: Settings, register: Register, change: Version) -> tup
         return ()
     if register.seated_seen.get(known.by, -1) >= known.stamp.updated_at_ms:
         return ()
-    record = RecordConflict(
-        path=register.path,
-        loser=known.stamp,
-        loser_seen=known.seen,
-        loser_digest=known.digest,
-        value=known.value,
-        winner=change.stamp,
-    )
-    return (record, journal(register.path, change, Decision.CONFLICT_WON, against=known.stamp))
+    return told_apart(register.path, known, change, wins=True)
 
 
 def take_own(
