@@ -161,16 +161,18 @@ def _drift(
     What the store held before this region knew of the path is no edit of the group's value but a first contact. Where
     the group's value is no longer kept here, the write waits until a peer has told it.
     """
-    if register.known is None:
+    known = register.known
+    if known is None:
         return Outcome(register)
-    edited = Stamp(_modified_at(settings, entry, moment), settings.region)
+    register = register.dated(_modified_at(settings, entry, moment))
+    edited = Stamp(register.own, settings.region)
     record = RecordConflict(
         path=register.path,
         loser=edited,
         loser_seen=register.seated_seen,
         loser_digest=digest,
         value=entry.value if entry else None,
-        winner=register.known.stamp,
+        winner=known.stamp,
         reason="drift",
     )
     before = register.seated.stamp if register.seated else Stamp(baseline_time(settings.generation), settings.region)
@@ -181,9 +183,7 @@ def _drift(
         digest=digest,
         revision=entry.revision if entry else None,
     )
-    note = Journal(
-        path=register.path, decision=Decision.DRIFT, stamp=edited, digest=digest, against=register.known.stamp
-    )
+    note = Journal(path=register.path, decision=Decision.DRIFT, stamp=edited, digest=digest, against=known.stamp)
     noted = noting_flip(settings, register, digest, moment.now)
     return Outcome(replace(noted, seated=seated), (record, note))
 

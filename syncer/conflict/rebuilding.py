@@ -125,7 +125,8 @@ def unknown_provenance(
         digest: Of its projection.
         modified_at: When it was written, as far as can be told.
     """
-    found = Stamp(modified_at, settings.region)
+    register = register.dated(modified_at)
+    found = Stamp(register.own, settings.region)
     record = RecordConflict(
         path=register.path,
         loser=found,

@@ -168,6 +168,13 @@ class Register:
         """Whether the store was last known to hold a value."""
         return self.seated is not None and self.seated.alive
 
+    def dated(self, time: Millis) -> Register:
+        """Give the path a time of this region's, the next free one where that one is not: no two are the same.
+
+        What is found in the store and never published has it for a name too: it is kept by its stamp.
+        """
+        return replace(self, own=Millis(max(time, self.own + 1)))
+
     def sit(self, version: Version, revision: Revision | None) -> Register:
         """Take a version as what the store holds; the known value is no longer needed once it is the seated one."""
         seated = Seated(stamp=version.stamp, by=version.by, seen=version.seen, digest=version.digest, revision=revision)

@@ -118,10 +118,11 @@ def written(settings: Settings, register: Register, answer: Written | None, now:
         raise InvariantBroken(f"{register.path}: a write landed that was never intended")
     acts: tuple[Act, ...] = ()
     if answer is not None and answer.replaced_unread:
+        register = register.dated(now)
         detail = "the overwritten value was not the one that was read; it cannot be told what it was"
         record = RecordConflict(
             path=register.path,
-            loser=Stamp(now, settings.region),
+            loser=Stamp(register.own, settings.region),
             loser_seen=register.seated_seen,
             loser_digest=None,
             value=None,

@@ -429,6 +429,13 @@ def _drift_is_forgotten() -> Patches:
     return [(observing, "_drift", unkept)]
 
 
+def _one_name_for_one_moment() -> Patches:
+    def dated(register: Register, time: Millis) -> Register:
+        return replace(register, own=time)
+
+    return [(Register, "dated", dated)]
+
+
 def _restored_below() -> Patches:
     restore = Replica.restore
 
@@ -570,6 +577,12 @@ MUTANTS = (
         (),
         lambda: [(observing, "_unseen_here", lambda *_: ())],
         schedule="what_was_restored_is_kept_when_somebody_has_written_there_unseen",
+    ),
+    Mutant(
+        "what was found in one moment has one name",
+        (),
+        _one_name_for_one_moment,
+        schedule="two_edits_of_one_moment_that_may_not_leave_are_both_kept",
     ),
     Mutant("drop the compare-and-set", ("calm", "crashes"), _no_compare_and_set, rare=True),
     Mutant("stamp from known instead of seated", ("calm",), _stamp_from_known),

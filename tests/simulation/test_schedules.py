@@ -1101,3 +1101,24 @@ def test_schedule_29_apply_only_scope(kind: StoreKind) -> None:
     assert w.lost_values("b", P) == [w.value(P, Y)]
     assert w.decisions("b", Decision.DRIFT) == 1
     assert w.events_of("b") == []
+
+
+@both_stores
+def test_two_edits_of_one_moment_that_may_not_leave_are_both_kept(kind: StoreKind) -> None:
+    w = Script(kind, kind)
+    w.daemon("b").crash()
+    w.scope, whole = Scope((Rule(P, Direction.APPLY), *DEFAULT_RULES)), w.scope
+    w.everybody_has(P, W)  # "b" starts again, by this scope
+    w.scope = whole
+    w.at(50)
+    w.write("a", P, X)
+    told = w.tell("a")
+    w.at(100)
+    w.write("b", P, Y)
+    w.learn("b")
+    w.write("b", P, Z)
+    w.learn("b")
+    w.deliver("b", told)
+    w.end()
+    w.holds(P, X)
+    assert w.lost_values("b", P) == [w.value(P, Y), w.value(P, Z)]

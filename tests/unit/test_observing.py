@@ -378,6 +378,20 @@ def test_a_delete_where_nothing_is_published_is_drift_too() -> None:
     assert (outcome.register.seated.alive, outcome.register.seated.revision) == (False, None)
 
 
+def test_two_edits_of_the_same_moment_are_kept_by_two_names() -> None:
+    before = register(known=version(X, at(5, THERE)), seated=seated(X, at(5, THERE)))
+    first = replica().observe(before, entry(Y, "8", modified=7), moment(9), publishes=False)
+    second = replica().observe(first.register, entry(Z, "9", modified=7), moment(9), publishes=False)
+    assert only(first, RecordConflict).loser == at(7)
+    assert (only(second, RecordConflict).loser, only(second, RecordConflict).value) == (at(8), Z)
+
+
+def test_an_edit_that_stays_here_is_not_named_like_a_change_of_this_region() -> None:
+    before = replace(register(known=version(Y, at(5, THERE)), seated=seated(X, at(0, THERE))), own=Millis(NOW + 20))
+    outcome = replica().observe(before, entry(Z, modified=7), moment(9), publishes=False)
+    assert only(outcome, RecordConflict).loser == at(21)
+
+
 def test_drift_of_an_unknown_path_is_nobodys_business() -> None:
     outcome = replica().observe(register(), entry(X), moment(), publishes=False)
     assert (outcome.register, outcome.acts) == (register(), ())

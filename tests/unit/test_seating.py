@@ -355,6 +355,12 @@ def test_an_overwritten_value_that_was_not_the_one_read_is_an_alarm() -> None:
     assert outcome.register.seated.stamp == at(5, THERE)
 
 
+def test_an_alarm_is_not_named_like_what_was_kept_in_the_same_moment() -> None:
+    before = replace(due(intent=INTENT), own=Millis(NOW + 20))
+    outcome = landed(before, Written(path=TENANT, revision=Revision("8"), replaced_unread=True))
+    assert only(outcome, RecordConflict).loser == at(21, HERE)
+
+
 def test_a_write_that_was_never_intended_is_a_bug() -> None:
     with pytest.raises(InvariantBroken, match="never intended"):
         landed(due(), Written(path=TENANT, revision=Revision("8")))
