@@ -16,7 +16,7 @@ export PYTHON
 # uv finds the package index where pip does; its address never enters a lock.
 UV_LOCK = UV_DEFAULT_INDEX="$${UV_DEFAULT_INDEX:-$$($(BIN)/pip config get global.index-url 2>/dev/null || true)}" \
 	$(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes \
-	--no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command 'make lock' --extra postgresql
+	--no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command 'make lock' --extra postgresql --extra spark
 
 .PHONY: help
 help: ## List the targets
