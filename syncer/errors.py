@@ -29,6 +29,10 @@
     ├── BackupError                 a backup cannot be used
     │   ├── BackupInvalid             the directory is no backup, or one of another version
     │   └── BackupDamaged             files are missing, extra or changed
+    ├── JobError                    a job on Spark did not end as it should
+    │   ├── SparkMissing              the packages that such jobs need are not installed
+    │   ├── JavaMissing               there is no Java, or one that is too old
+    │   └── JobCancelled              it was asked to stop, and left nothing behind
     ├── IllegalTransition           a state machine was asked for a step that it does not have
     └── InvariantBroken             a bug of this program: stop, never retry
 
@@ -274,6 +278,34 @@ class BackupDamaged(BackupError):
     default_hint = "See 'syncer backup verify' for every file; use another backup, or put the files back as they were."
 
 
+class JobError(SyncerError):
+    """A job on Spark failed. Nothing that it was writing is left to be read."""
+
+    code = "job-failed"
+    default_hint = "The cause stands in the message; 'SPARK_LOG_LEVEL=info' has Spark tell more on stderr."
+
+
+class SparkMissing(JobError):
+    """The packages that jobs on Spark need are not installed."""
+
+    code = "spark-missing"
+    default_hint = "Install them: pip install 'pulsar-syncer[spark]'. The daemon itself does not need them."
+
+
+class JavaMissing(JobError):
+    """There is no Java, or it is too old for Spark."""
+
+    code = "java-missing"
+    default_hint = "Install Java 17 or newer (a headless runtime is enough) and put it on PATH, or set JAVA_HOME."
+
+
+class JobCancelled(JobError):
+    """The job was asked to stop. What it had begun to write is cleared away."""
+
+    code = "job-cancelled"
+    default_hint = "Start it again when it suits."
+
+
 class IllegalTransition(SyncerError):
     """A state machine was asked for a step that it does not have. Nothing was changed."""
 
@@ -326,6 +358,10 @@ DISPOSITIONS: Final[dict[type[SyncerError], Disposition]] = {
     BackupError: Disposition(422, ExitCode.FAILED, "warning"),
     BackupInvalid: Disposition(422, ExitCode.FAILED, "warning"),
     BackupDamaged: Disposition(422, ExitCode.FAILED, "error"),
+    JobError: Disposition(500, ExitCode.FAILED, "error"),
+    SparkMissing: Disposition(501, ExitCode.FAILED, "error"),
+    JavaMissing: Disposition(501, ExitCode.FAILED, "error"),
+    JobCancelled: Disposition(503, ExitCode.FAILED, "info"),
     IllegalTransition: Disposition(409, ExitCode.REFUSED, "error"),
     InvariantBroken: Disposition(500, ExitCode.FAILED, "critical"),
 }

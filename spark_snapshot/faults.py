@@ -1,0 +1,57 @@
+"""From what Spark says to what is wrong: an error of the product that a worker raised comes back as itself.
+
+A worker's exception crosses two languages as text. Its class stands in the last line of the traceback.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from syncer import errors
+from syncer.errors import JobError, SyncerError
+
+_RAISED: Final = re.compile(r"^(?:\w+\.)+(\w+): (.*)$", re.MULTILINE)
+_NO_SPACE: Final = ("No space left on device", "Disk quota exceeded")
+_NO_MEMORY: Final = ("OutOfMemoryError", "Java heap space", "GC overhead limit")
+_MAX_SAID: Final = 400
+
+
+@contextlib.contextmanager
+def translated(what: str) -> Iterator[None]:
+    """Raise what goes wrong in the block as an error of the product.
+
+    Args:
+        what: What is being done, for the message: ``reading region east``.
+
+    Raises:
+        SyncerError: As a worker or the block has raised it; a :class:`JobError` for all else that Spark says.
+    """
+    from py4j.protocol import Py4JError  # noqa: PLC0415 - comes with PySpark
+    from pyspark.errors import PySparkException  # noqa: PLC0415
+
+    try:
+        yield
+    except SyncerError:
+        raise
+    except (PySparkException, Py4JError, ConnectionError, OSError) as exc:
+        raise from_text(str(exc), what) from exc
+
+
+def from_text(text: str, what: str) -> SyncerError:
+    """The error that a text of Spark's tells of: the product's own that a worker raised, if there is one."""
+    for name, message in reversed(_RAISED.findall(text)):
+        cls = getattr(errors, name, None)
+        if isinstance(cls, type) and issubclass(cls, SyncerError):
+            return cls(message)
+    if any(sign in text for sign in _NO_SPACE):
+        return JobError(
+            f"{what}: no space is left on the disk",
+            hint="Make room where the snapshot is written, or name a larger directory for temporary files (--scratch).",
+        )
+    if any(sign in text for sign in _NO_MEMORY):
+        return JobError(f"{what}: Spark has run out of memory", hint="Give it more with --memory, for example 4g.")
+    said = next((line.strip() for line in text.splitlines() if line.strip()), "nothing")
+    return JobError(f"{what}: Spark says: {said[:_MAX_SAID]}")

@@ -1,0 +1,121 @@
+"""The report of a comparison: whatever a store holds, it is one page of escaped text without scripts."""
+
+from __future__ import annotations
+
+import html.parser
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+
+import pytest
+
+from spark_snapshot import charts
+from spark_snapshot.fields import Differences, FieldDifference
+from spark_snapshot.report import Finding, Page, RegionFacts, render
+from spark_snapshot.summary import CLASSES, Counts, Summary
+
+EVIL = """<script>alert("x")</script>&'"$a_{b}$\x00\u202e東京"""
+COUNTS = dict.fromkeys(CLASSES, 2)
+
+
+def summary(**changes: object) -> Summary:
+    plain = Summary(
+        same=12_345,
+        by_class=COUNTS,
+        kinds=(Counts(name="namespace", by_class=COUNTS),),
+        tenants=(Counts(name=EVIL, by_class=COUNTS), Counts(name="", by_class=COUNTS)),
+        more_tenants=3,
+        winners={"east": 8},
+        losers={"west": 8},
+        origins={"register": 8},
+        reasons={"newer": 7, "same-stamp": 1},
+        holds={"west": 2},
+        days={"2026-11-20": 3, "2026-11-21": 5},
+    )
+    return replace(plain, **changes)  # type: ignore[arg-type]  # names of its own fields
+
+
+def page(**changes: object) -> Page:
+    finding = Finding(
+        path=f"/admin/policies/{EVIL}",
+        kind="namespace",
+        of_class="held",
+        underlying="differs",
+        winner="east",
+        stamp="2026-11-21 10:00:00.000Z by east",
+        reason="newer",
+        origin="register",
+        losers=("west",),
+        holds=(("west", "mass-delete"),),
+        fields=Differences(
+            replicated=(FieldDifference(pointer=f"/{EVIL}", values={"east": f'"{EVIL}"', "west": None}),),
+            unreadable=("north",),
+        ),
+    )
+    plain = Page(
+        title=f"east against west {EVIL}",
+        made_at_ms=1_700_000_000_000,
+        made_by="pulsar-syncer",
+        regions=(
+            RegionFacts(name="east", facts=(("taken", "then"),)),
+            RegionFacts(name="west", facts=(("rows", "5"),)),
+        ),
+        summary=summary(),
+        findings=(finding,),
+        notes=(EVIL,),
+    )
+    return replace(plain, **changes)  # type: ignore[arg-type]
+
+
+class Seen(html.parser.HTMLParser):
+    """Collects tags, attributes and text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.words: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+
+def test_nothing_of_a_store_becomes_markup() -> None:
+    text = render(page())
+    seen = Seen(text)
+    assert "script" not in seen.tags
+    assert not [name for name, _ in seen.attributes if name.startswith("on")]
+    assert not [value for name, value in seen.attributes if name in {"href", "src", "xlink:href"} and value[:1] != "#"]  # type: ignore[index]
+    assert '<script>alert("x")</script>' in "".join(seen.words)
+    assert "\x00" not in text
+    assert "\u202e" not in text, "a sign that turns the direction of writing is shown as a replacement"
+
+
+def test_it_says_what_a_reader_asks_first() -> None:
+    words = "".join(Seen(render(page())).words)
+    for expected in ("8 paths are not the same.", "12,345 paths are the same.", "mass-delete", "… and 3 more tenants"):
+        assert expected in words
+    assert "The first 1 of 8" in words
+
+
+def test_equal_regions_make_a_short_page() -> None:
+    zero = dict.fromkeys(CLASSES, 0)
+    text = render(page(summary=summary(by_class=zero), findings=()))
+    assert "All regions hold the same." in text
+    assert "<svg" not in text
+
+
+def test_the_page_is_the_same_for_the_same_data() -> None:
+    assert render(page()) == render(page())
+
+
+@pytest.mark.parametrize("rows", [0, 1, 40])
+def test_plots_are_sound_and_take_any_name(rows: int) -> None:
+    svg = charts.stacked([(f"{EVIL}{number}", COUNTS) for number in range(rows)], "paths")
+    root = ET.fromstring(svg)  # what does not parse is no plot
+    assert root.tag.endswith("svg")
+    ET.fromstring(charts.columns({f"{EVIL}{number}": number for number in range(rows)}, "paths"))
