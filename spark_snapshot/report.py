@@ -15,6 +15,7 @@ from typing import Final
 from spark_snapshot import charts
 from spark_snapshot.fields import Differences, FieldDifference
 from spark_snapshot.summary import CLASSES, Summary
+from syncer.model import Stamp
 
 MEANINGS: Final = {
     "only-in": "only some regions have it, and all that do agree",
@@ -45,7 +46,7 @@ class Finding:
         of_class: ``only-in``, ``differs``, ``deleted`` or ``held``.
         underlying: Its class without the hold; empty where it is not held.
         winner: A region that holds what the others should.
-        stamp: Time and region of the winner's version, for people.
+        stamp: Time and region of the winner's version.
         reason: What decided.
         origin: Where the winner's stamp comes from.
         losers: Regions that would change.
@@ -58,7 +59,7 @@ class Finding:
     of_class: str
     underlying: str
     winner: str
-    stamp: str
+    stamp: Stamp
     reason: str
     origin: str
     losers: tuple[str, ...]
@@ -154,7 +155,7 @@ def _findings(page: Page) -> Iterator[str]:
         )
         facts = [
             ("resource", each.kind),
-            ("newest version", f"{each.stamp}, held by {each.winner}" if each.winner else each.stamp),
+            ("newest version", f"{_said(each.stamp)}, held by {each.winner}"),
             ("decided by", f"{each.reason} (stamp from {each.origin})"),
             ("would change", ", ".join(each.losers) or "nobody"),
             *((f"held in {region}", why) for region, why in each.holds),
@@ -203,6 +204,12 @@ def _shown(text: str) -> str:
 def _clean(text: str) -> str:
     """Escaped; what does not print (control signs, turns of direction) as a sign that does."""
     return escape("".join(sign if sign.isprintable() else "�" for sign in text))
+
+
+def _said(stamp: Stamp) -> str:
+    """A stamp in words; a baseline's number and the 0 of a store without times are no moments."""
+    when = "at an unknown time" if stamp.is_baseline else _moment(stamp.updated_at_ms)
+    return f"{when} by {stamp.region}"
 
 
 def _tenant(name: str) -> str:

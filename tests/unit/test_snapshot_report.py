@@ -12,6 +12,7 @@ from spark_snapshot import charts
 from spark_snapshot.fields import Differences, FieldDifference
 from spark_snapshot.report import Finding, Page, RegionFacts, render
 from spark_snapshot.summary import CLASSES, Counts, Summary
+from syncer.model import Millis, Region, Stamp
 
 EVIL = """<script>alert("x")</script>&'"$a_{b}$\x00\u202e東京"""
 COUNTS = dict.fromkeys(CLASSES, 2)
@@ -41,7 +42,7 @@ def page(**changes: object) -> Page:
         of_class="held",
         underlying="differs",
         winner="east",
-        stamp="2026-11-21 10:00:00.000Z by east",
+        stamp=Stamp(Millis(1_700_000_000_000), Region("east")),
         reason="newer",
         origin="register",
         losers=("west",),

@@ -1,0 +1,101 @@
+"""Which snapshot a person means: a folder, an id or its beginning, a region's newest one, or the one before a moment."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from spark_snapshot.layout import Snapshot, is_id, listing, open_snapshot
+from spark_snapshot.places import Place
+from syncer.config.durations import parse_duration
+from syncer.errors import NotFound, PreconditionFailed
+from syncer.model import Millis
+
+_WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_LEAST_BEGINNING: Final = 8
+"""Letters of an id that are enough to look for it: the day."""
+
+
+def named(word: str, folder: Place | None) -> Snapshot:
+    """Open the snapshot that a word means.
+
+    Args:
+        word: A folder's absolute path or URI; else, in ``folder``: an id or its beginning, or a region for its newest.
+        folder: Where snapshots lie.
+
+    Raises:
+        NotFound: There is none.
+        PreconditionFailed: Several begin like that.
+        SnapshotError: It cannot be used.
+    """
+    if word.startswith("/") or "://" in word:
+        return open_snapshot(word)
+    if folder is None:
+        raise PreconditionFailed(
+            f"{word!r} is no absolute path, and no folder is known to look for it",
+            hint="Name the folder with --folder, or set 'snapshots.folder'.",
+        )
+    listed = listing(folder)
+    of_region = [each for each in listed.snapshots if each.region == word]
+    if of_region:
+        return open_snapshot(of_region[-1].place)
+    begun = [each for each in listed.snapshots if each.id.startswith(word) and len(word) >= _LEAST_BEGINNING]
+    if len(begun) > 1:
+        raise PreconditionFailed(
+            f"{len(begun)} snapshots begin with {word!r}: {begun[0].id} of {begun[0].region}, …",
+            hint="Give more of its name, or its folder.",
+        )
+    if begun:
+        return open_snapshot(begun[0].place)
+    for where, why in listed.broken:
+        if where.name == word or (is_id(where.name) and len(word) >= _LEAST_BEGINNING and where.name.startswith(word)):
+            raise why
+    raise NotFound(f"no region and no snapshot {word!r} in {folder}", hint="See 'syncer snapshot list'.")
+
+
+def before(folder: Place, region: str, moment: Millis) -> Snapshot:
+    """Open the newest snapshot of a region that was taken at a moment or before it.
+
+    Raises:
+        NotFound: There is none so old.
+    """
+    found = listing(folder, region).snapshots
+    older = [each for each in found if each.manifest.about.taken_at_ms <= moment]
+    if not older:
+        said = f"the oldest is {found[0].id}" if found else "there is none at all"
+        raise NotFound(
+            f"no snapshot of region {region} in {folder} is from {as_text(moment)} or before; {said}",
+            hint="See 'syncer snapshot list'.",
+        )
+    return open_snapshot(older[-1].place)
+
+
+def moment_of(text: str, now: datetime) -> Millis:
+    """The moment that a person means: ISO 8601, a duration ago (``2d``), or a day of the week (its last midnight, UTC).
+
+    Raises:
+        PreconditionFailed: It is none of these.
+    """
+    word = text.strip().lower()
+    if word in _WEEKDAYS:
+        midnight = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+        return _millis(midnight - timedelta(days=(midnight.weekday() - _WEEKDAYS.index(word)) % 7))
+    ago = parse_duration(word)
+    if ago is not None:
+        return _millis(now - ago)
+    try:
+        moment = datetime.fromisoformat(text.strip())
+    except ValueError as exc:
+        raise PreconditionFailed(
+            f"{text!r} is no moment", hint="Write it like 2026-11-16, 2026-11-16T08:00Z, 36h, or Monday."
+        ) from exc
+    return _millis(moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC))
+
+
+def as_text(moment: Millis) -> str:
+    """A moment as people read it."""
+    return datetime.fromtimestamp(moment / 1000, tz=UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def _millis(moment: datetime) -> Millis:
+    return Millis(int(moment.timestamp() * 1000))
