@@ -65,9 +65,9 @@ def ask(views: Views, requests: Sequence[Request], *, reason: str, timeout_s: fl
     Raises:
         typer.Exit: With the code of the first failure, or 4 when the daemon did not answer all in time.
     """
-    asked_by = _who()
+    asked_by = who()
     numbers = [views.ask(request.kind, request.arguments, asked_by, reason) for request in requests]
-    answers = _wait(views, numbers, timeout_s)
+    answers = wait(views, numbers, timeout_s)
     _show(answers, form)
     pending = [operation.id for operation in answers if operation.state.value == "pending"]
     if pending:
@@ -76,10 +76,11 @@ def ask(views: Views, requests: Sequence[Request], *, reason: str, timeout_s: fl
         raise typer.Exit(ExitCode.UNREACHABLE)
     failed = [operation for operation in answers if operation.state.value == "failed"]
     if failed:
-        raise typer.Exit(_exit_code(failed[0].code))
+        raise typer.Exit(exit_code(failed[0].code))
 
 
-def _wait(views: Views, numbers: Sequence[int], timeout_s: float) -> list[Operation]:
+def wait(views: Views, numbers: Sequence[int], timeout_s: float) -> list[Operation]:
+    """Wait until all are answered, or the time is over; how they are then."""
     deadline = time.monotonic() + timeout_s
     while True:
         answers = [operation for operation in map(views.operation, numbers) if operation is not None]
@@ -112,11 +113,13 @@ def _show(operations: Sequence[Operation], form: Format) -> None:
     output.document(OperationList(items=items), form)
 
 
-def _exit_code(code: str) -> ExitCode:
+def exit_code(code: str) -> ExitCode:
+    """The exit code that belongs to an operation's code."""
     return next((row.exit_code for cls, row in DISPOSITIONS.items() if cls.code == code), ExitCode.FAILED)
 
 
-def _who() -> str:
+def who() -> str:
+    """Who asks."""
     try:
         user = getpass.getuser()
     except (KeyError, OSError):  # a user without a name, as containers have

@@ -19,6 +19,7 @@ from syncer.cli import (
     plans,
     quarantine,
     running,
+    snapshots,
     state,
     topic,
 )
@@ -115,6 +116,7 @@ app.add_typer(quarantine.parked, name="parked")
 app.command("diff")(plans.diff)
 app.add_typer(plans.app, name="plan")
 app.add_typer(backups.app, name="backup")
+app.add_typer(snapshots.app, name="snapshot")
 app.add_typer(state.app, name="state")
 app.command("pause")(running.pause)
 app.command("resume")(running.resume)

@@ -106,8 +106,8 @@ def chunks(plan: Plan) -> Iterator[str]:
             "resource": each.resource.kind.value,
             "name": each.resource.name,
             "path": each.path,
-            "before": _record_of(each.before),
-            "after": _record_of(each.after),
+            "before": record_of(each.before),
+            "after": record_of(each.after),
         }
         seal.take(record)
         yield comma + "    " + json.dumps(record, indent=2, ensure_ascii=False).replace("\n", "\n    ")
@@ -227,7 +227,8 @@ def _operation(record: OperationRecord) -> Operation:
     )
 
 
-def _record_of(value: bytes | None) -> dict[str, str | None] | None:
+def record_of(value: bytes | None) -> dict[str, str | None] | None:
+    """A value as it is written: as text, or in base64 where it is none; ``None`` for an absent one."""
     if value is None:
         return None
     try:

@@ -32,6 +32,7 @@ from syncer.replication import (
     provenance,
     reading,
     rebuild,
+    repairing,
     retelling,
     scanning,
     tombstones,
@@ -484,6 +485,10 @@ class Driver:
             pending = tx.pending_operations(limit)
         effects = [operations.perform(self.context, operation, now) for operation in pending]
         return [effect for effect in effects if effect is not None]
+
+    def repair(self, now: Millis) -> repairing.Turn:
+        """Tell the next portion of what a person has asked to be told again; when to look again."""
+        return repairing.work(self.context, now)
 
     def report(self, now: Millis) -> None:
         """Keep this daemon's report of itself for the CLI and the REST API."""

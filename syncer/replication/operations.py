@@ -11,7 +11,7 @@ from syncer.bus.messages import Action
 from syncer.conflict.register import HoldReason, Register
 from syncer.errors import NotFound, PreconditionFailed, SyncerError
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region, Stamp
-from syncer.replication import listing, membership, rebuild
+from syncer.replication import listing, membership, rebuild, repairing
 from syncer.replication.consuming import arrived_of, take
 from syncer.replication.context import Context
 from syncer.replication.reading import state_event
@@ -260,6 +260,15 @@ def _rebuild(context: Context, unit: Unit, tx: Transaction, operation: Operation
     return rebuild.excuse(context, unit, tx, without, alone=operation.arguments.get("alone") == "true"), None
 
 
+def _sync(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
+    return repairing.begin(context, tx, operation, unit.now), None
+
+
+def _cancel(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
+    del context
+    return repairing.cancel(tx, operation, unit.now), None
+
+
 def _path(operation: Operation) -> MetaPath:
     if "path" not in operation.arguments:
         raise PreconditionFailed(f"operation {operation.kind} names no path")
@@ -280,7 +289,7 @@ def _stamp(text: str) -> Stamp:
     return Stamp(Millis(int(time)), Region(region))
 
 
-_ALWAYS: Final = frozenset({"pause", "resume", "quarantine-discard", "rebuild"})
+_ALWAYS: Final = frozenset({"pause", "resume", "quarantine-discard", "rebuild", "snapshot-cancel"})
 """What may be done while a lost database is being rebuilt."""
 
 _HANDLERS: Final[dict[str, Handler]] = {
@@ -297,5 +306,7 @@ _HANDLERS: Final[dict[str, Handler]] = {
     "quarantine-retry": _retry,
     "quarantine-discard": _discard,
     "rebuild": _rebuild,
+    "snapshot-sync": _sync,
+    "snapshot-cancel": _cancel,
 }
 """Every operation by its kind; the CLI and the REST API ask by these names."""

@@ -20,12 +20,15 @@ from syncer.model import Millis
 from syncer.replication.bus_pumps import BusPumps
 from syncer.replication.driver import Driver
 from syncer.replication.pace import Backoff
+from syncer.replication.repairing import Turn
 from syncer.replication.store_pumps import StorePumps
 from syncer.replication.surroundings import IDLE_S, Surroundings
 
 log = structlog.get_logger()
 
 TICK_S: Final = 1.0
+REPAIR_LOOK_S: Final = {Turn.MORE: 0.0, Turn.FULL: 0.02, Turn.IDLE: 0.5}
+"""How long until a repair is looked at again."""
 PRUNE_EVERY_S: Final = 600.0
 LAST_MARK_S: Final = 2.0
 """How long a daemon that stops takes at most to leave a mark."""
@@ -80,6 +83,7 @@ class Pumps:
                 bus.comparer,
                 bus.corresponder,
                 self._ticker,
+                self._repairer,
                 self._pruner,
             ):
                 tasks.start_soon(self._forever, pump)
@@ -127,6 +131,13 @@ class Pumps:
             self._around.readable.wake()
             self._around.wake_all()
             await anyio.sleep(TICK_S)
+
+    async def _repairer(self) -> None:
+        while True:
+            turn = await self._around.thread.call(self.driver.repair, self._around.clock())
+            if turn is not Turn.IDLE:
+                self._around.wake_all()
+            await anyio.sleep(REPAIR_LOOK_S[turn])
 
     async def _pruner(self) -> None:
         while True:

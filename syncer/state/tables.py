@@ -270,6 +270,30 @@ operations: Final = Table(
     sqlite_autoincrement=True,
 )
 
+repairs: Final = Table(
+    "repairs",
+    metadata,
+    Column("id", Number, primary_key=True, autoincrement=True),
+    _text("state", nullable=False),
+    _text("document", nullable=False),
+    _at("made_at"),
+    _at("finished_at", nullable=True),
+    Index("repairs_state", "state", "id"),
+    sqlite_autoincrement=True,
+)
+
+tellings: Final = Table(
+    "tellings",
+    metadata,
+    Column("repair", Number, primary_key=True, autoincrement=False),
+    Column("number", Number, primary_key=True, autoincrement=False),
+    Column("path", Key, nullable=False),
+    _text("found_in", nullable=False),
+    _text("refused"),
+    _text("head"),
+    Column("value", LargeBinary),
+)
+
 tree: Final = Table(
     "tree",
     metadata,

@@ -16,7 +16,7 @@ from syncer.errors import InvariantBroken
 from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis
 from syncer.paths import child_prefixes
 from syncer.replacing import replace
-from syncer.state import kept_tree, rows, tables
+from syncer.state import kept_tree, repairs, rows, tables
 from syncer.state.aside import AsideRows
 from syncer.state.cache import MAX_OPEN, Cache, OpenPaths, Unknown
 from syncer.state.contract import (
@@ -30,6 +30,7 @@ from syncer.state.contract import (
 )
 from syncer.state.dead import DeadRows
 from syncer.state.listed import ListedRows
+from syncer.state.repairs import RepairRows
 from syncer.state.statements import Statements, upserting
 
 FIXED_FACTS: Final = frozenset({"region", "database_id", "last_sequence", "epoch"})
@@ -53,7 +54,7 @@ def check_changes(changes: Collection[str]) -> None:
 
 
 def prune(connection: Connection, journal_before: Millis, limit: int) -> int:
-    """Drop journal rows and finished operations older than that, at most ``limit`` of each; how many went.
+    """Drop journal rows, finished operations and repairs older than that, at most ``limit`` of each; how many went.
 
     Only the oldest ``limit`` journal rows are looked at, so it costs the same however long the journal is.
     """
@@ -66,10 +67,11 @@ def prune(connection: Connection, journal_before: Millis, limit: int) -> int:
         operations.c.finished_at < journal_before,
     )
     done = finished.order_by(operations.c.id).limit(limit)
-    return gone + connection.execute(delete(operations).where(operations.c.id.in_(done))).rowcount
+    gone += connection.execute(delete(operations).where(operations.c.id.in_(done))).rowcount
+    return gone + repairs.prune(connection, journal_before, limit)
 
 
-class SqlTransaction(AsideRows, DeadRows, ListedRows):
+class SqlTransaction(AsideRows, DeadRows, ListedRows, RepairRows):
     """Implements :class:`syncer.state.contract.Transaction`.
 
     ``touched`` holds the paths whose register it has changed, in the cache too.
@@ -385,7 +387,7 @@ class SqlTransaction(AsideRows, DeadRows, ListedRows):
     # -- upkeep
 
     def prune(self, journal_before: Millis, limit: int) -> int:
-        """Drop journal rows and finished operations older than that, at most ``limit`` of each; how many went."""
+        """Drop journal rows, finished operations and repairs older than that, at most ``limit`` of each."""
         return prune(self._connection, journal_before, limit)
 
     # -- the shell of the transaction

@@ -1,5 +1,6 @@
-"""What the CLI and REST read of a sidecar database, beside a running daemon or without one. Only ``ask`` writes.
+"""What the CLI and REST read of a sidecar database, beside a running daemon or without one.
 
+Only ``ask`` writes, and what brings a repair in.
 Every method is one short transaction of its own; lists are pages in key order, to be continued by the last key.
 """
 
@@ -22,6 +23,7 @@ from syncer.state.contract import ConflictRow, Identity, Membership, Operation, 
 from syncer.state.dead import membership_of
 from syncer.state.opening import BUSY_TIMEOUT_S, translated
 from syncer.state.presence import DaemonRow
+from syncer.state.repairs import RepairViews
 from syncer.state.sql import identity_of, wall_clock
 from syncer.state.transaction import beyond
 
@@ -127,8 +129,8 @@ class ParkedRow:
     stamp: Stamp | None
 
 
-class Views:
-    """Read-only access to a sidecar database. Threads may share it."""
+class Views(RepairViews):
+    """Read-only access to a sidecar database, but for what is asked of its daemon. Threads may share it."""
 
     def __init__(self, reader: Engine, asker: Engine, url: URL, clock: Callable[[], Millis] = wall_clock) -> None:
         self._reader: Final = reader
@@ -390,7 +392,7 @@ class Views:
             "answer": "",
             "code": "",
         }
-        with translated(self._url), self._asker.begin() as connection:
+        with self._writing() as connection:
             key = connection.execute(insert(tables.operations).values(row)).inserted_primary_key
             if key is None:
                 raise InvariantBroken("the database gave no number to an operation")
@@ -408,6 +410,11 @@ class Views:
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
         with translated(self._url), self._reader.connect() as connection, connection.begin():
+            yield connection
+
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        with translated(self._url), self._asker.begin() as connection:
             yield connection
 
     def _check(self, region: Region | None) -> None:

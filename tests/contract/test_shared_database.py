@@ -287,7 +287,7 @@ def test_schema_is_what_the_tables_say(state: SqlState) -> None:
 def made_older(url: str) -> None:
     """The schema as the version before made it."""
     with psycopg.connect(url) as connection:
-        connection.execute("DROP TABLE daemons, tree, tree_pages, tree_log, membership")
+        connection.execute("DROP TABLE daemons, tree, tree_pages, tree_log, membership, repairs, tellings")
         connection.execute("DROP INDEX registers_dead, registers_unseated")
         columns = ", ".join(f"DROP COLUMN {name}" for name in ("rebuild", "landed", "mark", "marked"))
         connection.execute("UPDATE identity SET generation = 1")

@@ -30,10 +30,25 @@ from syncer.state.contract import (
     PeerRow,
     Poison,
     PoisonRow,
+    RefusedTelling,
+    Repair,
+    RepairState,
     State,
+    Telling,
     Tombstone,
 )
-from tests.support.memory_state import dead, dying, kept_aside, living, logged, unfolded, unseated
+from tests.support.memory_state import (
+    dead,
+    dying,
+    kept_aside,
+    living,
+    logged,
+    over,
+    repair,
+    tellings,
+    unfolded,
+    unseated,
+)
 
 
 class Crash(BaseException):
@@ -67,6 +82,8 @@ class Tables:
     journal: list[Journal] = field(default_factory=list)
     tree: KeptTree = field(default_factory=lambda: KeptTree(label="", number=0))
     membership: Membership = field(default_factory=Membership)
+    repairs: dict[int, Repair] = field(default_factory=dict)
+    tellings: dict[tuple[int, int], Telling | RefusedTelling] = field(default_factory=dict)
     forgotten: dict[MetaPath, Register] = field(default_factory=dict)
     """The last tombstone of each path that was ever dropped; for the referee."""
     stamped: list[MetadataChangeEvent] = field(default_factory=list)
@@ -91,6 +108,8 @@ class Tables:
             self.journal.copy(),
             self.tree,
             self.membership,
+            self.repairs.copy(),
+            self.tellings.copy(),
             self.forgotten.copy(),
             self.stamped.copy(),
         )
@@ -119,6 +138,13 @@ class Disk:
         )
         return number
 
+    def bring_in(self, repair: Repair, tellings: Sequence[Telling]) -> int:
+        """A person brings a repair in, to be told when it is asked for."""
+        number = len(self.tables.repairs) + 1
+        self.tables.repairs[number] = replace(repair, id=number, state=RepairState.READY)
+        self.tables.tellings.update({(number, each.number): each for each in tellings})
+        return number
+
     def set_facts(self, **facts: Any) -> None:
         """A person, or the command line, sets facts of the database while no daemon works with it."""
         self.tables.identity = replace(self.tables.identity, **facts)
@@ -132,6 +158,7 @@ class Disk:
         fresh.conflicts, fresh.poison, fresh.peers = former.conflicts, former.poison, former.peers
         fresh.operations, fresh.journal, fresh.stamped = former.operations, former.journal, former.stamped
         fresh.membership, fresh.forgotten = former.membership, former.forgotten
+        fresh.repairs, fresh.tellings = former.repairs, former.tellings
         self.tables = fresh
 
     def lose(self, copy: Tables | None) -> None:
@@ -516,6 +543,28 @@ class DiskTransaction:
         """Answer an operation."""
         tables = self._write
         tables.operations[number] = replace(tables.operations[number], state=state, answer=answer, code=code)
+
+    # -- repairs
+
+    def repair(self, number: int | None = None) -> Repair | None:
+        """A repair by its number, or the oldest that is running."""
+        return repair(self._read.repairs, number)
+
+    def save_repair(self, repair: Repair) -> None:
+        """Keep how far a repair is."""
+        self._write.repairs[repair.id] = repair
+
+    def tellings(self, repair: int, limit: int, after: int) -> list[Telling]:
+        """What is to be told."""
+        return tellings(self._read.tellings, repair, limit, after)
+
+    def decided(self, repair: int, through: int, refused: Sequence[RefusedTelling]) -> None:
+        """Only what was refused is kept."""
+        rows = self._write.tellings
+        for key in over(rows, repair, through, refused):
+            del rows[key]
+        for each in refused:
+            rows[repair, each.number] = each
 
     # -- upkeep
 

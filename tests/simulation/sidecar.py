@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
@@ -21,7 +21,7 @@ from sqlalchemy.exc import OperationalError
 
 from syncer.model import Millis, Region
 from syncer.state import opening, tables
-from syncer.state.contract import Identity, KeptTree, State, Transaction
+from syncer.state.contract import Identity, KeptTree, Repair, State, Telling, Transaction
 from syncer.state.sql import SqlState
 from syncer.state.views import Views
 from tests.simulation.disk import Crash, Disk, DiskState, DiskTransaction, Tables, Trouble
@@ -155,6 +155,16 @@ class SqlDisk(Disk):
         real = Views(self._engine, self._engine, self._url, clock=lambda: Millis(0))
         if real.ask(kind, arguments, "operator", "simulated") != number:
             raise Violation("sidecar", "", f"operation {number} has another number")
+        return number
+
+    def bring_in(self, repair: Repair, tellings: Sequence[Telling]) -> int:
+        """A person brings a repair in, as the command line does."""
+        number = super().bring_in(repair, tellings)
+        real = Views(self._engine, self._engine, self._url, clock=lambda: Millis(0))
+        if real.begin_repair(repair) != number:
+            raise Violation("sidecar", "", f"repair {number} has another number")
+        real.add_tellings(number, tellings)
+        real.end_loading(self.tables.repairs[number])
         return number
 
     def set_facts(self, **facts: Any) -> None:

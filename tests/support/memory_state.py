@@ -32,6 +32,10 @@ from syncer.state.contract import (
     PeerRow,
     Poison,
     PoisonRow,
+    RefusedTelling,
+    Repair,
+    RepairState,
+    Telling,
     Tombstone,
 )
 from syncer.state.rows import dumps, event_head
@@ -65,6 +69,8 @@ class MemoryDatabase:
         self.operations: dict[int, tuple[Operation, Millis]] = {}
         self.tree: dict[str, KeptTree] = {"": KeptTree(label="", number=0)}
         self.membership: dict[str, Membership] = {"": Membership()}
+        self.repairs: dict[int, Repair] = {}
+        self.tellings: dict[tuple[int, int], Telling | RefusedTelling] = {}
 
 
 class MemoryState:
@@ -405,6 +411,23 @@ class MemoryTransaction:
             operation = replace(self._db.operations[number][0], state=state, answer=answer, code=code)
             self._put(self._db.operations, number, (operation, now))
 
+    # -- repairs
+
+    def repair(self, number: int | None = None) -> Repair | None:
+        return repair(self._db.repairs, number)
+
+    def save_repair(self, repair: Repair) -> None:
+        self._put(self._db.repairs, repair.id, repair)
+
+    def tellings(self, repair: int, limit: int, after: int) -> list[Telling]:
+        return tellings(self._db.tellings, repair, limit, after)
+
+    def decided(self, repair: int, through: int, refused: Sequence[RefusedTelling]) -> None:
+        for key in over(self._db.tellings, repair, through, refused):
+            self._drop(self._db.tellings, key)
+        for each in refused:
+            self._put(self._db.tellings, (repair, each.number), each)
+
     # -- upkeep
 
     def prune(self, journal_before: Millis, limit: int) -> int:
@@ -418,7 +441,23 @@ class MemoryTransaction:
             self._drop(self._db.journal, number)
         for number in done:
             self._drop(self._db.operations, number)
-        return len(old) + len(done)
+        gone = [key for key, each in self._db.tellings.items() if self._is_over(key[0]) and isinstance(each, Telling)]
+        ended = [each.id for each in self._db.repairs.values() if self._is_old(each, journal_before)]
+        gone += [key for key in self._db.tellings if key[0] in ended and key not in gone]
+        for key in gone:
+            self._drop(self._db.tellings, key)
+        for number in ended:
+            self._drop(self._db.repairs, number)
+        return len(old) + len(done) + len(gone) + len(ended)
+
+    def _is_over(self, number: int) -> bool:
+        return number in self._db.repairs and self._db.repairs[number].state.over
+
+    @staticmethod
+    def _is_old(repair: Repair, before: Millis) -> bool:
+        if repair.state.over:
+            return repair.finished_at_ms is not None and repair.finished_at_ms < before
+        return repair.state is not RepairState.RUNNING and repair.made_at_ms < before
 
     # -- inside
 
@@ -515,3 +554,33 @@ def _back(table: dict[K, V], key: K, former: V) -> None:
 
 def _age(event: MetadataChangeEvent) -> tuple[int, str, str]:
     return event.stamp.updated_at_ms, event.stamp.region, event.path
+
+
+def repair(rows: Mapping[int, Repair], number: int | None) -> Repair | None:
+    """A repair by its number; without one, the oldest that is running."""
+    if number is not None:
+        return rows.get(number)
+    return next((rows[each] for each in sorted(rows) if rows[each].state is RepairState.RUNNING), None)
+
+
+def tellings(
+    rows: Mapping[tuple[int, int], Telling | RefusedTelling], repair: int, limit: int, after: int
+) -> list[Telling]:
+    """What is to be told of a repair, in order."""
+    found = [rows[key] for key in sorted(rows) if key[0] == repair and key[1] > after]
+    return [each for each in found if isinstance(each, Telling)][:limit]
+
+
+def over(
+    rows: Mapping[tuple[int, int], Telling | RefusedTelling],
+    repair: int,
+    through: int,
+    refused: Sequence[RefusedTelling],
+) -> list[tuple[int, int]]:
+    """What of a repair need not be kept any more."""
+    kept = {each.number for each in refused}
+    return [
+        (of, number)
+        for (of, number), each in rows.items()
+        if of == repair and number <= through and number not in kept and isinstance(each, Telling)
+    ]

@@ -113,7 +113,7 @@ def test_a_schema_that_is_too_new_is_told_as_a_condition(state: SqlState, file: 
 
 def test_an_older_schema_is_brought_up_to_date_by_the_next_writer(state: SqlState, file: Path, clock: Clock) -> None:
     with closing(sqlite3.connect(file, isolation_level=None)) as older:
-        for table in ("daemons", "tree", "tree_pages", "tree_log", "membership"):
+        for table in ("daemons", "tree", "tree_pages", "tree_log", "membership", "repairs", "tellings"):
             older.execute(f"DROP TABLE {table}")
         for index in ("registers_dead", "registers_unseated"):
             older.execute(f"DROP INDEX {index}")

@@ -1,0 +1,271 @@
+"""Telling the group again what snapshots hold, in bounded portions: the operation ``snapshot-sync``, and its work.
+
+    the command line   ─▶ tellings, in portions ─▶ operation snapshot-sync
+    operation          checks the whole ─▶ running
+    work, portion by portion, each one transaction:
+        tellings ─▶ fold, or refuse with a reason ─▶ outbox ─▶ progress
+
+A portion is folded, put into the outbox and taken off the list in one transaction. So a daemon that dies goes on where
+it was, and so does the standby that takes its place: nothing is told twice by a repair, and nothing is left out. Every
+region, this one too, takes a telling as the event that it is: the usual order decides, guards hold what they must, and
+whatever was changed since the snapshot has a greater stamp and wins.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from typing import Final
+
+from syncer.conflict.acts import Outcome
+from syncer.conflict.repairing import DETAILS, Bounds, Why, retell
+from syncer.errors import NotFound, PreconditionFailed
+from syncer.model import Millis
+from syncer.replacing import replace
+from syncer.replication import membership, rebuild
+from syncer.replication.context import Context
+from syncer.replication.reading import state_event
+from syncer.replication.talk import Phase
+from syncer.replication.unit import Unit
+from syncer.state.contract import Operation, RefusedTelling, Repair, RepairState, Telling, Transaction
+
+PORTION: Final = 64
+"""Tellings of one transaction; a value has at most a megabyte."""
+OUTBOX_ROOM: Final = 256
+"""While so much waits for the bus, nothing is added to it: the changes of the day come first."""
+REFUSED_KEPT: Final = 10_000
+"""Refused paths of a repair that are kept to be shown; more are only counted."""
+_SECOND_MS: Final = 1_000
+
+
+class Turn(Enum):
+    """When to look again."""
+
+    IDLE = auto()
+    FULL = auto()
+    MORE = auto()
+
+
+def begin(context: Context, tx: Transaction, operation: Operation, now: Millis) -> str:
+    """Begin to tell what was brought in.
+
+    Raises:
+        NotFound: No such repair.
+        PreconditionFailed: It cannot be told, or not by this region, or not without a person's word.
+    """
+    repair = _repair(tx, operation)
+    if repair.state is RepairState.RUNNING or repair.state.over:
+        return f"repair {repair.id} is {repair.state} already"
+    if repair.state is not RepairState.READY:
+        raise PreconditionFailed(
+            f"repair {repair.id} was not brought in whole", hint="Give the plan to 'syncer snapshot sync' again."
+        )
+    _check_region(context)
+    _check_rules(context, repair)
+    _check_age(context, repair, now, forced=operation.arguments.get("force_old") == "true")
+    _check_deletes(context, repair, allowed=operation.arguments.get("allow_deletes") == "true")
+    tx.save_repair(replace(repair, state=RepairState.RUNNING, begun_at_ms=now))
+    return f"repair {repair.id} begins: {repair.total} paths"
+
+
+def cancel(tx: Transaction, operation: Operation, now: Millis) -> str:
+    """End a repair; what was told stays told.
+
+    Raises:
+        NotFound: No such repair.
+        PreconditionFailed: It is over.
+    """
+    repair = _repair(tx, operation)
+    if repair.state.over:
+        raise PreconditionFailed(f"repair {repair.id} is over: it is {repair.state}")
+    detail = operation.reason or f"cancelled by {operation.asked_by}"
+    tx.save_repair(replace(repair, state=RepairState.CANCELLED, finished_at_ms=now, detail=detail))
+    return f"repair {repair.id} ends after {repair.done} of {repair.total} paths; what was told stays told"
+
+
+def work(context: Context, now: Millis) -> Turn:
+    """Decide the next portion of the repair that is running.
+
+    Returns:
+        Whether there may be more to do at once, or as soon as the outbox has room.
+
+    Raises:
+        Fenced: Another daemon is active; nothing was told.
+        StateUnavailable: Nothing was told.
+    """
+    if not _may_tell(context):
+        return Turn.IDLE
+    with context.state.transaction() as tx:
+        repair = tx.repair()
+        if repair is None:
+            return Turn.IDLE
+        if len(tx.outbox(OUTBOX_ROOM)) == OUTBOX_ROOM:
+            return Turn.FULL
+        unit = Unit(context, tx, now)
+        portion = tx.tellings(repair.id, PORTION, repair.through)
+        if portion:
+            repair = _decide(context, unit, tx, repair, portion)
+        else:
+            repair = replace(repair, state=RepairState.DONE, finished_at_ms=now)
+        unit.store()
+        tx.save_repair(repair)
+    unit.settle()
+    return Turn.MORE if portion else Turn.IDLE
+
+
+def _decide(context: Context, unit: Unit, tx: Transaction, repair: Repair, portion: list[Telling]) -> Repair:
+    """Decide each telling of a portion, in this very transaction."""
+    unit.load(tuple({each.path for each in portion}))
+    born_ms = context.identity.generation * _SECOND_MS  # a generation is the second of a database's birth
+    skew_ms = context.replica.settings.limits.max_clock_skew_ms
+    bounds = Bounds(floor_ms=context.tombstones.floor, knows_all=repair.taken_at_ms >= born_ms + skew_ms)
+    refused: list[RefusedTelling] = []
+    told, superseded, reread, elsewhere = [], 0, 0, 0
+    for each in portion:
+        outcome = _outcome(context, unit, each, bounds)
+        match outcome:
+            case Why.SUPERSEDED:
+                superseded += 1
+            case Why.UNSTAMPED if each.found_in == context.identity.region:
+                unit.reread((each.path,))
+                reread += 1
+            case Why.UNSTAMPED:
+                elsewhere += 1
+            case Why():
+                refused.append(RefusedTelling(each.number, each.path, f"{outcome}: {DETAILS[outcome]}"))
+            case Outcome():
+                register = unit.take(outcome)
+                event = state_event(register, each.event.value if each.event is not None else None)
+                if event is not None:
+                    told.append(event)
+    tx.enqueue(told)
+    room = max(0, REFUSED_KEPT - repair.refused)
+    through = portion[-1].number
+    tx.decided(repair.id, through, refused[:room])
+    for name, count in (("told", len(told)), ("superseded", superseded), ("refused", len(refused))):
+        if count:
+            context.tally["repairs", name] += count
+    return replace(
+        repair,
+        through=through,
+        done=repair.done + len(portion),
+        told=repair.told + len(told),
+        superseded=repair.superseded + superseded,
+        reread=repair.reread + reread,
+        elsewhere=repair.elsewhere + elsewhere,
+        refused=repair.refused + len(refused),
+    )
+
+
+def _outcome(context: Context, unit: Unit, telling: Telling, bounds: Bounds) -> Outcome | Why:
+    if not context.scope.contains(telling.path):
+        return Why.OUT_OF_SCOPE
+    if telling.event is None:
+        return Why.UNSTAMPED
+    return retell(context.replica.settings, unit[telling.path], telling.event, unit.now, bounds)
+
+
+def _may_tell(context: Context) -> bool:
+    """Whether anything may be told now; what may not waits."""
+    talk = context.talk
+    if context.observing or context.paused is not None or context.left_at is not None or context.fence is None:
+        return False
+    if talk.lost is not None or talk.unheard:
+        return False
+    return context.genesis and rebuild.phase_of(context) is Phase.DONE
+
+
+def _repair(tx: Transaction, operation: Operation) -> Repair:
+    text = operation.arguments.get("repair", "")
+    if not text.isdecimal():
+        raise PreconditionFailed(f"operation {operation.kind} needs a number as repair, not {text!r}")
+    repair = tx.repair(int(text))
+    if repair is None:
+        raise NotFound(f"no repair {text}", hint="See 'syncer snapshot repairs'.")
+    return repair
+
+
+def _check_region(context: Context) -> None:
+    """Refuse what this region cannot tell now.
+
+    Raises:
+        PreconditionFailed: It does not take part, or stands still.
+    """
+    membership.check_takes_part(context)
+    if context.observing:
+        raise PreconditionFailed("this daemon only observes", hint="Ask a region whose daemon is active.")
+    if context.paused is not None:
+        raise PreconditionFailed(
+            f"this region is paused: {context.paused}", hint="'syncer resume' first, or ask another region."
+        )
+    if rebuild.phase_of(context) is not Phase.DONE:
+        raise PreconditionFailed(
+            "this region's database is being rebuilt: what it tells could be outdated",
+            hint="Wait until 'syncer status' shows no rebuild, or ask another region.",
+        )
+    if not context.genesis:
+        raise PreconditionFailed(
+            "the daemon has not read the whole store yet",
+            hint="Try again when 'syncer status' shows the first scan as finished.",
+        )
+
+
+def _check_rules(context: Context, repair: Repair) -> None:
+    """Refuse what was compared by other rules, or between regions that do not belong to the group.
+
+    A region that has left, or was forgotten, is waited for no longer: what it holds may be what the group has deleted
+    and forgotten.
+
+    Raises:
+        PreconditionFailed: It was.
+    """
+    settings = context.replica.settings
+    if repair.rules != (context.scope.fingerprint, settings.ties.value):
+        raise PreconditionFailed(
+            "the snapshots were compared by another scope or tie order than this region's",
+            hint="Make the configurations the same, take new snapshots, and compare those.",
+        )
+    belong = {settings.region, *context.peers.members(context.expected)}
+    gone = [region for region in repair.regions if region not in belong or context.peers.is_gone(region)]
+    gone += [region for region in repair.regions if region not in gone and context.peers.has_left(region)]
+    if gone:
+        raise PreconditionFailed(
+            f"{', '.join(gone)}: not a region of the group: its snapshot may hold what the group has deleted",
+            hint="Compare snapshots of members only; see 'syncer regions list'.",
+        )
+
+
+def _check_age(context: Context, repair: Repair, now: Millis, *, forced: bool) -> None:
+    """Refuse what is too old to be repaired by, unless a person says so.
+
+    Raises:
+        PreconditionFailed: It is, or its time is still to come.
+    """
+    limits, grace_ms = context.replica.settings.limits, context.tombstones.limits.grace_ms
+    if repair.taken_at_ms > now + limits.max_clock_skew_ms:
+        ahead_s = (repair.taken_at_ms - now) // _SECOND_MS
+        raise PreconditionFailed(
+            f"a snapshot was taken {ahead_s} s from now, by this clock", hint="Set the clocks of the machines right."
+        )
+    if not forced and now - repair.taken_at_ms > grace_ms:
+        raise PreconditionFailed(
+            f"the oldest snapshot is {(now - repair.taken_at_ms) // _SECOND_MS} s old, and deletes may be forgotten "
+            f"after {grace_ms // _SECOND_MS} s (limits.tombstone_grace)",
+            hint="Take new snapshots; --force-old tells these all the same, but for what may have been deleted.",
+        )
+
+
+def _check_deletes(context: Context, repair: Repair, *, allowed: bool) -> None:
+    """Refuse a repair that deletes much, unless a person says so; the guards of each region apply besides.
+
+    Raises:
+        PreconditionFailed: It deletes more than its share.
+    """
+    limits = context.replica.settings.limits
+    if allowed or repair.deletes < limits.min_deletes:
+        return
+    if repair.deletes > limits.max_deletes or repair.deletes > limits.max_delete_fraction * repair.total:
+        raise PreconditionFailed(
+            f"{repair.deletes} of {repair.total} paths would be deleted: more than {limits.max_deletes}, or more than "
+            f"{limits.max_delete_fraction:.0%}",
+            hint="Look at the plan ('--dry-run'); --allow-deletes lets it pass.",
+        )
