@@ -7,21 +7,13 @@ comparison needs the values only of what differs.
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Final
 
 from pyspark.sql.types import BinaryType, LongType, StringType, StructField, StructType
 
+from spark_snapshot.words import Origin
 
-class Origin(StrEnum):
-    """Where a row's stamp comes from."""
-
-    REGISTER = "register"
-    """The daemon's register of the path: it has stamped, or folded, what the store holds."""
-    UNSEEN = "unseen"
-    """The store holds another value than the register says: a change that the daemon has not taken yet."""
-    STORE = "store"
-    """No register knows the path; the store's own time stands in, or 0 where it keeps none."""
+__all__ = ["REGISTERS", "SNAPSHOT", "STORE", "Origin"]
 
 
 def _field(name: str, kind: type[StringType | LongType | BinaryType], *, nullable: bool = False) -> StructField:

@@ -33,6 +33,12 @@
     │   ├── SparkMissing              the packages that such jobs need are not installed
     │   ├── JavaMissing               there is no Java, or one that is too old
     │   └── JobCancelled              it was asked to stop, and left nothing behind
+    ├── SnapshotError               a bulk snapshot cannot be taken or used
+    │   ├── SnapshotInvalid           the folder is no snapshot, an unfinished one, or one of another version
+    │   ├── SnapshotDamaged           files are missing, extra or changed, or a path is there twice
+    │   ├── SnapshotsIncomparable     a region is there twice, or they were taken by different rules
+    │   ├── SnapshotRefused           the store holds nothing, and had much before
+    │   └── SnapshotUnwritten         the place of the snapshots refuses files
     ├── IllegalTransition           a state machine was asked for a step that it does not have
     └── InvariantBroken             a bug of this program: stop, never retry
 
@@ -306,6 +312,47 @@ class JobCancelled(JobError):
     default_hint = "Start it again when it suits."
 
 
+class SnapshotError(SyncerError):
+    """A bulk snapshot cannot be taken or used. Nothing was changed, nothing is published."""
+
+    code = "snapshot-error"
+
+
+class SnapshotInvalid(SnapshotError):
+    """The folder is no snapshot, an unfinished one, or one of a version that this program cannot read."""
+
+    code = "snapshot-invalid"
+    default_hint = "See 'syncer snapshot list' for those that can be used; what is unfinished is cleared by the next."
+
+
+class SnapshotDamaged(SnapshotError):
+    """Files of the snapshot are missing, extra, cut off or changed, or a path is there twice."""
+
+    code = "snapshot-damaged"
+    default_hint = "Use another snapshot, or take a new one; remove this one with 'syncer snapshot prune'."
+
+
+class SnapshotsIncomparable(SnapshotError):
+    """The snapshots were not taken by the same rules, or a region is there twice. Nothing was compared."""
+
+    code = "snapshots-incomparable"
+    default_hint = "Take them anew, with the same scope, order of ties and program version in all regions."
+
+
+class SnapshotRefused(SnapshotError):
+    """The store holds nothing, and the snapshot before had many paths. Nothing was kept."""
+
+    code = "snapshot-refused"
+    default_hint = "Check that the store is the right one; if it is meant to be empty, take it with --allow-empty."
+
+
+class SnapshotUnwritten(SnapshotError):
+    """The place of the snapshots cannot be written. Nothing of the snapshot was left."""
+
+    code = "snapshot-unwritten"
+    default_hint = "Make the folder writable, free some space, or name another place."
+
+
 class IllegalTransition(SyncerError):
     """A state machine was asked for a step that it does not have. Nothing was changed."""
 
@@ -362,6 +409,12 @@ DISPOSITIONS: Final[dict[type[SyncerError], Disposition]] = {
     SparkMissing: Disposition(501, ExitCode.FAILED, "error"),
     JavaMissing: Disposition(501, ExitCode.FAILED, "error"),
     JobCancelled: Disposition(503, ExitCode.FAILED, "info"),
+    SnapshotError: Disposition(422, ExitCode.FAILED, "warning"),
+    SnapshotInvalid: Disposition(422, ExitCode.FAILED, "warning"),
+    SnapshotDamaged: Disposition(422, ExitCode.FAILED, "error"),
+    SnapshotsIncomparable: Disposition(409, ExitCode.REFUSED, "warning"),
+    SnapshotRefused: Disposition(412, ExitCode.REFUSED, "warning"),
+    SnapshotUnwritten: Disposition(507, ExitCode.FAILED, "error"),
     IllegalTransition: Disposition(409, ExitCode.REFUSED, "error"),
     InvariantBroken: Disposition(500, ExitCode.FAILED, "critical"),
 }

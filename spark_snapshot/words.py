@@ -1,0 +1,43 @@
+"""The words of a comparison: where a row's stamp comes from, what is found at a path, why a version wins."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Origin(StrEnum):
+    """Where a row's stamp comes from."""
+
+    REGISTER = "register"
+    """The daemon's register of the path: it has stamped, or folded, what the store holds."""
+    UNSEEN = "unseen"
+    """The store holds another value than the register says: a change that the daemon has not taken yet."""
+    STORE = "store"
+    """No register knows the path; the store's own time stands in, or 0 where it keeps none."""
+
+
+class Finding(StrEnum):
+    """What a path is in the regions that are compared."""
+
+    SAME = "same"
+    """Every region has the same value, or none has one: deleted and never heard of are alike."""
+    ONLY_IN = "only-in"
+    """A value that some regions have, and the others never heard of."""
+    DIFFERS = "differs"
+    """Values that differ, or a delete that is older than a value elsewhere."""
+    DELETED = "deleted"
+    """The latest change is a delete, and some region still has a value."""
+    HELD = "held"
+    """One of the others, and a region that has to change holds the path: a person decides there."""
+
+
+class Reason(StrEnum):
+    """Why the winner wins over the strongest version with other content."""
+
+    NEWER = "newer"
+    REGION_ORDER = "region-order"
+    """Both changed in the same millisecond; the order of the regions' names decides."""
+    SAME_STAMP = "same-stamp"
+    """One stamp stands with two contents: a value wins over a delete, then the larger digest."""
+    ONLY = "only"
+    """No region knows any other content."""

@@ -1,0 +1,130 @@
+"""The verdict on one path, by literal tables: class, winner, reason, who has to change."""
+
+from __future__ import annotations
+
+import pytest
+
+from spark_snapshot.verdict import State, Verdict, judge
+from spark_snapshot.words import Finding, Origin, Reason
+from syncer.model import Millis, Region, Stamp, TieOrder
+
+A, B, C = (Region(name) for name in "abc")
+SMALL, LARGE, RAW = b"\x01" * 16, b"\xf0" * 16, b"raw:" + b"\x01" * 16
+
+
+def row(digest: bytes | None, at: int, by: str, *, origin: Origin = Origin.REGISTER, hold: str | None = None) -> State:
+    return State(digest=digest, stamp=Stamp(Millis(at), Region(by)), origin=origin, hold=hold)
+
+
+def judged(*states: State | None, ties: TieOrder = TieOrder.SMALLER_REGION) -> Verdict:
+    verdict = judge(dict(zip((A, B, C), states, strict=False)), ties)
+    assert verdict is not None
+    return verdict
+
+
+CASES = {
+    "equal, one stamp": ((row(SMALL, 5, "a"), row(SMALL, 5, "a")), Finding.SAME, A, Reason.ONLY, ""),
+    "equal, other stamps": ((row(SMALL, 5, "a"), row(SMALL, 9, "b")), Finding.SAME, B, Reason.ONLY, ""),
+    "dead and dead": ((row(None, 5, "a"), row(None, 6, "b")), Finding.SAME, B, Reason.ONLY, ""),
+    "dead and absent": ((row(None, 5, "a"), None), Finding.SAME, A, Reason.ONLY, ""),
+    "newer there": ((row(SMALL, 5, "a"), row(LARGE, 6, "b")), Finding.DIFFERS, B, Reason.NEWER, "a"),
+    "newer here": ((row(SMALL, 7, "a"), row(LARGE, 6, "b")), Finding.DIFFERS, A, Reason.NEWER, "b"),
+    "a tie": ((row(SMALL, 6, "a"), row(LARGE, 6, "b")), Finding.DIFFERS, A, Reason.REGION_ORDER, "b"),
+    "one stamp, two values": ((row(SMALL, 6, "a"), row(LARGE, 6, "a")), Finding.DIFFERS, B, Reason.SAME_STAMP, "a"),
+    "one stamp, value and delete": (
+        (row(None, 6, "a"), row(SMALL, 6, "a")),
+        Finding.DIFFERS,
+        B,
+        Reason.SAME_STAMP,
+        "a",
+    ),
+    "unreadable and readable": ((row(SMALL, 5, "a"), row(RAW, 6, "b")), Finding.DIFFERS, B, Reason.NEWER, "a"),
+    "only there": ((None, row(LARGE, 6, "b")), Finding.ONLY_IN, B, Reason.ONLY, "a"),
+    "only in two of three": ((row(SMALL, 5, "a"), None, row(SMALL, 6, "a")), Finding.ONLY_IN, C, Reason.ONLY, "b"),
+    "deleted later": ((row(SMALL, 5, "a"), row(None, 6, "b")), Finding.DELETED, B, Reason.NEWER, "a"),
+    "deleted later, unknown in c": (
+        (row(SMALL, 5, "a"), row(None, 6, "b"), None),
+        Finding.DELETED,
+        B,
+        Reason.NEWER,
+        "a",
+    ),
+    "delete wins a tie": ((row(None, 6, "a"), row(SMALL, 6, "b")), Finding.DELETED, A, Reason.REGION_ORDER, "b"),
+    "deleted before": ((row(SMALL, 7, "a"), row(None, 6, "b")), Finding.DIFFERS, A, Reason.NEWER, "b"),
+    "three values": (
+        (row(SMALL, 5, "a"), row(LARGE, 7, "b"), row(RAW, 6, "c")),
+        Finding.DIFFERS,
+        B,
+        Reason.NEWER,
+        "ac",
+    ),
+    "two agree against one": (
+        (row(SMALL, 7, "a"), row(SMALL, 4, "b"), row(LARGE, 6, "c")),
+        Finding.DIFFERS,
+        A,
+        Reason.NEWER,
+        "c",
+    ),
+    "a tie below the winner's": (
+        (row(LARGE, 7, "b"), row(LARGE, 7, "b"), row(SMALL, 5, "a")),
+        Finding.DIFFERS,
+        A,
+        Reason.NEWER,
+        "c",
+    ),
+}
+
+
+@pytest.mark.parametrize(("states", "finding", "winner", "reason", "losers"), CASES.values(), ids=CASES.keys())
+def test_the_table(
+    states: tuple[State | None, ...], finding: Finding, winner: Region, reason: Reason, losers: str
+) -> None:
+    verdict = judged(*states)
+    assert (verdict.finding, verdict.winner, verdict.reason) == (finding, winner, reason)
+    assert verdict.losers == tuple(losers)
+    assert verdict.underlying is None
+    assert verdict.version is states["abc".index(winner)]
+
+
+def test_the_order_of_ties_is_the_groups() -> None:
+    states = (row(SMALL, 6, "a"), row(LARGE, 6, "b"))
+    assert judged(*states, ties=TieOrder.SMALLER_REGION).winner == A
+    assert judged(*states, ties=TieOrder.NATIVE).winner == B
+
+
+def test_authors_compare_by_utf_16() -> None:
+    states = (row(SMALL, 6, "\uffee"), row(LARGE, 6, "\U00010000"))
+    assert judged(*states).winner == B, "a surrogate pair begins below U+FFEE"
+
+
+def test_a_hold_at_a_loser_holds_the_path() -> None:
+    verdict = judged(row(SMALL, 5, "a", hold="first-contact"), row(LARGE, 6, "b"))
+    assert (verdict.finding, verdict.underlying) == (Finding.HELD, Finding.DIFFERS)
+    assert verdict.holds == {A: "first-contact"}
+
+
+def test_a_hold_at_the_winner_holds_nothing() -> None:
+    verdict = judged(row(SMALL, 5, "a"), row(LARGE, 6, "b", hold="flipping"))
+    assert (verdict.finding, verdict.underlying) == (Finding.DIFFERS, None)
+    assert verdict.holds == {B: "flipping"}
+
+
+def test_a_hold_of_what_is_the_same_is_no_finding() -> None:
+    assert judged(row(SMALL, 5, "a", hold="flipping"), row(SMALL, 5, "a")).finding is Finding.SAME
+
+
+def test_a_row_that_is_there_for_its_hold_is_no_tombstone() -> None:
+    bare = row(None, 0, "", hold="unknown-cluster")
+    verdict = judged(bare, row(LARGE, 6, "b"))
+    assert (verdict.finding, verdict.underlying, verdict.losers) == (Finding.HELD, Finding.ONLY_IN, (A,))
+    assert judge({A: bare, B: None}, TieOrder.SMALLER_REGION) is None
+
+
+def test_nothing_is_said_of_what_nobody_has() -> None:
+    assert judge({A: None, B: None}, TieOrder.SMALLER_REGION) is None
+
+
+def test_among_equal_versions_the_stamped_one_wins() -> None:
+    unstamped, stamped = row(SMALL, 6, "a", origin=Origin.STORE), row(SMALL, 6, "a")
+    verdict = judged(unstamped, stamped, row(LARGE, 5, "c"))
+    assert (verdict.winner, verdict.version.origin) == (B, Origin.REGISTER)
