@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -56,7 +56,7 @@ class Wish:
         plan: Write what a repair would tell into this file.
     """
 
-    selection: Selection = Selection()
+    selection: Selection = field(default_factory=Selection)
     shown: int = DEFAULT_SHOWN
     fields: bool = False
     plan: Path | None = None
@@ -167,9 +167,7 @@ def between(job: Job, before: Snapshot, after: Snapshot, wish: Wish) -> Changed:
         SnapshotsIncomparable: They were taken by different rules, or are the same one.
     """
     comparable([before, after], one_region=True)
-    earlier, later = (
-        versions.selected(tables.rows(job.session, each), wish.selection) for each in (before, after)
-    )
+    earlier, later = (versions.selected(tables.rows(job.session, each), wish.selection) for each in (before, after))
     fit(job.session, before.manifest.rows + after.manifest.rows)
     what = f"what {after.region} changed from {before.id} to {after.id}"
     with job.phase("compare", what, expected_rows=_total([before, after], wish.selection)):
@@ -245,9 +243,7 @@ def _head(snapshots: Sequence[Snapshot], *, now: Millis, made_by: str) -> repair
         tie_order=about.ties.value,
         projections=about.projections,
         regions=tuple(
-            repair_file.RegionPart(
-                region=each.region, snapshot=each.id, taken_at_ms=each.manifest.about.taken_at_ms
-            )
+            repair_file.RegionPart(region=each.region, snapshot=each.id, taken_at_ms=each.manifest.about.taken_at_ms)
             for each in sorted(snapshots, key=lambda each: each.region)
         ),
         made_at_ms=now,
@@ -295,21 +291,21 @@ def _notes(snapshots: Sequence[Snapshot]) -> Iterator[str]:
     blind = [each.region for each in ordered if not each.manifest.about.registers]
     if blind:
         yield (
-            f"Taken without the registers of a daemon: {', '.join(blind)}. Whose version is the newest is there the word of "
-            "the store's own clock (or of nobody, where it keeps none), and deletes are not known: this is a picture of what"
-            " differs, not of what should be done about it. Such rows are never told to other regions."
+            f"Taken without the registers of a daemon: {', '.join(blind)}. Whose version is the newest is there the "
+            "word of the store's own clock (or of nobody, where it keeps none), and deletes are not known: this is a "
+            "picture of what differs, not of what should be done. Such rows are never told to other regions."
         )
     for each in ordered:
         unseen = sum(count.unseen for count in each.manifest.kinds.values())
         if unseen:
             yield (
-                f"{each.region}: {unseen:,} changes in its store had not been taken by its daemon yet when the snapshot was "
+                f"{each.region}: its daemon had not taken {unseen:,} changes in its store yet when the snapshot was "
                 "taken; their stamps are what it would give them at least."
             )
     times = [each.manifest.about.taken_at_ms for each in ordered]
-    if max(times) - min(times) > _APART_MS:
+    apart_ms = max(times) - min(times)
+    if apart_ms > _APART_MS:
         yield (
-            f"The snapshots were taken {(max(times) - min(times)) / 60_000:,.0f} minutes apart: what was changed between them"
-            " differs here, and may be equal by now. A repair does no harm to it: what is later wins."
+            f"The snapshots were taken {apart_ms / 60_000:,.0f} minutes apart: what was changed between them differs "
+            "here, and may be equal by now. A repair does no harm to it: what is later wins."
         )
-

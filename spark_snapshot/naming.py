@@ -1,4 +1,4 @@
-"""Which snapshot a person means: a folder, an id or its beginning, a region's newest one, or the one before a moment."""
+"""Which snapshot a person means: a folder, an id or its beginning, a region's newest one, or an older one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A snapshot as one side of a comparison with a live region: what 'restore' brings back. Reads Parquet, needs no Spark."""
+"""A snapshot as one side of a comparison with a live region: what 'restore' brings back. Needs no Spark."""
 
 from __future__ import annotations
 
@@ -91,9 +91,7 @@ class SnapshotSide:
                     for batch in file.iter_batches(_BATCH_ROWS, columns=columns, use_threads=False):
                         table = pa.Table.from_batches([batch])
                         if tenants is not None:
-                            table = table.filter(
-                                pc.is_in(table.column("tenant").cast(pa.string()), value_set=tenants)
-                            )
+                            table = table.filter(pc.is_in(table.column("tenant").cast(pa.string()), value_set=tenants))
                         yield table
             except (pa.ArrowException, OSError) as exc:
                 raise SnapshotDamaged(f"{where} cannot be read: {exc}") from exc

@@ -37,11 +37,11 @@ def selected(rows: DataFrame, selection: Selection) -> DataFrame:
 
 
 def winners(found: DataFrame, regions: Mapping[str, DataFrame]) -> DataFrame:
-    """What has been found, each with the winning row's ``by``, ``seen`` and ``value``, and when the losers were written.
+    """What has been found, each with the winning row's ``by``, ``seen`` and ``value``, and the times of the losers.
 
     Returns:
-        The columns of ``found``, those three, and ``written``: a map from region to milliseconds, of losers that hold the
-        path in a store that keeps times.
+        The columns of ``found``, those three, and ``written``: a map from region to milliseconds, of losers that hold
+        the path in a store that keeps times.
     """
     held = [
         rows.select("path", "by", "seen", "value").join(found.where(F.col("winner") == region).select("path"), "path")

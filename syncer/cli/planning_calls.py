@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,7 +17,7 @@ from syncer.cli.asking import agree
 from syncer.cli.output import Format, say
 from syncer.cli.plan_output import Applied, plan_document, show_applied, show_plan, tell_plan
 from syncer.errors import ExitCode, PreconditionFailed, SyncerError
-from syncer.model import Millis, Region
+from syncer.model import MetaPath, Millis, Region
 from syncer.plan.review import ALLOWABLE, Reason, Review
 
 if TYPE_CHECKING:
@@ -146,11 +146,23 @@ async def other_side(config: Config, *, other: Path | None, backup: Path | None)
         yield target.side
 
 
-async def compared(target: Target, there: Side, *, deletes: bool, tenants: Collection[str] | None) -> Comparison:
+def _any(_path: MetaPath) -> bool:
+    return True
+
+
+async def compared(
+    target: Target,
+    there: Side,
+    *,
+    deletes: bool,
+    tenants: Collection[str] | None,
+    only: Callable[[MetaPath], bool] = _any,
+) -> Comparison:
     """Make the plan that makes the target hold what is there."""
     from syncer.planning.comparing import compare
 
-    return await compare(target.side, there, now=now_ms(), deletes=deletes, tenants=frozenset(tenants or ()))
+    tenants = frozenset(tenants or ())
+    return await compare(target.side, there, now=now_ms(), deletes=deletes, tenants=tenants, only=only)
 
 
 async def differ(
@@ -161,11 +173,12 @@ async def differ(
     tenants: Collection[str] | None,
     save: Path | None,
     form: Format,
+    only: Callable[[MetaPath], bool] = _any,
 ) -> ExitCode:
     """Show what differs, and keep the plan if that is wanted; the exit code says whether anything does."""
     from syncer.planning import plan_file
 
-    found = await compared(target, there, deletes=wish.deletes, tenants=tenants)
+    found = await compared(target, there, deletes=wish.deletes, tenants=tenants, only=only)
     review = await target.judged(found.plan, wish)
     if save is not None:
         plan_file.write(save, found.plan)

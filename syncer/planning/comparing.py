@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from syncer.errors import PreconditionFailed
@@ -29,7 +29,13 @@ class Comparison:
 
 
 async def compare(
-    here: Side, there: Side, *, now: Millis, deletes: bool = False, tenants: Collection[str] = ()
+    here: Side,
+    there: Side,
+    *,
+    now: Millis,
+    deletes: bool = False,
+    tenants: Collection[str] = (),
+    only: Callable[[MetaPath], bool] = lambda _path: True,
 ) -> Comparison:
     """Find what makes ``here`` hold what ``there`` holds.
 
@@ -42,13 +48,16 @@ async def compare(
         now: The time of the plan.
         deletes: Delete what only ``here`` has.
         tenants: Look only at what belongs to these; at everything when not given.
+        only: Look only at paths of which this holds.
 
     Raises:
         PreconditionFailed: Deletes are wanted, and the other side holds nothing at all.
     """
 
     def covers(path: MetaPath) -> bool:
-        return here.scope.contains(path) and there.scope.contains(path) and (not tenants or tenant_of(path) in tenants)
+        if tenants and tenant_of(path) not in tenants:
+            return False
+        return only(path) and here.scope.contains(path) and there.scope.contains(path)
 
     theirs = await there.picture()
     ours = await here.picture()
