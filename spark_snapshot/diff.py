@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from functools import reduce
 from typing import Final
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
 
 from spark_snapshot.words import Finding, Origin, Reason
@@ -47,13 +47,17 @@ _DIGITS, _OPPOSITE = "0123456789ABCDEF", "FEDCBA9876543210"
 _AFTER_DIGITS: Final = "G"
 
 
-def diff(regions: Mapping[str, DataFrame], ties: TieOrder, *, same: bool = False) -> DataFrame:
+def diff(
+    regions: Mapping[str, DataFrame], ties: TieOrder, *, same: bool = False, observed: Observation | None = None
+) -> DataFrame:
     """Compare regions.
 
     Args:
         regions: Each region's rows of ``SNAPSHOT``, each path once; only ``path`` to ``hold`` are read.
         ties: Who wins when two stamps have the same time.
         same: Bring also the paths at which nothing differs. All are judged then, which takes its time.
+        observed: Is told, when the rows are computed, how many ``paths`` there are and how many of them are ``living``
+            in some region. Those that differ all live somewhere, so the others of them are the same.
 
     Returns:
         One row of ``COLUMNS`` for each path. ``holds`` is a map from region to reason. A path that a region has twice
@@ -73,11 +77,11 @@ def diff(regions: Mapping[str, DataFrame], ties: TieOrder, *, same: bool = False
         for at, frame in enumerate(frames.values())
     )
     if not same:
-        rows = rows.join(_suspects(frames).hint("shuffle_hash"), "path", "left_semi")
+        rows = rows.join(_suspects(frames, observed).hint("shuffle_hash"), "path", "left_semi")
     return _judged(rows, list(frames), ties)
 
 
-def _suspects(frames: Mapping[str, DataFrame]) -> DataFrame:
+def _suspects(frames: Mapping[str, DataFrame], observed: Observation | None) -> DataFrame:
     """Paths whose rows are not all alive and equal, nor all dead; those that a region has twice are among them.
 
     Two independent 64-bit hashes stand for a digest, since buffers that hold bytes would have to be sorted.
@@ -101,6 +105,9 @@ def _suspects(frames: Mapping[str, DataFrame]) -> DataFrame:
         F.min("two").alias("least_two"),
         F.max("two").alias("most_two"),
     )
+    if observed is not None:
+        living = F.count(F.when(F.col("alive") > 0, 1)).alias("living")
+        found = found.observe(observed, F.count(F.lit(1)).alias("paths"), living)
     equal = (F.col("least_one") == F.col("most_one")) & (F.col("least_two") == F.col("most_two"))
     same = (F.col("alive") == 0) | ((F.col("alive") == len(frames)) & equal)
     each_once = F.bit_count("bits") == F.col("rows")

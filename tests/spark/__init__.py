@@ -1,0 +1,1 @@
+"""Bulk snapshots on a real Spark session."""

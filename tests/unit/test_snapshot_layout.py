@@ -1,0 +1,274 @@
+"""The layout of snapshots: what is believed, what is refused and by which code. Files by Arrow, without Spark."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spark_snapshot.files import COLUMNS, examine
+from spark_snapshot.layout import DATA, Snapshot, comparable, is_id, latest, listing, new_id, open_snapshot, verify
+from spark_snapshot.manifest import (
+    MANIFEST,
+    Count,
+    Described,
+    Manifest,
+    StoreFacts,
+    current_projections,
+    described_scope,
+)
+from spark_snapshot.places import Place, place
+from spark_snapshot.retention import DAY_MS, expendable, prune
+from syncer.conflict.scope import Scope
+from syncer.errors import (
+    NotFound,
+    PreconditionFailed,
+    SnapshotDamaged,
+    SnapshotError,
+    SnapshotInvalid,
+    SnapshotsIncomparable,
+)
+from syncer.model import TieOrder
+
+NOW = 1_700_000_000_123
+SCHEMA = pa.schema(
+    [(name, pa.int64() if name.endswith("_ms") else pa.binary() if name in {"digest", "value"} else pa.string())
+     for name in COLUMNS]
+)  # fmt: skip
+
+
+def described(region: str = "east", taken_at_ms: int = NOW, **more: object) -> Described:
+    fields: dict[str, object] = {
+        "region": region,
+        "taken_at_ms": taken_at_ms,
+        "made_by": "test",
+        "store": StoreFacts(kind="sqlite", identity="one"),
+        "registers": True,
+        "scope": described_scope(Scope()),
+        "scope_fingerprint": Scope().fingerprint,
+        "ties": TieOrder.SMALLER_REGION,
+        **more,
+    }
+    return Described.model_validate(fields)
+
+
+def write_file(path: Path, paths: list[str]) -> None:
+    rows = [{"path": each, "kind": "namespace", "tenant": "t", "digest": b"\x01" * 16} for each in paths]
+    pq.write_table(pa.Table.from_pylist(rows, schema=SCHEMA), path, row_group_size=2)
+
+
+def made(folder: Path, about: Described | None = None, random: str = "000001") -> Snapshot:
+    """A snapshot of two buckets, as the writer leaves it."""
+    about = about or described()
+    name = new_id(about.taken_at_ms, random)
+    here = folder / about.region / name
+    (here / DATA).mkdir(parents=True)
+    records = []
+    for bucket, paths in enumerate((["/a", "/b", "/c"], ["/d", "/e"])):
+        file = here / DATA / f"part-0_{bucket:05}.c000.parquet"
+        write_file(file, paths)
+        records.append(examine(place(file), bucket))
+    manifest = Manifest(
+        id=name,
+        taken_at="2023-11-14T22:13:20Z",
+        about=about,
+        buckets=2,
+        kinds={"namespace": Count(alive=5, dead=0, unseen=0, unstamped=0, held=0)},
+        files=tuple(records),
+    ).sealed()
+    (here / MANIFEST).write_text(manifest.text())
+    return Snapshot(place(here), manifest)
+
+
+def test_what_was_written_is_what_is_opened(tmp_path: Path) -> None:
+    written = made(tmp_path)
+    opened = open_snapshot(str(tmp_path / "east" / written.id))
+    assert opened.manifest == written.manifest
+    assert (opened.region, opened.manifest.rows, opened.manifest.alive) == ("east", 5, 5)
+    assert opened.manifest.about.projections == current_projections()
+    verify(opened)
+
+
+def test_names_sort_by_time() -> None:
+    names = [new_id(NOW + step, "ffffff") for step in (0, 1, 1_000, 86_400_000)]
+    assert names == sorted(names)
+    assert names[0] == "20231114T221320123Z-ffffff"
+    assert all(map(is_id, names))
+
+
+def _cut(here: Path) -> None:
+    file = next((here / DATA).iterdir())
+    file.write_bytes(file.read_bytes()[:-7])
+
+
+def _foreign(here: Path) -> None:
+    file = next((here / DATA).iterdir())
+    pq.write_table(pa.table({"path": ["/a"]}), file)
+
+
+def _foreign_of_its_size(here: Path) -> None:
+    file = next((here / DATA).iterdir())
+    file.write_bytes(b"x" * file.stat().st_size)
+
+
+def _extra(here: Path) -> None:
+    write_file(here / DATA / "part-9_00001.c000.parquet", ["/x"])
+
+
+def _edited(here: Path) -> None:
+    text = (here / MANIFEST).read_text()
+    (here / MANIFEST).write_text(text.replace('"region": "east"', '"region": "west"'))
+
+
+def _next_version(here: Path) -> None:
+    document = json.loads((here / MANIFEST).read_text()) | {"version": 2}
+    (here / MANIFEST).write_text(json.dumps(document))
+
+
+def _renamed(here: Path) -> None:
+    here.rename(here.parent / "20300101T000000000Z-000000")
+
+
+BAD: dict[str, tuple[Callable[[Path], object], type[SnapshotError], str]] = {
+    "no manifest": (lambda here: (here / MANIFEST).unlink(), SnapshotInvalid, "never finished"),
+    "another document": (lambda here: (here / MANIFEST).write_text("{}"), SnapshotInvalid, "no manifest"),
+    "half a manifest": (
+        lambda here: (here / MANIFEST).write_text((here / MANIFEST).read_text()[:100]),
+        SnapshotDamaged,
+        "cannot be read",
+    ),
+    "not text": (lambda here: (here / MANIFEST).write_bytes(b"\xff\xfe"), SnapshotDamaged, "cannot be read"),
+    "another version": (_next_version, SnapshotInvalid, "version 2"),
+    "an edited manifest": (_edited, SnapshotDamaged, "checksum"),
+    "a file cut off": (_cut, SnapshotDamaged, "were written"),
+    "a foreign file": (_foreign, SnapshotDamaged, "were written"),
+    "a foreign file of its size": (_foreign_of_its_size, SnapshotDamaged, "no Parquet"),
+    "a file missing": (lambda here: next((here / DATA).iterdir()).unlink(), SnapshotDamaged, "is missing"),
+    "a file too many": (_extra, SnapshotDamaged, "does not belong"),
+    "another's manifest": (_renamed, SnapshotDamaged, "another snapshot"),
+}
+
+
+@pytest.mark.parametrize(("break_it", "error", "says"), BAD.values(), ids=BAD.keys())
+def test_bad_input(tmp_path: Path, break_it: Callable[[Path], object], error: type[SnapshotError], says: str) -> None:
+    written = made(tmp_path)
+    break_it(tmp_path / "east" / written.id)
+    here = next((tmp_path / "east").iterdir())
+    with pytest.raises(error, match=says) as caught:
+        open_snapshot(str(here))
+    assert type(caught.value) is error
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(NotFound):
+        open_snapshot(str(tmp_path / "nothing"))
+
+
+@given(st.data())
+@settings(max_examples=60)
+def test_any_byte_that_is_another_is_found(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    written = made(tmp_path_factory.mktemp("flipped"))
+    files = [written.place / MANIFEST, *[written.place / DATA / each.name for each in written.manifest.files]]
+    file = Path(data.draw(st.sampled_from(files), label="file").path)
+    content = bytearray(file.read_bytes())
+    at = data.draw(st.integers(0, len(content) - 1), label="at")
+    content[at] ^= data.draw(st.integers(1, 255), label="by")
+    file.write_bytes(bytes(content))
+    try:
+        opened = open_snapshot(written.place)
+        verify(opened)
+    except SnapshotError:
+        return
+    assert opened.manifest == written.manifest, "only white space or an equal spelling of the manifest may pass"
+    assert file.name == MANIFEST
+
+
+def test_paths_out_of_order_and_paths_twice(tmp_path: Path) -> None:
+    for at, paths in enumerate((["/b", "/a"], ["/a", "/a"], ["/a", "/b", "/b"], ["/c", "/d", "/a"])):
+        file = tmp_path / f"{at}_00000.parquet"
+        write_file(file, paths)
+        with pytest.raises(SnapshotDamaged, match="twice, or out of order"):
+            examine(place(file), 0)
+
+
+def test_an_empty_file_is_in_order(tmp_path: Path) -> None:
+    write_file(tmp_path / "x_00000.parquet", [])
+    assert examine(place(tmp_path / "x_00000.parquet"), 0).rows == 0
+
+
+def test_a_folder_is_listed_with_what_is_wrong_in_it(tmp_path: Path) -> None:
+    first, second = made(tmp_path), made(tmp_path, described(taken_at_ms=NOW + 1))
+    west = made(tmp_path, described("west"))
+    broken = made(tmp_path, described("west", NOW + 5))
+    (Path(broken.place.path) / MANIFEST).write_text("{")
+    (tmp_path / "east" / f".{new_id(NOW + 9, '000000')}.partial").mkdir()
+    (tmp_path / "east" / "notes").mkdir()
+    found = listing(place(tmp_path))
+    assert [each.id for each in found.snapshots] == [first.id, second.id, west.id]
+    assert [(where.name, type(error)) for where, error in found.broken] == [(broken.id, SnapshotDamaged)]
+    assert [each.name for each in found.unfinished] == [".20231114T221320132Z-000000.partial"]
+    assert latest(place(tmp_path), "east") == second
+    assert latest(place(tmp_path), "north") is None
+
+
+INCOMPARABLE = {
+    "a region twice": ("east", {}, "east is there twice"),
+    "another scope": ("west", {"scope_fingerprint": "0"}, "another scope"),
+    "another order": ("west", {"ties": "native"}, "another order of ties"),
+    "other projections": ("west", {"projections": {"tenant": "tenant/2"}}, "another projections"),
+}
+
+
+@pytest.mark.parametrize(("region", "more", "says"), INCOMPARABLE.values(), ids=INCOMPARABLE.keys())
+def test_what_was_taken_by_other_rules_is_not_compared(
+    tmp_path: Path, region: str, more: dict[str, object], says: str
+) -> None:
+    other = described(region, NOW + 1, **more)
+    with pytest.raises(SnapshotsIncomparable, match=says):
+        comparable([made(tmp_path), made(tmp_path, other)])
+
+
+def test_what_can_be_compared(tmp_path: Path) -> None:
+    east, west = made(tmp_path), made(tmp_path, described("west"))
+    later = made(tmp_path, described(taken_at_ms=NOW + 1))
+    assert comparable([east, west]) is TieOrder.SMALLER_REGION
+    assert comparable([east, later], one_region=True) is TieOrder.SMALLER_REGION
+    for bad in ([east], [east, east]):
+        with pytest.raises(SnapshotsIncomparable):
+            comparable(bad, one_region=True)
+
+
+def test_retention(tmp_path: Path) -> None:
+    days = [made(tmp_path, described(taken_at_ms=NOW - day * DAY_MS)) for day in range(4)]
+    only = made(tmp_path, described("west", NOW - 100 * DAY_MS))
+    every = [*days, only]
+    assert expendable(every, now_ms=NOW, keep=2) == days[:1:-1]
+    assert expendable(every, now_ms=NOW, keep_days=1.5) == days[:1:-1]
+    assert expendable(every, now_ms=NOW, keep=3, keep_days=1.5) == days[:2:-1]
+    assert expendable(every, now_ms=NOW, keep=1, keep_days=2.5) == [days[3]]
+    for bad in ({}, {"keep": 0}, {"keep_days": -1.0}):
+        with pytest.raises(PreconditionFailed):
+            expendable(every, now_ms=NOW, **bad)  # type: ignore[arg-type]
+    assert prune(place(tmp_path), now_ms=NOW, keep=2, dry_run=True) == days[:1:-1]
+    assert len(listing(place(tmp_path)).snapshots) == 5
+    assert prune(place(tmp_path), now_ms=NOW, keep=2) == days[:1:-1]
+    assert [each.id for each in listing(place(tmp_path)).snapshots] == [days[1].id, days[0].id, only.id]
+
+
+@pytest.mark.parametrize("name", ["snapshots", "./snapshots", "file://snapshots", "nosuch://bucket/x"])
+def test_a_place_that_spark_would_look_for_elsewhere(name: str) -> None:
+    with pytest.raises(PreconditionFailed):
+        place(name)
+
+
+def test_places(tmp_path: Path) -> None:
+    here: Place = place(f"file://{tmp_path}/a%20b")
+    assert (here.local, here.location) == (tmp_path / "a b", f"file://{tmp_path}/a b")
+    assert (here / "x").name == "x"
+    assert str(here / "x") == f"{tmp_path}/a b/x"
