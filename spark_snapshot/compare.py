@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Final
 
 from pyspark import StorageLevel
-from pyspark.sql import DataFrame, Row
-from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
+from pyspark.sql import DataFrame, Observation, Row
 
-from spark_snapshot import history, tables, versions
+from spark_snapshot import history, picking, tables
 from spark_snapshot.diff import diff
 from spark_snapshot.fields import Differences, differences
 from spark_snapshot.jobs import Job
@@ -24,6 +23,7 @@ from spark_snapshot.report import Finding
 from spark_snapshot.selection import Selection
 from spark_snapshot.session import fit
 from spark_snapshot.summary import Summary, summarised
+from spark_snapshot.values import with_winners
 from spark_snapshot.words import Origin
 from syncer.model import (
     Counter,
@@ -83,13 +83,12 @@ class Compared:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One path that a region changed between two moments."""
+    """One path that a region changed between two moments. Without a stamp: it is gone without a tombstone."""
 
     path: str
     kind: str
     change: str
-    updated_ms: int | None
-    author: str | None
+    stamp: Stamp | None
     fields: Differences | None = None
 
 
@@ -130,20 +129,21 @@ def compare(job: Job, snapshots: Sequence[Snapshot], wish: Wish, *, now: Millis,
     regions = _rows(job, snapshots, wish.selection)
     what = f"comparing {' and '.join(sorted(regions))}"
     with job.phase("compare", what, expected_rows=_total(snapshots, wish.selection)):
-        found = diff(regions, ties).persist(StorageLevel.MEMORY_AND_DISK)
+        seen = Observation()
+        found = diff(regions, ties, observed=seen).persist(StorageLevel.MEMORY_AND_DISK)
         try:
-            found.count()
+            different = found.count()
         except BaseException:
             found.unpersist()
             raise
     try:
         with job.phase("summarise", f"{what}: counting"):
-            summary = summarised(found, _same(found, next(iter(regions.values()))))
+            summary = summarised(found, seen.get["living"] - different)
             first = found.orderBy("path").limit(wish.shown).collect()
         values: Mapping[MetaPath, Mapping[str, bytes]] = {}
         if wish.fields and first:
             with job.phase("fields", f"{what}: reading what differs"):
-                values = versions.living([row["path"] for row in first], regions)
+                values = picking.living([row["path"] for row in first], regions)
         totals = None
         if wish.plan is not None:
             with job.phase("plan", f"{what}: writing the plan"):
@@ -167,7 +167,7 @@ def between(job: Job, before: Snapshot, after: Snapshot, wish: Wish) -> Changed:
         SnapshotsIncomparable: They were taken by different rules, or are the same one.
     """
     comparable([before, after], one_region=True)
-    earlier, later = (versions.selected(tables.rows(job.session, each), wish.selection) for each in (before, after))
+    earlier, later = (picking.selected(tables.rows(job.session, each), wish.selection) for each in (before, after))
     fit(job.session, before.manifest.rows + after.manifest.rows)
     what = f"what {after.region} changed from {before.id} to {after.id}"
     with job.phase("compare", what, expected_rows=_total([before, after], wish.selection)):
@@ -178,7 +178,7 @@ def between(job: Job, before: Snapshot, after: Snapshot, wish: Wish) -> Changed:
     if wish.fields and first:
         with job.phase("fields", f"{what}: reading it"):
             paths = [row["path"] for row in first]
-            values = versions.living(paths, {"before": earlier, "after": later})
+            values = picking.living(paths, {"before": earlier, "after": later})
     found.unpersist()
     return Changed(
         before=before,
@@ -189,8 +189,7 @@ def between(job: Job, before: Snapshot, after: Snapshot, wish: Wish) -> Changed:
                 path=row["path"],
                 kind=row["kind"],
                 change=row["change"],
-                updated_ms=row["updated_ms"],
-                author=row["author"],
+                stamp=None if row["updated_ms"] is None else Stamp(Millis(row["updated_ms"]), Region(row["author"])),
                 fields=_fields(row, values) if wish.fields else None,
             )
             for row in first
@@ -201,19 +200,13 @@ def between(job: Job, before: Snapshot, after: Snapshot, wish: Wish) -> Changed:
 def _rows(job: Job, snapshots: Sequence[Snapshot], selection: Selection) -> dict[str, DataFrame]:
     fit(job.session, sum(each.manifest.rows for each in snapshots))
     return {
-        each.region: versions.selected(tables.rows(job.session, each), selection)
+        each.region: picking.selected(tables.rows(job.session, each), selection)
         for each in sorted(snapshots, key=lambda each: each.region)
     }
 
 
 def _total(snapshots: Sequence[Snapshot], selection: Selection) -> int | None:
     return sum(each.manifest.rows for each in snapshots) if selection.everything else None
-
-
-def _same(found: DataFrame, rows: DataFrame) -> int:
-    """How many paths every region holds alike: those of any one region that are not among what was found."""
-    held = rows.where(F.col("digest").isNotNull()).select("path")
-    return held.join(found.select("path"), "path", "left_anti").count()
 
 
 def _finding(row: Row, values: Mapping[MetaPath, Mapping[str, bytes]] | None) -> Finding:
@@ -253,7 +246,11 @@ def _head(snapshots: Sequence[Snapshot], *, now: Millis, made_by: str) -> repair
 
 def _tellings(job: Job, found: DataFrame, regions: Mapping[str, DataFrame]) -> Iterator[repair_file.Finding]:
     """What a plan says of each path, in order; a partition of values at a time is in memory."""
-    won = versions.winners(found, regions).persist(StorageLevel.MEMORY_AND_DISK)
+    won = (
+        with_winners(found, regions)
+        .join(picking.written(found, regions), "path", "left")
+        .persist(StorageLevel.MEMORY_AND_DISK)
+    )
     try:
         for row in won.orderBy("path").toLocalIterator():
             job.cancel.check()

@@ -9,6 +9,7 @@ from typing import Final, Literal
 
 from pydantic import Field
 
+from syncer.cli.snapshot_documents import SNAPSHOT_DOCUMENTS
 from syncer.status import Document, RegionDocument, StatusDocument
 
 
@@ -430,5 +431,5 @@ DOCUMENTS: Final = (
     StatusDocument, RegionList, DecisionDocument, ExplainDocument, HoldList, ParkedList, ConflictList, ConflictDetail,
     QuarantineList, OperationList, CheckDocument, TopicDocument, PlanDocument, AppliedDocument, BackupDocument,
     VerifyDocument, FirstContactPlan, StateCheckDocument, CompactDocument,
-    RepairDocument, RepairList, RepairPreview,
+    RepairDocument, RepairList, RepairPreview, *SNAPSHOT_DOCUMENTS,
 )  # fmt: skip

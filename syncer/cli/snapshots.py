@@ -1,10 +1,522 @@
-"""``syncer snapshot``: pictures of whole stores, compared, and what they show told to the group."""
+"""``syncer snapshot``: pictures of whole stores, compared, and what they show told to the group.
+
+The jobs run on Spark, in this process or wherever ``--master`` says. Spark, Java and Arrow are loaded by the commands
+that need them, and by no other.
+"""
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import anyio
 import typer
 
-from syncer.cli import repairs
+from syncer.cli import output, repairs
+from syncer.cli.asking import Yes
+from syncer.cli.output import Format, moment, say
+from syncer.cli.planning_calls import (
+    Allow,
+    Deletes,
+    DryRun,
+    Save,
+    Undo,
+    Wish,
+    allowed,
+    carry_out,
+    compared,
+    differ,
+    now_ms,
+    opened,
+    undo_beside,
+)
+from syncer.cli.session import Session, log_to_stderr, session_of
+from syncer.cli.snapshot_documents import BrokenDocument, PruneDocument, SnapshotDocument, SnapshotList
+from syncer.cli.snapshot_output import (
+    SNAPSHOT_HEADINGS,
+    changes_document,
+    diff_document,
+    show_changes,
+    show_diff,
+    snapshot_document,
+    snapshot_facts,
+    snapshot_rows,
+)
+from syncer.errors import ExitCode, PreconditionFailed, SparkMissing
+from syncer.model import MetaPath
+from syncer.status import Document
+
+if TYPE_CHECKING:
+    from spark_snapshot.compare import Compared
+    from spark_snapshot.jobs import Job
+    from spark_snapshot.layout import Snapshot
+    from spark_snapshot.places import Place
+    from spark_snapshot.report import Page
+    from spark_snapshot.selection import Selection
+
+PROGRESS_FORM: Final = "pulsar-syncer.progress"
+"""Where an entry point says how progress is shown when nobody says it on the command line."""
+
+_BULK: Final = frozenset({"matplotlib", "pandas", "py4j", "pyarrow", "pyspark"})
 
 app = typer.Typer(no_args_is_help=True, help="Snapshots: compare any number of regions, and make them equal.")
 repairs.add_to(app)
+
+
+class Shown(StrEnum):
+    """How progress is shown."""
+
+    AUTO = "auto"
+    BARS = "bars"
+    JSON = "json"
+    NONE = "none"
+
+
+Folder = Annotated[
+    str | None,
+    typer.Option("--folder", metavar="DIR|URI", help="Where snapshots lie; 'snapshots.folder' of the configuration."),
+]
+Master = Annotated[
+    str | None,
+    typer.Option(
+        "--master",
+        envvar="SPARK_MASTER",
+        help="Where Spark works: local[*] (as if not given), spark://HOST:PORT, yarn.",
+    ),
+]
+Memory = Annotated[str, typer.Option("--memory", metavar="SIZE", help="Heap of Spark here, like 2g or 800m.")]
+Pages = Annotated[
+    bool, typer.Option("--ui", help="Serve Spark's own pages while it works; for a local master on 127.0.0.1:4040.")
+]
+Scratch = Annotated[
+    Path | None, typer.Option("--scratch", metavar="DIR", help="Where Spark puts what does not fit into memory.")
+]
+ShowProgress = Annotated[
+    Shown | None,
+    typer.Option("--progress", help="auto: bars on a terminal; json: lines on stdout.", show_default="auto"),
+]
+Tenants = Annotated[
+    list[str] | None, typer.Option("--tenant", metavar="NAME", help="Only what belongs to it; may be repeated.")
+]
+Namespaces = Annotated[
+    list[str] | None, typer.Option("--namespace", metavar="TENANT/NAME", help="Only it and its topics; repeatable.")
+]
+Paths = Annotated[
+    list[str] | None, typer.Option("--path", metavar="PATH", help="Only it and what lies below; may be repeated.")
+]
+
+
+@app.command("take")
+def take(
+    context: typer.Context,
+    *,
+    folder: Folder = None,
+    offline: Annotated[
+        Path | None,
+        typer.Option("--offline", metavar="DIR", help="Read the files of a ZooKeeper server instead ('version-2')."),
+    ] = None,
+    allow_empty: Annotated[
+        bool, typer.Option("--allow-empty", help="Keep it although the store holds nothing and held much before.")
+    ] = False,
+    master: Master = None,
+    memory: Memory = "2g",
+    ui: Pages = False,
+    scratch: Scratch = None,
+    progress: ShowProgress = None,
+) -> None:
+    """Write a picture of this region: its store, and what its daemon's registers say of it. Whole, or not at all.
+
+    Where the daemon's database exists here, each row has the stamp that the group knows; without it a comparison is a
+    picture of what differs, and says so.
+    """
+    with _bulk():
+        from spark_snapshot.take import Order
+        from spark_snapshot.take import take as taken
+
+        session = session_of(context)
+        config = session.config()
+        log_to_stderr()
+        order = Order(
+            config=config,
+            config_file=session.config_path,
+            folder=_folder(session, folder),
+            offline=None if offline is None else offline.absolute(),
+            allow_empty=allow_empty,
+        )
+        with _job(context, f"snapshot of {config.region}", progress, master, memory, ui=ui, scratch=scratch) as job:
+            document = snapshot_document(taken(job, order))
+    _show(context, document)
+
+
+@app.command("list")
+def list_(
+    context: typer.Context,
+    folder: Folder = None,
+    region: Annotated[str | None, typer.Option("--region", help="Only this region's.")] = None,
+) -> None:
+    """List what a folder holds: snapshots, what cannot be used and why, what is unfinished."""
+    with _bulk():
+        from spark_snapshot.layout import listing
+
+        session = session_of(context)
+        found = listing(_folder(session, folder), region)
+        document = SnapshotList(
+            items=[snapshot_document(each) for each in found.snapshots],
+            broken=[BrokenDocument(place=str(where), code=why.code, detail=why.message) for where, why in found.broken],
+            unfinished=[str(each) for each in found.unfinished],
+        )
+
+    def told() -> None:
+        output.table(SNAPSHOT_HEADINGS, snapshot_rows(document.items), empty="no snapshots")
+        for broken in document.broken:
+            say(f"! {broken.place}: {broken.detail}")
+        for unfinished in document.unfinished:
+            say(f"unfinished: {unfinished}")
+
+    _print(context, document, told)
+
+
+@app.command("show")
+def show(
+    context: typer.Context,
+    snapshot: Annotated[str, typer.Argument(help="A folder or URI; or an id, or a region for its newest.")],
+    folder: Folder = None,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Read every byte, and compare it with the checksums.")
+    ] = False,
+) -> None:
+    """Show one snapshot: when it was taken, of what, and how much it holds."""
+    with _bulk():
+        from spark_snapshot import layout
+
+        session = session_of(context)
+        (found,) = _named(session, folder, [snapshot])
+        if verify:
+            layout.verify(found)
+    _show(context, snapshot_document(found))
+    if verify:
+        say("every file is as it was written")
+
+
+@app.command("diff")
+def diff(
+    context: typer.Context,
+    snapshots: Annotated[
+        list[str] | None,
+        typer.Argument(help="Two or more: folders or URIs; ids; regions, for their newest."),
+    ] = None,
+    *,
+    folder: Folder = None,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            "--since", metavar="TIME", help="What one region changed since: 2026-11-16, 36h, Monday. See --region."
+        ),
+    ] = None,
+    region: Annotated[str | None, typer.Option("--region", help="With --since; that of the configuration.")] = None,
+    tenant: Tenants = None,
+    namespace: Namespaces = None,
+    path: Paths = None,
+    fields: Annotated[
+        bool, typer.Option("--fields", help="Say of each path that is shown which fields differ.")
+    ] = False,
+    limit: Annotated[int, typer.Option("--limit", min=0, help="Paths that are named; all are counted.")] = 1000,
+    report: Annotated[
+        Path | None, typer.Option("--report", metavar="FILE", help="Write a page to read: HTML with plots.")
+    ] = None,
+    plan: Annotated[
+        Path | None,
+        typer.Option("--plan", metavar="FILE", help="Write what would make all equal, for 'snapshot sync'."),
+    ] = None,
+    master: Master = None,
+    memory: Memory = "2g",
+    ui: Pages = False,
+    scratch: Scratch = None,
+    progress: ShowProgress = None,
+) -> None:
+    """Compare snapshots: of different regions, who holds the newest; of one region, what it changed. Exit 3: different.
+
+    Nothing is asked of any store or daemon, and nothing is changed.
+    """
+    with _bulk():
+        from spark_snapshot import compare
+
+        session = session_of(context)
+        found = _to_compare(session, folder, snapshots or [], since, region)
+        wish = compare.Wish(selection=_selection(tenant, namespace, path), shown=limit, fields=fields, plan=plan)
+        over_time = len({each.region for each in found}) == 1 and len(found) == 2
+        _writable(report, plan, over_time=over_time)
+        with _job(context, "snapshot diff", progress, master, memory, ui=ui, scratch=scratch) as job:
+            if over_time:
+                changes = changes_document(compare.between(job, found[0], found[1], wish))
+                _print(context, changes, lambda: show_changes(changes))
+                raise typer.Exit(ExitCode.DIFFERENT if any(changes.counts.values()) else ExitCode.DONE)
+            result = compare.compare(job, found, wish, now=now_ms(), made_by=_made_by())
+        if report is not None:
+            _write_report(report, result, wish.selection)
+        named = diff_document(
+            result, plan=None if plan is None else str(plan), report=None if report is None else str(report)
+        )
+    _print(context, named, lambda: show_diff(named))
+    raise typer.Exit(ExitCode.DIFFERENT if named.different else ExitCode.DONE)
+
+
+@app.command("prune")
+def prune(
+    context: typer.Context,
+    *,
+    folder: Folder = None,
+    region: Annotated[str | None, typer.Option("--region", help="Only this region's.")] = None,
+    keep: Annotated[
+        int | None, typer.Option("--keep", min=1, help="So many of the newest of each region stay.")
+    ] = None,
+    keep_days: Annotated[float | None, typer.Option("--keep-days", min=0, help="What is younger stays.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False,
+) -> None:
+    """Delete old snapshots. With both numbers, what either keeps stays; the newest of a region always does."""
+    with _bulk():
+        from spark_snapshot.layout import listing
+        from spark_snapshot.retention import prune as pruned
+
+        session = session_of(context)
+        where = _folder(session, folder)
+        going = pruned(where, now_ms=now_ms(), region=region, keep=keep, keep_days=keep_days, dry_run=dry_run)
+        left = len(listing(where, region).snapshots) - (len(going) if dry_run else 0)
+    document = PruneDocument(dry_run=dry_run, removed=[str(each.place) for each in going], kept=left)
+
+    def told() -> None:
+        output.table(("would be removed" if dry_run else "removed",), [(each,) for each in document.removed])
+        say(f"{document.kept} kept")
+
+    _print(context, document, told)
+
+
+@app.command("restore")
+def restore(
+    context: typer.Context,
+    snapshot: Annotated[str, typer.Argument(help="A folder or URI; or an id, or a region for its newest.")],
+    *,
+    folder: Folder = None,
+    tenant: Tenants = None,
+    namespace: Namespaces = None,
+    path: Paths = None,
+    dry_run: DryRun = False,
+    delete: Deletes = False,
+    allow: Allow = None,
+    save: Save = None,
+    undo: Undo = None,
+    foreign: Annotated[
+        bool, typer.Option("--from-another-region", help="Take the snapshot of another region for this one.")
+    ] = False,
+    yes: Yes = False,
+) -> None:
+    """Bring a path, a namespace, a tenant or all of this region back to what a snapshot holds, by an ordinary plan.
+
+    It is a new change with the present time, which the daemon replicates, and which can be taken back. With --save
+    nothing is written: the plan is kept for 'syncer plan apply'. A damaged snapshot is refused before the first write.
+    """
+    session = session_of(context)
+    config = session.config()
+    wish = Wish(allow=allowed(allow), deletes=delete)
+    log_to_stderr()
+    with _bulk():
+        from spark_snapshot.side import SnapshotSide
+
+        (found,) = _named(session, folder, [snapshot])
+        selection = _selection(tenant, namespace, path)
+        there = SnapshotSide(found, selection)
+    if there.region != config.region and not foreign:
+        raise PreconditionFailed(
+            f"{found.id} is a snapshot of region {there.region}, not of {config.region}",
+            hint="Name that region's configuration, or give --from-another-region to copy it over here.",
+        )
+
+    async def run() -> ExitCode:
+        async with opened(config) as target:
+            if save is not None:
+                return await differ(
+                    target, there, wish, tenants=None, save=save, form=session.form, only=selection.covers
+                )
+            plan = (await compared(target, there, deletes=delete, tenants=None, only=selection.covers)).plan
+            return await carry_out(
+                target,
+                plan,
+                wish,
+                undo=undo or undo_beside(Path.cwd() / f"restore-{found.id}"),
+                dry_run=dry_run,
+                yes=yes,
+                form=session.form,
+            )
+
+    raise typer.Exit(anyio.run(run))
+
+
+@contextlib.contextmanager
+def _bulk() -> Iterator[None]:
+    """Say how to install what is not there.
+
+    Raises:
+        SparkMissing: A package of the bulk jobs is not installed.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as exc:
+        if (exc.name or "").partition(".")[0] not in _BULK:
+            raise
+        raise SparkMissing(f"{exc.name} is not installed here") from exc
+
+
+@contextlib.contextmanager
+def _job(
+    context: typer.Context,
+    name: str,
+    progress: Shown | None,
+    master: str | None,
+    memory: str,
+    *,
+    ui: bool,
+    scratch: Path | None,
+) -> Iterator[Job]:
+    from spark_snapshot import session as spark
+    from spark_snapshot.jobs import Job, listening
+    from spark_snapshot.showing import Form, reporting
+
+    settings = spark.SessionSettings(
+        name=f"pulsar-syncer: {name}", master=master, memory=memory, ui=ui, scratch=scratch
+    )
+    form = Form((progress or context.meta.get(PROGRESS_FORM, Shown.AUTO)).value)
+    with listening() as cancel, reporting(form) as report, spark.opened(settings) as running:
+        if ui and running.sparkContext.uiWebUrl:
+            say(f"Spark's own pages: {running.sparkContext.uiWebUrl}")
+        yield Job(running, report, cancel)
+
+
+def _folder(session: Session, named: str | None) -> Place:
+    """Where snapshots lie: the option, else the configuration.
+
+    Raises:
+        PreconditionFailed: Nobody says it.
+    """
+    from spark_snapshot.places import place
+
+    text = named
+    if text is None:
+        folder = session.config(whole=False).snapshots.folder
+        text = None if folder is None else str(folder)
+    if text is None:
+        raise PreconditionFailed("no folder of snapshots is known", hint="Give --folder, or set 'snapshots.folder'.")
+    return place(text if "://" in text else Path(text).absolute())
+
+
+def _named(session: Session, folder: str | None, words: Sequence[str]) -> list[Snapshot]:
+    from spark_snapshot.naming import named
+
+    alone = all(word.startswith("/") or "://" in word for word in words)
+    where = None if alone and folder is None else _folder(session, folder)
+    return [named(word, where) for word in words]
+
+
+def _to_compare(
+    session: Session, folder: str | None, words: Sequence[str], since: str | None, region: str | None
+) -> list[Snapshot]:
+    """Two or more snapshots; of one region the earlier one first."""
+    from spark_snapshot import naming
+
+    if since is None:
+        if len(words) < 2:
+            raise typer.BadParameter("name two snapshots or more, or give --since")
+        found = _named(session, folder, words)
+        if len({each.region for each in found}) == 1:
+            found.sort(key=lambda each: each.id)
+        return found
+    if len(words) > 1:
+        raise typer.BadParameter("with --since at most one snapshot: the later one")
+    where = _folder(session, folder)
+    if words:
+        later = naming.named(words[0], where)
+    else:
+        later = naming.named(region or session.config(whole=False).region, where)
+    at = naming.moment_of(since, datetime.now(tz=UTC))
+    earlier = naming.before(where, later.region, at)
+    if earlier.id == later.id:
+        raise PreconditionFailed(
+            f"the newest snapshot of {later.region} is {later.id}, from before {moment(at)}",
+            hint="Take a new one to see what has changed since.",
+        )
+    return [earlier, later]
+
+
+def _selection(tenants: list[str] | None, namespaces: list[str] | None, paths: list[str] | None) -> Selection:
+    from spark_snapshot.selection import Selection
+
+    return Selection(
+        tenants=frozenset(tenants or ()),
+        namespaces=frozenset(namespaces or ()),
+        paths=frozenset(map(MetaPath, paths or ())),
+    )
+
+
+def _writable(report: Path | None, plan: Path | None, *, over_time: bool) -> None:
+    """Refuse before the work what could not be written after it."""
+    if over_time and (report is not None or plan is not None):
+        raise typer.BadParameter(
+            "--report and --plan compare regions; what one region changed is taken back by 'restore'"
+        )
+    for file in (report, plan):
+        if file is not None and file.exists():
+            raise PreconditionFailed(f"{file} exists; it is left as it is", hint="Name another file.")
+        if file is not None and not file.absolute().parent.is_dir():
+            raise PreconditionFailed(f"{file.absolute().parent} is no directory", hint="Make it first.")
+
+
+def _write_report(file: Path, result: Compared, selection: Selection) -> None:
+    from spark_snapshot.report import render
+
+    try:
+        with file.open("x", encoding="utf-8") as opened_file:
+            opened_file.write(render(_page(result, selection)))
+    except OSError as exc:
+        raise PreconditionFailed(f"{file} cannot be written: {exc.strerror}", hint="Name another file.") from exc
+
+
+def _page(result: Compared, selection: Selection) -> Page:
+    from spark_snapshot.report import Page, RegionFacts
+
+    documents = [snapshot_document(each) for each in result.snapshots]
+    names = " × ".join(each.region for each in documents)
+    return Page(
+        title=names if selection.everything else f"{names}: {selection}",
+        made_at_ms=now_ms(),
+        made_by=_made_by(),
+        regions=tuple(
+            RegionFacts(name=each.region, facts=tuple((name, str(value)) for name, value in snapshot_facts(each)))
+            for each in documents
+        ),
+        summary=result.summary,
+        findings=result.findings,
+        notes=result.notes,
+    )
+
+
+def _made_by() -> str:
+    from syncer.daemon import version
+
+    return f"pulsar-syncer {version()}"
+
+
+def _print(context: typer.Context, document: Document, told: Callable[[], None]) -> None:
+    form = session_of(context).form
+    if form is Format.TABLE:
+        told()
+    elif PROGRESS_FORM in context.meta:
+        output.stream(document, form)  # after lines of progress: one more line
+    else:
+        output.document(document, form)
+
+
+def _show(context: typer.Context, document: SnapshotDocument) -> None:
+    _print(context, document, lambda: output.facts(snapshot_facts(document)))

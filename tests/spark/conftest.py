@@ -1,4 +1,4 @@
-"""One Spark session for all tests of a run: two cores, UTC, no pages, its own temporary directories."""
+"""One Spark session for all tests of a run, made as the product makes it: two cores, UTC, no pages, on loopback."""
 
 from __future__ import annotations
 
@@ -8,25 +8,20 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
+from spark_snapshot.session import SessionSettings, opened
+
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """A session on two cores."""
-    scratch = tmp_path_factory.mktemp("spark")
+    """A session on two cores. What runs Spark in this process meanwhile uses it, and leaves it running."""
+    settings = SessionSettings(
+        name="tests",
+        master="local[2]",
+        memory="1g",
+        scratch=tmp_path_factory.mktemp("spark"),
+        options={"spark.sql.shuffle.partitions": "2"},
+    )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        session = (
-            SparkSession.builder.master("local[2]")
-            .appName("tests")
-            .config("spark.driver.bindAddress", "127.0.0.1")
-            .config("spark.driver.host", "127.0.0.1")
-            .config("spark.local.dir", str(scratch / "local"))
-            .config("spark.sql.session.timeZone", "UTC")
-            .config("spark.sql.shuffle.partitions", "2")
-            .config("spark.sql.warehouse.dir", str(scratch / "warehouse"))
-            .config("spark.ui.enabled", "false")
-            .getOrCreate()
-        )
-    session.sparkContext.setLogLevel("ERROR")
-    yield session
-    session.stop()
+        warnings.simplefilter("ignore", ResourceWarning)  # the pipe to the JVM stays open as long as the process lives
+        with opened(settings) as session:
+            yield session

@@ -1,8 +1,4 @@
-"""Values and stamps of what differs: fetched after a comparison, for few paths, by a join that moves the few.
-
-Every function takes the rows of each region and what a comparison has found, and reads the wide columns of those paths
-alone.
-"""
+"""Parts of snapshots: the rows of a selection, the values of some paths, the times at which losers were written."""
 
 from __future__ import annotations
 
@@ -36,25 +32,21 @@ def selected(rows: DataFrame, selection: Selection) -> DataFrame:
     return rows.where(wanted if narrowed is None else F.col("tenant").isin(sorted(narrowed)) & wanted)
 
 
-def winners(found: DataFrame, regions: Mapping[str, DataFrame]) -> DataFrame:
-    """What has been found, each with the winning row's ``by``, ``seen`` and ``value``, and the times of the losers.
+def written(found: DataFrame, regions: Mapping[str, DataFrame]) -> DataFrame:
+    """When the losers wrote what they hold.
 
     Returns:
-        The columns of ``found``, those three, and ``written``: a map from region to milliseconds, of losers that hold
-        the path in a store that keeps times.
+        ``path``, and ``written``: a map from region to milliseconds, of losers that hold the path in a store that keeps
+        times. Paths without any are left out.
     """
-    held = [
-        rows.select("path", "by", "seen", "value").join(found.where(F.col("winner") == region).select("path"), "path")
-        for region, rows in regions.items()
-    ]
-    written = [
+    parts = [
         rows.where(F.col("modified_ms").isNotNull() & F.col("digest").isNotNull())
         .join(found.where(F.array_contains("losers", region)).select("path"), "path")
         .select("path", F.struct(F.lit(region).alias("region"), "modified_ms").alias("written"))
-        for region, rows in regions.items()
+        for region, rows in sorted(regions.items())
     ]
-    times = _union(written).groupBy("path").agg(F.map_from_entries(F.collect_list("written")).alias("written"))
-    return found.join(_union(held), "path").join(times, "path", "left")
+    union = reduce(lambda left, right: left.unionByName(right), parts)
+    return union.groupBy("path").agg(F.map_from_entries(F.collect_list("written")).alias("written"))
 
 
 def living(paths: list[str], regions: Mapping[str, DataFrame]) -> dict[MetaPath, dict[str, bytes]]:
@@ -67,7 +59,3 @@ def living(paths: list[str], regions: Mapping[str, DataFrame]) -> dict[MetaPath,
         for row in chosen.select("path", "value").collect():
             found[row["path"]][region] = bytes(row["value"])
     return found
-
-
-def _union(frames: list[DataFrame]) -> DataFrame:
-    return reduce(lambda left, right: left.unionByName(right), frames)
