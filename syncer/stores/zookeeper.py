@@ -9,6 +9,7 @@ what had been read.
 from __future__ import annotations
 
 import asyncio
+import functools
 import re
 import ssl
 import time
@@ -68,8 +69,6 @@ _PERMISSION_BITS: Final = {"r": 1, "w": 2, "c": 4, "d": 8, "a": 16}
 _ILLEGAL: Final = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\uffff]|//|/\\.{1,2}(?:/|$)")
 _REVISION: Final = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 _NO_VERSION: Final = -2
-_CONTAINER_OWNER: Final = -(1 << 63)
-"""Owner of a container node, which is no session."""
 _ZOOKEEPERS_OWN: Final = "/zookeeper"
 
 
@@ -150,7 +149,9 @@ class ZooKeeperStore:
         self._acl = tuple(_permission(entry) for entry in config.acl)
         self._where = config.hosts + config.chroot
         self._session = Session(
-            self._client, where=self._where, request_timeout_s=config.request_timeout.total_seconds()
+            functools.partial(client_of, config),
+            where=self._where,
+            request_timeout_s=config.request_timeout.total_seconds(),
         )
         self._capabilities = Capabilities(
             modified_times=True,
@@ -389,9 +390,9 @@ class ZooKeeperStore:
         return Entry(
             path=path,
             value=node.value,
-            revision=_revision(stat),
+            revision=stat.revision,
             modified_at_ms=Millis(stat.mtime),
-            ephemeral=stat.ephemeral_owner not in {0, _CONTAINER_OWNER},
+            ephemeral=stat.ephemeral,
             distinct=stat.version > 0,
         )
 
@@ -401,27 +402,28 @@ class ZooKeeperStore:
     def _stripped(self, full: str) -> MetaPath:
         return MetaPath(full[len(self._chroot) :] or "/")
 
-    def _client(self, changed: Callable[[list[str]], None]) -> Client:
-        config = self._config
-        auth = [] if config.auth is None else [("digest", f"{config.auth.user}:{_secret(config.auth.password_file)}")]
-        return Client(
-            hosts=config.hosts,
-            session_timeout_s=config.session_timeout.total_seconds(),
-            auth=auth,
-            tls=_tls_context(config.tls),
-            changed=changed,
-        )
+
+def client_of(config: ZooKeeperConfig, changed: Callable[[list[str]], None]) -> Client:
+    """A client by a store's settings, not yet started; ``changed`` is called with the paths of watched changes.
+
+    Raises:
+        ConfigError: A named file cannot be read.
+    """
+    auth = [] if config.auth is None else [("digest", f"{config.auth.user}:{_secret(config.auth.password_file)}")]
+    return Client(
+        hosts=config.hosts,
+        session_timeout_s=config.session_timeout.total_seconds(),
+        auth=auth,
+        tls=_tls_context(config.tls),
+        changed=changed,
+    )
 
 
 def _written(write: Write, result: Stat | None) -> Written:
     if result is None:
         return Written(path=write.path, revision=None)
     other = write.expected is not None and _creation_of(write.expected) != result.czxid
-    return Written(path=write.path, revision=_revision(result), replaced_unread=other)
-
-
-def _revision(stat: Stat) -> Revision:
-    return Revision(f"{stat.mzxid}.{stat.version}.{stat.czxid}")
+    return Written(path=write.path, revision=result.revision, replaced_unread=other)
 
 
 def _version_of(revision: Revision) -> int:

@@ -11,6 +11,8 @@ import struct
 from collections.abc import Sequence
 from typing import ClassVar, Final, NamedTuple
 
+from syncer.model import Revision
+
 NO_NODE: Final = -101
 NO_AUTH: Final = -102
 BAD_VERSION: Final = -103
@@ -20,6 +22,9 @@ NOT_EMPTY: Final = -111
 INVALID_ACL: Final = -114
 NOT_READ_ONLY: Final = -119
 BAD_ARGUMENTS: Final = -8
+
+CONTAINER_OWNER: Final = -(1 << 63)
+"""Owner of a container node, which is no session."""
 
 _OK: Final = 0
 _NOT_REACHED: Final = -2
@@ -53,6 +58,16 @@ class Stat(NamedTuple):
     num_children: int
     pzxid: int
 
+    @property
+    def revision(self) -> Revision:
+        """The store's token for this state of the node; see :func:`revision_of`."""
+        return revision_of(self.mzxid, self.version, self.czxid)
+
+    @property
+    def ephemeral(self) -> bool:
+        """Whether the node goes away by itself."""
+        return is_ephemeral(self.ephemeral_owner)
+
 
 class Node(NamedTuple):
     """A node as read."""
@@ -73,6 +88,16 @@ class Permission(NamedTuple):
     bits: int
     scheme: str
     identity: str
+
+
+def revision_of(mzxid: int, version: int, czxid: int) -> Revision:
+    """The token of a node's state: its last write, its version, its creation."""
+    return Revision(f"{mzxid}.{version}.{czxid}")
+
+
+def is_ephemeral(owner: int) -> bool:
+    """Whether a node with this owner goes away by itself: with a session, or after a time."""
+    return owner not in {0, CONTAINER_OWNER}
 
 
 def _text(value: str) -> bytes:

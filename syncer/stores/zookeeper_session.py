@@ -104,7 +104,7 @@ class Session:
         except TimeoutError as exc:
             raise StoreUnavailable(f"ZooKeeper {self._where} did not answer within {self._timeout_s:g} s") from exc
         except KazooException as exc:
-            raise self._translated(exc) from exc
+            raise translated(exc, self._where) from exc
 
     async def arm(self, notices: Notices) -> None:
         """Watch the prefixes of ``notices``, from before its next event to the end of the connection."""
@@ -146,15 +146,6 @@ class Session:
             raise AccessDenied(f"ZooKeeper {self._where} refused the credentials")
         return client
 
-    def _translated(self, exc: KazooException) -> StoreError:
-        if isinstance(exc, NotReadOnlyCallError):
-            return AccessDenied(f"ZooKeeper {self._where} is read-only")
-        if isinstance(exc, _DENIED):
-            return AccessDenied(f"ZooKeeper {self._where} does not allow it: {type(exc).__name__}")
-        if isinstance(exc, _LOST):
-            return StoreUnavailable(f"the connection to ZooKeeper {self._where} was lost: {type(exc).__name__}")
-        return StoreError(f"ZooKeeper {self._where} answered {type(exc).__name__}")
-
     # In the connection's thread:
 
     def _events(self, paths: list[str]) -> None:
@@ -178,6 +169,17 @@ class Session:
             self._connected.clear()
         if self._client is not None:
             log.info("store_connection_changed", store="zookeeper", hosts=self._where, state=keeper_state.lower())
+
+
+def translated(exc: KazooException, where: str) -> StoreError:
+    """The product's error for one of kazoo's; ``where``: the servers."""
+    if isinstance(exc, NotReadOnlyCallError):
+        return AccessDenied(f"ZooKeeper {where} is read-only")
+    if isinstance(exc, _DENIED):
+        return AccessDenied(f"ZooKeeper {where} does not allow it: {type(exc).__name__}")
+    if isinstance(exc, _LOST):
+        return StoreUnavailable(f"the connection to ZooKeeper {where} was lost: {type(exc).__name__}")
+    return StoreError(f"ZooKeeper {where} answered {type(exc).__name__}")
 
 
 class Notices:

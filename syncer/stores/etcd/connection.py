@@ -36,6 +36,12 @@ class AnswerTooLarge(StoreError):
     """The answer is larger than ``MAX_MESSAGE_BYTES``; ask for less at a time."""
 
 
+class Compacted(StoreError):
+    """The revision that was asked for is no longer kept; read anew, at a later one."""
+
+    retryable = True
+
+
 class _TokenStale(StoreError):
     """The login is no longer valid; nothing was done."""
 
@@ -263,6 +269,8 @@ def translated(exc: grpc.aio.AioRpcError, endpoint: str) -> StoreError:
             return AccessDenied(where)
         case grpc.StatusCode.INVALID_ARGUMENT if "request is too large" in details:
             return ValueRefused(where)
+        case grpc.StatusCode.OUT_OF_RANGE if "compacted" in details:
+            return Compacted(where)
         case grpc.StatusCode.INVALID_ARGUMENT | grpc.StatusCode.UNIMPLEMENTED | grpc.StatusCode.OUT_OF_RANGE:
             return StoreError(where)
         case grpc.StatusCode.FAILED_PRECONDITION if "authentication is not enabled" in details:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final
@@ -22,7 +23,7 @@ from syncer.errors import (
 )
 from syncer.model import MetaPath, Revision
 from syncer.stores.contract import BatchRefused, Capabilities, Entry, Gap, Put, WatchSignal, Write, Written
-from syncer.stores.etcd.config import EtcdConfig
+from syncer.stores.etcd.config import EtcdConfig, EtcdTls
 from syncer.stores.etcd.connection import AnswerTooLarge, Connection
 from syncer.stores.etcd.keys import KeySpace, covers
 from syncer.stores.etcd.watch import Watch
@@ -69,13 +70,7 @@ class EtcdStore:
         if self._opening or self._connection is not None:
             raise InvariantBroken("the etcd store was opened twice")
         self._opening = True
-        config = self._config
-        connection = Connection(
-            endpoints=config.endpoints,
-            credentials=None if config.tls is None else self._credentials,
-            login=None if config.username is None else self._login,
-            timeout_s=config.request_timeout.total_seconds(),
-        )
+        connection = connection_of(self._config)
         try:
             await connection.open()
             await self._check_access(connection)
@@ -189,26 +184,6 @@ class EtcdStore:
                 raise
             # Logged in; a role may allow some prefixes only, which the calls on them will tell.
 
-    def _credentials(self) -> grpc.ChannelCredentials:
-        tls = self._config.tls
-        assert tls is not None  # noqa: S101 - narrows the type
-        try:
-            ca, key, cert = (
-                None if file is None else file.read_bytes() for file in (tls.ca_file, tls.key_file, tls.cert_file)
-            )
-        except OSError as exc:
-            raise ConfigError(f"cannot read a TLS file of the etcd store: {exc}") from exc
-        return grpc.ssl_channel_credentials(root_certificates=ca, private_key=key, certificate_chain=cert)
-
-    def _login(self) -> tuple[str, str]:
-        config = self._config
-        assert config.username is not None  # noqa: S101 - narrows the type
-        assert config.password_file is not None  # noqa: S101 - narrows the type
-        try:
-            return config.username, config.password_file.read_text(encoding="utf-8").rstrip("\r\n")
-        except OSError as exc:
-            raise ConfigError(f"cannot read the password file of the etcd store: {exc}") from exc
-
     def _connected(self) -> Connection:
         if self._connection is None:
             raise StoreUnavailable("the etcd store is not open")
@@ -292,6 +267,35 @@ class EtcdStore:
                 expected = write.expected if write.expected is not None else "absent"
                 return BatchRefused(index, RevisionMismatch(f"{write.path} {is_at}, expected {expected}"))
         raise InvariantBroken("etcd refused a batch although every key was at its expected revision")
+
+
+def connection_of(config: EtcdConfig) -> Connection:
+    """A connection by a store's settings, not yet opened; its files are read when it is."""
+    return Connection(
+        endpoints=config.endpoints,
+        credentials=None if config.tls is None else functools.partial(_credentials, config.tls),
+        login=None if config.username is None else functools.partial(_login, config),
+        timeout_s=config.request_timeout.total_seconds(),
+    )
+
+
+def _credentials(tls: EtcdTls) -> grpc.ChannelCredentials:
+    try:
+        ca, key, cert = (
+            None if file is None else file.read_bytes() for file in (tls.ca_file, tls.key_file, tls.cert_file)
+        )
+    except OSError as exc:
+        raise ConfigError(f"cannot read a TLS file of the etcd store: {exc}") from exc
+    return grpc.ssl_channel_credentials(root_certificates=ca, private_key=key, certificate_chain=cert)
+
+
+def _login(config: EtcdConfig) -> tuple[str, str]:
+    assert config.username is not None  # noqa: S101 - narrows the type
+    assert config.password_file is not None  # noqa: S101 - narrows the type
+    try:
+        return config.username, config.password_file.read_text(encoding="utf-8").rstrip("\r\n")
+    except OSError as exc:
+        raise ConfigError(f"cannot read the password file of the etcd store: {exc}") from exc
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,107 @@
+"""What snapshots are made of: readers of stores and of registers, as tables of Spark.
+
+The readers themselves are plain generators and know nothing of Spark; only the functions here do, when they are called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spark_snapshot.sources.place import Facts, StorePlace, facts
+from spark_snapshot.sources.reach import Reach
+from syncer.conflict.scope import Scope
+from syncer.model import MetaPath
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["Facts", "StorePlace", "facts", "live", "offline", "register", "registers"]
+
+
+def register(spark: SparkSession) -> None:
+    """Make the formats ``syncer-store`` and ``syncer-registers`` known to a session. Safe to call twice."""
+    from spark_snapshot.sources import datasource  # noqa: PLC0415 - Spark loads where it is used
+
+    datasource.register(spark)
+
+
+def live(
+    spark: SparkSession,
+    place: StorePlace,
+    scope: Scope,
+    *,
+    tenants: Iterable[str] | None = None,
+    under: MetaPath | None = None,
+    readers: int | None = None,
+) -> DataFrame:
+    """The resources of a live store: rows of ``spark_snapshot.rows.STORE``.
+
+    Each reader's rows are of one moment of the store; a namespace and all of it, or all of an etcd range, is read by
+    one reader. With one reader all rows are of one moment. etcd's readers share one revision.
+
+    Args:
+        spark: The session.
+        place: The store.
+        scope: What takes part.
+        tenants: Only theirs; the empty name is what belongs to none.
+        under: Only this path and what is below.
+        readers: How many read at once; the session's parallelism, at most 8, when not given.
+    """
+    from spark_snapshot.sources import datasource  # noqa: PLC0415 - Spark loads where it is used
+
+    return datasource.store(spark, place, _reach(scope, tenants, under), readers)
+
+
+def offline(
+    spark: SparkSession,
+    folder: Path,
+    scope: Scope,
+    *,
+    logs: Path | None = None,
+    chroot: str = "",
+    tenants: Iterable[str] | None = None,
+    under: MetaPath | None = None,
+    readers: int | None = None,
+) -> DataFrame:
+    """The resources in ZooKeeper's own files, all of one moment: rows of ``spark_snapshot.rows.STORE``.
+
+    Every worker must see the folder. Arguments as for :func:`live`; ``logs`` is the server's ``dataLogDir``.
+    """
+    from spark_snapshot.sources import datasource  # noqa: PLC0415 - Spark loads where it is used
+
+    place = StorePlace.offline(folder, logs=logs, chroot=chroot)
+    return datasource.store(spark, place, _reach(scope, tenants, under), readers)
+
+
+def registers(
+    spark: SparkSession,
+    url: str,
+    scope: Scope,
+    *,
+    password_file: Path | None = None,
+    tenants: Iterable[str] | None = None,
+    under: MetaPath | None = None,
+) -> DataFrame:
+    """What a sidecar database says its region's store holds: rows of ``spark_snapshot.rows.REGISTERS``.
+
+    Args:
+        spark: The session.
+        url: Of the database. A password in it goes into a private file of this process, which workers of another
+            machine cannot read: there, give ``password_file``.
+        scope: What takes part.
+        password_file: Holds the password; every worker must have it.
+        tenants: Only theirs; the empty name is what belongs to none.
+        under: Only this path and what is below.
+
+    Raises:
+        ConfigError: The URL cannot be used, or its password cannot reach the workers.
+    """
+    from spark_snapshot.sources import datasource  # noqa: PLC0415 - Spark loads where it is used
+
+    return datasource.registers(spark, url, password_file, _reach(scope, tenants, under))
+
+
+def _reach(scope: Scope, tenants: Iterable[str] | None, under: MetaPath | None) -> Reach:
+    return Reach(scope=scope, tenants=None if tenants is None else frozenset(tenants), under=under)

@@ -1,0 +1,73 @@
+"""Record batches of what readers find: kind, tenant and digest are made here, beside the reader."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+import pyarrow as pa
+
+from spark_snapshot.sources.found import Batch
+from spark_snapshot.sources.sidecar import Register
+from syncer.errors import InvariantBroken
+from syncer.paths import classify, tenant_of
+from syncer.plan.diffing import fingerprint
+
+_STORE: Final[list[pa.Field[Any]]] = [
+    pa.field("path", pa.string(), nullable=False),
+    pa.field("kind", pa.string(), nullable=False),
+    pa.field("tenant", pa.string(), nullable=False),
+    pa.field("digest", pa.binary(), nullable=False),
+    pa.field("modified_ms", pa.int64()),
+    pa.field("revision", pa.string(), nullable=False),
+    pa.field("value", pa.binary(), nullable=False),
+]
+STORE: Final = pa.schema(_STORE)
+"""As ``spark_snapshot.rows.STORE``."""
+
+_REGISTERS: Final[list[pa.Field[Any]]] = [
+    pa.field("path", pa.string(), nullable=False),
+    pa.field("kind", pa.string(), nullable=False),
+    pa.field("tenant", pa.string(), nullable=False),
+    pa.field("digest", pa.binary()),
+    pa.field("updated_ms", pa.int64(), nullable=False),
+    pa.field("author", pa.string(), nullable=False),
+    pa.field("by", pa.string(), nullable=False),
+    pa.field("seen", pa.string(), nullable=False),
+    pa.field("known_ms", pa.int64(), nullable=False),
+    pa.field("known_author", pa.string(), nullable=False),
+    pa.field("hold", pa.string()),
+]
+REGISTERS: Final = pa.schema(_REGISTERS)
+"""As ``spark_snapshot.rows.REGISTERS``."""
+
+
+def stored(batches: Iterable[Batch]) -> Iterator[pa.RecordBatch]:
+    """Rows of a store; a batch for each."""
+    for batch in batches:
+        paths, values, times, revisions = zip(*batch, strict=True)
+        kinds = []
+        for path in paths:
+            resource = classify(path)
+            if resource is None:
+                raise InvariantBroken(f"no resource: {path}")
+            kinds.append(resource.kind.value)
+        columns: list[pa.Array[Any]] = [
+            pa.array(paths, pa.string()),
+            pa.array(kinds, pa.string()),
+            pa.array([tenant_of(path) for path in paths], pa.string()),
+            pa.array([fingerprint(path, value) for path, value in zip(paths, values, strict=True)], pa.binary()),
+            pa.array(times, pa.int64()),
+            pa.array(revisions, pa.string()),
+            pa.array(values, pa.binary()),
+        ]
+        yield pa.RecordBatch.from_arrays(columns, schema=STORE)
+
+
+def registered(pages: Iterable[list[Register]]) -> Iterator[pa.RecordBatch]:
+    """Rows of registers; a batch for each page."""
+    for page in pages:
+        columns: list[pa.Array[Any]] = [
+            pa.array(column, field.type) for column, field in zip(zip(*page, strict=True), REGISTERS, strict=True)
+        ]
+        yield pa.RecordBatch.from_arrays(columns, schema=REGISTERS)

@@ -1,0 +1,197 @@
+"""The readers as Python data sources of Spark: partitions and options, nothing else."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    EqualTo,
+    Filter,
+    In,
+    InputPartition,
+    StringStartsWith,
+)
+from pyspark.sql.types import StructType
+
+from spark_snapshot.rows import REGISTERS, STORE
+from spark_snapshot.sources.place import Part, StorePlace, source
+from spark_snapshot.sources.reach import Reach
+from spark_snapshot.sources.sidecar import Database, without_password
+from syncer.errors import ConfigError
+from syncer.model import MetaPath
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+STORE_FORMAT: Final = "syncer-store"
+REGISTERS_FORMAT: Final = "syncer-registers"
+MAX_READERS: Final = 8
+"""Of one live store at once: more are a load for its servers, and not for Spark."""
+
+
+def register(spark: SparkSession) -> None:
+    """Make the formats known to a session."""
+    spark.dataSource.register(StoreSource)
+    spark.dataSource.register(RegistersSource)
+
+
+def store(spark: SparkSession, place: StorePlace, reach: Reach, readers: int | None) -> DataFrame:
+    """The rows of a store."""
+    count = readers or min(MAX_READERS, spark.sparkContext.defaultParallelism)
+    register(spark)
+    return (
+        spark.read.format(STORE_FORMAT)
+        .option("place", place.to_json())
+        .option("reach", reach.to_json())
+        .option("readers", str(count))
+        .load()
+    )
+
+
+def registers(spark: SparkSession, url: str, password_file: Path | None, reach: Reach) -> DataFrame:
+    """The rows of a sidecar database."""
+    shown, password = without_password(url)
+    if password is not None and password_file is None:
+        if not (spark.sparkContext.master or "").startswith("local"):
+            raise ConfigError(
+                "the password of the sidecar database cannot be handed to workers of another machine",
+                hint="Give 'state.password_file', a file that every worker has.",
+            )
+        password_file = _private(password)
+    register(spark)
+    reading = spark.read.format(REGISTERS_FORMAT).option("database", shown).option("reach", reach.to_json())
+    return reading.option("passwordFile", str(password_file or "")).load()
+
+
+class _Partition(InputPartition):
+    """What one task reads."""
+
+    def __init__(self, part: Part) -> None:
+        super().__init__(part)
+        self.part = part
+
+
+class _Reader(DataSourceReader):
+    """Takes what filters say of tenants and paths, so that no value is read that nobody wants."""
+
+    def __init__(self, reach: str) -> None:
+        self._reach = reach  # as text: a scope cannot be pickled
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
+        """Narrow what is read; what is returned Spark applies itself."""
+        reach = Reach.from_json(self._reach)
+        for each in filters:
+            match each:
+                case EqualTo(attribute=("tenant",), value=value):
+                    reach = reach.narrowed(tenants=[value])
+                case In(attribute=("tenant",), value=values):
+                    reach = reach.narrowed(tenants=values)
+                case EqualTo(attribute=("path",), value=value):
+                    reach = reach.narrowed(under=MetaPath(value))
+                    yield each
+                case StringStartsWith(attribute=("path",), value=value) if "/" in value[1:]:
+                    reach = reach.narrowed(under=MetaPath(value.rpartition("/")[0]))
+                    yield each
+                case _:
+                    yield each
+        self._reach = reach.to_json()
+
+
+class _StoreReader(_Reader):
+    def __init__(self, place: str, reach: str, readers: int) -> None:
+        super().__init__(reach)
+        self._place = place
+        self._readers = readers
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """One for each reader; none where nothing is asked for."""
+        parts = source(StorePlace.from_json(self._place)).parts(Reach.from_json(self._reach), self._readers)
+        return [_Partition(part) for part in parts] or [_Partition(None)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The rows of one reader."""
+        from spark_snapshot.sources.arrow import stored  # noqa: PLC0415 - on the worker only
+
+        assert isinstance(partition, _Partition)  # noqa: S101 - narrows the type
+        if partition.part is not None:
+            reach = Reach.from_json(self._reach)
+            yield from stored(source(StorePlace.from_json(self._place)).read(reach, partition.part))
+
+
+class _RegistersReader(_Reader):
+    def __init__(self, database: Database, reach: str) -> None:
+        super().__init__(reach)
+        self._database = database
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """One: a page follows the other."""
+        return [_Partition(None)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The rows."""
+        from spark_snapshot.sources import sidecar  # noqa: PLC0415 - on the worker only
+        from spark_snapshot.sources.arrow import registered  # noqa: PLC0415 - on the worker only
+
+        del partition
+        yield from registered(sidecar.read(self._database, Reach.from_json(self._reach)))
+
+
+class StoreSource(DataSource):
+    """A store's resources. Options: ``place`` and ``reach`` (JSON), ``readers``."""
+
+    @classmethod
+    def name(cls) -> str:
+        """Its format."""
+        return STORE_FORMAT
+
+    def schema(self) -> StructType:
+        """Its rows."""
+        return STORE
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """What reads it."""
+        del schema
+        options: Any = self.options
+        return _StoreReader(options["place"], options["reach"], int(options.get("readers", "1")))
+
+
+class RegistersSource(DataSource):
+    """A daemon's registers. Options: ``database`` (a URL without a password), ``passwordFile``, ``reach`` (JSON)."""
+
+    @classmethod
+    def name(cls) -> str:
+        """Its format."""
+        return REGISTERS_FORMAT
+
+    def schema(self) -> StructType:
+        """Its rows."""
+        return REGISTERS
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """What reads it."""
+        del schema
+        options: Any = self.options
+        file = options.get("passwordFile", "")
+        database = Database(url=options["database"], password_file=Path(file) if file else None)
+        return _RegistersReader(database, options["reach"])
+
+
+def _private(password: str) -> Path:
+    """A file of this process that nobody else can read, gone when it ends."""
+    handle, name = tempfile.mkstemp(prefix="syncer-")
+    with os.fdopen(handle, "w", encoding="utf-8") as stream:
+        stream.write(password)
+    atexit.register(_remove, name)
+    return Path(name)
+
+
+def _remove(name: str) -> None:
+    Path(name).unlink(missing_ok=True)

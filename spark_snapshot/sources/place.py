@@ -1,0 +1,237 @@
+"""Where a region's metadata is read from, and the one reader for each kind of place. No Spark here.
+
+What names a place has no secret in it: stores name the files of their secrets, which every worker must have.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, Protocol, Self
+
+from pydantic import BaseModel
+
+from spark_snapshot.sources.found import Batch
+from spark_snapshot.sources.reach import Reach, Share
+from syncer.config import adapters
+from syncer.config.model import Config
+from syncer.errors import ConfigError, ValueInvalid
+from syncer.model import MetaPath, Region
+from syncer.paths import fence_path
+from syncer.replication.fence import Fence
+
+Part = Any
+"""What one of several readers reads; each kind of place has its own, which can be pickled."""
+
+OFFLINE: Final = "zookeeper-files"
+KINDS: Final = ("etcd", "sqlite", "zookeeper")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What a place is and how far it had come, for the record of a snapshot.
+
+    Args:
+        kind: Of the store.
+        where: Its address or folder.
+        identity: The id that the daemon gave it (in its fence), where there is one.
+        cluster: The id that the store's servers have themselves, where they have one.
+        position: The newest change: ZooKeeper's zxid in hexadecimal, etcd's revision, SQLite's number of the change.
+    """
+
+    kind: str
+    where: str
+    identity: str | None
+    cluster: str | None
+    position: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StorePlace:
+    """A store by its kind and settings, as text: it travels as an option of a data source.
+
+    Args:
+        kind: Of the store's adapter, or ``zookeeper-files``.
+        settings: JSON of the adapter's settings.
+        region: Whose store it is; its fence names the store.
+    """
+
+    kind: str
+    settings: str
+    region: str = ""
+
+    @classmethod
+    def of(cls, config: Config) -> Self:
+        """The store of a configuration.
+
+        Raises:
+            ConfigError: Stores of this kind cannot be read in bulk.
+        """
+        return cls.made(config.store.kind, config.store_settings, region=config.region)
+
+    @classmethod
+    def made(cls, kind: str, settings: BaseModel, *, region: str = "") -> Self:
+        """A store by its settings; raises as :meth:`of` does."""
+        if kind not in KINDS:
+            raise ConfigError(
+                f"a store of the kind {kind!r} cannot be read in bulk", hint=f"These can: {', '.join(KINDS)}."
+            )
+        return cls(kind=kind, settings=settings.model_dump_json(), region=region)
+
+    @classmethod
+    def offline(cls, folder: Path, *, logs: Path | None = None, chroot: str = "", region: str = "") -> Self:
+        """ZooKeeper's own files: ``dataDir`` or a copy of it; ``logs``: its ``dataLogDir``, where that is another."""
+        places = {
+            "folder": str(folder.absolute()),
+            "logs": None if logs is None else str(logs.absolute()),
+            "chroot": chroot,
+        }
+        return cls(kind=OFFLINE, settings=json.dumps(places), region=region)
+
+    def to_json(self) -> str:
+        """As text, for an option of a data source."""
+        return json.dumps({"kind": self.kind, "settings": self.settings, "region": self.region})
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """From that text."""
+        return cls(**json.loads(text))
+
+
+class Source(Protocol):
+    """How one kind of place is read."""
+
+    def parts(self, reach: Reach, count: int) -> list[Part]:
+        """What each of at most ``count`` readers reads; together all that is asked for, each path once."""
+        ...
+
+    def read(self, reach: Reach, part: Part) -> Iterator[Batch]:
+        """Read a part, as it was at one moment. Complete, or an error."""
+        ...
+
+    def facts(self, region: str) -> Facts:
+        """What it is, and how far it has come now."""
+        ...
+
+
+def source(place: StorePlace) -> Source:
+    """The reader of a place; imports the client that it needs.
+
+    Raises:
+        ConfigError: There is no reader of this kind, or its client is not installed.
+    """
+    if place.kind == OFFLINE:
+        return _files(json.loads(place.settings))
+    if place.kind not in KINDS:
+        raise ConfigError(f"a store of the kind {place.kind!r} cannot be read in bulk")
+    settings = adapters.load(adapters.STORES, place.kind).config_model.model_validate_json(place.settings)
+    makers: dict[str, Callable[[Any], Source]] = {"zookeeper": _zookeeper, "etcd": _etcd, "sqlite": _sqlite}
+    return makers[place.kind](settings)
+
+
+def facts(place: StorePlace) -> Facts:
+    """What a place is, and how far it has come now; raises what its reader raises."""
+    return source(place).facts(place.region)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Made:
+    """A reader made of what its module does."""
+
+    parts_of: Callable[[Reach, int], list[Part]]
+    read_part: Callable[[Reach, Part], Iterator[Batch]]
+    tell: Callable[[str], Facts]
+
+    def parts(self, reach: Reach, count: int) -> list[Part]:
+        return self.parts_of(reach, count)
+
+    def read(self, reach: Reach, part: Part) -> Iterator[Batch]:
+        return self.read_part(reach, part)
+
+    def facts(self, region: str) -> Facts:
+        return self.tell(region)
+
+
+def _zookeeper(config: Any) -> Source:  # noqa: ANN401 - the adapter's own model
+    from spark_snapshot.sources import zookeeper  # noqa: PLC0415 - clients load where they are used
+
+    def tell(region: str) -> Facts:
+        return Facts(
+            kind="zookeeper",
+            where=config.hosts + config.chroot,
+            identity=_identity(partial(zookeeper.value_at, config), region),
+            cluster=None,
+            position=f"0x{zookeeper.position(config):x}",
+        )
+
+    return _Made(parts_of=_shares, read_part=partial(zookeeper.read, config), tell=tell)
+
+
+def _etcd(config: Any) -> Source:  # noqa: ANN401 - the adapter's own model
+    from spark_snapshot.sources import etcd  # noqa: PLC0415 - clients load where they are used
+
+    def tell(region: str) -> Facts:
+        cluster, revision = etcd.position(config)
+        return Facts(
+            kind="etcd",
+            where=",".join(config.endpoints) + config.namespace,
+            identity=_identity(partial(etcd.value_at, config), region),
+            cluster=f"{cluster:x}",
+            position=str(revision),
+        )
+
+    return _Made(parts_of=partial(etcd.parts, config), read_part=partial(etcd.read, config), tell=tell)
+
+
+def _sqlite(config: Any) -> Source:  # noqa: ANN401 - the adapter's own model
+    from spark_snapshot.sources import sqlite  # noqa: PLC0415 - clients load where they are used
+
+    def tell(region: str) -> Facts:
+        return Facts(
+            kind="sqlite",
+            where=str(config.path),
+            identity=_identity(partial(sqlite.value_at, config), region),
+            cluster=None,
+            position=str(sqlite.position(config)),
+        )
+
+    # One reader: two would have two moments.
+    return _Made(parts_of=lambda reach, _: _shares(reach, 1), read_part=partial(sqlite.read, config), tell=tell)
+
+
+def _files(settings: dict[str, str | None]) -> Source:
+    from spark_snapshot.sources import zookeeper_files  # noqa: PLC0415 - clients load where they are used
+
+    folder, logs = Path(settings["folder"] or ""), settings["logs"]
+    place = zookeeper_files.ZooKeeperFolder(
+        folder=folder, logs=None if logs is None else Path(logs), chroot=settings["chroot"] or ""
+    )
+
+    def tell(region: str) -> Facts:
+        return Facts(
+            kind=OFFLINE,
+            where=str(folder),
+            identity=_identity(partial(zookeeper_files.value_at, place), region),
+            cluster=None,
+            position=f"0x{zookeeper_files.position(place):x}",
+        )
+
+    return _Made(parts_of=_shares, read_part=partial(zookeeper_files.read, place), tell=tell)
+
+
+def _shares(reach: Reach, count: int) -> list[Part]:
+    return [Share(index, count) for index in range(count)] if reach.roots else []
+
+
+def _identity(value_at: Callable[[MetaPath], bytes | None], region: str) -> str | None:
+    """The store's id in the fence of its daemon; none where no daemon has been, or something else stands there."""
+    value = value_at(fence_path(Region(region))) if region else None
+    if value is None:
+        return None
+    try:
+        return Fence.decode(value).store_id
+    except ValueInvalid:
+        return None

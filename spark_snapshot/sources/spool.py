@@ -1,0 +1,93 @@
+"""Where a reader keeps what it has read until it knows that all of it belongs to one moment of the store.
+
+Nothing of a read that fails, or begins anew, has been seen by anybody. Small reads stay in memory, large ones go to a
+file without a name, which is gone when the process is.
+"""
+
+from __future__ import annotations
+
+import marshal
+import struct
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from types import TracebackType
+from typing import Final, Self
+
+from spark_snapshot.sources.found import Batch, Found
+from syncer.errors import StoreError, StoreUnavailable
+from syncer.model import MetaPath
+
+MEMORY_BYTES: Final = 32 << 20
+ATTEMPTS: Final = 3
+
+_LENGTH: Final = struct.Struct("!q")
+
+
+class Spool:
+    """Batches in the order in which they came, and corrections of them."""
+
+    def __init__(self, memory_bytes: int = MEMORY_BYTES) -> None:
+        self._file = tempfile.SpooledTemporaryFile(max_size=memory_bytes)  # noqa: SIM115 - closed by close()
+        self._corrections: dict[MetaPath, Found | None] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+    def add(self, batch: Batch) -> None:
+        """Keep a batch.
+
+        Raises:
+            StoreUnavailable: There is no room for it.
+        """
+        raw = marshal.dumps([tuple(each) for each in batch])
+        try:
+            self._file.write(_LENGTH.pack(len(raw)))
+            self._file.write(raw)
+        except OSError as exc:
+            raise StoreUnavailable(
+                f"what was read cannot be kept in {tempfile.gettempdir()}: {exc.strerror}",
+                hint="Make room there, or set TMPDIR to a place that has it.",
+            ) from exc
+
+    def correct(self, corrections: Mapping[MetaPath, Found | None]) -> None:
+        """Replace what was, or will be, added at these paths; ``None``: there is nothing."""
+        self._corrections.update(corrections)
+
+    def batches(self) -> Iterator[Batch]:
+        """All of it, once; each path once where the batches had it once."""
+        corrections = self._corrections
+        self._file.seek(0)
+        while head := self._file.read(_LENGTH.size):
+            rows = marshal.loads(self._file.read(_LENGTH.unpack(head)[0]))  # noqa: S302 - written by this process
+            batch = [Found._make(row) for row in rows]
+            if corrections:
+                batch = [each for each in batch if each.path not in corrections]
+            if batch:
+                yield batch
+        corrected = [each for each in corrections.values() if each is not None]
+        if corrected:
+            yield corrected
+
+
+def settled(attempt: Callable[[Spool], None], *, again: tuple[type[StoreError], ...]) -> Iterator[Batch]:
+    """Batches of one whole read; it begins anew, some times, when it fails in a way that a new one may not.
+
+    Args:
+        attempt: Reads all of it into a spool.
+        again: Errors after which to begin anew.
+    """
+    for number in range(1, ATTEMPTS + 1):
+        with Spool() as spool:
+            try:
+                attempt(spool)
+            except again:
+                if number == ATTEMPTS:
+                    raise
+                continue
+            yield from spool.batches()
+            return
