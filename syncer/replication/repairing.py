@@ -26,7 +26,8 @@ from syncer.replication.context import Context
 from syncer.replication.reading import state_event
 from syncer.replication.talk import Phase
 from syncer.replication.unit import Unit
-from syncer.state.contract import Operation, RefusedTelling, Repair, RepairState, Telling, Transaction
+from syncer.state.contract import Operation, Transaction
+from syncer.state.repair import RefusedTelling, Repair, RepairState, Telling
 
 PORTION: Final = 64
 """Tellings of one transaction; a value has at most a megabyte."""

@@ -14,7 +14,7 @@ from syncer.errors import InvariantBroken
 from syncer.model import Millis
 from syncer.state import rows, tables
 from syncer.state.aside import storable
-from syncer.state.contract import RefusedTelling, Repair, RepairState, Telling
+from syncer.state.repair import RefusedTelling, Repair, RepairState, Telling
 
 REFUSED_KEPT: Final = 10_000
 """Refused paths of a repair that are kept to be shown; more are only counted."""

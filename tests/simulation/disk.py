@@ -30,13 +30,10 @@ from syncer.state.contract import (
     PeerRow,
     Poison,
     PoisonRow,
-    RefusedTelling,
-    Repair,
-    RepairState,
     State,
-    Telling,
     Tombstone,
 )
+from syncer.state.repair import RefusedTelling, Repair, RepairState, Telling
 from tests.support.memory_state import (
     dead,
     dying,
