@@ -1,4 +1,4 @@
-"""Repairs as the sidecar database keeps them: what snapshots show to differ, to be told to the group, and how far it is.
+"""Repairs as the sidecar database keeps them: what snapshots show to differ, and how far the telling of it is.
 
 Values, and what the shell needs of a transaction about them; see :mod:`syncer.state.contract`.
 """

@@ -91,7 +91,7 @@ def begin(site: Site, tellings: Sequence[Telling], now: int, **changes: Any) -> 
 
 
 def run(site: Site, now: int) -> list[Turn]:
-    turns = []
+    turns: list[Turn] = []
     while not turns or turns[-1] is Turn.MORE:
         turns.append(site.driver.repair(Millis(now)))
     return turns

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,7 +34,7 @@ HEAD = Head(
 )
 
 
-def finding(number: int, value: bytes | None, cls: str = "differs", **changes: object) -> Finding:
+def finding(number: int, value: bytes | None, cls: str = "differs", **changes: Any) -> Finding:
     path = MetaPath(f"/admin/policies/t{number:03}")
     event = MetadataChangeEvent(
         type=EventType.DELETED if value is None else EventType.MODIFIED,
