@@ -144,7 +144,7 @@ class SqlDisk(Disk):
             self._url,
             self.tables.identity.region,
             busy_timeout_s=1.0,
-            clock=lambda: Millis(0),
+            clock=lambda: Millis(self.born() * 1000),
             naming=lambda: self.tables.identity.database_id,
         )
         self._opened.append(real)
