@@ -54,7 +54,7 @@ def write_buckets(frame: DataFrame, target: Place, buckets: int) -> None:
     """
     spark = frame.sparkSession
     name = _table_name()
-    before = {option: spark.conf.get(option) for option in _WHILE_WRITING}
+    before = {option: str(spark.conf.get(option)) for option in _WHILE_WRITING}
     for option, value in _WHILE_WRITING.items():
         spark.conf.set(option, value)
     writer: DataFrameWriter = frame.select(*SNAPSHOT.fieldNames()).repartition(buckets, "path").write.format("parquet")
@@ -65,7 +65,7 @@ def write_buckets(frame: DataFrame, target: Place, buckets: int) -> None:
     finally:
         spark.sql(f"DROP TABLE IF EXISTS {name}")
         for option, value in before.items():
-            spark.conf.set(option, str(value))
+            spark.conf.set(option, value)
 
 
 def _table_name() -> str:
