@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final, Self
 
@@ -58,6 +58,11 @@ class Reach:
         if self.under is not None and not is_under(path, self.under):
             return False
         return self.scope.contains(path)
+
+    def judge(self, share: Share) -> Callable[[MetaPath], bool]:
+        """What tells whether a path is asked for and is this reader's; quick, for it is called for millions."""
+        wants = self.scope.contains if self.tenants is None and self.under is None else self.wants
+        return wants if share.of == 1 else lambda path: wants(path) and share.holds(path)
 
     def enters(self, path: MetaPath) -> bool:
         """Whether something that is asked for may lie below the path."""
