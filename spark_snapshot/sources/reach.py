@@ -86,19 +86,6 @@ class Reach:
                     roots.append(self.under)
         return tuple(dict.fromkeys(roots))
 
-    def narrowed(self, *, tenants: Iterable[str] | None = None, under: MetaPath | None = None) -> Self:
-        """What is asked for by this and by that. Of two subtrees that share nothing, nothing is left."""
-        both = self.tenants
-        if tenants is not None:
-            both = frozenset(tenants) if both is None else both & frozenset(tenants)
-        deeper = self.under
-        if under is not None:
-            if deeper is None or is_under(under, deeper):
-                deeper = under
-            elif not is_under(deeper, under):
-                both = frozenset()
-        return type(self)(scope=self.scope, tenants=both, under=deeper)
-
     def to_json(self) -> str:
         """As text, for an option of a data source."""
         return json.dumps(
