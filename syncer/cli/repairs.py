@@ -28,7 +28,7 @@ from syncer.model import Region
 if TYPE_CHECKING:
     from syncer.planning.repair_file import RepairFile
     from syncer.planning.repairing import Consent, Preview
-    from syncer.state.contract import RefusedTelling, Repair
+    from syncer.state.repair import RefusedTelling, Repair
     from syncer.state.views import Views
 
 REPORT_EVERY_S: Final = 1.0

@@ -16,7 +16,7 @@ from syncer.errors import PlanInvalid, PreconditionFailed
 from syncer.model import EventType, Millis, Region
 from syncer.planning.repair_file import Finding, Head, RepairFile
 from syncer.replacing import replace
-from syncer.state.contract import Repair, RepairState, Telling
+from syncer.state.repair import Repair, RepairState, Telling
 from syncer.state.repairs import portions
 
 ROWS_AT_ONCE: Final = 500

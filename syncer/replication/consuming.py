@@ -143,6 +143,22 @@ def _fold_new(context: Context, unit: Unit, tx: Transaction, changes: Sequence[A
         tx.save_consumed({sender: consumed[sender] for sender in fresh})
 
 
+def release_future(context: Context, now: Millis, limit: int) -> None:
+    """Fold events that were ahead of this clock, and are not any more."""
+    until = Millis(now + context.replica.settings.limits.max_clock_skew_ms)
+    with context.state.transaction() as tx:
+        events = tx.future_events(until, limit)
+        if not events:
+            return
+        unit = Unit(context, tx, now)
+        unit.load(tuple({event.path for event in events}))
+        for event in events:
+            unit.take(context.replica.fold(unit[event.path], event, now))
+            tx.drop_future(event.path, event.stamp)
+        unit.store()
+    unit.settle()
+
+
 def _is_news(context: Context, register: Register, event: MetadataChangeEvent) -> bool:
     """Whether an event cannot be the one that was consumed under its number, so that the number was used twice.
 

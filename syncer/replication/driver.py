@@ -445,7 +445,7 @@ class Driver:
         self._begin_anew_if_lost()
         rebuild.outgrow(context)
         rebuild.keep_quiet(context, now)
-        self._release_future(now, limit)
+        consuming.release_future(context, now, limit)
         tombstones.work(context, now)
         retelling.work(context, now)
         if context.clusters_grew:
@@ -463,21 +463,6 @@ class Driver:
         fence = context.fence.fence if context.fence is not None else None
         rebuild.begin(context, context.talk.lost, fence)
         raise Fenced("this database was seen to be an old copy: it begins anew as another one")
-
-    def _release_future(self, now: Millis, limit: int) -> None:
-        context = self.context
-        until = Millis(now + context.replica.settings.limits.max_clock_skew_ms)
-        with context.state.transaction() as tx:
-            events = tx.future_events(until, limit)
-            if not events:
-                return
-            unit = Unit(context, tx, now)
-            unit.load(tuple({event.path for event in events}))
-            for event in events:
-                unit.take(context.replica.fold(unit[event.path], event, now))
-                tx.drop_future(event.path, event.stamp)
-            unit.store()
-        unit.settle()
 
     def operate(self, now: Millis, limit: int = OPERATIONS_PER_TICK) -> list[Effect]:
         """Perform what a person asked for; what the shell has to do beside."""

@@ -26,7 +26,8 @@ from syncer.replication.context import Context
 from syncer.replication.reading import state_event
 from syncer.replication.talk import Phase
 from syncer.replication.unit import Unit
-from syncer.state.contract import Operation, RefusedTelling, Repair, RepairState, Telling, Transaction
+from syncer.state.contract import Operation, Transaction
+from syncer.state.repair import RefusedTelling, Repair, RepairState, Telling
 
 PORTION: Final = 64
 """Tellings of one transaction; a value has at most a megabyte."""
@@ -92,7 +93,7 @@ def work(context: Context, now: Millis) -> Turn:
         Fenced: Another daemon is active; nothing was told.
         StateUnavailable: Nothing was told.
     """
-    if not _may_tell(context):
+    if not may_tell(context):
         return Turn.IDLE
     with context.state.transaction() as tx:
         repair = tx.repair()
@@ -164,7 +165,7 @@ def _outcome(context: Context, unit: Unit, telling: Telling, bounds: Bounds) -> 
     return retell(context.replica.settings, unit[telling.path], telling.event, unit.now, bounds)
 
 
-def _may_tell(context: Context) -> bool:
+def may_tell(context: Context) -> bool:
     """Whether anything may be told now; what may not waits."""
     talk = context.talk
     if context.observing or context.paused is not None or context.left_at is not None or context.fence is None:

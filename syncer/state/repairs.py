@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import fields
 from typing import Any, Final
 
 import orjson
-from sqlalchemy import Connection, Engine, Select, delete, insert, select, tuple_, update
+from sqlalchemy import Connection, Select, delete, insert, select, tuple_, update
 
 from syncer.errors import InvariantBroken
 from syncer.model import Millis
 from syncer.state import rows, tables
 from syncer.state.aside import storable
-from syncer.state.contract import RefusedTelling, Repair, RepairState, Telling
+from syncer.state.repair import RefusedTelling, Repair, RepairState, Telling
 
 REFUSED_KEPT: Final = 10_000
 """Refused paths of a repair that are kept to be shown; more are only counted."""
@@ -116,8 +116,7 @@ class RepairRows:
 class RepairViews:
     """What the command line and REST do about repairs: bring one in, look how far it is."""
 
-    _asker: Engine
-    _clock: Any
+    _clock: Callable[[], Millis]
 
     def _reading(self) -> AbstractContextManager[Connection]:
         raise NotImplementedError

@@ -30,13 +30,10 @@ from syncer.state.contract import (
     PeerRow,
     Poison,
     PoisonRow,
-    RefusedTelling,
-    Repair,
-    RepairState,
     State,
-    Telling,
     Tombstone,
 )
+from syncer.state.repair import RefusedTelling, Repair, RepairState, Telling
 from tests.support.memory_state import (
     dead,
     dying,
@@ -127,6 +124,8 @@ class Disk:
         """How often a power failure has torn a transaction."""
         self.alone: Callable[[], bool] = lambda: True
         """Whether no second daemon works with it."""
+        self.born: Callable[[], int] = lambda: 1
+        """The generation of a database that is made now."""
         self.lost: list[ConflictRow] = []
         """Conflicts that stood in databases that are gone."""
 
@@ -210,7 +209,7 @@ class DiskState:
         disk = self._disk
         if disk.tables.identity.epoch != self._epoch:
             raise Fenced("another daemon has raised the epoch")
-        disk.begin_anew(generation=generation, store_id=store_id, rebuild=rebuild, epoch=self._epoch)
+        disk.begin_anew(generation=max(generation, disk.born()), store_id=store_id, rebuild=rebuild, epoch=self._epoch)
         return disk.tables.identity
 
     def transaction(self) -> AbstractContextManager[DiskTransaction]:

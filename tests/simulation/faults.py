@@ -54,6 +54,7 @@ class Mode:
         garbage: Chance that somebody writes what nobody can read.
         topics: Chance that topics exist below a path of which a guard asks.
         retrieve: Chance that a person restores the loser of a conflict.
+        picture: Chance that a snapshot of a region is taken, and that one of any age is told again by any region.
         scopes: The scopes of the regions differ.
         compares: Regions compare their digest trees.
         forgets: Tombstones are dropped, after hardly any grace.
@@ -94,6 +95,7 @@ class Mode:
     garbage: float = 0.0
     topics: float = 0.0
     retrieve: float = 0.0
+    picture: float = 0.0
     scopes: bool = False
     compares: bool = False
     forgets: bool = False
@@ -266,6 +268,89 @@ MODES: Final[dict[str, Mode]] = {
             retrieve=0.02,
             crash=0.005,
             gap=0.005,
+        ),
+        replace(
+            _CALM,
+            name="repairs",
+            picture=0.06,
+            crash=0.01,
+            cut=0.01,
+            gap=0.01,
+            lose=0.05,
+            vanish=0.05,
+            paths=3,
+            compares=True,
+        ),
+        replace(
+            _CALM,
+            name="repairs-people",
+            picture=0.05,
+            limits=NARROW,
+            paths=7,
+            actions=(100, 220),
+            outside=0.2,
+            guarded=0.4,
+            garbage=0.02,
+            retrieve=0.02,
+            pause=0.02,
+            crash=0.005,
+            gap=0.01,
+        ),
+        replace(
+            _CALM,
+            name="repairs-forgetting",
+            picture=0.05,
+            forgets=True,
+            actions=(300, 500),
+            outside=0.06,
+            found=0.3,
+            reorder=24,
+            crash=0.004,
+            cut=0.004,
+            gap=0.008,
+            lose=0.03,
+            duplicate=0.03,
+            second=0.004,
+            jump=0.01,
+            late=0.3,
+        ),
+        replace(
+            _CALM,
+            name="repairs-wiped",
+            picture=0.05,
+            limits=NARROW,
+            forgets=True,
+            wipe=0.01,
+            crash=0.01,
+            pause=0.01,
+            gap=0.01,
+            lose=0.03,
+            vanish=0.02,
+            mislay=0.1,
+            reorder=4,
+            paths=7,
+            actions=(100, 220),
+            outside=0.15,
+            compares=True,
+        ),
+        replace(
+            _CALM,
+            name="repairs-parting",
+            picture=0.05,
+            limits=NARROW,
+            forgets=True,
+            part=0.01,
+            join=0.01,
+            regions=(3,),
+            wipe=0.004,
+            crash=0.01,
+            pause=0.01,
+            vanish=0.02,
+            mislay=0.1,
+            reorder=4,
+            paths=3,
+            actions=(150, 300),
+            compares=True,
         ),
         replace(_CALM, name="scopes", scopes=True, crash=0.01, gap=0.01, outside=0.15, reorder=2),
     )

@@ -28,6 +28,7 @@ from syncer.conflict.order import Relation, later, relate
 from syncer.conflict.reads import ReadLedger
 from syncer.conflict.rebuilding import Hearing, unknown_provenance
 from syncer.conflict.register import Register
+from syncer.conflict.repairing import Bounds, Why
 from syncer.conflict.replica import Replica
 from syncer.conflict.settings import Direction, Settings
 from syncer.conflict.tombstones import Epoch
@@ -41,6 +42,7 @@ from syncer.replication import (
     provenance,
     reading,
     rebuild,
+    repairing,
     retelling,
     scanning,
     summing,
@@ -60,7 +62,7 @@ from tests.simulation.world import play
 
 FORGETTING = ("forgetting", "forgetting-storm")
 
-SCHEDULES = ("test_schedules", "test_scanning", "test_putting_back", "test_restoring")
+SCHEDULES = ("test_schedules", "test_scanning", "test_putting_back", "test_restoring", "test_repairing")
 """Modules of scripted schedules."""
 
 Patches = Sequence[tuple[Any, str, Any]]
@@ -449,6 +451,24 @@ def _former_writer_still_stamps() -> Patches:
     return [(reading, "check_fence", lambda *_: None), (DiskState, "transaction", lambda state: _Block(state._disk))]
 
 
+def _forgotten_is_raised() -> Patches:
+    return [(repairing, "Bounds", lambda **facts: Bounds(**{**facts, "floor_ms": Millis(0)}))]
+
+
+def _young_knows_all() -> Patches:
+    return [(repairing, "Bounds", lambda **facts: Bounds(**{**facts, "knows_all": True}))]
+
+
+def _outgrown_is_told() -> Patches:
+    real = repairing.retell
+
+    def retell(settings: Settings, register: Register, *rest: Any) -> Outcome | Why:
+        found = real(settings, register, *rest)
+        return Outcome(register) if found is Why.SUPERSEDED else found
+
+    return [(repairing, "retell", retell)]
+
+
 WITHOUT_SECOND_ROUND = Mutant(
     "forget deletes before all is consumed",
     (),
@@ -612,6 +632,14 @@ MUTANTS = (
     Mutant("always ask, never tell", ("vanishing", "dark", "away"), _always_ask),
     Mutant("forget deletes by the clock alone", FORGETTING, _forget_by_the_clock),
     Mutant("forget deletes that are not seated everywhere", FORGETTING, _forget_unseated, rare=True),
+    Mutant("a repair raises what was forgotten", ("repairs-forgetting",), _forgotten_is_raised),
+    Mutant("a repair tells what is outgrown", ("repairs",), _outgrown_is_told),
+    Mutant(
+        "a young database knows all",
+        (),
+        _young_knows_all,
+        schedule="a_database_that_was_made_since_a_snapshot_does_not_raise_what_it_never_heard_of",
+    ),
     Mutant("never tell deletes again", ("forgetting-vanishing",), _never_tell_again),
     Mutant("overwrite what is not published yet", ("calm",), _overwrite_unpublished),
     Mutant("what is found at first is a change", ("found",), _first_sight_is_a_change),

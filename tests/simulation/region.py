@@ -18,6 +18,7 @@ from syncer.replication.driver import Driver
 from syncer.replication.forgetting import Forgetting
 from syncer.replication.operations import Wanted
 from syncer.replication.reading import ReadPlan
+from syncer.replication.repairing import Turn, may_tell
 from syncer.replication.scanning import PageTicket, Scan
 from syncer.replication.writing import Batch
 from syncer.state.contract import OutboxRow
@@ -212,6 +213,8 @@ class Daemon:
             moves.append(self.tick)
         if self.world.mode.compares and self.driver.comparing:
             moves.append(self.compare)
+        if may_tell(self.driver.context) and any(each.state == "running" for each in tables.repairs.values()):
+            moves.append(self.repair)
         if tables.operations and any(operation.state == "pending" for operation in tables.operations.values()):
             moves.append(self.operate)
         if self.corresponds:
@@ -705,6 +708,12 @@ class Daemon:
                 self.world.met["mislaid"] += 1
         if hearing and not self.driver.hearing:
             self.tell("has heard its peers")
+
+    def repair(self) -> None:
+        """Tell the next portion of what is to be told again."""
+        turns: list[Turn] = []
+        if self._call(lambda: turns.append(self.driver.repair(self.now))):
+            self.world.met["told again"] += Turn.MORE in turns
 
     def operate(self) -> None:
         """Perform the next thing that a person asked for; the referee judges each by what was known before it."""

@@ -21,7 +21,8 @@ from sqlalchemy.exc import OperationalError
 
 from syncer.model import Millis, Region
 from syncer.state import opening, tables
-from syncer.state.contract import Identity, KeptTree, Repair, State, Telling, Transaction
+from syncer.state.contract import Identity, KeptTree, State, Transaction
+from syncer.state.repair import Repair, Telling
 from syncer.state.sql import SqlState
 from syncer.state.views import Views
 from tests.simulation.disk import Crash, Disk, DiskState, DiskTransaction, Tables, Trouble
@@ -143,7 +144,7 @@ class SqlDisk(Disk):
             self._url,
             self.tables.identity.region,
             busy_timeout_s=1.0,
-            clock=lambda: Millis(0),
+            clock=lambda: Millis(self.born() * 1000),
             naming=lambda: self.tables.identity.database_id,
         )
         self._opened.append(real)

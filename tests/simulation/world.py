@@ -24,10 +24,12 @@ from syncer.paths import classify, fence_path
 from syncer.replication.fence import Fence, order_of
 from syncer.state.contract import JOINING
 from syncer.stores.contract import BatchRefused
+from tests.simulation import pictures
 from tests.simulation.bus import Publishing, SimBus
 from tests.simulation.disk import Disk, Tables, Trouble
 from tests.simulation.faults import MODES, PARK_GRACE_MS, Mode
 from tests.simulation.history import Content, History, Violation
+from tests.simulation.pictures import Picture
 from tests.simulation.referee import Referee
 from tests.simulation.region import PUT_BACK, Daemon, Purpose, Request
 from tests.simulation.store import GARBAGE, SimStore, StoreCopy, StoreKind
@@ -168,6 +170,8 @@ class World:
         self.referee = Referee(self.history, self.story, self.sites, self.gone)
         self.scope = SCOPE
         self.forsaken: list[Publishing] = []
+        self.pictures: list[Picture] = []
+        """Of any region, at any moment of the past."""
         self.met = self.referee.met
         """What this schedule has met, by the names of :mod:`tests.simulation.coverage`."""
         if kinds is None:
@@ -192,6 +196,8 @@ class World:
         replica = Replica(Settings(region=region, limits=self.mode.limits, clusters=clusters))
         site = Site(region, replica, self._disks(region), self.story, self.met)
         site.disk.alone = lambda: len(site.daemons) <= 1
+        if self.mode.picture:
+            site.disk.born = lambda: site.clock() // 1000
         skew = self.mode.skew_ms
         site.skew_ms = self.rng.randint(-skew, skew) if skew else 0
 
@@ -430,6 +436,8 @@ class World:
             (mode.compaction, "compaction"),
             (mode.sleep, "asleep"),
             (mode.retrieve, "retrieve"),
+            (mode.picture, "picture"),
+            (mode.picture, "repair"),
             (mode.away, "away"),
             (mode.wipe, "wipe"),
             (mode.wipe, "copy"),
@@ -497,9 +505,19 @@ class World:
                 self.start(site.region)
             case "retrieve":
                 return self._retrieve(site)
+            case "picture":
+                self.pictures.append(pictures.take(site, site.scope or self.scope))
+            case "repair" if self.pictures:
+                self.tell_again(site, rng.choice(self.pictures))
             case _:
                 return False
         return True
+
+    def tell_again(self, site: Site, picture: Picture) -> None:
+        """A person has a region tell a snapshot, however old it is and whatever it deletes."""
+        number = site.disk.bring_in(picture.repair(), picture.tellings())
+        self.story.tell(site.region, f"is to tell the picture of {picture.region} of {picture.taken_at_ms}")
+        site.disk.ask("snapshot-sync", repair=str(number), force_old="true", allow_deletes="true")
 
     def _retrieve(self, site: Site) -> bool:
         """A person restores the loser of a conflict."""
@@ -563,6 +581,8 @@ class World:
             if path in self.paths:
                 site.store.put_outside(path, node.value)
         site.disk.set_facts(paused=self.rng.choice((JOINING, None)))
+        if self.mode.picture:
+            site.disk.set_facts(generation=site.disk.born())
         self.bus.waiting[region] = []
         self.referee.kept_anywhere(self.everywhere)
         self.story.tell(region, "joins", None, f"on the store of {former.region}" if former is not None else "")
@@ -589,6 +609,8 @@ class World:
                 if other is not site and other.daemons:
                     self.drain(other)
         site.disk.lose(copy)
+        if copy is None and self.mode.picture:
+            site.disk.set_facts(generation=site.disk.born())
         self.referee.loses(site)
         self.story.tell(site.region, "loses its database", None, "an old copy comes back" if copy else "")
 

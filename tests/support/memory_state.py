@@ -32,12 +32,9 @@ from syncer.state.contract import (
     PeerRow,
     Poison,
     PoisonRow,
-    RefusedTelling,
-    Repair,
-    RepairState,
-    Telling,
     Tombstone,
 )
+from syncer.state.repair import RefusedTelling, Repair, RepairState, Telling
 from syncer.state.rows import dumps, event_head
 from syncer.state.transaction import check_changes
 

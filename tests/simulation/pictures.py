@@ -1,0 +1,80 @@
+"""Snapshots in the simulated world: what a region's store held at some moment, told again by anybody at any other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from syncer.conflict.scope import Scope
+from syncer.model import EventType, MetadataChangeEvent, MetaPath, Millis, Region, TieOrder
+from syncer.paths import classify
+from syncer.plan.diffing import fingerprint
+from syncer.state.repair import Repair, RepairState, Telling
+
+if TYPE_CHECKING:
+    from tests.simulation.world import Site
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """What a region held, as a snapshot of it tells it to the group.
+
+    Only what its register knows as the newest, and the store held in this form, is told; not what is held back.
+    """
+
+    region: Region
+    taken_at_ms: Millis
+    scope: str
+    events: tuple[MetadataChangeEvent, ...]
+    unseen: tuple[MetaPath, ...]
+
+    def tellings(self) -> list[Telling]:
+        """As a repair names them."""
+        rows = [*((each.path, each) for each in self.events), *((path, None) for path in self.unseen)]
+        return [
+            Telling(number=number, path=path, found_in=self.region, event=event)
+            for number, (path, event) in enumerate(rows, 1)
+        ]
+
+    def repair(self) -> Repair:
+        """As it is brought in."""
+        return Repair(
+            id=0,
+            state=RepairState.READY,
+            regions=(self.region,),
+            taken_at_ms=self.taken_at_ms,
+            rules=(self.scope, TieOrder.SMALLER_REGION.value),
+            asked_by="operator",
+            reason="simulated",
+            made_at_ms=self.taken_at_ms,
+            total=len(self.events) + len(self.unseen),
+            deletes=sum(each.value is None for each in self.events),
+        )
+
+
+def take(site: Site, scope: Scope) -> Picture:
+    """Take a picture of a region now."""
+    events: list[MetadataChangeEvent] = []
+    unseen: list[MetaPath] = []
+    for path, register in sorted(site.disk.tables.registers.items()):
+        node, resource, seated = site.store.nodes.get(path), classify(path), register.seated
+        if resource is None or seated is None or not scope.contains(path):
+            continue
+        if (fingerprint(path, node.value) if node is not None else None) != seated.digest:
+            unseen.append(path)
+            continue
+        if register.due or (register.hold is not None and register.hold.local):
+            continue
+        events.append(
+            MetadataChangeEvent(
+                type=EventType.DELETED if node is None else EventType.MODIFIED,
+                resource=resource.kind,
+                resource_name=resource.name,
+                path=path,
+                value=node.value if node is not None else None,
+                stamp=seated.stamp,
+                by=seated.by,
+                seen=seated.seen,
+            )
+        )
+    return Picture(site.region, site.clock(), scope.fingerprint, tuple(events), tuple(unseen))
