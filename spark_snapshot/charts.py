@@ -8,11 +8,12 @@ from __future__ import annotations
 import io
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import matplotlib as mpl
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 COLOURS: Final = {"only-in": "#3b7dd8", "differs": "#d9822b", "deleted": "#c23030", "held": "#7157d9"}
 _NEUTRAL: Final = "#5c7080"
@@ -21,7 +22,7 @@ _WIDTH_IN: Final = 8.4
 _BAR_IN: Final = 0.3
 _FRAME_IN: Final = 0.9
 _MAX_NAME: Final = 44
-_STYLE: Final = {
+_STYLE: Final[Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "pulsar-syncer",
     "text.parse_math": False,
@@ -83,7 +84,7 @@ def _finish(figure: Figure, label: str) -> None:
     axes.margins(x=0.12)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
-    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
 
 
 def _svg(figure: Figure) -> str:

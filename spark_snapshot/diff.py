@@ -73,11 +73,11 @@ def diff(
         )
     frames = dict(sorted(regions.items()))
     rows = _union(
-        frame.select("path", "kind", "tenant", F.lit(at).alias("at"), *_STATE)
+        frame.select(_key(), "kind", "tenant", F.lit(at).alias("at"), *_STATE)
         for at, frame in enumerate(frames.values())
     )
     if not same:
-        rows = rows.join(_suspects(frames, observed).hint("shuffle_hash"), "path", "left_semi")
+        rows = rows.join(_suspects(frames, observed).hint("shuffle_hash"), "key")
     return _judged(rows, list(frames), ties)
 
 
@@ -88,7 +88,7 @@ def _suspects(frames: Mapping[str, DataFrame], observed: Observation | None) -> 
     """
     rows = _union(
         frame.select(
-            "path",
+            _key(),
             F.col("digest").isNotNull().cast("long").alias("alive"),
             F.xxhash64("digest").alias("one"),
             F.xxhash64(F.lit(_ANOTHER_SEED), "digest").alias("two"),
@@ -96,7 +96,7 @@ def _suspects(frames: Mapping[str, DataFrame], observed: Observation | None) -> 
         )
         for at, frame in enumerate(frames.values())
     )
-    found = rows.groupBy("path").agg(
+    found = rows.groupBy("key").agg(
         F.sum("alive").alias("alive"),
         F.count(F.lit(1)).alias("rows"),
         F.sum("bit").alias("bits"),
@@ -111,7 +111,7 @@ def _suspects(frames: Mapping[str, DataFrame], observed: Observation | None) -> 
     equal = (F.col("least_one") == F.col("most_one")) & (F.col("least_two") == F.col("most_two"))
     same = (F.col("alive") == 0) | ((F.col("alive") == len(frames)) & equal)
     each_once = F.bit_count("bits") == F.col("rows")
-    return found.where(~(same & each_once)).select("path")
+    return found.where(~(same & each_once)).select("key")
 
 
 def _judged(rows: DataFrame, names: list[str], ties: TieOrder) -> DataFrame:
@@ -122,7 +122,7 @@ def _judged(rows: DataFrame, names: list[str], ties: TieOrder) -> DataFrame:
         *_STATE,
         _rank(F.col("author"), ties).alias("rank"),
     )
-    grouped = rows.groupBy("path").agg(
+    grouped = rows.groupBy(F.col("key").alias("path")).agg(
         F.first("kind").alias("kind"), F.first("tenant").alias("tenant"), F.collect_list(state).alias("rows")
     )
     known = F.filter("rows", lambda row: row["digest"].isNotNull() | (row["author"] != ""))
@@ -202,6 +202,11 @@ def _reason(best: Column, rival: Column) -> Column:
 
 def _names(rows: Column) -> Column:
     return F.transform(rows, lambda row: row["region"])
+
+
+def _key() -> Column:
+    """The path under another name. By its own, a union does not see that its parts lie in the same buckets."""
+    return F.col("path").alias("key")
 
 
 def _union(frames: Iterable[DataFrame]) -> DataFrame:

@@ -53,5 +53,9 @@ def from_text(text: str, what: str) -> SyncerError:
         )
     if any(sign in text for sign in _NO_MEMORY):
         return JobError(f"{what}: Spark has run out of memory", hint="Give it more with --memory, for example 4g.")
+    raised = _RAISED.findall(text) if "Traceback (most recent call last)" in text else ()
+    if raised:
+        name, message = raised[-1]
+        return JobError(f"{what}: a worker failed: {name}: {message[:_MAX_SAID]}")
     said = next((line.strip() for line in text.splitlines() if line.strip()), "nothing")
     return JobError(f"{what}: Spark says: {said[:_MAX_SAID]}")

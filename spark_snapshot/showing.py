@@ -21,7 +21,7 @@ class Form(StrEnum):
     """How progress is shown."""
 
     AUTO = "auto"
-    """On a terminal as bars, else as JSON."""
+    """On a terminal as bars, else not at all."""
     BARS = "bars"
     JSON = "json"
     NONE = "none"
@@ -57,7 +57,7 @@ def reporting(form: Form, *, lines: TextIO | None = None, talk: TextIO | None = 
     """
     to, terminal = lines or sys.stdout, talk or sys.stderr
     if form is Form.AUTO:
-        form = Form.BARS if terminal.isatty() else Form.JSON
+        form = Form.BARS if terminal.isatty() else Form.NONE
     match form:
         case Form.JSON:
             yield lambda progress: print(line(progress), file=to, flush=True)

@@ -1,12 +1,12 @@
 """What a comparison comes to: counts by class, resource and tenant. DataFrame in, plain values out.
 
-Cost: two small aggregations over what differs; what is the same is only counted.
+Cost: two small aggregations over what differs; what is the same is a number that the comparison has told.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -85,57 +85,55 @@ def summarised(found: DataFrame, same: int) -> Summary:
     """Count what a comparison has found.
 
     Args:
-        found: Rows of :func:`spark_snapshot.diff.diff` that are not the same; read three times, so keep it.
+        found: Rows of :func:`spark_snapshot.diff.diff` that are not the same; read twice, so keep it.
         same: How many paths are the same.
     """
     from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's own name for it
 
-    groups = found.groupBy("kind", "class", "winner", "origin", "reason").count().collect()
-    tenants = found.groupBy("tenant").pivot("class", list(CLASSES)).count().na.fill(0)
-    total = sum((F.col(f"`{name}`") for name in CLASSES), F.lit(0))
-    named = tenants.withColumn("total", total).orderBy(F.desc("total"), "tenant").limit(MAX_TENANTS + 1).collect()
-    beyond = tenants.count() - MAX_TENANTS if len(named) > MAX_TENANTS else 0
-    losers = found.select(F.explode("losers").alias("region")).groupBy("region").count().collect()
-    holds = found.select(F.explode(F.map_keys("holds")).alias("region")).groupBy("region").count().collect()
+    day = F.when(F.col("winner_ms") >= FIRST_REAL_TIME_MS, F.date_format(F.timestamp_millis("winner_ms"), "yyyy-MM-dd"))
+    held = F.array_sort(F.map_keys("holds"))
+    wanted = ("class", "kind", "winner", "origin", "reason", "losers")
+    groups = found.groupBy(*wanted, day.alias("day"), held.alias("held")).count().collect()
+    by_tenant = found.groupBy("tenant").pivot("class", list(CLASSES)).count().na.fill(0).collect()
 
-    real = found.where(F.col("winner_ms") >= FIRST_REAL_TIME_MS)
-    day = F.date_format(F.timestamp_millis("winner_ms"), "yyyy-MM-dd").alias("day")
-    days = {row["day"]: row["count"] for row in real.groupBy(day).count().orderBy("day").collect()}
-
-    def by(column: str) -> dict[str, int]:
-        counted: Counter[str] = Counter()
-        for row in groups:
-            counted[row[column] or ""] += row["count"]
-        return dict(sorted(counted.items()))
-
-    by_class = by("class")
+    counts: dict[str, Counter[str]] = {name: Counter() for name in (*wanted, "day", "held")}
+    kinds: dict[str, Counter[str]] = {}
+    for row in groups:
+        number = row["count"]
+        for name in ("class", "winner", "origin", "reason"):
+            counts[name][row[name]] += number
+        for name in ("losers", "held"):
+            for region in row[name] or ():
+                counts[name][region] += number
+        if row["day"] is not None:
+            counts["day"][row["day"]] += number
+        kinds.setdefault(row["kind"], Counter())[row["class"]] += number
+    tenants = [_counts(row["tenant"], row.asDict()) for row in by_tenant]
+    tenants.sort(key=lambda each: (-each.total, each.name))
     return Summary(
         same=same,
-        by_class={name: by_class.get(name, 0) for name in CLASSES},
-        kinds=tuple(_by_kind((row["kind"], row["class"], row["count"]) for row in groups)),
-        tenants=tuple(
-            Counts(name=row["tenant"], by_class={name: row[name] for name in CLASSES}) for row in named[:MAX_TENANTS]
-        ),
-        more_tenants=beyond,
-        winners=by("winner"),
-        losers={row["region"]: row["count"] for row in sorted(losers)},
-        origins=by("origin"),
-        reasons=by("reason"),
-        holds={row["region"]: row["count"] for row in sorted(holds)},
-        days=_latest(days),
+        by_class=_counts("", counts["class"]).by_class,
+        kinds=tuple(_counts(kind, by_class) for kind, by_class in sorted(kinds.items())),
+        tenants=tuple(tenants[:MAX_TENANTS]),
+        more_tenants=max(0, len(tenants) - MAX_TENANTS),
+        winners=_sorted(counts["winner"]),
+        losers=_sorted(counts["losers"]),
+        origins=_sorted(counts["origin"]),
+        reasons=_sorted(counts["reason"]),
+        holds=_sorted(counts["held"]),
+        days=_latest(_sorted(counts["day"])),
     )
+
+
+def _counts(name: str, by_class: Mapping[str, int]) -> Counts:
+    return Counts(name=name, by_class={each: by_class.get(each, 0) for each in CLASSES})
+
+
+def _sorted(counts: Mapping[str, int]) -> dict[str, int]:
+    return dict(sorted(counts.items()))
 
 
 def _latest(days: Mapping[str, int]) -> dict[str, int]:
     names = list(days)
     older = sum(days[name] for name in names[:-MAX_DAYS])
     return ({"before": older} if older else {}) | {name: days[name] for name in names[-MAX_DAYS:]}
-
-
-def _by_kind(rows: Iterable[tuple[str, str, int]]) -> list[Counts]:
-    kinds: dict[str, Counter[str]] = {}
-    for kind, of_class, count in rows:
-        kinds.setdefault(kind, Counter())[of_class] += count
-    return [
-        Counts(name=kind, by_class={name: counts[name] for name in CLASSES}) for kind, counts in sorted(kinds.items())
-    ]

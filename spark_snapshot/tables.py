@@ -25,6 +25,13 @@ _WRITING = {
     "parquet.enable.dictionary#value": "false",
 }
 
+_WHILE_WRITING = {
+    "spark.sql.adaptive.localShuffleReader.enabled": "false",
+    "spark.sql.adaptive.skewJoin.enabled": "false",
+}
+"""Where rows come from a join that lies by path in as many parts already, Spark leaves our own distribution out; then
+nothing may read these parts in other pieces, or a bucket would come in several files."""
+
 
 def rows(spark: SparkSession, snapshot: Snapshot) -> DataFrame:
     """Rows of ``SNAPSHOT``. What is read is checked page by page against the checksums in the files."""
@@ -47,6 +54,9 @@ def write_buckets(frame: DataFrame, target: Place, buckets: int) -> None:
     """
     spark = frame.sparkSession
     name = _table_name()
+    before = {option: str(spark.conf.get(option)) for option in _WHILE_WRITING}
+    for option, value in _WHILE_WRITING.items():
+        spark.conf.set(option, value)
     writer: DataFrameWriter = frame.select(*SNAPSHOT.fieldNames()).repartition(buckets, "path").write.format("parquet")
     try:
         writer.options(**_WRITING).bucketBy(buckets, "path").sortBy("path").option("path", target.location).mode(
@@ -54,6 +64,8 @@ def write_buckets(frame: DataFrame, target: Place, buckets: int) -> None:
         ).saveAsTable(name)
     finally:
         spark.sql(f"DROP TABLE IF EXISTS {name}")
+        for option, value in before.items():
+            spark.conf.set(option, value)
 
 
 def _table_name() -> str:

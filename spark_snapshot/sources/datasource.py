@@ -1,24 +1,20 @@
-"""The readers as Python data sources of Spark: partitions and options, nothing else."""
+"""The readers as Python data sources of Spark: partitions and options, nothing else.
+
+Tenants and subtrees are given by options, not taken from the filters of a query (``pushFilters``): Spark 4.3 keeps what
+a reader takes from one query for the next one on the same table, so a later query without a filter would come short.
+"""
 
 from __future__ import annotations
 
 import atexit
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.datasource import (
-    DataSource,
-    DataSourceReader,
-    EqualTo,
-    Filter,
-    In,
-    InputPartition,
-    StringStartsWith,
-)
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from spark_snapshot.rows import REGISTERS, STORE
@@ -26,7 +22,6 @@ from spark_snapshot.sources.place import Part, StorePlace, source
 from spark_snapshot.sources.reach import Reach
 from spark_snapshot.sources.sidecar import Database, without_password
 from syncer.errors import ConfigError
-from syncer.model import MetaPath
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -79,36 +74,10 @@ class _Partition(InputPartition):
         self.part = part
 
 
-class _Reader(DataSourceReader):
-    """Takes what filters say of tenants and paths, so that no value is read that nobody wants."""
-
-    def __init__(self, reach: str) -> None:
-        self._reach = reach  # as text: a scope cannot be pickled
-
-    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
-        """Narrow what is read; what is returned Spark applies itself."""
-        reach = Reach.from_json(self._reach)
-        for each in filters:
-            match each:
-                case EqualTo(attribute=("tenant",), value=value):
-                    reach = reach.narrowed(tenants=[value])
-                case In(attribute=("tenant",), value=values):
-                    reach = reach.narrowed(tenants=values)
-                case EqualTo(attribute=("path",), value=value):
-                    reach = reach.narrowed(under=MetaPath(value))
-                    yield each
-                case StringStartsWith(attribute=("path",), value=value) if "/" in value[1:]:
-                    reach = reach.narrowed(under=MetaPath(value.rpartition("/")[0]))
-                    yield each
-                case _:
-                    yield each
-        self._reach = reach.to_json()
-
-
-class _StoreReader(_Reader):
+class _StoreReader(DataSourceReader):
     def __init__(self, place: str, reach: str, readers: int) -> None:
-        super().__init__(reach)
         self._place = place
+        self._reach = reach  # as text: a scope cannot be pickled
         self._readers = readers
 
     def partitions(self) -> Sequence[InputPartition]:
@@ -126,10 +95,10 @@ class _StoreReader(_Reader):
             yield from stored(source(StorePlace.from_json(self._place)).read(reach, partition.part))
 
 
-class _RegistersReader(_Reader):
+class _RegistersReader(DataSourceReader):
     def __init__(self, database: Database, reach: str) -> None:
-        super().__init__(reach)
         self._database = database
+        self._reach = reach
 
     def partitions(self) -> Sequence[InputPartition]:
         """One: a page follows the other."""

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Final, Self
 
 from spark_snapshot.sources.found import Batch, Found, batched
-from spark_snapshot.sources.reach import Reach
+from spark_snapshot.sources.reach import WHOLE, Reach
 from spark_snapshot.sources.spool import Spool, settled
 from syncer.errors import StoreUnavailable
 from syncer.model import MetaPath, Revision
@@ -271,7 +271,7 @@ class _Reader:
         self._caller.begin(key=start, range_end=end, limit=limit, revision=revision)
 
     def _found(self, answer: Dynamic) -> Iterator[Found]:
-        wants, path_of = self._reach.wants, self._keys.path
+        wants, path_of = self._reach.judge(WHOLE), self._keys.path
         for kv in answer.kvs:
             if kv.lease:
                 continue  # it is a session's

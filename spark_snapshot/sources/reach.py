@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final, Self
 
@@ -59,6 +59,11 @@ class Reach:
             return False
         return self.scope.contains(path)
 
+    def judge(self, share: Share) -> Callable[[MetaPath], bool]:
+        """What tells whether a path is asked for and is this reader's; quick, for it is called for millions."""
+        wants = self.scope.contains if self.tenants is None and self.under is None else self.wants
+        return wants if share.of == 1 else lambda path: wants(path) and share.holds(path)
+
     def enters(self, path: MetaPath) -> bool:
         """Whether something that is asked for may lie below the path."""
         if levels_below(path) <= 0:
@@ -80,19 +85,6 @@ class Reach:
                 elif is_under(self.under, root):
                     roots.append(self.under)
         return tuple(dict.fromkeys(roots))
-
-    def narrowed(self, *, tenants: Iterable[str] | None = None, under: MetaPath | None = None) -> Self:
-        """What is asked for by this and by that. Of two subtrees that share nothing, nothing is left."""
-        both = self.tenants
-        if tenants is not None:
-            both = frozenset(tenants) if both is None else both & frozenset(tenants)
-        deeper = self.under
-        if under is not None:
-            if deeper is None or is_under(under, deeper):
-                deeper = under
-            elif not is_under(deeper, under):
-                both = frozenset()
-        return type(self)(scope=self.scope, tenants=both, under=deeper)
 
     def to_json(self) -> str:
         """As text, for an option of a data source."""

@@ -94,6 +94,7 @@ class _Reader:
         self._share = share
         self._unread: deque[_Unread] = deque()
         self._directories: list[_Unread] = []
+        self._judge = reach.judge(share)
         self._paths = FIRST_PATHS
         self._listed = DIRECTORIES
 
@@ -133,7 +134,7 @@ class _Reader:
             changed = [MetaPath(full[len(self._chroot) :]) for full in self._link.noted()]
             if not changed:
                 return
-            wanted = [path for path in changed if self._reach.wants(path) and self._share.holds(path)]
+            wanted = [path for path in changed if self._judge(path)]
             if not wanted:
                 return  # what is asked for has not changed since it was read
             corrections: dict[MetaPath, Found | None] = {}
@@ -176,7 +177,7 @@ class _Reader:
 
     def _meet(self, path: MetaPath, levels: int) -> None:
         """Note what is to be asked of a path: its value, or else its children's names."""
-        if self._reach.wants(path) and self._share.holds(path):
+        if self._judge(path):
             self._unread.append(_Unread(path, levels))
         elif levels > 0 and self._enters(path):
             self._directories.append(_Unread(path, levels))

@@ -79,30 +79,25 @@ def value_at(place: ZooKeeperFolder, path: MetaPath) -> bytes | None:
 def _found(opened: _Opened, prefixes: tuple[bytes, ...], chroot: str, reach: Reach, share: Share) -> Iterator[Found]:
     if not prefixes:
         return
-    cut = len(chroot)
-    resolve, wants, holds = opened.replay.resolve, reach.wants, share.holds
+    cut, judge = len(chroot), reach.judge(share)
+    for path, value, czxid, mzxid, mtime, version, owner in _outcome(opened, prefixes):
+        if not value or (owner and is_ephemeral(owner)):
+            continue
+        try:
+            where = MetaPath(path.decode()[cut:])
+        except UnicodeDecodeError as exc:
+            raise StoreError(f"{opened.snapshot}: a path that is no text: {path!r}") from exc
+        if judge(where):
+            yield Found(where, value, Millis(mtime), revision_of(mzxid, version, czxid))
+
+
+def _outcome(opened: _Opened, prefixes: tuple[bytes, ...]) -> Iterator[Saved]:
+    resolve = opened.replay.resolve
     for base in nodes(opened.snapshot, prefixes):
         node = resolve(base)
-        if node is not None and node.value and not is_ephemeral(node.owner):
-            path = _path(node, cut)
-            if wants(path) and holds(path):
-                yield _as_found(path, node)
-    for node in opened.replay.rest():
-        if node.value and not is_ephemeral(node.owner):
-            path = _path(node, cut)
-            if wants(path) and holds(path):
-                yield _as_found(path, node)
-
-
-def _path(node: Saved, cut: int) -> MetaPath:
-    try:
-        return MetaPath(node.path.decode()[cut:])
-    except UnicodeDecodeError as exc:
-        raise StoreError(f"a path that is no text: {node.path!r}") from exc
-
-
-def _as_found(path: MetaPath, node: Saved) -> Found:
-    return Found(path, node.value, Millis(node.mtime), revision_of(node.mzxid, node.version, node.czxid))
+        if node is not None:
+            yield node
+    yield from opened.replay.rest()
 
 
 def _opened(place: ZooKeeperFolder, keeps: Callable[[bytes], bool]) -> _Opened:

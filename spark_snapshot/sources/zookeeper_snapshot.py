@@ -20,17 +20,20 @@ from syncer.errors import StoreError
 
 MAGIC: Final = b"ZKSN"
 VERSION: Final = 2
-CHUNK_BYTES: Final = 4 << 20
+CHUNK_BYTES: Final = 1 << 20
 MAX_FIELD_BYTES: Final = 256 << 20
 
 _HEAD: Final = struct.Struct("!4siq")
 _INT: Final = struct.Struct("!i")
 _LONG: Final = struct.Struct("!q")
 _SESSION: Final = struct.Struct("!qi")
-_TAIL: Final = struct.Struct("!qqqqqiiiqq")
-"""ACL's number, then the stat: created by, written by, created at, written at, three versions, owner, children's."""
+_STAT: Final = struct.Struct("!8xqq8xqi8xq8x")
+"""ACL's number, then the stat: of it created by, written by, written at, version, owner."""
+_ZXIDS: Final = struct.Struct("!16xq36xq")
+"""Of the same: written by, and the children's last change; the creation is not later than the last write."""
 _SEAL: Final = struct.Struct("!qi1s")
 _CLOSING: Final = b"/"
+_SLASH: Final = _CLOSING[0]
 _DIGEST: Final = struct.Struct("!qiq")
 _HINT: Final = "Copy the folder of the server again when it is at rest, or read the live server instead."
 
@@ -62,11 +65,11 @@ def check(file: Path) -> int:
     """
     newest = 0
     with _open(file) as stream:
-        tape = _Tape(stream, file)
-        for position, length, size in _walk(tape):
-            stat = position + 4 + length + 4 + size
-            _, czxid, mzxid, _, _, _, _, _, _, pzxid = _TAIL.unpack_from(tape.data, stat)
-            newest = max(newest, czxid, mzxid, pzxid)
+        tape = _Tape(stream, file, summed=True)
+        for data, _, value_at, size in _walk(tape):
+            mzxid, pzxid = _ZXIDS.unpack_from(data, value_at + size)
+            newest = max(newest, mzxid)
+            newest = max(newest, pzxid)
         tape.close_up()
     return newest
 
@@ -74,33 +77,31 @@ def check(file: Path) -> int:
 def nodes(file: Path, prefixes: tuple[bytes, ...]) -> Iterator[Saved]:
     """The nodes whose path starts with one of the prefixes, in the file's order. Check the file before."""
     with _open(file) as stream:
-        tape = _Tape(stream, file)
-        for position, length, size in _walk(tape):
-            start = position + 4
-            data = tape.data
-            path = data[start : start + length]
-            if not path.startswith(prefixes):
-                continue
-            value_at = start + length + 4
-            _, czxid, mzxid, _, mtime, version, _, _, owner, _ = _TAIL.unpack_from(data, value_at + size)
-            yield Saved(path, data[value_at : value_at + size], czxid, mzxid, mtime, version, owner)
+        tape = _Tape(stream, file, summed=False)
+        for data, start, value_at, size in _walk(tape):
+            path = data[start : value_at - 4]
+            if path.startswith(prefixes):
+                end = value_at + size
+                yield Saved(path, data[value_at:end], *_STAT.unpack_from(data, end))
 
 
 class _Tape:
-    """A stream that is looked at through a window, and summed as the window moves on."""
+    """A stream that is looked at through a window, and summed as the window moves on, if it is to be."""
 
-    def __init__(self, stream: BinaryIO, file: Path) -> None:
+    def __init__(self, stream: BinaryIO, file: Path, *, summed: bool) -> None:
         self.data = b""
         self.at = 0
         self._stream = stream
         self._file = file
+        self._summed = summed
         self._sum = 1
         self._ended = False
 
     def need(self, count: int) -> int:
         """Have that many bytes in the window; where they begin. The bytes before are dropped."""
         if len(self.data) - self.at < count:
-            self._sum = zlib.adler32(self.data[: self.at], self._sum)
+            if self._summed:
+                self._sum = zlib.adler32(memoryview(self.data)[: self.at], self._sum)
             rest = [self.data[self.at :]]
             have = len(rest[0])
             while have < count:
@@ -186,8 +187,8 @@ class _Tape:
         return piece
 
 
-def _walk(tape: _Tape) -> Iterator[tuple[int, int, int]]:
-    """For each node: where it begins in the window, the length of its path, the size of its value."""
+def _walk(tape: _Tape) -> Iterator[tuple[bytes, int, int, int]]:
+    """For each node: the window, where in it the path and the value begin, the size of the value."""
     magic, version, _ = tape.take(_HEAD)
     if magic != MAGIC or version != VERSION:
         raise tape.damaged("it does not begin like one")
@@ -199,22 +200,46 @@ def _walk(tape: _Tape) -> Iterator[tuple[int, int, int]]:
             tape.skip(_INT.size)
             tape.pass_field()
             tape.pass_field()
-    unpack = _INT.unpack_from
-    while True:
-        tape.need(4)
-        (length,) = unpack(tape.data, tape.at)
-        if length < 0:
-            raise tape.damaged("a node without a path")
-        tape.need(4 + tape.length(length) + 4)
-        if length == 1 and tape.data[tape.at + 4 : tape.at + 5] == _CLOSING:
-            tape.at += 5
+    while not _at_closing(tape):
+        yield from _in_window(tape)
+    tape.at += _INT.size + len(_CLOSING)
+
+
+def _at_closing(tape: _Tape) -> bool:
+    """Whether the nodes end here; if not, have the next one in the window as a whole."""
+    start = tape.need(_INT.size)
+    (length,) = _INT.unpack_from(tape.data, start)
+    if length < 0:
+        raise tape.damaged("a node without a path")
+    head = _INT.size + tape.length(length)
+    start = tape.need(head)
+    if tape.data[start + _INT.size : start + head] == _CLOSING:
+        return True
+    start = tape.need(head + _INT.size)
+    (size,) = _INT.unpack_from(tape.data, start + head)
+    tape.need(head + _INT.size + tape.length(size) + _STAT.size)
+    return False
+
+
+def _in_window(tape: _Tape) -> Iterator[tuple[bytes, int, int, int]]:
+    """The nodes that the window has as a whole."""
+    data, at, limit, unpack = tape.data, tape.at, len(tape.data), _INT.unpack_from
+    while at + 4 <= limit:
+        (length,) = unpack(data, at)
+        value_at = at + 8 + length
+        if value_at > limit or length < 0 or (length == 1 and data[at + 4] == _SLASH):
             return
-        (size,) = unpack(tape.data, tape.at + 4 + length)
-        size = tape.length(size)
-        whole = 4 + length + 4 + size + _TAIL.size
-        tape.need(whole)
-        yield tape.at, length, size
-        tape.at += whole
+        (size,) = unpack(data, value_at - 4)
+        if size < 0:
+            if size < -1:
+                return
+            size = 0
+        end = value_at + size + _STAT.size
+        if end > limit:
+            return
+        tape.at = end
+        yield data, at + 4, value_at, size
+        at = end
 
 
 def _open(file: Path) -> BinaryIO:

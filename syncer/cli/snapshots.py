@@ -119,6 +119,9 @@ def take(
         Path | None,
         typer.Option("--offline", metavar="DIR", help="Read the files of a ZooKeeper server instead ('version-2')."),
     ] = None,
+    buckets: Annotated[
+        int, typer.Option("--buckets", min=1, max=10_000, help="Files; as many in all that are to be compared.")
+    ] = 16,
     allow_empty: Annotated[
         bool, typer.Option("--allow-empty", help="Keep it although the store holds nothing and held much before.")
     ] = False,
@@ -142,9 +145,9 @@ def take(
         log_to_stderr()
         order = Order(
             config=config,
-            config_file=session.config_path,
             folder=_folder(session, folder),
             offline=None if offline is None else offline.absolute(),
+            buckets=buckets,
             allow_empty=allow_empty,
         )
         with _job(context, f"snapshot of {config.region}", progress, master, memory, ui=ui, scratch=scratch) as job:
@@ -405,7 +408,7 @@ def _folder(session: Session, named: str | None) -> Place:
 
     text = named
     if text is None:
-        folder = session.config(whole=False).snapshots.folder
+        folder = getattr(getattr(session.config(whole=False), "snapshots", None), "folder", None)
         text = None if folder is None else str(folder)
     if text is None:
         raise PreconditionFailed("no folder of snapshots is known", hint="Give --folder, or set 'snapshots.folder'.")

@@ -60,16 +60,14 @@ class Scope:
         self.rules = tuple(rules)
         for rule in self.rules:
             _check(rule)
-        self._compiled = tuple((_compile(rule.pattern), rule.direction) for rule in self.rules)
+        self._first = re.compile("|".join(f"({_expression(rule.pattern)})" for rule in self.rules), re.DOTALL)
         self.direction = functools.lru_cache(maxsize=65536)(self._direction)
 
     def _direction(self, path: MetaPath) -> Direction:
         if classify(path) is None:
             return Direction.IGNORE
-        for pattern, direction in self._compiled:
-            if pattern.fullmatch(path):
-                return direction
-        return Direction.IGNORE
+        match = self._first.fullmatch(path) if self.rules else None  # alternatives are tried in their order
+        return self.rules[match.lastindex - 1].direction if match and match.lastindex else Direction.IGNORE
 
     def contains(self, path: MetaPath) -> bool:
         """Whether the path takes part at all."""
@@ -112,6 +110,6 @@ def _overlaps(pattern: str, prefix: str) -> bool:
     return is_under(literal, prefix)
 
 
-def _compile(pattern: str) -> re.Pattern[str]:
+def _expression(pattern: str) -> str:
     parts: Iterable[str] = re.split(r"(\*\*|\*)", pattern)
-    return re.compile("".join({"**": ".*", "*": "[^/]*"}.get(part, re.escape(part)) for part in parts), re.DOTALL)
+    return "".join({"**": ".*", "*": "[^/]*"}.get(part, re.escape(part)) for part in parts)

@@ -62,7 +62,7 @@ from tests.simulation.world import play
 
 FORGETTING = ("forgetting", "forgetting-storm")
 
-SCHEDULES = ("test_schedules", "test_scanning", "test_putting_back", "test_restoring")
+SCHEDULES = ("test_schedules", "test_scanning", "test_putting_back", "test_restoring", "test_repairing")
 """Modules of scripted schedules."""
 
 Patches = Sequence[tuple[Any, str, Any]]
@@ -634,7 +634,12 @@ MUTANTS = (
     Mutant("forget deletes that are not seated everywhere", FORGETTING, _forget_unseated, rare=True),
     Mutant("a repair raises what was forgotten", ("repairs-forgetting",), _forgotten_is_raised),
     Mutant("a repair tells what is outgrown", ("repairs",), _outgrown_is_told),
-    Mutant("a young database knows all", ("repairs-wiped", "repairs-parting"), _young_knows_all, rare=True),
+    Mutant(
+        "a young database knows all",
+        (),
+        _young_knows_all,
+        schedule="a_database_that_was_made_since_a_snapshot_does_not_raise_what_it_never_heard_of",
+    ),
     Mutant("never tell deletes again", ("forgetting-vanishing",), _never_tell_again),
     Mutant("overwrite what is not published yet", ("calm",), _overwrite_unpublished),
     Mutant("what is found at first is a change", ("found",), _first_sight_is_a_change),

@@ -52,6 +52,11 @@ def test_an_error_of_the_product_comes_back_from_a_worker() -> None:
             "SPARK_LOG_LEVEL",
         ),
         ("", "Spark says: nothing", "SPARK_LOG_LEVEL"),
+        (
+            "[X] Job aborted\nTraceback (most recent call last):\n  y\nsome.module.Odd: what it says\n\n\tat z",
+            "a worker failed: Odd: what it says",
+            "SPARK_LOG_LEVEL",
+        ),
     ],
 )
 def test_what_else_spark_says_is_a_failed_job_with_a_hint(text: str, words: str, hint: str) -> None:
@@ -107,9 +112,9 @@ def test_a_line_is_json_of_plain_numbers() -> None:
     assert json.loads(line(replace(HALF, eta_s=None)))["eta_s"] is None
 
 
-def test_where_there_is_no_terminal_lines_are_written() -> None:
+def test_lines_of_progress_are_data() -> None:
     lines, talk = io.StringIO(), io.StringIO()
-    with reporting(Form.AUTO, lines=lines, talk=talk) as report:
+    with reporting(Form.JSON, lines=lines, talk=talk) as report:
         report(HALF)
         report(replace(HALF, ended=True))
     assert [json.loads(each)["ended"] for each in lines.getvalue().splitlines()] == [False, True]
@@ -127,8 +132,9 @@ def test_bars_go_beside_the_data() -> None:
     assert "500 rows" in talk.getvalue()
 
 
-def test_nothing_is_shown_where_nothing_is_wished() -> None:
+@pytest.mark.parametrize("form", [Form.NONE, Form.AUTO])
+def test_nothing_is_shown_where_nothing_is_wished_or_nobody_watches(form: Form) -> None:
     lines, talk = io.StringIO(), io.StringIO()
-    with reporting(Form.NONE, lines=lines, talk=talk) as report:
+    with reporting(form, lines=lines, talk=talk) as report:
         report(HALF)
     assert lines.getvalue() == talk.getvalue() == ""

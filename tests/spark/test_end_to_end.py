@@ -1,0 +1,133 @@
+"""From two stores to a repair plan and a report, by the commands that an operator types."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+from typer.testing import CliRunner, Result
+
+from syncer.cli.documents import AppliedDocument, RepairPreview
+from syncer.cli.main import app
+from syncer.cli.snapshot_documents import SnapshotChangesDocument, SnapshotDiffDocument, SnapshotDocument, SnapshotList
+from syncer.stores.sqlite import OutsideWriter
+from tests.support.logs import logging_restored
+from tests.support.planning import resources, value
+
+pytestmark = pytest.mark.timeout(300)
+
+SPACE = "/admin/policies/acme/orders"
+
+
+@pytest.fixture(autouse=True)
+def _nothing_from_outside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    for name in list(os.environ):
+        if name.startswith(("SYNCER_", "SPARK_MASTER")) or name == "CREDENTIALS_DIRECTORY":
+            monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+    with logging_restored():
+        yield
+
+
+def region(folder: Path, name: str, **values: dict[str, Any]) -> OutsideWriter:
+    """A region on SQLite that no daemon has ever run beside."""
+    (folder / f"{name}.toml").write_text(
+        f'region = "{name}"\nclusters = ["{name}"]\n[store]\nkind = "sqlite"\npath = "{folder}/{name}.db"\n'
+        f'[bus]\nkind = "embedded"\npath = "{folder}/bus.db"\n[state]\npath = "{folder}/{name}-state.db"\n',
+        encoding="utf-8",
+    )
+    writer = OutsideWriter(folder / f"{name}.db")
+    for path, stored in resources("acme", topics=20).items():
+        writer.put(path, stored)
+    return writer
+
+
+def run(*arguments: str, config: str = "east") -> Result:
+    return CliRunner().invoke(app, ["snapshot", *arguments, "--config", f"{config}.toml"])
+
+
+def good(result: Result, code: int = 0) -> str:
+    assert result.exit_code == code, (result.stdout, result.stderr, result.exception)
+    return result.stdout
+
+
+def test_two_stores_are_taken_compared_reported_and_planned(spark: SparkSession, tmp_path: Path) -> None:
+    folder = ("--folder", str(tmp_path / "snapshots"))
+    quick = ("--buckets", "2", "--progress", "none", *folder)
+    with contextlib.closing(region(tmp_path, "east")) as east, contextlib.closing(region(tmp_path, "west")) as west:
+        first = SnapshotDocument.model_validate_json(good(run("take", *quick, "-o", "json")))
+        assert first.alive == {"namespace": 2, "partitioned-topic": 20, "tenant": 1}
+        assert (first.registers, first.unstamped) == (False, 23)
+
+        east.put(SPACE, value(replication_clusters=["global"], message_ttl_in_seconds=99))
+        east.put("/admin/policies/acme/<new>", value())
+        west.delete("/admin/partitioned-topics/acme/orders/persistent/topic-00007")
+        text = good(run("take", *quick[:-4], "--progress", "json", *folder, "--buckets", "2"))
+        lines = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+        assert {"phase", "rows", "rate", "eta_s"} <= lines[-1].keys()
+        assert (lines[-1]["phase"], lines[-1]["ended"]) == ("store", True)
+        good(run("take", *quick, config="west"))
+
+    listed = SnapshotList.model_validate_json(good(run("list", *folder, "-o", "json")))
+    assert [each.region for each in listed.items] == ["east", "east", "west"]
+    assert "23" in good(run("list", *folder))
+    assert "every file is as it was written" in run("show", "east", "--verify", *folder).stderr
+
+    plan, report = tmp_path / "repair.jsonl", tmp_path / "report.html"
+    text = good(
+        run(
+            "diff",
+            "east",
+            "west",
+            *folder,
+            "--fields",
+            "--plan",
+            "repair.jsonl",
+            "--report",
+            "report.html",
+            "-o",
+            "json",
+        ),
+        3,
+    )
+    found = SnapshotDiffDocument.model_validate_json(text)
+    by_path = {each.path: each for each in found.items}
+    assert found.same == 21
+    assert {path: each.cls for path, each in by_path.items()} == {
+        SPACE: "differs",
+        "/admin/policies/acme/<new>": "only-in",
+        "/admin/partitioned-topics/acme/orders/persistent/topic-00007": "only-in",
+    }
+    assert by_path[SPACE].winner == "east", "written later, as its store tells"
+    assert any("Taken without the registers of a daemon" in note for note in found.notes)
+    assert found.plan is not None
+    assert found.plan.unstamped == found.plan.paths == 3
+    assert "&lt;new&gt;" in report.read_text(encoding="utf-8")
+    preview = RepairPreview.model_validate_json(good(run("sync", str(plan), "--dry-run", "-o", "json")))
+    assert sum(preview.unstamped.values()) == 3
+    refused = run("diff", "east", "west", *folder, "--plan", "repair.jsonl")
+    assert (refused.exit_code, "is left as it is" in refused.stderr) == (5, True)
+
+    history = SnapshotChangesDocument.model_validate_json(good(run("diff", first.id, "east", *folder, "-o", "json"), 3))
+    assert history.counts == {"created": 1, "modified": 1, "deleted": 0}
+
+    dry = run("restore", first.id, "--path", SPACE, *folder, "--dry-run", "-o", "json")
+    assert AppliedDocument.model_validate_json(good(dry)).counts == {"applied": 1}
+    good(run("restore", first.id, "--namespace", "acme/orders", *folder, "--yes"))
+    with contextlib.closing(OutsideWriter(tmp_path / "east.db")) as east:
+        assert json.loads(east.items()[SPACE])["message_ttl_in_seconds"] == 60
+        assert "/admin/policies/acme/<new>" in east.items(), "outside of the selection"
+
+    good(run("prune", "--keep", "1", *folder))
+    assert [
+        each.region for each in SnapshotList.model_validate_json(good(run("list", *folder, "-o", "json"))).items
+    ] == [
+        "east",
+        "west",
+    ]
