@@ -118,7 +118,7 @@ def test_two_stores_are_taken_compared_reported_and_planned(spark: SparkSession,
     assert history.counts == {"created": 1, "modified": 1, "deleted": 0}
 
     dry = run("restore", first.id, "--path", SPACE, *folder, "--dry-run", "-o", "json")
-    assert AppliedDocument.model_validate_json(good(dry)).counts == {"applied": 1}
+    assert AppliedDocument.model_validate_json(good(dry)).counts["applied"] == 1
     good(run("restore", first.id, "--namespace", "acme/orders", *folder, "--yes"))
     with contextlib.closing(OutsideWriter(tmp_path / "east.db")) as east:
         assert json.loads(east.items()[SPACE])["message_ttl_in_seconds"] == 60
