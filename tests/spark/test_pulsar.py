@@ -1,0 +1,215 @@
+"""Two real Pulsar clusters that were driven apart are compared by snapshots and made equal, while people write on."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from kazoo.client import KazooClient
+from pyspark.sql import SparkSession
+from typer.testing import CliRunner
+
+from deploy.lab.region import LabRegion, differing
+from syncer.cli.main import app
+from syncer.log import configure
+from syncer.model import MetaPath
+from syncer.paths import POLICIES, tenant_path
+from tests.conftest import PulsarPair
+from tests.support.logs import logging_restored
+from tests.support.synced import BOTH, Side, Synced, bus_topic, eventually, tenant
+
+pytestmark = [pytest.mark.real("pulsar", "zookeeper", "etcd"), pytest.mark.timeout(400)]
+
+OURS: Final = f"snapshots-{os.getpid()}-"
+RULES: Final = [{"pattern": f"{POLICIES}/{OURS}*{below}", "direction": "both"} for below in ("", "/**")]
+SELDOM: Final = "1h"
+"""Regions compare what they know when they hear from each other: not within this test."""
+WRITES_PER_S: Final = 20
+
+
+@pytest.fixture
+def pair(pulsar_pair: PulsarPair, tmp_path: Path) -> Iterator[Synced]:
+    """Both clusters in sync, as regions of this test's own."""
+    topic, clusters = bus_topic("bus-of-snapshots"), pulsar_pair.clusters
+    east, west = (
+        Side(
+            clusters[name],
+            LabRegion.beside(
+                clusters[name],
+                tmp_path / name,
+                name=f"snapshots-{name}",
+                topic=topic,
+                heartbeat=SELDOM,
+                scope={"rules": RULES},
+                limits={"min_deletes": 1000, "max_clock_skew": "1s"},
+                snapshots={"folder": str(tmp_path / "snapshots")},
+            ),
+        )
+        for name in BOTH
+    )
+    with logging_restored(), Synced(east, west, topic).over_its_topic() as synced:
+        configure(level="error", form="console")
+        synced.start()
+        yield synced
+
+
+def path_of(name: str) -> MetaPath:
+    return tenant_path(OURS + name)
+
+
+def value(*roles: str) -> bytes:
+    return json.dumps(tenant(*roles)).encode()
+
+
+def replicators(side: Side, topic: str) -> Mapping[str, Any]:
+    """Who sends the bus's messages on, by cluster."""
+    found = side.get(f"{topic.replace('://', '/')}/stats") or {}
+    replication: Mapping[str, Any] = found.get("replication", {})
+    return replication
+
+
+@contextmanager
+def bus_loses_all(pair: Synced) -> Iterator[None]:
+    """What is published meanwhile never leaves its cluster: the topic is not replicated."""
+    namespace = pair.topic.split("://")[1].rpartition("/")[0]
+    for side in pair.sides:
+        side.send("POST", f"namespaces/{namespace}/replication", [side.cluster.name])
+    eventually(lambda: not any(replicators(side, pair.topic) for side in pair.sides), "nobody sends on")
+    yield
+    eventually(lambda: all(side.region.quiet() for side in pair.sides), "all is published, and lost")
+    for side in pair.sides:
+        side.send("POST", f"namespaces/{namespace}/replication", list(BOTH))
+    eventually(
+        lambda: all(
+            [each["connected"] for each in replicators(side, pair.topic).values()] == [True] for side in pair.sides
+        ),
+        "the topic is replicated again",
+    )
+
+
+@contextmanager
+def somebody_writing(pair: Synced, path: MetaPath) -> Iterator[list[bytes]]:
+    """Somebody goes on writing to the store of ``east``; what was acknowledged, in its order."""
+    done, written = threading.Event(), [value("w0")]
+
+    def write() -> None:
+        with pair.zookeeper() as zookeeper:
+            while not done.wait(1 / WRITES_PER_S):
+                following = value(f"w{len(written)}")
+                zookeeper.set(path, following)
+                written.append(following)
+
+    with pair.zookeeper() as zookeeper:
+        zookeeper.create(path, written[0])
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        yield written
+    finally:
+        done.set()
+        thread.join(30)
+        assert not thread.is_alive()
+
+
+def snapshot(side: Side, *words: str, code: int = 0) -> Any:
+    """``syncer snapshot WORDS -o json`` on this region, in the session of the tests."""
+    result = CliRunner().invoke(app, ["snapshot", *words, "-o", "json", "--config", str(side.region.file)])
+    assert result.exit_code == code, (result.stdout, result.stderr, result.exception)
+    return json.loads(result.stdout)
+
+
+def drive_apart(pair: Synced, zookeeper: KazooClient, kept: list[MetaPath]) -> dict[MetaPath, bytes | None]:
+    """Both regions change, and neither hears of the other; what the group has to end with."""
+    updated, both, deleted = kept[:10], kept[10:13], kept[13:15]
+    wanted: dict[MetaPath, bytes | None] = {}
+    with bus_loses_all(pair):
+        for name in [path.rpartition("/")[2] for path in both]:
+            pair.west.send("POST", f"tenants/{name}", tenant("west"))
+        eventually(pair.west.region.quiet, "us-west has stamped its own")
+        for path in (*updated, *both):
+            zookeeper.set(path, value("east"))
+            wanted[path] = value("east")
+        for path in deleted:
+            zookeeper.delete(path)
+            wanted[path] = None
+        for number in range(8):
+            path = path_of(f"only-east-{number}")
+            zookeeper.create(path, value("east"))
+            wanted[path] = value("east")
+        for number in range(4):
+            name = f"{OURS}only-west-{number}"
+            pair.west.send("PUT", f"tenants/{name}", tenant("west"))
+            wanted[tenant_path(name)] = value("west")
+    return wanted
+
+
+def test_clusters_that_were_driven_apart_are_made_equal_while_people_write_on(
+    pair: Synced, spark: SparkSession, tmp_path: Path
+) -> None:
+    del spark  # the commands use it
+    kept = [path_of(f"kept{number:02}") for number in range(30)]
+    plan = str(tmp_path / "repair.jsonl")
+    with pair.zookeeper() as zookeeper:
+        for path in kept:
+            zookeeper.create(path, value("first"))
+        eventually(lambda: set(kept) <= pair.west.region.picture().keys(), "all are in us-west")
+        time.sleep(1.5)  # the databases are older than what is taken next, by more than the clocks may differ
+        wanted = drive_apart(pair, zookeeper, kept)
+        apart = differing((pair.east.region, pair.west.region))
+        assert apart == wanted.keys(), "each region has what the other has not heard of"
+
+        busy, again = path_of("busy"), kept[0]
+        with somebody_writing(pair, busy) as written:
+            for side in pair.sides:
+                taken = snapshot(side, "take", "--buckets", "2", "--progress", "none")
+                assert taken["registers"] is True
+            zookeeper.set(again, value("after the snapshot"))
+            wanted[again] = value("after the snapshot")
+            found = snapshot(
+                pair.west,
+                "diff",
+                *[side.region.name for side in pair.sides],
+                "--progress",
+                "none",
+                "--plan",
+                plan,
+                code=3,
+            )
+            assert {each["path"] for each in found["items"]} - {busy} == apart
+            dry = snapshot(pair.west, "sync", plan, "--dry-run")
+            assert dry["paths"] == len(found["items"])
+            assert apart - {again} <= differing((pair.east.region, pair.west.region)), "a dry run changes nothing"
+
+            began = time.monotonic()
+            done = snapshot(pair.west, "sync", plan, "--yes", "--allow-deletes")
+            assert (done["state"], done["refused"], done["done"]) == ("done", 0, done["total"])
+            eventually(
+                lambda: not differing((pair.east.region, pair.west.region)) - {busy}, "the clusters hold the same"
+            )
+            took = time.monotonic() - began
+        wanted[busy] = written[-1]
+    eventually(lambda: not differing((pair.east.region, pair.west.region)), "also what was written all the time")
+    held = pair.west.region.entries()
+    roles = {path: sorted(json.loads(held[path])["adminRoles"]) if path in held else None for path in wanted}
+    assert roles == {path: None if each is None else json.loads(each)["adminRoles"] for path, each in wanted.items()}
+    assert [pair.west.roles(path.rpartition("/")[2]) for path in (kept[1], kept[13])] == [["east"], None]
+    kept_aside = {
+        tuple(json.loads(row.value)["adminRoles"])
+        for path in kept[10:13]
+        for side in pair.sides
+        for row in side.conflicts(path)
+        if row.value is not None
+    }
+    assert kept_aside == {("west",)}, "who lost is kept whole"
+    print(
+        f"{len(apart)} paths differed between two live clusters; compared by snapshots and told again: equal "
+        f"{took:.1f} s after 'snapshot sync' began, while {len(written)} other writes went on; {done['told']} told, "
+        f"{done['superseded']} superseded"
+    )
