@@ -6,18 +6,20 @@ import importlib.metadata
 import os
 import signal
 import socket
+import sys
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar, cast
 
 import anyio
 import anyio.to_thread
 import structlog
 
-from syncer import notify
+from syncer import notify, snapshotting
 from syncer.admin.auth import CertificateAuth, TokenAuth, Trust
 from syncer.admin.client import AdminConfig as AdminSettings
 from syncer.admin.topics import ClustersProbe
@@ -37,6 +39,7 @@ from syncer.replication.pumps import Pumps
 from syncer.replication.surroundings import Surroundings, Timing, wall_clock_ms
 from syncer.replication.topics import StoreProbe, TopicProbe
 from syncer.replication.worker import DriverThread
+from syncer.snapshotting import Schedule
 from syncer.state import opening
 from syncer.state.contract import JOINING
 from syncer.state.presence import DaemonRole, Presence
@@ -74,10 +77,14 @@ class Daemon:
     Args:
         config: Its checked configuration.
         clock: The clock, in milliseconds; the demo skews it.
+        config_file: Where the configuration was read from; jobs that are started read it, too.
+        schedule: Of snapshots; made from the configuration when it says when to take them.
     """
 
     config: Config
     clock: Callable[[], Millis] = wall_clock_ms
+    config_file: Path | None = None
+    schedule: Schedule | None = None
     pumps: Pumps | None = None
     leadership: Leadership | None = None
     started: anyio.Event = field(default_factory=anyio.Event)
@@ -97,6 +104,7 @@ class Daemon:
         """
         self.keyring = keyring(self.config.signing)
         self._tell_trust()
+        self.schedule = self.schedule or self._make_schedule()
         state = await self._open_state()
         thread = DriverThread()
         try:
@@ -108,6 +116,8 @@ class Daemon:
                     tasks.start_soon(self._turn)
                     tasks.start_soon(self._ask_bus, bus)
                     tasks.start_soon(self._be_present)
+                    if self.schedule is not None:
+                        tasks.start_soon(self.schedule.run)
                     tasks.start_soon(self.leadership.run)
         finally:
             notify.stopping()
@@ -179,6 +189,29 @@ class Daemon:
                 await anyio.to_thread.run_sync(presence.leave)
             presence.close()
 
+    def _make_schedule(self) -> Schedule | None:
+        config = self.config
+        folder, work = config.snapshots.folder, config.snapshots.workplace
+        if config.snapshot_interval is None or folder is None or work is None:
+            return None
+        if self.config_file is None:
+            log.error("snapshots_not_scheduled", cause="the configuration does not come from a file")
+            return None
+        plan = snapshotting.Plan(
+            interval_ms=in_ms(config.snapshot_interval),
+            time_limit_ms=in_ms(config.snapshots.time_limit),
+            work=work,
+            commands=snapshotting.commands(
+                sys.executable,
+                self.config_file,
+                folder,
+                region=config.region,
+                keep=config.snapshots.keep,
+                memory=config.snapshots.memory,
+            ),
+        )
+        return Schedule(plan, lambda: self.role is DaemonRole.ACTIVE, self.clock)
+
     def _make_store(self) -> MetadataStore:
         return self.config.make_store()
 
@@ -231,6 +264,7 @@ class Daemon:
             identity=identity,
         )
         driver.context.keyring = self.keyring
+        driver.context.snapshots = self.schedule.report if self.schedule is not None else None
         driver.context.conditions.update(self._warnings)
         # Two that have the role at once would take the region from one another for ever.
         driver.context.takes_over = self.outdone_in is None or self.outdone_in != self._turn_of_role

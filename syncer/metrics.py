@@ -174,10 +174,23 @@ STAGES: Final = Family(
     buckets=STAGE_BUCKETS_S,
 )
 
+REPAIRS: Final = _counter(
+    "repairs",
+    "Paths of snapshots that were to be told again: told, left out for a later change, refused.",
+    "result",
+    ("told", "superseded", "refused"),
+)
+SNAPSHOT_RUNNING: Final = _gauge("snapshot_running", "1 while a snapshot on schedule is taken here.")
+SNAPSHOT_FAILED: Final = _gauge("snapshot_failed", "1 when the last snapshot on schedule failed, or none can be begun.")
+SNAPSHOT_TAKEN: Final = _gauge(
+    "snapshot_taken_timestamp_seconds", "When the last snapshot on schedule ended well; 0: none did here."
+)
+
 FAMILIES: Final = (
     EVENTS_PUBLISHED, EVENTS_IGNORED, FOLDS, WRITES, CONFLICTS, QUARANTINED, REFUSED, HELD, REPEATS, WATCH_GAPS, SCANS,
     COMPARISONS, COMPARISON_BYTES, DIFFERING, EQUAL_AT,
     OUTBOX_EVENTS, OUTBOX_OLDEST, HOLDS, PARKED, QUARANTINE, CONFLICTS_OPEN, PATHS, DUE, PENDING_READS, BUS_BACKLOG,
+    REPAIRS, SNAPSHOT_RUNNING, SNAPSHOT_FAILED, SNAPSHOT_TAKEN,
     ACTIVE, OBSERVING, PAUSED, WATCH_WHOLE, FENCE, SKEW, PEER_HEARD, STARTED, BUILD, LAG, STAGES,
 )  # fmt: skip
 
@@ -195,6 +208,7 @@ TALLIES: Final[Mapping[str, Family]] = {
     "scans": SCANS,
     "comparisons": COMPARISONS,
     "compared": COMPARISON_BYTES,
+    "repairs": REPAIRS,
 }
 """Counts that the driver keeps since its start, by their name there."""
 

@@ -100,6 +100,30 @@ class DaemonDocument(Document):
     silent: bool = Field(description="Not seen for long: it was killed, hangs, or is cut off from the database.")
 
 
+class SnapshotsDocument(Document):
+    """Snapshots on schedule."""
+
+    running: bool
+    began_at_ms: int | None = Field(default=None, description="When the running one was begun.")
+    phase: str | None = Field(default=None, description="What it does now, in its own words.")
+    rows: int | None = None
+    rate: float | None = Field(default=None, description="Rows per second.")
+    eta_s: float | None = Field(default=None, description="Until the phase ends, as far as that can be said.")
+    last_began_at_ms: int | None = None
+    last_ended_at_ms: int | None = None
+    last_succeeded: bool | None = Field(default=None, description="null: there was none.")
+    trouble: str = Field(default="", description="Why the last one failed, or none can be begun.")
+    next_at_ms: int | None = Field(default=None, description="When the next one is due.")
+
+
+class RepairProgress(Document):
+    """The telling of snapshots that is under way."""
+
+    id: int
+    done: int
+    total: int
+
+
 class StatusDocument(Document):
     """``syncer status``."""
 
@@ -124,6 +148,8 @@ class StatusDocument(Document):
     )
     outbox: Outbox
     waiting: Waiting
+    snapshots: SnapshotsDocument | None = Field(default=None, description="null: none are taken on schedule.")
+    repair: RepairProgress | None = Field(default=None, description="See 'syncer snapshot progress'; null: none.")
     daemons: list[DaemonDocument] = Field(description="The active one first.")
     peers: list[RegionDocument]
     conditions: list[Condition]
@@ -160,6 +186,8 @@ def collect(views: Views, config: Config) -> StatusDocument:
         signing_key=report.get("signing", {}).get("signs_with"),
         outbox=Outbox(depth=facts.outbox.depth, oldest_age_s=None if oldest is None else max(0, now - oldest) / 1000),
         waiting=_waiting(facts),
+        snapshots=SnapshotsDocument(**report["snapshots"]) if report.get("snapshots") else None,
+        repair=_repair(views),
         daemons=sorted((_daemon(each, facts.identity.epoch) for each in daemons), key=_precedence),
         peers=[
             _peer(peer, now, scope, ties, skews.get(peer.region), report.get("comparisons", {}).get(peer.region, {}))
@@ -169,6 +197,11 @@ def collect(views: Views, config: Config) -> StatusDocument:
         conditions=_conditions(report) + [_troubled(each) for each in daemons if each.trouble is not None],
         not_carried=list(NOT_CARRIED),
     )
+
+
+def _repair(views: Views) -> RepairProgress | None:
+    running = views.running_repair()
+    return None if running is None else RepairProgress(id=running.id, done=running.done, total=running.total)
 
 
 def _waiting(facts: Status) -> Waiting:

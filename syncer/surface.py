@@ -9,6 +9,7 @@ import os
 import socket
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -130,7 +131,19 @@ class Surface:
                     self._metrics.set(metrics.PEER_HEARD, peer.heard_at_ms / 1000, peer.region)
                     self._metrics.set(metrics.SKEW, (peer.sent_at_ms - peer.heard_at_ms) / 1000, peer.region)
             self._pump_gauges()
+            await self._snapshot_gauges()
             await anyio.sleep(REFRESH_S)
+
+    async def _snapshot_gauges(self) -> None:
+        schedule = self._daemon.schedule
+        if schedule is None:
+            return
+        found = await anyio.to_thread.run_sync(schedule.report)
+        self._metrics.set(metrics.SNAPSHOT_RUNNING, bool(found["running"]))
+        self._metrics.set(metrics.SNAPSHOT_FAILED, bool(found["trouble"]))
+        ended = found.get("last_ended_at_ms")
+        if found.get("last_succeeded") and isinstance(ended, int):
+            self._metrics.set(metrics.SNAPSHOT_TAKEN, ended / 1000)
 
     def _gauges(self, facts: Status) -> None:
         counts, outbox = facts.counts, facts.outbox
@@ -200,10 +213,10 @@ def listening(host: str, port: int) -> socket.socket:
         ) from exc
 
 
-def run(config: Config) -> None:
+def run(config: Config, config_file: Path | None = None) -> None:
     """Run a region's daemon with its HTTP surface until SIGTERM or SIGINT: what ``syncer run`` does."""
     os.umask(0o077)  # whatever is made, by us or by a client library, is the daemon's alone
-    daemon = Daemon(config)
+    daemon = Daemon(config, config_file=config_file)
 
     async def settle() -> None:
         """Let the garbage collector pass by what stays anyway: to look through it cost a tenth of a busy daemon."""

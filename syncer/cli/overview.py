@@ -13,7 +13,7 @@ from syncer.cli import output
 from syncer.cli.documents import RegionList
 from syncer.cli.output import Format, moment, out, span
 from syncer.cli.session import Session, session_of
-from syncer.status import DaemonDocument, RegionDocument, StatusDocument, collect
+from syncer.status import DaemonDocument, RegionDocument, RepairProgress, SnapshotsDocument, StatusDocument, collect
 
 regions = typer.Typer(no_args_is_help=True, help="The regions of the group.")
 
@@ -116,6 +116,8 @@ def show(found: StatusDocument, session: Session, *, streaming: bool) -> None:
             ("parked", waiting.parked),
             ("conflicts", waiting.conflicts),
             ("quarantine", waiting.quarantine),
+            *([("snapshots", _snapshots(found.snapshots))] if found.snapshots is not None else []),
+            *([("repair", _repair(found.repair))] if found.repair is not None else []),
         ]
     )
     if found.daemons:
@@ -143,6 +145,23 @@ def show(found: StatusDocument, session: Session, *, streaming: bool) -> None:
         out(f"! {condition.code}: {condition.message}")
     out("")
     out("not carried: " + "; ".join(found.not_carried))
+
+
+def _repair(found: RepairProgress) -> str:
+    return f"{found.id}: {found.done} of {found.total} paths ('syncer snapshot progress {found.id}')"
+
+
+def _snapshots(found: SnapshotsDocument) -> str:
+    """How the taking of snapshots on schedule stands."""
+    last = f"last {moment(found.last_ended_at_ms)}" + ("" if found.last_succeeded else ", failed")
+    parts = [last if found.last_ended_at_ms is not None else "none yet"]
+    if found.running:
+        rows = f", {found.rows} rows" if found.rows is not None else ""
+        left = f", {span(found.eta_s)} left" if found.eta_s is not None else ""
+        parts.append(f"one is taken: {found.phase or 'it starts'}{rows}{left}")
+    elif found.next_at_ms:
+        parts.append(f"next {moment(found.next_at_ms)}")
+    return "; ".join(parts)
 
 
 def _compared(state: str | None, differing: int | None) -> str | None:

@@ -24,7 +24,7 @@ def run(
     session = session_of(context)
     config = load(session.config_path, flags={"log.level": log_level} if log_level else None)
     log.configure(level=config.log.level, form=config.log.format, secrets=secrets_of(config))
-    surface.run(config)
+    surface.run(config, session.config_path)
 
 
 def demo() -> None:

@@ -255,6 +255,32 @@ class SigningConfig(Section):
     )
 
 
+class SnapshotsConfig(Section):
+    """Snapshots of the whole store."""
+
+    folder: str | None = Field(
+        default=None, min_length=1, description="Where they lie: a directory, or a URI of an object store."
+    )
+    keep: int = Field(default=7, ge=1, description="How many of this region's stay; older ones are removed.")
+    memory: str = Field(
+        default="2g", pattern=r"^[1-9]\d*[kmgtKMGT]$", description="Heap of Spark while a snapshot is taken."
+    )
+    time_limit: Duration = Field(
+        default=timedelta(hours=1), gt=_ZERO, description="A snapshot on schedule that takes longer is stopped."
+    )
+    work: Path | None = Field(
+        default=None,
+        description="Directory here for the state of a running one; in the folder if not given.",
+    )
+
+    @property
+    def workplace(self) -> Path | None:
+        """The directory of this machine, where one can be told."""
+        if self.work is not None or self.folder is None:
+            return self.work
+        return Path(self.folder).absolute() / ".job" if "://" not in self.folder else None
+
+
 class ApiConfig(Section):
     """The HTTP server of the daemon: health, metrics, status."""
 
@@ -306,6 +332,12 @@ class Config(Section):
     heartbeat_interval: Duration = Field(
         default=timedelta(seconds=10), ge=timedelta(milliseconds=100), description="How often peers hear from us."
     )
+    snapshot_interval: Duration | None = Field(
+        default=None,
+        ge=timedelta(minutes=1),
+        description="How often a snapshot is taken, into 'snapshots.folder'; never when not given.",
+        examples=["1d"],
+    )
     store: StoreAdapter
     bus: BusAdapter
     state: StateConfig = Field(default_factory=StateConfig)
@@ -316,6 +348,7 @@ class Config(Section):
     signing: SigningConfig | None = Field(
         default=None, description="The key of the group; without one, messages are neither signed nor checked."
     )
+    snapshots: SnapshotsConfig = Field(default_factory=SnapshotsConfig)
     api: ApiConfig = Field(default_factory=ApiConfig)
     log: LogConfig = Field(default_factory=LogConfig)
 
@@ -323,6 +356,13 @@ class Config(Section):
     def _not_its_own_peer(self) -> Self:
         if self.region in (self.peers.expected or ()):
             raise ValueError(f"'peers.expected' names this region itself ({self.region!r}); list the other regions")
+        return self
+
+    @model_validator(mode="after")
+    def _scheduled_somewhere(self) -> Self:
+        if self.snapshot_interval is not None and self.snapshots.workplace is None:
+            what = "'snapshots.work'" if self.snapshots.folder is not None else "'snapshots.folder'"
+            raise ValueError(f"'snapshot_interval' needs {what}: a directory of this machine")
         return self
 
     @model_validator(mode="after")

@@ -19,7 +19,7 @@ def main(arguments: list[str]) -> None:
     config = load(Path(arguments[0]))
     ahead_ms = int(arguments[1]) if len(arguments) > 1 else 0
     configure(level=config.log.level, form="json")
-    daemon = Daemon(config, clock=lambda: Millis(wall_clock_ms() + ahead_ms))
+    daemon = Daemon(config, clock=lambda: Millis(wall_clock_ms() + ahead_ms), config_file=Path(arguments[0]))
     anyio.run(supervise, daemon)
 
 

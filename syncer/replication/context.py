@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter as Tally
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -77,6 +77,7 @@ class Context:
         takes_over: Whether this database may take the place of another one that the fence names.
         conditions: Alarms that stand until the daemon is started again, by code, for the status.
         tally: Counts since the start, for metrics, by name and label.
+        snapshots: Tells how the taking of snapshots on schedule stands; ``None``: there is no schedule.
         lags: Author's region and seconds from its stamp to our store, of the latest writes; the metrics take them away.
         timings: Stage and seconds of the latest batches; likewise.
     """
@@ -120,6 +121,7 @@ class Context:
     quiet_ms: int = QUIET_MS
     takes_over: bool = True
     tally: Tally[tuple[str, str]] = field(default_factory=Tally)
+    snapshots: Callable[[], Mapping[str, object]] | None = None
     lags: deque[tuple[Region, float]] = field(default_factory=lambda: deque(maxlen=MEASURES_KEPT))
     timings: deque[tuple[str, float]] = field(default_factory=lambda: deque(maxlen=MEASURES_KEPT))
 

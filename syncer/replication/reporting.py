@@ -19,6 +19,9 @@ def report(context: Context, now: Millis) -> dict[str, object]:
     tree = context.sums.tree
     conditions += context.tombstones.conditions(now)
     conditions += context.retelling.conditions(now, context.tombstones.limits.alarm_after_ms)
+    snapshots = dict(context.snapshots()) if context.snapshots is not None else None
+    if snapshots is not None and snapshots.get("trouble"):
+        conditions.append(("snapshot-failed", f"the last snapshot on schedule failed: {snapshots['trouble']}"))
     if rebuilt is not None:
         conditions.insert(0, ("rebuilding", _rebuilding(rebuilt)))
     return {
@@ -45,6 +48,7 @@ def report(context: Context, now: Millis) -> dict[str, object]:
         "tree": None if tree is None else {"root": f"{tree.root:032x}", "alive": tree.count},
         "comparisons": context.comparisons.report(),
         "tombstones": context.tombstones.report(),
+        "snapshots": snapshots,
         "tally": {f"{name}.{label}": count for (name, label), count in sorted(context.tally.items())},
     }
 

@@ -177,6 +177,12 @@ class RepairViews:
             row = connection.execute(running(number)).first()
             return repair_of(row) if row is not None else None
 
+    def running_repair(self) -> Repair | None:
+        """The oldest repair that is running."""
+        with self._reading() as connection:
+            row = connection.execute(running(None)).first()
+            return repair_of(row) if row is not None else None
+
     def repairs(self, limit: int) -> list[Repair]:
         """The latest repairs, the last one first."""
         table = tables.repairs
