@@ -408,8 +408,7 @@ def _folder(session: Session, named: str | None) -> Place:
 
     text = named
     if text is None:
-        folder = getattr(getattr(session.config(whole=False), "snapshots", None), "folder", None)
-        text = None if folder is None else str(folder)
+        text = session.config(whole=False).snapshots.folder
     if text is None:
         raise PreconditionFailed("no folder of snapshots is known", hint="Give --folder, or set 'snapshots.folder'.")
     return place(text if "://" in text else Path(text).absolute())
