@@ -24,7 +24,7 @@ from tests.run import REPOSITORY
 from tests.spark.test_end_to_end import region
 
 SPARK_HOME: Final = Path(pyspark.__file__).parent
-DEADLINE_S: Final = 120.0
+DEADLINE_S: Final = 240.0
 
 
 def environment() -> dict[str, str]:
@@ -90,7 +90,7 @@ def master(tmp_path: Path) -> Iterator[str]:
         wait_for("the master", lambda: workers() >= 0, *running)
         for number in (1, 2):
             here = tmp_path / f"worker-{number}"
-            size = ("--cores", "1", "--memory", "512m", "--work-dir", str(here))
+            size = ("--cores", "1", "--memory", "1g", "--work-dir", str(here))
             work = started(tmp_path / f"worker-{number}.log", f"{deploy}.worker.Worker", *ours, "0", *size, url)
             running.append(stack.enter_context(work))
         wait_for("two workers", lambda: workers() == 2, *running)
@@ -109,11 +109,11 @@ def job(folder: Path, *arguments: str, code: int = 0) -> dict[str, Any]:
     return last
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 def test_the_same_jobs_run_on_a_master_with_two_workers(master: str, tmp_path: Path) -> None:
     with contextlib.closing(region(tmp_path, "east")), contextlib.closing(region(tmp_path, "west")) as west:
         west.delete("/admin/partitioned-topics/acme/orders/persistent/topic-00007")
-    snapshots, small = str(tmp_path / "snapshots"), "spark.executor.memory=450m"
+    snapshots, small = str(tmp_path / "snapshots"), "spark.executor.memory=512m"
     there = ("--folder", snapshots, "--buckets", "2")
 
     module = (sys.executable, "-m", "spark_snapshot")
