@@ -66,11 +66,7 @@ def diff(
     Raises:
         PreconditionFailed: Fewer than two regions, or too many.
     """
-    if not 2 <= len(regions) <= MAX_REGIONS:
-        raise PreconditionFailed(
-            f"{len(regions)} regions to compare; it takes two at least, and {MAX_REGIONS} at most",
-            hint="Name a snapshot of each region that is to be compared.",
-        )
+    check_number(len(regions))
     frames = dict(sorted(regions.items()))
     rows = _union(
         frame.select(_key(), "kind", "tenant", F.lit(at).alias("at"), *_STATE)
@@ -78,7 +74,20 @@ def diff(
     )
     if not same:
         rows = rows.join(_suspects(frames, observed).hint("shuffle_hash"), "key")
-    return _judged(rows, list(frames), ties)
+    return judged(rows, list(frames), ties)
+
+
+def check_number(regions: int) -> None:
+    """Check how many regions are to be compared.
+
+    Raises:
+        PreconditionFailed: Fewer than two, or too many.
+    """
+    if not 2 <= regions <= MAX_REGIONS:
+        raise PreconditionFailed(
+            f"{regions} regions to compare; it takes two at least, and {MAX_REGIONS} at most",
+            hint="Name a snapshot of each region that is to be compared.",
+        )
 
 
 def _suspects(frames: Mapping[str, DataFrame], observed: Observation | None) -> DataFrame:
@@ -114,7 +123,18 @@ def _suspects(frames: Mapping[str, DataFrame], observed: Observation | None) -> 
     return found.where(~(same & each_once)).select("key")
 
 
-def _judged(rows: DataFrame, names: list[str], ties: TieOrder) -> DataFrame:
+def judged(rows: DataFrame, names: list[str], ties: TieOrder) -> DataFrame:
+    """Judge paths by all that the regions have there.
+
+    Args:
+        rows: Each region's rows of these paths: ``key`` (the path), ``at`` (the region's number), and of a snapshot
+            ``kind``, ``tenant`` and the columns of a state.
+        names: The regions, in order; a region's number is its place here.
+        ties: Who wins when two stamps have the same time.
+
+    Returns:
+        One row of ``COLUMNS`` for each path that some region has ever had.
+    """
     of = F.array(*[F.lit(name) for name in names])
     state = F.struct(
         F.element_at(of, F.col("at") + 1).alias("region"),

@@ -136,7 +136,7 @@ class Watch:
         return int(store.lastStageAttempt(stage).inputRecords())
 
     def _eta(self, rows: int, done: int, total: int, passed: float) -> float | None:
-        if self._expected:
+        if self._expected and rows <= self._expected:
             share = rows / self._expected
         elif total:
             share = done / total

@@ -93,7 +93,11 @@ def take(job: Job, order: Order) -> Snapshot:
             taken_at_ms=taken_at_ms,
             max_clock_skew_ms=in_ms(config.limits.max_clock_skew),
         )
-        with job.phase("store", f"taking a snapshot of {config.region}", expected_rows=expected):
+        rounds = (
+            2 if registers is None else 3
+        )  # the store, its registers, and all of it again to count what was written
+        whole = None if expected is None else rounds * expected
+        with job.phase("store", f"taking a snapshot of {config.region}", expected_rows=whole):
             return write_snapshot(
                 rows,
                 order.folder,

@@ -95,6 +95,10 @@ Pages = Annotated[
 Scratch = Annotated[
     Path | None, typer.Option("--scratch", metavar="DIR", help="Where Spark puts what does not fit into memory.")
 ]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--conf", metavar="NAME=VALUE", help="A setting of Spark, as for spark-submit; may be repeated."),
+]
 ShowProgress = Annotated[
     Shown | None,
     typer.Option("--progress", help="auto: bars on a terminal; json: lines on stdout.", show_default="auto"),
@@ -129,6 +133,7 @@ def take(
     memory: Memory = "2g",
     ui: Pages = False,
     scratch: Scratch = None,
+    conf: Settings = None,
     progress: ShowProgress = None,
 ) -> None:
     """Write a picture of this region: its store, and what its daemon's registers say of it. Whole, or not at all.
@@ -150,7 +155,9 @@ def take(
             buckets=buckets,
             allow_empty=allow_empty,
         )
-        with _job(context, f"snapshot of {config.region}", progress, master, memory, ui=ui, scratch=scratch) as job:
+        with _job(
+            context, f"snapshot of {config.region}", progress, master, memory, ui=ui, scratch=scratch, conf=conf
+        ) as job:
             document = snapshot_document(taken(job, order))
     _show(context, document)
 
@@ -239,6 +246,7 @@ def diff(
     memory: Memory = "2g",
     ui: Pages = False,
     scratch: Scratch = None,
+    conf: Settings = None,
     progress: ShowProgress = None,
 ) -> None:
     """Compare snapshots: of different regions, who holds the newest; of one region, what it changed. Exit 3: different.
@@ -253,7 +261,7 @@ def diff(
         wish = compare.Wish(selection=_selection(tenant, namespace, path), shown=limit, fields=fields, plan=plan)
         over_time = len({each.region for each in found}) == 1 and len(found) == 2
         _writable(report, plan, over_time=over_time)
-        with _job(context, "snapshot diff", progress, master, memory, ui=ui, scratch=scratch) as job:
+        with _job(context, "snapshot diff", progress, master, memory, ui=ui, scratch=scratch, conf=conf) as job:
             if over_time:
                 changes = changes_document(compare.between(job, found[0], found[1], wish))
                 _print(context, changes, lambda: show_changes(changes))
@@ -383,19 +391,32 @@ def _job(
     *,
     ui: bool,
     scratch: Path | None,
+    conf: list[str] | None,
 ) -> Iterator[Job]:
     from spark_snapshot import session as spark
     from spark_snapshot.jobs import Job, listening
     from spark_snapshot.showing import Form, reporting
 
     settings = spark.SessionSettings(
-        name=f"pulsar-syncer: {name}", master=master, memory=memory, ui=ui, scratch=scratch
+        name=f"pulsar-syncer: {name}",
+        master=master,
+        memory=memory,
+        ui=ui,
+        scratch=scratch,
+        options=dict(map(_setting, conf or ())),
     )
     form = Form((progress or context.meta.get(PROGRESS_FORM, Shown.AUTO)).value)
     with listening() as cancel, reporting(form) as report, spark.opened(settings) as running:
         if ui and running.sparkContext.uiWebUrl:
             say(f"Spark's own pages: {running.sparkContext.uiWebUrl}")
         yield Job(running, report, cancel)
+
+
+def _setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise typer.BadParameter(f"--conf {text!r}: write it as NAME=VALUE")
+    return name, value
 
 
 def _folder(session: Session, named: str | None) -> Place:
@@ -408,8 +429,7 @@ def _folder(session: Session, named: str | None) -> Place:
 
     text = named
     if text is None:
-        folder = getattr(getattr(session.config(whole=False), "snapshots", None), "folder", None)
-        text = None if folder is None else str(folder)
+        text = session.config(whole=False).snapshots.folder
     if text is None:
         raise PreconditionFailed("no folder of snapshots is known", hint="Give --folder, or set 'snapshots.folder'.")
     return place(text if "://" in text else Path(text).absolute())

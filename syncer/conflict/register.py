@@ -49,6 +49,10 @@ class HoldReason(StrEnum):
     """A peer's listing names the path, and says nothing of it that can be understood."""
 
 
+HELD_BACK: Final = frozenset({HoldReason.MASS_DELETE})
+"""Holds of local changes: what waits is their publication, so nobody else may hear of them."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hold:
     """A change that waits for a person, keyed by its stamp.

@@ -114,7 +114,7 @@ class Finding:
         found_in: A region that holds the winning version.
         cls: What a comparison calls it: ``only-in``, ``differs``, ``deleted`` or ``held``.
         losers: Regions that must change.
-        held: Regions where the repair waits for a person, and why.
+        held: Regions where something waits for a person at this path, and why; of the winner's region too.
         written_ms: When losers have last written what they hold, where their stores tell; for native regions.
         event: The winner's version, as its author has published it; ``None``: no daemon has stamped it.
         origin: Where the stamp comes from; ``register`` exactly where there is an event.

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from syncer.conflict.projection import PROJECTIONS
+from syncer.conflict.register import HELD_BACK
 from syncer.errors import PlanInvalid, PreconditionFailed
 from syncer.model import EventType, Millis, Region
 from syncer.planning.repair_file import Finding, Head, RepairFile
@@ -74,7 +75,7 @@ class Preview:
     Args:
         head: What was compared.
         changes: By region and what happens there (``create or change``, ``delete``, ``wait for a person``): how many.
-        unstamped: By region: paths that its own daemon has to find in its store.
+        unstamped: By region: paths that its own daemon has to find in its store, or holds back.
         ignored: By native region: tellings that it would, or may, not take.
         shown: The first paths, in the plan's order.
         paths: How many there are.
@@ -105,7 +106,7 @@ def preview(file: RepairFile, *, native: Collection[Region] = ()) -> Preview:
         for each in findings:
             if len(found.shown) < SHOWN:
                 found.shown.append(each)
-            if each.event is None:
+            if each.event is None or held_back(each):
                 found.unstamped[each.found_in] += 1
                 continue
             what = "delete" if each.event.type is EventType.DELETED else "create or change"
@@ -115,6 +116,11 @@ def preview(file: RepairFile, *, native: Collection[Region] = ()) -> Preview:
     found.paths, found.deletes = file.totals.paths, file.totals.deletes
     found.ignored = +found.ignored
     return found
+
+
+def held_back(finding: Finding) -> bool:
+    """Whether the version is a change that its own region has published to nobody: only a person there lets it out."""
+    return finding.held.get(finding.found_in) in {reason.value for reason in HELD_BACK}
 
 
 def may_be_ignored(finding: Finding, region: Region) -> bool:
@@ -212,4 +218,5 @@ def check_projections(head: Head) -> None:
 
 def _tellings(findings: Iterator[Finding]) -> Iterator[Telling]:
     for number, each in enumerate(findings, 1):
-        yield Telling(number=number, path=each.path, found_in=each.found_in, event=each.event)
+        event = None if held_back(each) else each.event
+        yield Telling(number=number, path=each.path, found_in=each.found_in, event=event)

@@ -162,6 +162,8 @@ def _outcome(context: Context, unit: Unit, telling: Telling, bounds: Bounds) -> 
         return Why.OUT_OF_SCOPE
     if telling.event is None:
         return Why.UNSTAMPED
+    if not context.scope.direction(telling.path).publishes:  # by the same rules, nobody else has published it either
+        return Why.OUT_OF_SCOPE
     return retell(context.replica.settings, unit[telling.path], telling.event, unit.now, bounds)
 
 

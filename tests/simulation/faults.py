@@ -352,6 +352,7 @@ MODES: Final[dict[str, Mode]] = {
             actions=(150, 300),
             compares=True,
         ),
+        replace(_CALM, name="repairs-scopes", picture=0.06, scopes=True, crash=0.01, gap=0.01, outside=0.15, reorder=2),
         replace(_CALM, name="scopes", scopes=True, crash=0.01, gap=0.01, outside=0.15, reorder=2),
     )
 }

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from syncer.conflict.register import Hold, HoldReason
+from syncer.conflict.scope import DEFAULT_RULES, Rule, Scope
+from syncer.conflict.settings import Direction
 from syncer.model import EventType, MetadataChangeEvent, MetaPath, Millis, Region
 from syncer.paths import classify
 from syncer.replacing import replace
@@ -211,6 +213,16 @@ def test_what_takes_no_part_or_is_held_back_is_refused() -> None:
     reasons = sorted(getattr(each, "reason", "").split(":")[0] for each in pair.east.state.database.tellings.values())
     assert reasons == ["held", "out-of-scope"]
     assert not pair.east.state.database.outbox
+
+
+def test_what_may_not_leave_a_region_is_told_by_none() -> None:
+    scope = Scope((Rule(A, Direction.APPLY), *DEFAULT_RULES))
+    pair = Pair(Site("east", scope), Site("west", scope))
+    pair.beat(2)
+    number = begin(pair.east, told(event_of(A, 1, 500, "west"), event_of(B, 1, 500, "west")), pair.now)
+    run(pair.east, pair.now)
+    assert counts(repair_of(pair.east.state, number)) == (2, 1, 0, 1)
+    assert pair.east.known(A) is None
 
 
 def test_portions_are_bounded_and_leave_room_in_the_outbox(monkeypatch: pytest.MonkeyPatch) -> None:

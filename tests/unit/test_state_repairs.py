@@ -192,6 +192,7 @@ def test_a_preview_counts_by_region_and_says_what_a_native_one_may_ignore(tmp_pa
             finding(4, b"{}", "only-in"),
             finding(5, b"{}"),
             finding(6, b"{}", event=None, origin="store"),
+            finding(7, None, "deleted", held={EAST: "mass-delete"}),
         ),
         native=[WEST],
     )
@@ -202,7 +203,15 @@ def test_a_preview_counts_by_region_and_says_what_a_native_one_may_ignore(tmp_pa
         (WEST, "create or change"): 3,
     }
     assert found.ignored == {WEST: 3}, "what was written there later; and where nobody knows when, it may be"
-    assert (found.unstamped, found.paths, found.deletes, len(found.shown)) == ({EAST: 1}, 6, 1, 6)
+    assert (found.unstamped, found.paths, found.deletes, len(found.shown)) == ({EAST: 2}, 7, 2, 7)
+
+
+def test_a_delete_that_its_region_holds_back_is_told_by_nobody(state: SqlState, views: Views, tmp_path: Path) -> None:
+    held = finding(1, None, "deleted", held={EAST: "mass-delete"})
+    waits = finding(2, None, "deleted", held={WEST: "mass-delete", EAST: "first-contact"})
+    repair = brought(views, plan(tmp_path, held, waits))
+    with state.transaction() as tx:
+        assert [row.event for row in tx.tellings(repair.id, 9, 0)] == [None, waits.event]
 
 
 def test_portions_are_bounded_by_rows_and_by_bytes(views: Views, state: SqlState, tmp_path: Path) -> None:

@@ -1,0 +1,74 @@
+"""The comparison of snapshots, the fastest way that they allow; what comes out is always :mod:`spark_snapshot.diff`'s.
+
+Snapshots of equally many buckets on a disk that the workers share are compared file by file, one task to a bucket.
+Otherwise (an object store, buckets of another number) Spark reads them as tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
+
+from spark_snapshot import tables
+from spark_snapshot.buckets import suspects
+from spark_snapshot.diff import check_number, diff, judged
+from spark_snapshot.layout import DATA, Snapshot
+from syncer.model import TieOrder
+
+_COLUMNS = (
+    "key string, kind string, tenant string, digest binary, updated_ms bigint, author string, origin string, "
+    "hold string, at int, paths bigint, living bigint"
+)
+
+
+def compared(
+    spark: SparkSession,
+    snapshots: Mapping[str, Snapshot],
+    ties: TieOrder,
+    *,
+    observed: Observation | None = None,
+) -> DataFrame:
+    """Compare snapshots, one of each region.
+
+    Args:
+        spark: The session.
+        snapshots: By region; :func:`spark_snapshot.layout.comparable` has found that they can be compared.
+        ties: Who wins when two stamps have the same time.
+        observed: See :func:`spark_snapshot.diff.diff`.
+
+    Returns:
+        Rows as :func:`spark_snapshot.diff.diff` has them, without those that are the same.
+
+    Raises:
+        PreconditionFailed: Fewer than two, or too many.
+    """
+    check_number(len(snapshots))
+    ordered = dict(sorted(snapshots.items()))
+    number = {each.manifest.buckets for each in ordered.values()}
+    if len(number) > 1 or any(each.place.local is None for each in ordered.values()):
+        return diff({region: tables.rows(spark, each) for region, each in ordered.items()}, ties, observed=observed)
+    buckets = number.pop()
+    files = files_by_bucket(list(ordered.values()), buckets)
+
+    def of_bucket(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for bucket in batch.column(0).to_pylist():
+                yield from suspects(files[bucket])
+
+    rows = spark.range(0, buckets, numPartitions=buckets).mapInArrow(of_bucket, _COLUMNS)
+    if observed is not None:
+        counts = [F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in ("paths", "living")]
+        rows = rows.observe(observed, *counts)
+    return judged(rows.where(F.col("key").isNotNull()).drop("paths", "living"), list(ordered), ties)
+
+
+def files_by_bucket(snapshots: Sequence[Snapshot], buckets: int) -> list[list[str | None]]:
+    """For each bucket its file in each snapshot; ``None`` where it has none."""
+    found: list[list[str | None]] = [[None] * len(snapshots) for _ in range(buckets)]
+    for number, snapshot in enumerate(snapshots):
+        for record in snapshot.manifest.files:
+            found[record.bucket][number] = (snapshot.place / DATA / record.name).path
+    return found

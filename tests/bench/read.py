@@ -1,0 +1,147 @@
+"""The bench ``read``: how fast stores are read whole, against kazoo and etcd3 on the same servers in the same run.
+
+Bars of rows a second are given as ratios to them; they are for one reader on one core, or, through Spark, for each core.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+import anyio
+
+from deploy.lab.etcd import EtcdNode
+from deploy.lab.jvm import Jvm
+from deploy.lab.zookeeper import ZooKeeperServer, ZooKeeperSettings
+from spark_snapshot.sources import StorePlace
+from spark_snapshot.sources.zookeeper_link import Link
+from syncer.model import MetaPath
+from syncer.stores.contract import Put
+from syncer.stores.etcd import EtcdConfig, EtcdStore
+from syncer.stores.zookeeper import ZooKeeperConfig
+from syncer.stores.zookeeper_requests import Multi, Permission
+from tests.bench.policies import resources
+from tests.bench.reading import CORES
+from tests.bench.result import Bar, Result
+
+FULL_ROWS: Final = 200_000
+QUICK_ROWS: Final = 20_000
+ROUNDS: Final = 3
+DEADLINE_S: Final = 600.0
+BATCH: Final = 100
+IN_FLIGHT: Final = 8
+OPEN: Final = (Permission(31, "world", "anyone"),)
+
+BARS: Final = {"zookeeper": 50_000, "zookeeper files": 100_000, "etcd": 40_000, "spark": 20_000 * CORES}
+"""Rows a second."""
+PEERS: Final = {"kazoo get_async": "zookeeper", "etcd3 get_prefix": "etcd"}
+PEER_BAR: Final = 2.0
+
+
+def run(out: Path, *, quick: bool = False) -> bool:
+    """Measure; whether every bar holds."""
+    rows, rounds = (QUICK_ROWS, 1) if quick else (FULL_ROWS, ROUNDS)
+    result = Result(name="read")
+    rates: dict[str, list[float]] = {}
+    with tempfile.TemporaryDirectory(prefix="bench-read-") as directory, _servers(Path(directory), rows) as readings:
+        for _ in range(rounds):
+            for name, (what, place) in readings.items():
+                measured = _measured(what, place)
+                if measured["rows"] != rows:
+                    raise RuntimeError(f"{name} found {measured['rows']} of {rows}: this run does not count")
+                rates.setdefault(name, []).append(rows / measured["wall_s"])
+    middle = {name: median(each) for name, each in rates.items()}
+    result.rows = [(name, f"{middle[name]:,.0f}", ", ".join(f"{rate:,.0f}" for rate in rates[name])) for name in rates]
+    result.figures = {"rows": rows, "rates": rates}
+    result.bars = [Bar(name=f"{name}, {bar:,} rows/s", ratio=middle[name] / bar, bar=1.0) for name, bar in BARS.items()]
+    result.bars += [
+        Bar(name=f"{name} against {peer}", ratio=middle[name] / middle[peer], bar=PEER_BAR)
+        for peer, name in PEERS.items()
+    ]
+    return result.show(("reading", "rows/s, median", "each round"), out)
+
+
+@contextmanager
+def _servers(directory: Path, rows: int) -> Iterator[dict[str, tuple[str, str]]]:
+    """Real servers that hold the rows, and what is measured on them: name to reading and place."""
+    settings = ZooKeeperSettings(jvm=Jvm(heap_mb=3_072))
+    zookeeper = ZooKeeperServer(directory / "zookeeper", settings=settings, leashed=True)
+    etcd = EtcdNode(directory / "etcd", leashed=True)
+    try:
+        zookeeper.start()
+        etcd.start()
+        _fill_zookeeper(ZooKeeperConfig(hosts=zookeeper.hosts), rows)
+        anyio.run(_fill_etcd, EtcdConfig(endpoints=(etcd.endpoint,)), rows)
+        zookeeper.stop()
+        zookeeper.start()  # which writes a snapshot
+        live = StorePlace.made("zookeeper", ZooKeeperConfig(hosts=zookeeper.hosts)).to_json()
+        files = StorePlace.offline(zookeeper.data_directory).to_json()
+        keys = StorePlace.made("etcd", EtcdConfig(endpoints=(etcd.endpoint,))).to_json()
+        yield {
+            "zookeeper": ("ours", live),
+            "kazoo get_async": ("kazoo", live),
+            "zookeeper files": ("ours", files),
+            "etcd": ("ours", keys),
+            "etcd3 get_prefix": ("etcd3", keys),
+            "spark": ("spark", live),
+        }
+    finally:
+        zookeeper.remove()
+        etcd.remove()
+
+
+def _fill_zookeeper(config: ZooKeeperConfig, rows: int) -> None:
+    with Link(config) as link:
+        for parent in ("/admin", "/admin/policies"):
+            link.ask(Multi([Multi.create(parent, b"", OPEN)]))
+        on_their_way = 0
+        for some in _batches(rows):
+            link.send(None, Multi([Multi.create(path, value, OPEN) for path, value in some]))
+            on_their_way += 1
+            if on_their_way > IN_FLIGHT:
+                link.take()
+                on_their_way -= 1
+        for _ in range(on_their_way):
+            link.take()
+
+
+async def _fill_etcd(config: EtcdConfig, rows: int) -> None:
+    store = EtcdStore(config)
+    await store.open()
+    try:
+        for some in _batches(rows):
+            await store.apply([Put(path=path, value=value, expected=None) for path, value in some])
+    finally:
+        await store.close()
+
+
+def _batches(rows: int) -> Iterator[list[tuple[MetaPath, bytes]]]:
+    left = resources(rows)
+    while some := list(islice(left, BATCH)):
+        yield some
+
+
+def _measured(what: str, place: str) -> dict[str, Any]:
+    slow = {"PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION": "python"} if what == "etcd3" else {}
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.bench.reading", what, place],
+        env={**os.environ, **slow},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=DEADLINE_S,
+        check=False,
+    )
+    if done.returncode:
+        raise RuntimeError(f"{what} failed:\n{done.stderr[-3000:]}")
+    measured: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return measured

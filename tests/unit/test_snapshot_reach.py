@@ -1,0 +1,88 @@
+"""What is asked for: every resource lies where readers look, and every reader's share is a part of one whole."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spark_snapshot.sources.reach import LEVELS, Reach, Share, levels_below
+from syncer.conflict.scope import ALLOWED_PREFIXES, Rule, Scope
+from syncer.conflict.settings import Direction
+from syncer.model import MetaPath
+from syncer.paths import is_under, tenant_of
+
+EVERYTHING = Scope([Rule(f"{prefix}/**", Direction.BOTH) for prefix in ALLOWED_PREFIXES])
+NAMES = st.sampled_from(["a", "b", "persistent", "non-persistent", "a-b", "é"])
+
+
+@st.composite
+def paths(draw: st.DrawFn) -> MetaPath:
+    """Paths at, above and below those of resources."""
+    prefix = draw(st.sampled_from(ALLOWED_PREFIXES))
+    names = draw(st.lists(NAMES, max_size=5))
+    tail = draw(st.sampled_from(["", "/namespaceIsolationPolicies"]))
+    return MetaPath("/".join([prefix, *names]) + tail)
+
+
+def test_every_prefix_has_its_levels() -> None:
+    assert set(LEVELS) == set(ALLOWED_PREFIXES)
+
+
+@given(path=paths(), tenants=st.none() | st.frozensets(NAMES | st.just(""), max_size=3), under=st.none() | paths())
+def test_what_is_wanted_lies_below_a_root_and_on_a_way_that_is_entered(
+    path: MetaPath, tenants: frozenset[str] | None, under: MetaPath | None
+) -> None:
+    reach = Reach(scope=EVERYTHING, tenants=tenants, under=under)
+    if not reach.wants(path):
+        return
+    (root,) = [root for root in reach.roots if is_under(path, root)]
+    way = path
+    while way != root:
+        way = MetaPath(way.rpartition("/")[0])
+        assert reach.enters(way), way
+    assert levels_below(root) >= path.count("/") - root.count("/")
+
+
+@given(path=paths(), tenants=st.frozensets(NAMES | st.just(""), min_size=1, max_size=3))
+def test_of_tenants_only_theirs_is_wanted(path: MetaPath, tenants: frozenset[str]) -> None:
+    everything, theirs = Reach(scope=EVERYTHING), Reach(scope=EVERYTHING, tenants=tenants)
+    assert theirs.wants(path) == (everything.wants(path) and tenant_of(path) in tenants)
+
+
+@given(tenants=st.frozensets(NAMES | st.just(""), max_size=5), under=st.none() | paths())
+def test_no_root_lies_in_another(tenants: frozenset[str], under: MetaPath | None) -> None:
+    roots = Reach(scope=EVERYTHING, tenants=tenants, under=under).roots
+    assert not [(one, other) for one in roots for other in roots if one != other and is_under(one, other)]
+
+
+@given(path=paths(), of=st.integers(1, 5))
+def test_a_path_is_in_one_share_and_its_reader_gets_there(path: MetaPath, of: int) -> None:
+    holders = [share for share in (Share(index, of) for index in range(of)) if share.holds(path)]
+    assert len(holders) == 1
+    way = path
+    while way.count("/") > 2:
+        way = MetaPath(way.rpartition("/")[0])
+        assert holders[0].enters(way), way
+
+
+@pytest.mark.parametrize(
+    "below",
+    [
+        "/admin/partitioned-topics/t/n/persistent/topic",
+        "/admin/topic-policies/global/t/n/persistent/topic",
+        "/admin/topic-policies/global/persistent/t/n/topic",
+    ],
+)
+def test_a_namespace_is_read_together(below: str) -> None:
+    for of in (2, 3, 4):
+        (holder,) = [share for share in (Share(index, of) for index in range(of)) if share.holds(MetaPath(below))]
+        assert holder.holds(MetaPath("/admin/policies/t/n"))
+
+
+@given(tenants=st.none() | st.frozensets(NAMES), under=st.none() | paths())
+def test_text_and_back(tenants: frozenset[str] | None, under: MetaPath | None) -> None:
+    for scope in (Scope(), EVERYTHING):
+        reach = Reach(scope=scope, tenants=tenants, under=under)
+        again = Reach.from_json(reach.to_json())
+        assert (again.scope.rules, again.tenants, again.under) == (scope.rules, tenants, under)
