@@ -32,9 +32,9 @@ def picture(site: Site) -> Picture:
     with closing(sqlite3.connect(site.database, timeout=10)) as db:
         paths = [MetaPath(path) for (path,) in db.execute("SELECT path FROM registers ORDER BY path")]
     held, found = site.writer.items(), Picture()
-    for path in paths:
-        register = site.ask(lambda views, path=path: views.register(path))
-        seated, value, resource = register.seated, held.get(path), classify(path)
+    registers = site.ask(lambda views: [views.register(path) for path in paths])
+    for path, register in zip(paths, registers, strict=True):
+        seated, value, resource = register.seated if register else None, held.get(path), classify(path)
         if seated is None or resource is None:
             continue
         if (fingerprint(path, value) if value is not None else None) != seated.digest:

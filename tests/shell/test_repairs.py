@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from syncer.bus.messages import Control, TreeMessage
-from syncer.model import MetadataChangeEvent, Millis, Region
+from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region
 from syncer.planning.repair_file import Finding, RepairFile, write
 from syncer.planning.repairing import Consent
 from syncer.replacing import replace
@@ -60,7 +60,10 @@ async def alone(site: Site, bus_file: Path, changes: dict[str, bytes | None]) ->
                 site.writer.delete(path_of(name))
             else:
                 site.writer.put(path_of(name), value)
-        said = lambda: {event.path for event in changes_on(bus_file) if event.stamp.region == site.name}  # noqa: E731
+
+        def said() -> set[MetaPath]:
+            return {event.path for event in changes_on(bus_file) if event.stamp.region == site.name}
+
         await until(lambda: {path_of(name) for name in changes} <= said(), "it has published")
         await until(lambda: site.status().outbox.depth == 0, "nothing waits")
     assert lose_all(bus_file) >= len(changes)

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from click.testing import Result
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from syncer.cli.documents import OperationList, RepairDocument, RepairList, RepairPreview
 from syncer.cli.main import app
@@ -68,7 +67,12 @@ def state(tmp_path: Path) -> Iterator[SqlState]:
         opened.activate()
         with opened.transaction() as tx:
             tx.set_identity(genesis=True, generation=1)
-            peer = {"mode": "active", "projections": {}, "scope": Scope().fingerprint, "tie_order": "smaller"}
+            peer: dict[str, object] = {
+                "mode": "active",
+                "projections": {},
+                "scope": Scope().fingerprint,
+                "tie_order": "smaller",
+            }
             tx.save_peer(
                 PeerRow(region=THERE, sender="db", heard_at_ms=Millis(NOW), sent_at_ms=Millis(NOW), document=peer)
             )

@@ -32,13 +32,13 @@ def test_nothing_said_is_everything() -> None:
 def test_a_tenant_is_its_declaration_and_all_that_belongs_to_it() -> None:
     selection = Selection(tenants=frozenset({"acme"}))
     assert covered(selection) == [TENANT, SPACE, TOPIC, POLICY, NEIGHBOUR]
-    assert selection.narrowed_to == {"acme"}
+    assert selection.narrowed_to == frozenset({"acme"})
 
 
 def test_a_namespace_is_its_policies_and_its_topics() -> None:
     selection = Selection(namespaces=frozenset({"acme/orders"}))
     assert covered(selection) == [SPACE, TOPIC, POLICY]
-    assert selection.narrowed_to == {"acme"}
+    assert selection.narrowed_to == frozenset({"acme"})
 
 
 def test_a_path_is_itself_and_what_lies_below() -> None:
@@ -50,7 +50,7 @@ def test_a_path_is_itself_and_what_lies_below() -> None:
 def test_a_path_that_is_no_tenants_narrows_nothing() -> None:
     assert Selection(paths=frozenset({GROUP})).narrowed_to is None
     assert Selection(tenants=frozenset({"acme"}), paths=frozenset({GROUP})).narrowed_to is None
-    assert Selection(paths=frozenset({SPACE})).narrowed_to == {"acme"}
+    assert Selection(paths=frozenset({SPACE})).narrowed_to == frozenset({"acme"})
 
 
 def test_several_add_up() -> None:
