@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 from syncer.log import configure
-from tests.bench import anti_entropy, sync
+from tests.bench import anti_entropy, diff, sync
 
-BENCHES = {"anti-entropy": anti_entropy.run, "sync": sync.run}
+BENCHES = {"anti-entropy": anti_entropy.run, "diff": diff.run, "sync": sync.run}
 OUT = Path("bench-out")
 
 
