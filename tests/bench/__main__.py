@@ -10,6 +10,9 @@ from syncer.log import configure
 from tests.bench import anti_entropy, read, sync
 
 BENCHES = {"anti-entropy": anti_entropy.run, "read": read.run, "sync": sync.run}
+from tests.bench import anti_entropy, diff, sync
+
+BENCHES = {"anti-entropy": anti_entropy.run, "diff": diff.run, "sync": sync.run}
 OUT = Path("bench-out")
 
 
