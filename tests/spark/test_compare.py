@@ -86,7 +86,7 @@ def test_a_comparison_counts_names_and_explains(
 
     file = RepairFile(plan)
     with file.reading() as (head, lines):
-        tellings = {each.path: each for each in lines}
+        tellings = {str(each.path): each for each in lines}
     assert file.whole
     assert [each.region for each in head.regions] == ["east", "west"]
     assert set(tellings) == set(by_path)
