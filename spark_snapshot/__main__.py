@@ -16,7 +16,7 @@ from typing import Annotated
 
 import typer
 
-from syncer.cli import snapshots
+from syncer.cli import snapshot_calls, snapshots
 from syncer.cli.main import DEFAULT_CONFIG, Root
 from syncer.cli.output import Format
 from syncer.cli.session import Session
@@ -36,7 +36,7 @@ def root(
 ) -> None:
     """Take the options that hold for every command."""
     context.obj = Session(config_path=config, form=output)
-    context.meta[snapshots.PROGRESS_FORM] = snapshots.Shown.JSON
+    context.meta[snapshot_calls.PROGRESS_FORM] = snapshot_calls.Shown.JSON
 
 
 app.command("take")(snapshots.take)

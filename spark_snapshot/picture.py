@@ -45,7 +45,7 @@ def picture(
     Units: milliseconds since the epoch, UTC.
     """
     limit = F.lit(taken_at_ms + max_clock_skew_ms).cast("long")
-    modified = F.least(F.col("modified_ms"), limit)
+    modified = F.when(F.col("modified_ms").isNotNull(), F.least(F.col("modified_ms"), limit))  # least() skips nulls
     if registers is None:
         return store.select(
             *_kept(),

@@ -19,6 +19,8 @@ from syncer.errors import PreconditionFailed
 _SCHEMES: Final = {"s3a": "s3", "s3n": "s3"}
 """Hadoop's name of a file system, and Arrow's."""
 
+_PATTERN: Final = frozenset("*?[]{}\\")
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -84,7 +86,7 @@ def place(name: str | Path) -> Place:
     """Find a place by an absolute path or a URI.
 
     Raises:
-        PreconditionFailed: The name is relative, or of a file system that is not known here.
+        PreconditionFailed: The name is relative, of a file system that is not known here, or reads like a pattern.
     """
     text = str(name)
     scheme, separator, rest = text.partition("://")
@@ -100,5 +102,10 @@ def place(name: str | Path) -> Place:
     if not local.is_absolute():
         raise PreconditionFailed(
             f"{text} is relative; Spark would look for it elsewhere", hint="Name an absolute path, or a URI."
+        )
+    if _PATTERN.intersection(str(local)):
+        raise PreconditionFailed(
+            f"{text} has a character that Spark takes for a pattern",
+            hint="Name a folder without any of *?[]{}\\ in it.",
         )
     return Place(pafs.LocalFileSystem(), str(local), f"file://{local}")

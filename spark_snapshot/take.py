@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame
@@ -25,6 +26,8 @@ from spark_snapshot.writing import DEFAULT_BUCKETS, write_snapshot
 from syncer.config.model import Config, in_ms
 from syncer.daemon import version
 from syncer.errors import SnapshotRefused
+
+_PARTITIONS: Final = "spark.sql.shuffle.partitions"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +78,8 @@ def take(job: Job, order: Order) -> Snapshot:
         scope_fingerprint=scope.fingerprint,
         ties=config.tie_order,
     )
-    session.conf.set("spark.sql.shuffle.partitions", str(order.buckets))  # the join lies as the files will
+    before_take = str(session.conf.get(_PARTITIONS))
+    session.conf.set(_PARTITIONS, str(order.buckets))  # the join lies as the files will
     registers: DataFrame | None = None
     try:
         if sidecar is not None:
@@ -107,6 +111,7 @@ def take(job: Job, order: Order) -> Snapshot:
                 completed=lambda known: _completed(known, before, sources.facts(place)),
             )
     finally:
+        session.conf.set(_PARTITIONS, before_take)
         if registers is not None:
             registers.unpersist()
 

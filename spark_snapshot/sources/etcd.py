@@ -6,10 +6,10 @@ A revision that was compacted away while it was read is given up for a later one
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final, Self
+from typing import Any, Final, Self, TypeVar
 
 from spark_snapshot.sources.found import Batch, Found, batched
 from spark_snapshot.sources.reach import WHOLE, Reach
@@ -31,6 +31,8 @@ FEW: Final = 1_000
 TRIES: Final = 24
 """Counts that are asked for to find one boundary between readers; each walks the server's index."""
 NEAR: Final = 0.1
+
+T = TypeVar("T")
 
 Span = tuple[bytes, bytes]
 """Keys from the first, up to the second, which is not among them."""
@@ -161,9 +163,9 @@ class _Caller:
     def __enter__(self) -> Self:
         connection = connection_of(self._config)
         try:
-            self._runner.run(connection.open())
+            self._run(connection.open())
         except BaseException:
-            self._runner.run(connection.close())
+            self._run(connection.close())
             self._runner.close()
             raise
         self._connection = connection
@@ -173,13 +175,13 @@ class _Caller:
         connection, self._connection = self._connection, None
         try:
             if connection is not None:
-                self._runner.run(self._end(connection))
+                self._run(self._end(connection))
         finally:
             self._runner.close()
 
     def range(self, **request: object) -> Dynamic:
         """Ask for a range of keys."""
-        return self._runner.run(self._ask(request))
+        return self._run(self._ask(request))
 
     def begin(self, **request: object) -> None:
         """Ask for a range; the answer is due at the next :meth:`finish`, and on its way until then."""
@@ -188,7 +190,7 @@ class _Caller:
             self._ahead = asyncio.create_task(self._ask(request))
             await asyncio.sleep(0)
 
-        self._runner.run(begin())
+        self._run(begin())
 
     def finish(self) -> Dynamic:
         """The answer to what was begun."""
@@ -198,7 +200,7 @@ class _Caller:
         async def finish() -> Dynamic:
             return await ahead
 
-        return self._runner.run(finish())
+        return self._run(finish())
 
     def header(self) -> Dynamic:
         """What the cluster says of itself."""
@@ -217,6 +219,10 @@ class _Caller:
     def count_from(self, start: bytes, revision: int, end: bytes) -> int:
         """How many keys lie from one up to another."""
         return self.count((start, end), revision)
+
+    def _run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Run in the loop. ``Runner.run`` would write every answer out as text: it shows its task to ``signal``."""
+        return self._runner.get_loop().run_until_complete(coroutine)
 
     async def _ask(self, request: dict[str, object]) -> Dynamic:
         assert self._connection is not None  # noqa: S101 - a bug of this module

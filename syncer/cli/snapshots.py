@@ -6,19 +6,16 @@ that need them, and by no other.
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime
-from enum import StrEnum
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated
 
 import anyio
 import typer
 
 from syncer.cli import output, repairs
 from syncer.cli.asking import Yes
-from syncer.cli.output import Format, moment, say
+from syncer.cli.output import Format, say
 from syncer.cli.planning_calls import (
     Allow,
     Deletes,
@@ -34,7 +31,29 @@ from syncer.cli.planning_calls import (
     opened,
     undo_beside,
 )
-from syncer.cli.session import Session, log_to_stderr, session_of
+from syncer.cli.session import log_to_stderr, session_of
+from syncer.cli.snapshot_calls import (
+    PROGRESS_FORM,
+    Folder,
+    Master,
+    Memory,
+    Namespaces,
+    Pages,
+    Paths,
+    Scratch,
+    Settings,
+    ShowProgress,
+    Tenants,
+    bulk,
+    check_writable,
+    folder_of,
+    job_of,
+    made_by,
+    named,
+    selection_of,
+    to_compare,
+    write_report,
+)
 from syncer.cli.snapshot_documents import BrokenDocument, PruneDocument, SnapshotDocument, SnapshotList
 from syncer.cli.snapshot_output import (
     SNAPSHOT_HEADINGS,
@@ -46,72 +65,11 @@ from syncer.cli.snapshot_output import (
     snapshot_facts,
     snapshot_rows,
 )
-from syncer.errors import ExitCode, PreconditionFailed, SparkMissing
-from syncer.model import MetaPath
+from syncer.errors import ExitCode, PreconditionFailed
 from syncer.status import Document
-
-if TYPE_CHECKING:
-    from spark_snapshot.compare import Compared
-    from spark_snapshot.jobs import Job
-    from spark_snapshot.layout import Snapshot
-    from spark_snapshot.places import Place
-    from spark_snapshot.report import Page
-    from spark_snapshot.selection import Selection
-
-PROGRESS_FORM: Final = "pulsar-syncer.progress"
-"""Where an entry point says how progress is shown when nobody says it on the command line."""
-
-_BULK: Final = frozenset({"matplotlib", "pandas", "py4j", "pyarrow", "pyspark"})
 
 app = typer.Typer(no_args_is_help=True, help="Snapshots: compare any number of regions, and make them equal.")
 repairs.add_to(app)
-
-
-class Shown(StrEnum):
-    """How progress is shown."""
-
-    AUTO = "auto"
-    BARS = "bars"
-    JSON = "json"
-    NONE = "none"
-
-
-Folder = Annotated[
-    str | None,
-    typer.Option("--folder", metavar="DIR|URI", help="Where snapshots lie; 'snapshots.folder' of the configuration."),
-]
-Master = Annotated[
-    str | None,
-    typer.Option(
-        "--master",
-        envvar="SPARK_MASTER",
-        help="Where Spark works: local[*] (as if not given), spark://HOST:PORT, yarn.",
-    ),
-]
-Memory = Annotated[str, typer.Option("--memory", metavar="SIZE", help="Heap of Spark here, like 2g or 800m.")]
-Pages = Annotated[
-    bool, typer.Option("--ui", help="Serve Spark's own pages while it works; for a local master on 127.0.0.1:4040.")
-]
-Scratch = Annotated[
-    Path | None, typer.Option("--scratch", metavar="DIR", help="Where Spark puts what does not fit into memory.")
-]
-Settings = Annotated[
-    list[str] | None,
-    typer.Option("--conf", metavar="NAME=VALUE", help="A setting of Spark, as for spark-submit; may be repeated."),
-]
-ShowProgress = Annotated[
-    Shown | None,
-    typer.Option("--progress", help="auto: bars on a terminal; json: lines on stdout.", show_default="auto"),
-]
-Tenants = Annotated[
-    list[str] | None, typer.Option("--tenant", metavar="NAME", help="Only what belongs to it; may be repeated.")
-]
-Namespaces = Annotated[
-    list[str] | None, typer.Option("--namespace", metavar="TENANT/NAME", help="Only it and its topics; repeatable.")
-]
-Paths = Annotated[
-    list[str] | None, typer.Option("--path", metavar="PATH", help="Only it and what lies below; may be repeated.")
-]
 
 
 @app.command("take")
@@ -141,7 +99,7 @@ def take(
     Where the daemon's database exists here, each row has the stamp that the group knows; without it a comparison is a
     picture of what differs, and says so.
     """
-    with _bulk():
+    with bulk():
         from spark_snapshot.take import Order
         from spark_snapshot.take import take as taken
 
@@ -150,12 +108,12 @@ def take(
         log_to_stderr()
         order = Order(
             config=config,
-            folder=_folder(session, folder),
+            folder=folder_of(session, folder),
             offline=None if offline is None else offline.absolute(),
             buckets=buckets,
             allow_empty=allow_empty,
         )
-        with _job(
+        with job_of(
             context, f"snapshot of {config.region}", progress, master, memory, ui=ui, scratch=scratch, conf=conf
         ) as job:
             document = snapshot_document(taken(job, order))
@@ -169,11 +127,11 @@ def list_(
     region: Annotated[str | None, typer.Option("--region", help="Only this region's.")] = None,
 ) -> None:
     """List what a folder holds: snapshots, what cannot be used and why, what is unfinished."""
-    with _bulk():
+    with bulk():
         from spark_snapshot.layout import listing
 
         session = session_of(context)
-        found = listing(_folder(session, folder), region)
+        found = listing(folder_of(session, folder), region)
         document = SnapshotList(
             items=[snapshot_document(each) for each in found.snapshots],
             broken=[BrokenDocument(place=str(where), code=why.code, detail=why.message) for where, why in found.broken],
@@ -200,11 +158,11 @@ def show(
     ] = False,
 ) -> None:
     """Show one snapshot: when it was taken, of what, and how much it holds."""
-    with _bulk():
+    with bulk():
         from spark_snapshot import layout
 
         session = session_of(context)
-        (found,) = _named(session, folder, [snapshot])
+        (found,) = named(session, folder, [snapshot])
         if verify:
             layout.verify(found)
     _show(context, snapshot_document(found))
@@ -253,22 +211,22 @@ def diff(
 
     Nothing is asked of any store or daemon, and nothing is changed.
     """
-    with _bulk():
+    with bulk():
         from spark_snapshot import compare
 
         session = session_of(context)
-        found = _to_compare(session, folder, snapshots or [], since, region)
-        wish = compare.Wish(selection=_selection(tenant, namespace, path), shown=limit, fields=fields, plan=plan)
+        found = to_compare(session, folder, snapshots or [], since, region)
+        wish = compare.Wish(selection=selection_of(tenant, namespace, path), shown=limit, fields=fields, plan=plan)
         over_time = len({each.region for each in found}) == 1 and len(found) == 2
-        _writable(report, plan, over_time=over_time)
-        with _job(context, "snapshot diff", progress, master, memory, ui=ui, scratch=scratch, conf=conf) as job:
+        check_writable(report, plan, over_time=over_time)
+        with job_of(context, "snapshot diff", progress, master, memory, ui=ui, scratch=scratch, conf=conf) as job:
             if over_time:
                 changes = changes_document(compare.between(job, found[0], found[1], wish))
                 _print(context, changes, lambda: show_changes(changes))
                 raise typer.Exit(ExitCode.DIFFERENT if any(changes.counts.values()) else ExitCode.DONE)
-            result = compare.compare(job, found, wish, now=now_ms(), made_by=_made_by())
+            result = compare.compare(job, found, wish, now=now_ms(), made_by=made_by())
         if report is not None:
-            _write_report(report, result, wish.selection)
+            write_report(report, result, wish.selection)
         named = diff_document(
             result, plan=None if plan is None else str(plan), report=None if report is None else str(report)
         )
@@ -289,12 +247,12 @@ def prune(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False,
 ) -> None:
     """Delete old snapshots. With both numbers, what either keeps stays; the newest of a region always does."""
-    with _bulk():
+    with bulk():
         from spark_snapshot.layout import listing
         from spark_snapshot.retention import prune as pruned
 
         session = session_of(context)
-        where = _folder(session, folder)
+        where = folder_of(session, folder)
         going = pruned(where, now_ms=now_ms(), region=region, keep=keep, keep_days=keep_days, dry_run=dry_run)
         left = len(listing(where, region).snapshots) - (len(going) if dry_run else 0)
     document = PruneDocument(dry_run=dry_run, removed=[str(each.place) for each in going], kept=left)
@@ -334,11 +292,11 @@ def restore(
     config = session.config()
     wish = Wish(allow=allowed(allow), deletes=delete)
     log_to_stderr()
-    with _bulk():
+    with bulk():
         from spark_snapshot.side import SnapshotSide
 
-        (found,) = _named(session, folder, [snapshot])
-        selection = _selection(tenant, namespace, path)
+        (found,) = named(session, folder, [snapshot])
+        selection = selection_of(tenant, namespace, path)
         there = SnapshotSide(found, selection)
     if there.region != config.region and not foreign:
         raise PreconditionFailed(
@@ -364,171 +322,6 @@ def restore(
             )
 
     raise typer.Exit(anyio.run(run))
-
-
-@contextlib.contextmanager
-def _bulk() -> Iterator[None]:
-    """Say how to install what is not there.
-
-    Raises:
-        SparkMissing: A package of the bulk jobs is not installed.
-    """
-    try:
-        yield
-    except ModuleNotFoundError as exc:
-        if (exc.name or "").partition(".")[0] not in _BULK:
-            raise
-        raise SparkMissing(f"{exc.name} is not installed here") from exc
-
-
-@contextlib.contextmanager
-def _job(
-    context: typer.Context,
-    name: str,
-    progress: Shown | None,
-    master: str | None,
-    memory: str,
-    *,
-    ui: bool,
-    scratch: Path | None,
-    conf: list[str] | None,
-) -> Iterator[Job]:
-    from spark_snapshot import session as spark
-    from spark_snapshot.jobs import Job, listening
-    from spark_snapshot.showing import Form, reporting
-
-    settings = spark.SessionSettings(
-        name=f"pulsar-syncer: {name}",
-        master=master,
-        memory=memory,
-        ui=ui,
-        scratch=scratch,
-        options=dict(map(_setting, conf or ())),
-    )
-    form = Form((progress or context.meta.get(PROGRESS_FORM, Shown.AUTO)).value)
-    with listening() as cancel, reporting(form) as report, spark.opened(settings) as running:
-        if ui and running.sparkContext.uiWebUrl:
-            say(f"Spark's own pages: {running.sparkContext.uiWebUrl}")
-        yield Job(running, report, cancel)
-
-
-def _setting(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals or not name:
-        raise typer.BadParameter(f"--conf {text!r}: write it as NAME=VALUE")
-    return name, value
-
-
-def _folder(session: Session, named: str | None) -> Place:
-    """Where snapshots lie: the option, else the configuration.
-
-    Raises:
-        PreconditionFailed: Nobody says it.
-    """
-    from spark_snapshot.places import place
-
-    text = named
-    if text is None:
-        text = session.config(whole=False).snapshots.folder
-    if text is None:
-        raise PreconditionFailed("no folder of snapshots is known", hint="Give --folder, or set 'snapshots.folder'.")
-    return place(text if "://" in text else Path(text).absolute())
-
-
-def _named(session: Session, folder: str | None, words: Sequence[str]) -> list[Snapshot]:
-    from spark_snapshot.naming import named
-
-    alone = all(word.startswith("/") or "://" in word for word in words)
-    where = None if alone and folder is None else _folder(session, folder)
-    return [named(word, where) for word in words]
-
-
-def _to_compare(
-    session: Session, folder: str | None, words: Sequence[str], since: str | None, region: str | None
-) -> list[Snapshot]:
-    """Two or more snapshots; of one region the earlier one first."""
-    from spark_snapshot import naming
-
-    if since is None:
-        if len(words) < 2:
-            raise typer.BadParameter("name two snapshots or more, or give --since")
-        found = _named(session, folder, words)
-        if len({each.region for each in found}) == 1:
-            found.sort(key=lambda each: each.id)
-        return found
-    if len(words) > 1:
-        raise typer.BadParameter("with --since at most one snapshot: the later one")
-    where = _folder(session, folder)
-    if words:
-        later = naming.named(words[0], where)
-    else:
-        later = naming.named(region or session.config(whole=False).region, where)
-    at = naming.moment_of(since, datetime.now(tz=UTC))
-    earlier = naming.before(where, later.region, at)
-    if earlier.id == later.id:
-        raise PreconditionFailed(
-            f"the newest snapshot of {later.region} is {later.id}, from before {moment(at)}",
-            hint="Take a new one to see what has changed since.",
-        )
-    return [earlier, later]
-
-
-def _selection(tenants: list[str] | None, namespaces: list[str] | None, paths: list[str] | None) -> Selection:
-    from spark_snapshot.selection import Selection
-
-    return Selection(
-        tenants=frozenset(tenants or ()),
-        namespaces=frozenset(namespaces or ()),
-        paths=frozenset(map(MetaPath, paths or ())),
-    )
-
-
-def _writable(report: Path | None, plan: Path | None, *, over_time: bool) -> None:
-    """Refuse before the work what could not be written after it."""
-    if over_time and (report is not None or plan is not None):
-        raise typer.BadParameter(
-            "--report and --plan compare regions; what one region changed is taken back by 'restore'"
-        )
-    for file in (report, plan):
-        if file is not None and file.exists():
-            raise PreconditionFailed(f"{file} exists; it is left as it is", hint="Name another file.")
-        if file is not None and not file.absolute().parent.is_dir():
-            raise PreconditionFailed(f"{file.absolute().parent} is no directory", hint="Make it first.")
-
-
-def _write_report(file: Path, result: Compared, selection: Selection) -> None:
-    from spark_snapshot.report import render
-
-    try:
-        with file.open("x", encoding="utf-8") as opened_file:
-            opened_file.write(render(_page(result, selection)))
-    except OSError as exc:
-        raise PreconditionFailed(f"{file} cannot be written: {exc.strerror}", hint="Name another file.") from exc
-
-
-def _page(result: Compared, selection: Selection) -> Page:
-    from spark_snapshot.report import Page, RegionFacts
-
-    documents = [snapshot_document(each) for each in result.snapshots]
-    names = " × ".join(each.region for each in documents)
-    return Page(
-        title=names if selection.everything else f"{names}: {selection}",
-        made_at_ms=now_ms(),
-        made_by=_made_by(),
-        regions=tuple(
-            RegionFacts(name=each.region, facts=tuple((name, str(value)) for name, value in snapshot_facts(each)))
-            for each in documents
-        ),
-        summary=result.summary,
-        findings=result.findings,
-        notes=result.notes,
-    )
-
-
-def _made_by() -> str:
-    from syncer.daemon import version
-
-    return f"pulsar-syncer {version()}"
 
 
 def _print(context: typer.Context, document: Document, told: Callable[[], None]) -> None:

@@ -1,6 +1,6 @@
 """The bench ``read``: how fast stores are read whole, against kazoo and etcd3 on the same servers in the same run.
 
-Bars of rows a second are given as ratios to them; they are for one reader on one core, or, through Spark, for each core.
+A bar of rows a second is for one reader on one core, or, through Spark, for each core.
 """
 
 from __future__ import annotations
@@ -135,8 +135,7 @@ def _measured(what: str, place: str) -> dict[str, Any]:
     done = subprocess.run(
         [sys.executable, "-m", "tests.bench.reading", what, place],
         env={**os.environ, **slow},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        capture_output=True,
         text=True,
         timeout=DEADLINE_S,
         check=False,

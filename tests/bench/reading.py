@@ -5,6 +5,7 @@ Each reads every resource with its value, decoded; ``spark-*`` also make digests
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import shutil
@@ -15,7 +16,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from spark_snapshot.sources import StorePlace
+from kazoo.client import KazooClient
+
+from spark_snapshot.sources import StorePlace, facts
 from spark_snapshot.sources.place import source
 from spark_snapshot.sources.reach import Reach
 from syncer.conflict.scope import Scope
@@ -35,8 +38,6 @@ def ours(text: str) -> int:
 
 def kazoo(text: str) -> int:
     """kazoo as its documentation shows it: names one directory at a time, values by ``get_async``."""
-    from kazoo.client import KazooClient
-
     client = KazooClient(hosts=json.loads(StorePlace.from_json(text).settings)["hosts"])
     client.start(timeout=30)
     try:
@@ -57,11 +58,10 @@ def kazoo(text: str) -> int:
 
 def etcd3(text: str) -> int:
     """etcd3's ``get_prefix``. Its generated modules need protobuf's slow form, which the caller sets."""
-    import etcd3 as client_of
-
+    client_of: Any = importlib.import_module("etcd3")
     (endpoint,) = json.loads(StorePlace.from_json(text).settings)["endpoints"]
     host, _, port = endpoint.rpartition(":")
-    client: Any = client_of.client(
+    client = client_of.client(
         host=host, port=int(port), grpc_options=[("grpc.max_receive_message_length", -1)], timeout=300
     )
     try:
@@ -103,8 +103,11 @@ READINGS: Final[dict[str, Callable[[str], int]]] = {"ours": ours, "kazoo": kazoo
 
 
 def main(what: str, place: str) -> None:
-    """Read, and tell how many and how long."""
+    """Read, and tell how many and how long; what a process does once, as loading a client, is done before."""
+    facts(StorePlace.from_json(place))
     action = spark(place) if what == "spark" else lambda: READINGS[what](place)
+    if what == "etcd3":
+        importlib.import_module("etcd3")
     wall, cpu = time.perf_counter(), time.process_time()
     rows = action()
     print(json.dumps({"rows": rows, "wall_s": time.perf_counter() - wall, "cpu_s": time.process_time() - cpu}))

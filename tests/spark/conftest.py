@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 from spark_snapshot.session import SessionSettings, opened
+from tests.support.logs import logging_restored
 
 
 @pytest.fixture(scope="session")
@@ -25,3 +28,14 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         warnings.simplefilter("ignore", ResourceWarning)  # the pipe to the JVM stays open as long as the process lives
         with opened(settings) as session:
             yield session
+
+
+@pytest.fixture(autouse=True)
+def _nothing_from_outside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """Commands that run in this process take nothing from its environment, and leave its log as it was."""
+    for name in list(os.environ):
+        if name.startswith(("SYNCER_", "SPARK_MASTER")) or name == "CREDENTIALS_DIRECTORY":
+            monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+    with logging_restored():
+        yield

@@ -57,6 +57,8 @@ OTHERS: Final[dict[str, bytes]] = {
 }
 """Not in it."""
 
+EVERYTHING: Final[dict[str, bytes]] = {str(path): value for path, value in RESOURCES.items()} | OTHERS
+
 
 def collected(batches: Iterable[Batch]) -> dict[MetaPath, Found]:
     """What was found by path; a path that comes twice is a fault."""
@@ -88,7 +90,7 @@ def kazoo(hosts: str) -> Iterator[KazooClient]:
 
 def fill_zookeeper(client: KazooClient, chroot: str = "") -> None:
     """Put all of it into a ZooKeeper, and nodes that are no resources where resources would be."""
-    for path, value in (*sorted(RESOURCES.items()), *sorted(OTHERS.items())):
+    for path, value in sorted(EVERYTHING.items()):
         client.create(chroot + path, value, makepath=True)
     client.create(f"{chroot}/admin/policies/t3/session", b"{}", ephemeral=True)
     client.ensure_path(f"{chroot}/admin/policies/inner/node")

@@ -16,12 +16,13 @@ from typing import Any, Final
 
 import pyspark
 import pytest
+from pyspark.sql import SparkSession
 
 from deploy.lab.ports import free_ports
 from spark_snapshot import __main__ as program
 from syncer.cli.snapshot_documents import SnapshotDiffDocument, SnapshotDocument
 from tests.run import REPOSITORY
-from tests.spark.test_end_to_end import region
+from tests.spark.test_end_to_end import good, region, run
 
 SPARK_HOME: Final = Path(pyspark.__file__).parent
 DEADLINE_S: Final = 240.0
@@ -110,16 +111,16 @@ def job(folder: Path, *arguments: str, code: int = 0) -> dict[str, Any]:
 
 
 @pytest.mark.timeout(900)
-def test_the_same_jobs_run_on_a_master_with_two_workers(master: str, tmp_path: Path) -> None:
+def test_the_same_jobs_run_on_a_master_with_two_workers(
+    spark: SparkSession, master: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     with contextlib.closing(region(tmp_path, "east")), contextlib.closing(region(tmp_path, "west")) as west:
         west.delete("/admin/partitioned-topics/acme/orders/persistent/topic-00007")
     snapshots, small = str(tmp_path / "snapshots"), "spark.executor.memory=512m"
     there = ("--folder", snapshots, "--buckets", "2")
 
-    module = (sys.executable, "-m", "spark_snapshot")
-    on_master = ("--master", master, "--conf", small)
-    first = job(tmp_path, *module, "take", "--config", "east.toml", *there, *on_master)
-    assert SnapshotDocument.model_validate(first).alive["partitioned-topic"] == 20
+    good(run("take", *there))  # in this process; the cluster's snapshot is compared with it
 
     submit = (str(SPARK_HOME / "bin" / "spark-submit"), "--master", master, "--conf", small)
     network = ("--conf", "spark.driver.host=127.0.0.1", "--conf", "spark.driver.bindAddress=127.0.0.1")
@@ -127,6 +128,8 @@ def test_the_same_jobs_run_on_a_master_with_two_workers(master: str, tmp_path: P
     second = job(tmp_path, *submit, *network, file, "take", "--config", "west.toml", *there)
     assert SnapshotDocument.model_validate(second).alive["partitioned-topic"] == 19
 
+    module = (sys.executable, "-m", "spark_snapshot")
+    on_master = ("--master", master, "--conf", small)
     found = job(tmp_path, *module, "diff", "east", "west", "--folder", snapshots, *on_master, code=3)
     compared = SnapshotDiffDocument.model_validate(found)
     assert (compared.different, compared.same) == (1, 22)

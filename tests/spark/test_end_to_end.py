@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,22 +15,11 @@ from syncer.cli.documents import AppliedDocument, RepairPreview
 from syncer.cli.main import app
 from syncer.cli.snapshot_documents import SnapshotChangesDocument, SnapshotDiffDocument, SnapshotDocument, SnapshotList
 from syncer.stores.sqlite import OutsideWriter
-from tests.support.logs import logging_restored
 from tests.support.planning import resources, value
 
 pytestmark = pytest.mark.timeout(300)
 
 SPACE = "/admin/policies/acme/orders"
-
-
-@pytest.fixture(autouse=True)
-def _nothing_from_outside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    for name in list(os.environ):
-        if name.startswith(("SYNCER_", "SPARK_MASTER")) or name == "CREDENTIALS_DIRECTORY":
-            monkeypatch.delenv(name)
-    monkeypatch.chdir(tmp_path)
-    with logging_restored():
-        yield
 
 
 def region(folder: Path, name: str, **values: dict[str, Any]) -> OutsideWriter:

@@ -25,7 +25,7 @@ from syncer.stores.contract import Put
 from syncer.stores.etcd.config import EtcdConfig
 from syncer.stores.sqlite import SqliteConfig, SqliteStore
 from syncer.stores.zookeeper import ZooKeeperConfig
-from tests.spark.stores import OTHERS, RESOURCES, fill_zookeeper, kazoo
+from tests.spark.stores import EVERYTHING, RESOURCES, fill_zookeeper, kazoo
 from tests.support.etcd import EtcdGateway
 
 
@@ -40,7 +40,7 @@ def zookeeper_place(zookeeper_server: ZooKeeperServer, fresh_prefix: MetaPath) -
 @pytest.fixture
 def etcd_place(etcd_server: EtcdNode, fresh_prefix: MetaPath) -> StorePlace:
     with EtcdGateway(etcd_server.endpoint) as gateway:
-        for path, value in {**RESOURCES, **OTHERS}.items():
+        for path, value in EVERYTHING.items():
             gateway.put(fresh_prefix + path, value)
     return StorePlace.made("etcd", EtcdConfig(endpoints=(etcd_server.endpoint,), namespace=fresh_prefix))
 
@@ -53,7 +53,7 @@ def sqlite_place(tmp_path: Path) -> StorePlace:
         store = SqliteStore(config)
         await store.open()
         try:
-            for path, value in {**RESOURCES, **OTHERS}.items():
+            for path, value in EVERYTHING.items():
                 await store.apply([Put(path=MetaPath(path), value=value, expected=None)])
         finally:
             await store.close()

@@ -16,7 +16,8 @@ from spark_snapshot.sources.reach import Reach
 from syncer.errors import AccessDenied, StoreUnavailable
 from syncer.model import MetaPath
 from syncer.stores.etcd.config import EtcdConfig
-from tests.spark.stores import OTHERS, RESOURCES, collected, once, values
+from syncer.stores.etcd.connection import Compacted
+from tests.spark.stores import EVERYTHING, RESOURCES, collected, once, values
 from tests.support.etcd import EtcdGateway, EtcdServer
 
 pytestmark = pytest.mark.real("etcd")
@@ -35,7 +36,7 @@ def gateway(etcd_server: EtcdNode) -> Iterator[EtcdGateway]:
 def config(etcd_server: EtcdNode, fresh_prefix: MetaPath, gateway: EtcdGateway) -> EtcdConfig:
     """A namespace with everything in it, and a key of a session."""
     config = EtcdConfig(endpoints=(etcd_server.endpoint,), namespace=fresh_prefix)
-    for path, value in {**RESOURCES, **OTHERS}.items():
+    for path, value in EVERYTHING.items():
         gateway.put(fresh_prefix + path, value)
     gateway.put(f"{fresh_prefix}/admin/policies/t3/session", b"{}", lease=gateway.grant_lease(60))
     return config
@@ -116,7 +117,7 @@ def test_a_store_that_compacts_for_ever_is_refused(
 
     small_pages(monkeypatch)
     monkeypatch.setattr(etcd._Caller, "finish", finished)
-    with pytest.raises(etcd.Compacted):
+    with pytest.raises(Compacted):
         list(etcd.read(config, Reach()))
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -59,12 +60,13 @@ def _history(client: KazooClient, server: ZooKeeperServer) -> None:
     client.create("/admin/resourcegroups/late", b'{"late":1}')
 
 
-class Written(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Written:
     """A server's folder as it was left, a copy whose logs end in few zeros instead of 64 MB, and what was served."""
 
     folder: Path
     slim: Path
-    served: dict[MetaPath, Found]
+    served: dict[MetaPath, Found] = field(repr=False)
 
 
 @pytest.fixture(scope="module", params=["", "gz", "snappy"])
@@ -95,14 +97,14 @@ def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 def test_the_files_hold_what_the_server_served(written: Written) -> None:
-    folder, _, served = written
+    folder, served = written.folder, written.served
     assert sum(file.name.startswith("snapshot.") for file in (folder / "version-2").iterdir()) > 1
     assert collected(read(ZooKeeperFolder(folder=folder), Reach())) == served
     assert served[MetaPath(f"{POLICIES}/t1/passing")].value == b'{"stays":1}'
 
 
 def test_several_readers_find_everything_once(written: Written) -> None:
-    _, folder, served = written
+    folder, served = written.slim, written.served
     place = ZooKeeperFolder(folder=folder)
     shares = [collected(read(place, Reach(), Share(index, 2))) for index in range(2)]
     assert sum(map(len, shares)) == len(served)
@@ -110,7 +112,7 @@ def test_several_readers_find_everything_once(written: Written) -> None:
 
 
 def test_the_facts_are_those_of_the_last_transaction(written: Written) -> None:
-    _, folder, served = written
+    folder, served = written.slim, written.served
     told = facts(StorePlace.offline(folder, region="here"))
     newest = max(int(found.revision.split(".")[0]) for found in served.values())
     assert told.identity == "the-store"
@@ -119,7 +121,7 @@ def test_the_facts_are_those_of_the_last_transaction(written: Written) -> None:
 
 def test_a_snapshot_that_is_being_written_is_passed_over(written: Written, tmp_path: Path) -> None:
     """The one before and the longer log say the same."""
-    _, folder, served = written
+    folder, served = written.slim, written.served
     _copied(folder, tmp_path)
     newest = max(tmp_path.glob("snapshot.*"), key=lambda file: int(file.name.split(".")[1], 16))
     newest.write_bytes(newest.read_bytes()[:-30])

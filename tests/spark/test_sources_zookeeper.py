@@ -13,10 +13,11 @@ from kazoo.security import make_digest_acl
 from deploy.lab.zookeeper import ZooKeeperServer
 from spark_snapshot.sources import StorePlace, facts, zookeeper
 from spark_snapshot.sources.reach import Reach, Share
+from spark_snapshot.sources.zookeeper_link import Link
 from syncer.errors import AccessDenied, ConfigError, StoreUnavailable
 from syncer.model import MetaPath
 from syncer.stores.zookeeper import ZooKeeperAuth, ZooKeeperConfig
-from syncer.stores.zookeeper_requests import MultiRead
+from syncer.stores.zookeeper_requests import MultiRead, Sync
 from tests.spark.stores import RESOURCES, collected, fill_zookeeper, kazoo, once, values
 
 pytestmark = pytest.mark.real("zookeeper")
@@ -96,14 +97,14 @@ def test_a_store_that_never_rests_is_refused(
     config: ZooKeeperConfig, client: KazooClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(zookeeper, "ROUNDS", 5)
-    noted = zookeeper.Link.noted
+    noted = Link.noted
 
     def noted_then_changed(self: Any) -> list[str]:
         client.set(f"{config.chroot}/admin/policies/t0/n00", NEW)
-        self.ask(zookeeper.Sync("/"))  # what it brings is noted before its answer
+        self.ask(Sync("/"))  # what it brings is noted before its answer
         return noted(self)
 
-    monkeypatch.setattr(zookeeper.Link, "noted", noted_then_changed)
+    monkeypatch.setattr(Link, "noted", noted_then_changed)
     with pytest.raises(StoreUnavailable, match="kept changing"):
         list(zookeeper.read(config, Reach()))
 

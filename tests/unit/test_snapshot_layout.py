@@ -261,7 +261,9 @@ def test_retention(tmp_path: Path) -> None:
     assert [each.id for each in listing(place(tmp_path)).snapshots] == [days[1].id, days[0].id, only.id]
 
 
-@pytest.mark.parametrize("name", ["snapshots", "./snapshots", "file://snapshots", "nosuch://bucket/x"])
+@pytest.mark.parametrize(
+    "name", ["snapshots", "./snapshots", "file://snapshots", "nosuch://bucket/x", "/a/[b]", "/a/*", "/a\\b"]
+)
 def test_a_place_that_spark_would_look_for_elsewhere(name: str) -> None:
     with pytest.raises(PreconditionFailed):
         place(name)

@@ -1,0 +1,249 @@
+"""What the commands of snapshots share: their options, sessions of Spark, and which snapshots a person means."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from syncer.cli.output import moment, say
+from syncer.cli.planning_calls import now_ms
+from syncer.cli.session import Session
+from syncer.cli.snapshot_output import snapshot_document, snapshot_facts
+from syncer.errors import PreconditionFailed, SparkMissing
+from syncer.model import MetaPath
+
+if TYPE_CHECKING:
+    from spark_snapshot.compare import Compared
+    from spark_snapshot.jobs import Job
+    from spark_snapshot.layout import Snapshot
+    from spark_snapshot.places import Place
+    from spark_snapshot.report import Page
+    from spark_snapshot.selection import Selection
+
+PROGRESS_FORM: Final = "pulsar-syncer.progress"
+"""Where an entry point says how progress is shown when nobody says it on the command line."""
+
+_BULK: Final = frozenset({"matplotlib", "pandas", "py4j", "pyarrow", "pyspark"})
+
+
+class Shown(StrEnum):
+    """How progress is shown."""
+
+    AUTO = "auto"
+    BARS = "bars"
+    JSON = "json"
+    NONE = "none"
+
+
+Folder = Annotated[
+    str | None,
+    typer.Option("--folder", metavar="DIR|URI", help="Where snapshots lie; 'snapshots.folder' of the configuration."),
+]
+Master = Annotated[
+    str | None,
+    typer.Option(
+        "--master",
+        envvar="SPARK_MASTER",
+        help="Where Spark works: local[*] (as if not given), spark://HOST:PORT, yarn.",
+    ),
+]
+Memory = Annotated[str, typer.Option("--memory", metavar="SIZE", help="Heap of Spark here, like 2g or 800m.")]
+Pages = Annotated[
+    bool, typer.Option("--ui", help="Serve Spark's own pages while it works; for a local master on 127.0.0.1:4040.")
+]
+Scratch = Annotated[
+    Path | None, typer.Option("--scratch", metavar="DIR", help="Where Spark puts what does not fit into memory.")
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--conf", metavar="NAME=VALUE", help="A setting of Spark, as for spark-submit; may be repeated."),
+]
+ShowProgress = Annotated[
+    Shown | None,
+    typer.Option("--progress", help="auto: bars on a terminal; json: lines on stdout.", show_default="auto"),
+]
+Tenants = Annotated[
+    list[str] | None, typer.Option("--tenant", metavar="NAME", help="Only what belongs to it; may be repeated.")
+]
+Namespaces = Annotated[
+    list[str] | None, typer.Option("--namespace", metavar="TENANT/NAME", help="Only it and its topics; repeatable.")
+]
+Paths = Annotated[
+    list[str] | None, typer.Option("--path", metavar="PATH", help="Only it and what lies below; may be repeated.")
+]
+
+
+@contextlib.contextmanager
+def bulk() -> Iterator[None]:
+    """Say how to install what is not there.
+
+    Raises:
+        SparkMissing: A package of the bulk jobs is not installed.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as exc:
+        if (exc.name or "").partition(".")[0] not in _BULK:
+            raise
+        raise SparkMissing(f"{exc.name} is not installed here") from exc
+
+
+@contextlib.contextmanager
+def job_of(
+    context: typer.Context,
+    name: str,
+    progress: Shown | None,
+    master: str | None,
+    memory: str,
+    *,
+    ui: bool,
+    scratch: Path | None,
+    conf: list[str] | None,
+) -> Iterator[Job]:
+    """A session of Spark for one job, watched as the command line wishes; signals cancel it."""
+    from spark_snapshot import session as spark
+    from spark_snapshot.jobs import Job, listening
+    from spark_snapshot.showing import Form, reporting
+
+    settings = spark.SessionSettings(
+        name=f"pulsar-syncer: {name}",
+        master=master,
+        memory=memory,
+        ui=ui,
+        scratch=scratch,
+        options=dict(map(_setting, conf or ())),
+    )
+    form = Form((progress or context.meta.get(PROGRESS_FORM, Shown.AUTO)).value)
+    with listening() as cancel, reporting(form) as report, spark.opened(settings) as running:
+        if ui and running.sparkContext.uiWebUrl:
+            say(f"Spark's own pages: {running.sparkContext.uiWebUrl}")
+        yield Job(running, report, cancel)
+
+
+def _setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise typer.BadParameter(f"--conf {text!r}: write it as NAME=VALUE")
+    return name, value
+
+
+def folder_of(session: Session, named: str | None) -> Place:
+    """Where snapshots lie: the option, else the configuration.
+
+    Raises:
+        PreconditionFailed: Nobody says it.
+    """
+    from spark_snapshot.places import place
+
+    text = named
+    if text is None:
+        text = session.config(whole=False).snapshots.folder
+    if text is None:
+        raise PreconditionFailed("no folder of snapshots is known", hint="Give --folder, or set 'snapshots.folder'.")
+    return place(text if "://" in text else Path(text).absolute())
+
+
+def named(session: Session, folder: str | None, words: Sequence[str]) -> list[Snapshot]:
+    """Open the snapshots that words mean."""
+    from spark_snapshot import naming
+
+    alone = all(word.startswith("/") or "://" in word for word in words)
+    where = None if alone and folder is None else folder_of(session, folder)
+    return [naming.named(word, where) for word in words]
+
+
+def to_compare(
+    session: Session, folder: str | None, words: Sequence[str], since: str | None, region: str | None
+) -> list[Snapshot]:
+    """Two or more snapshots; of one region the earlier one first."""
+    from spark_snapshot import naming
+
+    if since is None:
+        if len(words) < 2:
+            raise typer.BadParameter("name two snapshots or more, or give --since")
+        found = named(session, folder, words)
+        if len({each.region for each in found}) == 1:
+            found.sort(key=lambda each: each.id)
+        return found
+    if len(words) > 1:
+        raise typer.BadParameter("with --since at most one snapshot: the later one")
+    where = folder_of(session, folder)
+    if words:
+        later = naming.named(words[0], where)
+    else:
+        later = naming.named(region or session.config(whole=False).region, where)
+    at = naming.moment_of(since, datetime.now(tz=UTC))
+    earlier = naming.before(where, later.region, at)
+    if earlier.id == later.id:
+        raise PreconditionFailed(
+            f"the newest snapshot of {later.region} is {later.id}, from before {moment(at)}",
+            hint="Take a new one to see what has changed since.",
+        )
+    return [earlier, later]
+
+
+def selection_of(tenants: list[str] | None, namespaces: list[str] | None, paths: list[str] | None) -> Selection:
+    """The part of a region that options name."""
+    from spark_snapshot.selection import Selection
+
+    return Selection(
+        tenants=frozenset(tenants or ()),
+        namespaces=frozenset(namespaces or ()),
+        paths=frozenset(map(MetaPath, paths or ())),
+    )
+
+
+def check_writable(report: Path | None, plan: Path | None, *, over_time: bool) -> None:
+    """Refuse before the work what could not be written after it."""
+    if over_time and (report is not None or plan is not None):
+        raise typer.BadParameter(
+            "--report and --plan compare regions; what one region changed is taken back by 'restore'"
+        )
+    for file in (report, plan):
+        if file is not None and file.exists():
+            raise PreconditionFailed(f"{file} exists; it is left as it is", hint="Name another file.")
+        if file is not None and not file.absolute().parent.is_dir():
+            raise PreconditionFailed(f"{file.absolute().parent} is no directory", hint="Make it first.")
+
+
+def write_report(file: Path, result: Compared, selection: Selection) -> None:
+    """Write a comparison as a page; never over a file."""
+    from spark_snapshot.report import render
+
+    try:
+        with file.open("x", encoding="utf-8") as opened_file:
+            opened_file.write(render(_page(result, selection)))
+    except OSError as exc:
+        raise PreconditionFailed(f"{file} cannot be written: {exc.strerror}", hint="Name another file.") from exc
+
+
+def _page(result: Compared, selection: Selection) -> Page:
+    from spark_snapshot.report import Page, RegionFacts
+
+    documents = [snapshot_document(each) for each in result.snapshots]
+    names = " × ".join(each.region for each in documents)
+    return Page(
+        title=names if selection.everything else f"{names}: {selection}",
+        made_at_ms=now_ms(),
+        made_by=made_by(),
+        regions=tuple(
+            RegionFacts(name=each.region, facts=tuple((name, str(value)) for name, value in snapshot_facts(each)))
+            for each in documents
+        ),
+        summary=result.summary,
+        findings=result.findings,
+        notes=result.notes,
+    )
+
+
+def made_by() -> str:
+    """Program and version."""
+    from syncer.daemon import version
+
+    return f"pulsar-syncer {version()}"
