@@ -28,7 +28,7 @@ from syncer.conflict.order import Relation, later, relate
 from syncer.conflict.reads import ReadLedger
 from syncer.conflict.rebuilding import Hearing, unknown_provenance
 from syncer.conflict.register import Register
-from syncer.conflict.repairing import Bounds, Why
+from syncer.conflict.repairing import Bounds, Why, retell
 from syncer.conflict.replica import Replica
 from syncer.conflict.settings import Direction, Settings
 from syncer.conflict.tombstones import Epoch
@@ -460,13 +460,13 @@ def _young_knows_all() -> Patches:
 
 
 def _outgrown_is_told() -> Patches:
-    real = repairing.retell
+    real = retell
 
-    def retell(settings: Settings, register: Register, *rest: Any) -> Outcome | Why:
+    def outgrown(settings: Settings, register: Register, *rest: Any) -> Outcome | Why:
         found = real(settings, register, *rest)
         return Outcome(register) if found is Why.SUPERSEDED else found
 
-    return [(repairing, "retell", retell)]
+    return [(repairing, "retell", outgrown)]
 
 
 WITHOUT_SECOND_ROUND = Mutant(
