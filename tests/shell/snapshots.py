@@ -5,12 +5,14 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Final
 
 from syncer.conflict.order import later
 from syncer.conflict.projection import PROJECTIONS
+from syncer.conflict.register import Register
 from syncer.conflict.scope import Scope
 from syncer.model import EventType, MetadataChangeEvent, MetaPath, Millis, Region, TieOrder
 from syncer.paths import classify
@@ -32,9 +34,10 @@ def picture(site: Site) -> Picture:
     with closing(sqlite3.connect(site.database, timeout=10)) as db:
         paths = [MetaPath(path) for (path,) in db.execute("SELECT path FROM registers ORDER BY path")]
     held, found = site.writer.items(), Picture()
-    registers = site.ask(lambda views: [views.register(path) for path in paths])
-    for path, register in zip(paths, registers, strict=True):
-        seated, value, resource = register.seated if register else None, held.get(path), classify(path)
+    for path in paths:
+        register = site.ask(partial(_register, path))
+        seated = register.seated if register is not None else None
+        value, resource = held.get(path), classify(path)
         if seated is None or resource is None:
             continue
         if (fingerprint(path, value) if value is not None else None) != seated.digest:
@@ -50,6 +53,10 @@ def picture(site: Site) -> Picture:
             seen=seated.seen,
         )
     return found
+
+
+def _register(path: MetaPath, views: Views) -> Register | None:
+    return views.register(path)
 
 
 def compared(pictures: Mapping[Region, Picture]) -> Iterator[Finding]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from syncer.bus.messages import Control, TreeMessage
-from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region
+from syncer.model import MetadataChangeEvent, Millis, Region
 from syncer.planning.repair_file import Finding, RepairFile, write
 from syncer.planning.repairing import Consent
 from syncer.replacing import replace
@@ -49,6 +49,11 @@ async def grown_up(*sites: Site) -> None:
     await until(lambda: all(site.clock() > born_ms(site) + 1_000 for site in sites), "the databases are old enough")
 
 
+def said_by(site: Site, bus_file: Path) -> set[str]:
+    """Paths of the changes of a region's own that stand on the bus."""
+    return {event.path for event in changes_on(bus_file) if event.stamp.region == site.name}
+
+
 async def alone(site: Site, bus_file: Path, changes: dict[str, bytes | None]) -> None:
     """Somebody changes a region while the others are away, and the bus loses what its daemon has said of it."""
     async with site.running() as daemon:
@@ -60,11 +65,7 @@ async def alone(site: Site, bus_file: Path, changes: dict[str, bytes | None]) ->
                 site.writer.delete(path_of(name))
             else:
                 site.writer.put(path_of(name), value)
-
-        def said() -> set[MetaPath]:
-            return {event.path for event in changes_on(bus_file) if event.stamp.region == site.name}
-
-        await until(lambda: {path_of(name) for name in changes} <= said(), "it has published")
+        await until(lambda: {path_of(name) for name in changes} <= said_by(site, bus_file), "it has published")
         await until(lambda: site.status().outbox.depth == 0, "nothing waits")
     assert lose_all(bus_file) >= len(changes)
 

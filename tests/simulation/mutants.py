@@ -460,11 +460,13 @@ def _young_knows_all() -> Patches:
 
 
 def _outgrown_is_told() -> Patches:
-    def told(settings: Settings, register: Register, *rest: Any) -> Outcome | Why:
-        found = retell(settings, register, *rest)
+    real = retell
+
+    def outgrown(settings: Settings, register: Register, *rest: Any) -> Outcome | Why:
+        found = real(settings, register, *rest)
         return Outcome(register) if found is Why.SUPERSEDED else found
 
-    return [(repairing, "retell", told)]
+    return [(repairing, "retell", outgrown)]
 
 
 WITHOUT_SECOND_ROUND = Mutant(
