@@ -9,7 +9,8 @@
     │   ├── NotEmpty                  a path with children cannot be deleted
     │   ├── Fenced                    another writer has raised the fence
     │   ├── AccessDenied              credentials or ACL do not allow it; read-only store
-    │   └── ValueRefused              the store cannot hold this path or value
+    │   ├── ValueRefused              the store cannot hold this path or value
+    │   └── StoreFilesDamaged         files of a store that are read without it are not whole
     ├── TransportError              the bus
     │   ├── BusUnavailable            no connection, or no answer in time
     │   └── PayloadInvalid            a message that cannot be understood
@@ -148,6 +149,13 @@ class ValueRefused(StoreError):
 
     code = "value-refused"
     default_hint = "See 'syncer quarantine list'; raise the store's limit or make the value smaller, then retry."
+
+
+class StoreFilesDamaged(StoreError):
+    """Files that a store has written are read without it, and are damaged, cut, or not all there. Nothing was taken."""
+
+    code = "store-files-damaged"
+    default_hint = "Copy the folder of the server again when it is at rest, or read the live server instead."
 
 
 class TransportError(SyncerError):
@@ -386,6 +394,7 @@ DISPOSITIONS: Final[dict[type[SyncerError], Disposition]] = {
     Fenced: Disposition(409, ExitCode.REFUSED, "warning"),
     AccessDenied: Disposition(502, ExitCode.NOT_ALLOWED, "error"),
     ValueRefused: Disposition(422, ExitCode.FAILED, "error"),
+    StoreFilesDamaged: Disposition(502, ExitCode.FAILED, "error"),
     TransportError: Disposition(502, ExitCode.FAILED, "error"),
     BusUnavailable: Disposition(503, ExitCode.UNREACHABLE, "warning"),
     PayloadInvalid: Disposition(422, ExitCode.FAILED, "warning"),

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
 
 from spark_snapshot.sources.zookeeper_snapshot import Saved
-from syncer.errors import StoreError
+from syncer.errors import StoreError, StoreFilesDamaged
 from syncer.stores.zookeeper_requests import CONTAINER_OWNER
 
 MAGIC: Final = b"ZKLG"
@@ -55,11 +55,8 @@ class Kind(IntEnum):
     CREATE_TTL = 21
 
 
-class LogDamaged(StoreError):
+class LogDamaged(StoreFilesDamaged):
     """The file is no transaction log, or not a whole one, or transactions are missing."""
-
-    code = "transaction-log-damaged"
-    default_hint = "Copy the folder of the server again when it is at rest, or read the live server instead."
 
 
 class Transaction(NamedTuple):

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple, cast
 
 from spark_snapshot.sources.snappy import SnappyFile
-from syncer.errors import StoreError
+from syncer.errors import StoreError, StoreFilesDamaged
 
 MAGIC: Final = b"ZKSN"
 VERSION: Final = 2
@@ -35,7 +35,6 @@ _SEAL: Final = struct.Struct("!qi1s")
 _CLOSING: Final = b"/"
 _SLASH: Final = _CLOSING[0]
 _DIGEST: Final = struct.Struct("!qiq")
-_HINT: Final = "Copy the folder of the server again when it is at rest, or read the live server instead."
 
 
 class Saved(NamedTuple):
@@ -50,11 +49,8 @@ class Saved(NamedTuple):
     owner: int
 
 
-class SnapshotDamaged(StoreError):
+class SnapshotDamaged(StoreFilesDamaged):
     """The file is no snapshot, or not a whole one."""
-
-    code = "snapshot-file-damaged"
-    default_hint = _HINT
 
 
 def check(file: Path) -> int:
