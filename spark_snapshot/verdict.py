@@ -122,7 +122,11 @@ def _winner(known: Mapping[Region, State], ties: TieOrder) -> Region:
 def _reason(best: State, others: list[State], ties: TieOrder) -> Reason:
     if not others:
         return Reason.ONLY
-    rival = max((state.stamp for state in others), key=cmp_to_key(lambda a, b: later(a, b, ties) - later(b, a, ties)))
+
+    def compare(left: Stamp, right: Stamp) -> int:
+        return later(left, right, ties) - later(right, left, ties)
+
+    rival = max((state.stamp for state in others), key=cmp_to_key(compare))
     if rival.updated_at_ms != best.stamp.updated_at_ms:
         return Reason.NEWER
     return Reason.REGION_ORDER if rival != best.stamp else Reason.SAME_STAMP
