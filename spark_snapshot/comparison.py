@@ -7,6 +7,7 @@ Otherwise (an object store, buckets of another number) Spark reads them as table
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import cast
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, Observation, SparkSession
@@ -55,7 +56,7 @@ def compared(
 
     def of_bucket(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            for bucket in batch.column(0).to_pylist():
+            for bucket in cast("list[int]", batch.column(0).to_pylist()):
                 yield from suspects(files[bucket])
 
     rows = spark.range(0, buckets, numPartitions=buckets).mapInArrow(of_bucket, _COLUMNS)

@@ -106,7 +106,7 @@ def test_literal_rows(spark: SparkSession) -> None:
         ]
     )
     wanted = spark.createDataFrame(
-        [(path_of(row[0]), "namespace", "tenant-000", *row[1:]) for row in rows],  # type: ignore[arg-type]
+        [(path_of(row[0]), "namespace", "tenant-000", *row[1:]) for row in rows],
         schema,
     )
     actual = diff({"east": frame(spark, east), "west": frame(spark, west)}, TieOrder.SMALLER_REGION)

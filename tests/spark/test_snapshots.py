@@ -84,7 +84,7 @@ def test_a_comparison_moves_and_sorts_nothing(spark: SparkSession, tmp_path: Pat
     snapshots = taken(spark, tmp_path, random_regions(2, ["a", "b", "c"], 300))
     rows = diff({name: tables.rows(spark, each) for name, each in snapshots.items()}, TieOrder.SMALLER_REGION)
     assert rows.collect()
-    plan = rows._jdf.queryExecution().executedPlan().toString()  # type: ignore[operator]
+    plan = rows._jdf.queryExecution().executedPlan().toString()
     assert "FileScan parquet" in plan
     assert "Exchange" not in plan
     assert "Sort" not in plan
