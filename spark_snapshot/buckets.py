@@ -18,21 +18,20 @@ import pyarrow.parquet as pq
 NARROW: Final = ("path", "kind", "tenant", "digest", "updated_ms", "author", "origin", "hold")
 _REPEATED: Final = ["kind", "tenant", "author", "origin", "hold"]
 
-ROWS: Final = pa.schema(
-    [
-        ("key", pa.string()),
-        ("kind", pa.string()),
-        ("tenant", pa.string()),
-        ("digest", pa.binary()),
-        ("updated_ms", pa.int64()),
-        ("author", pa.string()),
-        ("origin", pa.string()),
-        ("hold", pa.string()),
-        ("at", pa.int32()),
-        ("paths", pa.int64()),
-        ("living", pa.int64()),
-    ]
-)
+_FIELDS: Final[list[tuple[str, pa.DataType]]] = [
+    ("key", pa.string()),
+    ("kind", pa.string()),
+    ("tenant", pa.string()),
+    ("digest", pa.binary()),
+    ("updated_ms", pa.int64()),
+    ("author", pa.string()),
+    ("origin", pa.string()),
+    ("hold", pa.string()),
+    ("at", pa.int32()),
+    ("paths", pa.int64()),
+    ("living", pa.int64()),
+]
+ROWS: Final = pa.schema(_FIELDS)
 """A region's row (``at``: the region's number) at a path that is not the same everywhere.
 
 One row without ``key`` has the counts of the bucket: all its paths, and how many of them live in some region.
@@ -46,7 +45,7 @@ class _Side:
     rows: pa.Table
     at: np.ndarray[Any, np.dtype[np.int64]]
 
-    def digests(self) -> pa.Array:
+    def digests(self) -> pa.Array[Any]:
         """Digest at each path of the union; null where the region has no row or a tombstone."""
         digests = self.rows.column("digest").combine_chunks()
         return digests.take(pa.array(self.at, mask=self.at < 0))
@@ -68,19 +67,19 @@ def suspects(files: Sequence[str | None]) -> Iterator[pa.RecordBatch]:
     tables = [_read(file) for file in files]
     paths, sides = _aligned(tables)
     first = sides[0].digests()
-    first_dead = pc.is_null(first)
+    first_dead: Any = pc.is_null(first)
     same = np.ones(len(paths), dtype=np.bool_)
     alive = ~_flags(first_dead)
     for side in sides[1:]:
         digests = side.digests()
-        dead = pc.is_null(digests)
-        equal = pc.fill_null(pc.equal(first, digests), False)
+        dead: Any = pc.is_null(digests)
+        equal: Any = pc.fill_null(pc.equal(first, digests), False)
         same &= _flags(pc.or_(equal, pc.and_(first_dead, dead)))
         alive |= ~_flags(dead)
     yield _counts(len(paths), int(alive.sum()))
     for number, side in enumerate(sides):
         wanted = side.at[~same]
-        rows = side.rows.take(pa.array(np.sort(wanted[wanted >= 0])))
+        rows = side.rows.take(np.sort(wanted[wanted >= 0]))
         yield from _plain(rows, number).to_batches()
 
 
@@ -98,15 +97,15 @@ def _read(file: str | None) -> pa.Table:
     )
 
 
-def _aligned(tables: Sequence[pa.Table]) -> tuple[pa.Array, list[_Side]]:
+def _aligned(tables: Sequence[pa.Table]) -> tuple[Any, list[_Side]]:
     """The union of all regions' paths, in no order, and each region's rows by it."""
     union = tables[0].column("path").combine_chunks()
     places: list[np.ndarray[Any, np.dtype[np.int64]]] = [np.arange(len(union), dtype=np.int64)]
     for table in tables[1:]:
         own = table.column("path").combine_chunks()
-        found = pc.index_in(own, value_set=union)
+        found: Any = pc.index_in(own, value_set=union)
         new = _flags(pc.is_null(found))
-        where = pc.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+        where = found.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
         where[new] = len(union) + np.arange(int(new.sum()))
         if new.any():
             union = pa.concat_arrays([union, own.filter(pa.array(new))])
@@ -131,5 +130,5 @@ def _counts(paths: int, living: int) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist([{"paths": paths, "living": living}], schema=ROWS)
 
 
-def _flags(flags: pa.Array) -> np.ndarray[Any, np.dtype[np.bool_]]:
+def _flags(flags: pa.Array[Any]) -> np.ndarray[Any, np.dtype[np.bool_]]:
     return np.asarray(flags.to_numpy(zero_copy_only=False), dtype=np.bool_)

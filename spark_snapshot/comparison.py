@@ -55,8 +55,8 @@ def compared(
 
     def of_bucket(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            for bucket in batch.column(0).to_pylist():
-                yield from suspects(files[bucket])
+            for bucket in batch.column(0).to_numpy():
+                yield from suspects(files[int(bucket)])
 
     rows = spark.range(0, buckets, numPartitions=buckets).mapInArrow(of_bucket, _COLUMNS)
     if observed is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -46,7 +46,7 @@ def examine(where: Place, bucket: int) -> FileRecord:
 
 def _rows_in_order(where: Place) -> int:
     rows = 0
-    last: pa.Scalar | None = None
+    last: pa.Scalar[Any] | None = None
     try:
         with pq.ParquetFile(where.path, filesystem=where.files, pre_buffer=False) as file:
             if tuple(file.schema_arrow.names) != COLUMNS:

@@ -254,7 +254,7 @@ def test_retention(tmp_path: Path) -> None:
     assert expendable(every, now_ms=NOW, keep=1, keep_days=2.5) == [days[3]]
     for bad in ({}, {"keep": 0}, {"keep_days": -1.0}):
         with pytest.raises(PreconditionFailed):
-            expendable(every, now_ms=NOW, **bad)  # type: ignore[arg-type]
+            expendable(every, now_ms=NOW, **bad)
     assert prune(place(tmp_path), now_ms=NOW, keep=2, dry_run=True) == days[:1:-1]
     assert len(listing(place(tmp_path)).snapshots) == 5
     assert prune(place(tmp_path), now_ms=NOW, keep=2) == days[:1:-1]
