@@ -73,7 +73,8 @@ def suspects(files: Sequence[str | None]) -> Iterator[pa.RecordBatch]:
     for side in sides[1:]:
         digests = side.digests()
         dead: Any = pc.is_null(digests)
-        equal: Any = pc.fill_null(pc.equal(first, digests), False)
+        compared: Any = pc.equal(first, digests)
+        equal = compared.fill_null(False)
         same &= _flags(pc.or_(equal, pc.and_(first_dead, dead)))
         alive |= ~_flags(dead)
     yield _counts(len(paths), int(alive.sum()))
