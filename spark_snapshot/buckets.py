@@ -12,11 +12,10 @@ from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 NARROW: Final = ("path", "kind", "tenant", "digest", "updated_ms", "author", "origin", "hold")
-_compute: Final[Any] = pyarrow.compute  # its stubs know fewer types than its functions take
 _REPEATED: Final = ["kind", "tenant", "author", "origin", "hold"]
 
 _FIELDS: Final[list[tuple[str, pa.DataType]]] = [
@@ -68,14 +67,15 @@ def suspects(files: Sequence[str | None]) -> Iterator[pa.RecordBatch]:
     tables = [_read(file) for file in files]
     paths, sides = _aligned(tables)
     first = sides[0].digests()
-    first_dead = _compute.is_null(first)
+    first_dead: Any = pc.is_null(first)
     same = np.ones(len(paths), dtype=np.bool_)
     alive = ~_flags(first_dead)
     for side in sides[1:]:
         digests = side.digests()
-        dead = _compute.is_null(digests)
-        equal = _compute.fill_null(_compute.equal(first, digests), False)
-        same &= _flags(_compute.or_(equal, _compute.and_(first_dead, dead)))
+        dead: Any = pc.is_null(digests)
+        compared: Any = pc.equal(first, digests)
+        equal = compared.fill_null(False)
+        same &= _flags(pc.or_(equal, pc.and_(first_dead, dead)))
         alive |= ~_flags(dead)
     yield _counts(len(paths), int(alive.sum()))
     for number, side in enumerate(sides):
@@ -98,15 +98,15 @@ def _read(file: str | None) -> pa.Table:
     )
 
 
-def _aligned(tables: Sequence[pa.Table]) -> tuple[pa.Array[Any], list[_Side]]:
+def _aligned(tables: Sequence[pa.Table]) -> tuple[Any, list[_Side]]:
     """The union of all regions' paths, in no order, and each region's rows by it."""
     union = tables[0].column("path").combine_chunks()
     places: list[np.ndarray[Any, np.dtype[np.int64]]] = [np.arange(len(union), dtype=np.int64)]
     for table in tables[1:]:
         own = table.column("path").combine_chunks()
-        found = _compute.index_in(own, value_set=union)
-        new = _flags(_compute.is_null(found))
-        where = _compute.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+        found: Any = pc.index_in(own, value_set=union)
+        new = _flags(pc.is_null(found))
+        where = found.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
         where[new] = len(union) + np.arange(int(new.sum()))
         if new.any():
             union = pa.concat_arrays([union, own.filter(pa.array(new))])

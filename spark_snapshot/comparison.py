@@ -7,7 +7,6 @@ Otherwise (an object store, buckets of another number) Spark reads them as table
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import cast
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, Observation, SparkSession
@@ -56,8 +55,8 @@ def compared(
 
     def of_bucket(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            for bucket in cast("list[int]", batch.column(0).to_pylist()):
-                yield from suspects(files[bucket])
+            for bucket in batch.column(0).to_numpy():
+                yield from suspects(files[int(bucket)])
 
     rows = spark.range(0, buckets, numPartitions=buckets).mapInArrow(of_bucket, _COLUMNS)
     if observed is not None:

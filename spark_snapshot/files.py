@@ -59,6 +59,6 @@ def _rows_in_order(where: Place) -> int:
                     raise SnapshotDamaged(f"{where}: a path is there twice, or out of order")
                 rows += len(paths)
                 last = paths[-1]
-    except (pa.ArrowException, OSError) as exc:
+    except (pa.ArrowException, OSError, ValueError) as exc:
         raise SnapshotDamaged(f"{where} is no Parquet, or is cut off: {exc}") from exc
     return rows

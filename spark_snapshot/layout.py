@@ -205,10 +205,10 @@ def _rows_of(where: Place) -> int:
     """Rows that the end of a file tells of."""
     try:
         end = pq.read_metadata(where.path, filesystem=where.files)
-    except (pa.ArrowException, OSError) as exc:
+        _same_columns(where, end.schema.to_arrow_schema().names)
+        return int(end.num_rows)
+    except (pa.ArrowException, OSError, ValueError) as exc:
         raise SnapshotDamaged(f"{where} is no Parquet, or is cut off: {exc}") from exc
-    _same_columns(where, end.schema.to_arrow_schema().names)
-    return int(end.num_rows)
 
 
 def _same_columns(where: Place, names: Iterable[str]) -> None:
