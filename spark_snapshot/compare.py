@@ -15,6 +15,7 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, Observation, Row
 
 from spark_snapshot import history, picking, tables
+from spark_snapshot.comparison import compared
 from spark_snapshot.diff import diff
 from spark_snapshot.fields import Differences, differences
 from spark_snapshot.jobs import Job
@@ -25,6 +26,7 @@ from spark_snapshot.session import fit
 from spark_snapshot.summary import Summary, summarised
 from spark_snapshot.values import with_winners
 from spark_snapshot.words import Origin
+from syncer.errors import InvariantBroken
 from syncer.model import (
     Counter,
     EventType,
@@ -130,7 +132,12 @@ def compare(job: Job, snapshots: Sequence[Snapshot], wish: Wish, *, now: Millis,
     what = f"comparing {' and '.join(sorted(regions))}"
     with job.phase("compare", what, expected_rows=_total(snapshots, wish.selection)):
         seen = Observation()
-        found = diff(regions, ties, observed=seen).persist(StorageLevel.MEMORY_AND_DISK)
+        if wish.selection.everything:
+            whole = {each.region: each for each in snapshots}
+            found = compared(job.session, whole, ties, observed=seen)
+        else:
+            found = diff(regions, ties, observed=seen)
+        found = found.persist(StorageLevel.MEMORY_AND_DISK)
         try:
             different = found.count()
         except BaseException:
@@ -272,6 +279,8 @@ def _tellings(job: Job, found: DataFrame, regions: Mapping[str, DataFrame]) -> I
 def _event(row: Row) -> MetadataChangeEvent:
     path = MetaPath(row["path"])
     resource = classify(path)
+    if (row["value"] is None) != (row["winner_digest"] is None):
+        raise InvariantBroken(f"{path}: the snapshot of {row['winner']} has not the value that its digest is of")
     return MetadataChangeEvent(
         type=EventType.DELETED if row["value"] is None else EventType.MODIFIED,
         resource=ResourceKind(row["kind"]),

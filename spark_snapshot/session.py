@@ -121,7 +121,6 @@ def configuration(settings: SessionSettings, folder: Path, *, submitted: bool) -
     chosen = {
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
-        "spark.sql.python.filterPushdown.enabled": "true",  # our sources take what filters say of tenants and paths
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.warehouse.dir": (folder / "warehouse").as_uri(),
         "spark.sql.shuffle.partitions": str(_cores()),
