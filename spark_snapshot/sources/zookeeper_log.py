@@ -90,9 +90,11 @@ def _records(stream: BinaryIO, file: Path) -> Iterator[Transaction]:
     while True:
         start = stream.tell()
         record = stream.read(_RECORD.size)
-        if len(record) < _RECORD.size:
-            _must_be_zeros(record, stream, file, start)
-            return
+        if len(record) < _RECORD.size:  # also when these are zeros: a record may begin with as many
+            raise LogDamaged(
+                f"{file} ends without the zeros that ZooKeeper writes ahead: it may have been cut",
+                hint="Copy it again. If the server runs with zookeeper.preAllocSize=0, read the live server instead.",
+            )
         checksum, length = _RECORD.unpack(record)
         if checksum == 0 and length == 0:
             _must_be_zeros(record, stream, file, start)
@@ -114,18 +116,13 @@ def _records(stream: BinaryIO, file: Path) -> Iterator[Transaction]:
 
 
 def _must_be_zeros(read: bytes, stream: BinaryIO, file: Path, start: int) -> None:
-    """Check the end of a log: at least one zero, and nothing else."""
-    piece, empty = read, True
+    """Check the end of a log: zeros, and nothing else."""
+    piece = read
     while piece:
-        empty = False
         if piece != ZEROS[: len(piece)]:
             raise LogDamaged(f"{file}: something that is no record stands behind the one before {start}")
         piece = stream.read(len(ZEROS))
-    if empty:
-        raise LogDamaged(
-            f"{file} ends without the zeros that ZooKeeper writes ahead: it may have been cut",
-            hint="Copy it again. If the server runs with zookeeper.preAllocSize=0, read the live server instead.",
-        )
+
 
 
 def follows(zxid: int, last: int) -> bool:

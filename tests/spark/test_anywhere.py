@@ -111,6 +111,7 @@ def job(folder: Path, *arguments: str, code: int = 0) -> dict[str, Any]:
 
 
 @pytest.mark.timeout(900)
+@pytest.mark.slow
 def test_the_same_jobs_run_on_a_master_with_two_workers(
     spark: SparkSession, master: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

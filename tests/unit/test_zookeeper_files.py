@@ -40,10 +40,11 @@ def test_snapshots_of_older_servers_are_read(tmp_path: Path, *, extras: bool) ->
     assert found(tmp_path) == [(PATH, b'{"stays":1}', 40, "4.0.4")]
 
 
-def test_a_log_that_just_ends_is_refused(tmp_path: Path) -> None:
-    """It may have been cut between two records."""
+@pytest.mark.parametrize("padding", [0, 4, 11])
+def test_a_log_that_just_ends_is_refused(tmp_path: Path, padding: int) -> None:
+    """It may have been cut between two records, or behind the zeros that a record begins with."""
     record = files.record(5, 50, files.delete(PATH))
-    files.written(tmp_path, {"snapshot.4": files.snapshot([LASTING]), "log.5": files.log([record], padding=0)})
+    files.written(tmp_path, {"snapshot.4": files.snapshot([LASTING]), "log.5": files.log([record], padding=padding)})
     with pytest.raises(StoreFilesDamaged, match="without the zeros"):
         found(tmp_path)
 
