@@ -124,7 +124,6 @@ def _must_be_zeros(read: bytes, stream: BinaryIO, file: Path, start: int) -> Non
         piece = stream.read(len(ZEROS))
 
 
-
 def follows(zxid: int, last: int) -> bool:
     """Whether no transaction can have been between the two: the next number, or the first ones of a later epoch."""
     if zxid == last + 1:

@@ -188,7 +188,11 @@ def test_a_cut_or_a_changed_byte_is_refused_or_does_no_harm(
             found = collected(read(ZooKeeperFolder(folder=place), Reach()))
         except (SnapshotDamaged, LogDamaged):
             return
-        assert found.keys() == written.served.keys(), (sorted(found.keys() ^ written.served.keys())[:5], len(found), len(written.served))
+        assert found.keys() == written.served.keys(), (
+            sorted(found.keys() ^ written.served.keys())[:5],
+            len(found),
+            len(written.served),
+        )
         assert [p for p in found if found[p] != written.served[p]][:3] == []
     finally:
         shutil.rmtree(place)
