@@ -632,7 +632,12 @@ MUTANTS = (
     Mutant("always ask, never tell", ("vanishing", "dark", "away"), _always_ask),
     Mutant("forget deletes by the clock alone", FORGETTING, _forget_by_the_clock),
     Mutant("forget deletes that are not seated everywhere", FORGETTING, _forget_unseated, rare=True),
-    Mutant("a repair raises what was forgotten", ("repairs-forgetting",), _forgotten_is_raised),
+    Mutant(
+        "a repair raises what was forgotten",
+        (),
+        _forgotten_is_raised,
+        schedule="what_was_deleted_and_forgotten_since_a_snapshot_does_not_rise_again",
+    ),
     Mutant("a repair tells what is outgrown", ("repairs",), _outgrown_is_told),
     Mutant(
         "a young database knows all",
