@@ -7,8 +7,6 @@ import binascii
 import contextlib
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, Literal
@@ -19,6 +17,7 @@ from syncer.errors import InvariantBroken, PlanForeign, PlanInvalid, Preconditio
 from syncer.model import MetaPath, Millis, Region
 from syncer.paths import checked
 from syncer.plan.operations import Operation, Plan, planned
+from syncer.planning.whole_file import whole
 
 FORMAT: Final = "pulsar-syncer-plan"
 FORMAT_VERSION: Final = 1
@@ -191,26 +190,8 @@ def write(path: Path, plan: Plan, *, replace: bool = False) -> None:
     Raises:
         PreconditionFailed: The file exists, or cannot be written.
     """
-    try:
-        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.absolute().parent)
-        try:
-            with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
-                file.writelines(chunks(plan))
-                file.flush()
-                os.fsync(file.fileno())
-            if replace:
-                Path(name).replace(path)
-            else:
-                path.hardlink_to(name)
-        finally:
-            with contextlib.suppress(FileNotFoundError):
-                Path(name).unlink()
-    except FileExistsError as exc:
-        raise PreconditionFailed(f"{path} exists; it is left as it is", hint="Name another file.") from exc
-    except OSError as exc:
-        raise PreconditionFailed(
-            f"{path} cannot be written: {exc.strerror}", hint="Make its directory writable, or name another place."
-        ) from exc
+    with whole(path, replace=replace) as file:
+        file.writelines(chunk.encode() for chunk in chunks(plan))
 
 
 def discard(path: Path) -> None:

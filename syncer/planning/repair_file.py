@@ -14,8 +14,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,6 +26,7 @@ from syncer.errors import InvariantBroken, PlanInvalid, PreconditionFailed, Valu
 from syncer.model import Counter, EventType, MetadataChangeEvent, MetaPath, Millis, Region, Stamp, TieOrder
 from syncer.paths import checked, classify
 from syncer.planning.plan_file import ValueRecord, record_of
+from syncer.planning.whole_file import whole
 
 FORMAT: Final = "pulsar-syncer-repair"
 FORMAT_VERSION: Final = 1
@@ -159,23 +158,8 @@ def write(path: Path, head: Head, findings: Iterable[Finding]) -> Totals:
         PreconditionFailed: The file exists, or cannot be written.
     """
     totals = Totals()
-    try:
-        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.absolute().parent)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                _write(file, head, findings, totals)
-                file.flush()
-                os.fsync(file.fileno())
-            path.hardlink_to(name)
-        finally:
-            with contextlib.suppress(FileNotFoundError):
-                Path(name).unlink()
-    except FileExistsError as exc:
-        raise PreconditionFailed(f"{path} exists; it is left as it is", hint="Name another file.") from exc
-    except OSError as exc:
-        raise PreconditionFailed(
-            f"{path} cannot be written: {exc.strerror}", hint="Make its directory writable, or name another place."
-        ) from exc
+    with whole(path) as file:
+        _write(file, head, findings, totals)
     return totals
 
 
