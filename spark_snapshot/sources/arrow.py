@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from spark_snapshot.sources.found import Batch
 from spark_snapshot.sources.sidecar import Register
-from syncer.errors import InvariantBroken
-from syncer.paths import classify, tenant_of
-from syncer.plan.diffing import fingerprint
+from syncer.paths import tenant_of
+from syncer.plan.diffing import fingerprint_of
+from syncer.plan.operations import resource_at
 
 _STORE: Final[list[pa.Field[Any]]] = [
     pa.field("path", pa.string(), nullable=False),
@@ -46,17 +46,12 @@ def stored(batches: Iterable[Batch]) -> Iterator[pa.RecordBatch]:
     """Rows of a store; a batch for each."""
     for batch in batches:
         paths, values, times, revisions = zip(*batch, strict=True)
-        kinds = []
-        for path in paths:
-            resource = classify(path)
-            if resource is None:
-                raise InvariantBroken(f"no resource: {path}")
-            kinds.append(resource.kind.value)
+        kinds = [resource_at(path).kind for path in paths]
         columns: list[pa.Array[Any]] = [
             pa.array(paths, pa.string()),
-            pa.array(kinds, pa.string()),
+            pa.array([kind.value for kind in kinds], pa.string()),
             pa.array([tenant_of(path) for path in paths], pa.string()),
-            pa.array([fingerprint(path, value) for path, value in zip(paths, values, strict=True)], pa.binary()),
+            pa.array([fingerprint_of(kind, value) for kind, value in zip(kinds, values, strict=True)], pa.binary()),
             pa.array(times, pa.int64()),
             pa.array(revisions, pa.string()),
             pa.array(values, pa.binary()),

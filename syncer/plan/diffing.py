@@ -8,7 +8,7 @@ from typing import Final
 
 from syncer.conflict.projection import DIGEST_BYTES, PROJECTIONS, canonical, parse
 from syncer.errors import ValueInvalid
-from syncer.model import Digest, MetaPath, Millis, Region
+from syncer.model import Digest, MetaPath, Millis, Region, ResourceKind
 from syncer.plan.operations import Operation, Plan, planned, resource_at
 
 Picture = Mapping[MetaPath, Digest]
@@ -18,13 +18,18 @@ _RAW: Final = b"raw:"
 
 
 def fingerprint(path: MetaPath, value: bytes) -> Digest:
-    """Digest of the projection; of the bytes themselves where the value cannot be read, never equal to a projection's.
+    """Fingerprint of a path's value, see :func:`fingerprint_of`.
 
     Raises:
         InvariantBroken: The path is no resource.
     """
+    return fingerprint_of(resource_at(path).kind, value)
+
+
+def fingerprint_of(kind: ResourceKind, value: bytes) -> Digest:
+    """Digest of the projection; of the bytes where the value cannot be read, which is never equal to a projection's."""
     try:
-        return PROJECTIONS[resource_at(path).kind].digest(value)
+        return PROJECTIONS[kind].digest(value)
     except ValueInvalid:
         return Digest(_RAW + hashlib.blake2b(value, digest_size=DIGEST_BYTES).digest())
 
