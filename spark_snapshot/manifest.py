@@ -160,7 +160,7 @@ def read_manifest(text: bytes, where: str) -> Manifest:
     """
     try:
         document = json.loads(text)
-    except ValueError as exc:
+    except (ValueError, RecursionError) as exc:
         raise SnapshotDamaged(f"{where} cannot be read: {exc}") from exc
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise SnapshotInvalid(f"{where} is no manifest of a snapshot")

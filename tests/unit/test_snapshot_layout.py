@@ -22,6 +22,7 @@ from spark_snapshot.manifest import (
     StoreFacts,
     current_projections,
     described_scope,
+    read_manifest,
 )
 from spark_snapshot.places import Place, place
 from spark_snapshot.retention import DAY_MS, expendable, prune
@@ -274,3 +275,8 @@ def test_places(tmp_path: Path) -> None:
     assert (here.local, here.location) == (tmp_path / "a b", f"file://{tmp_path}/a b")
     assert (here / "x").name == "x"
     assert str(here / "x") == f"{tmp_path}/a b/x"
+
+
+def test_a_manifest_that_is_nested_without_end_is_damaged() -> None:
+    with pytest.raises(SnapshotDamaged):
+        read_manifest(b"[" * 100_000, "a manifest")
