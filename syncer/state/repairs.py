@@ -16,8 +16,6 @@ from syncer.state import rows, tables
 from syncer.state.aside import storable
 from syncer.state.repair import RefusedTelling, Repair, RepairState, Telling
 
-REFUSED_KEPT: Final = 10_000
-"""Refused paths of a repair that are kept to be shown; more are only counted."""
 _AT_ONCE: Final = 500
 _NEVER_BEGUN: Final = tables.repairs.c.state.in_([RepairState.LOADING.value, RepairState.READY.value])
 _APART: Final = frozenset({"id", "state", "made_at_ms", "finished_at_ms"})
@@ -117,12 +115,8 @@ class RepairViews:
     """What the command line and REST do about repairs: bring one in, look how far it is."""
 
     _clock: Callable[[], Millis]
-
-    def _reading(self) -> AbstractContextManager[Connection]:
-        raise NotImplementedError
-
-    def _writing(self) -> AbstractContextManager[Connection]:
-        raise NotImplementedError
+    _reading: Callable[[], AbstractContextManager[Connection]]
+    _writing: Callable[[], AbstractContextManager[Connection]]
 
     def begin_repair(self, repair: Repair) -> int:
         """Begin to bring a repair in; its number.
