@@ -1,12 +1,11 @@
 """The same bucket of several snapshots: which of its paths are not the same everywhere. Arrow alone, without Spark.
 
-This is the first step of :mod:`spark_snapshot.diff` for snapshots that lie in equal buckets of one disk. Paths and
-digests are compared column by column; only the rows of what differs leave it.
+Paths and digests are compared column by column; only the rows of what differs leave it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -18,24 +17,26 @@ import pyarrow.parquet as pq
 NARROW: Final = ("path", "kind", "tenant", "digest", "updated_ms", "author", "origin", "hold")
 _REPEATED: Final = ["kind", "tenant", "author", "origin", "hold"]
 
-_FIELDS: Final[list[tuple[str, pa.DataType]]] = [
-    ("key", pa.string()),
-    ("kind", pa.string()),
-    ("tenant", pa.string()),
-    ("digest", pa.binary()),
-    ("updated_ms", pa.int64()),
-    ("author", pa.string()),
-    ("origin", pa.string()),
-    ("hold", pa.string()),
-    ("at", pa.int32()),
-    ("paths", pa.int64()),
-    ("living", pa.int64()),
-]
-ROWS: Final = pa.schema(_FIELDS)
-"""A region's row (``at``: the region's number) at a path that is not the same everywhere.
+_TYPES: Final[dict[str, pa.DataType]] = dict.fromkeys(NARROW, pa.string()) | {
+    "digest": pa.binary(),
+    "updated_ms": pa.int64(),
+}
 
-One row without ``key`` has the counts of the bucket: all its paths, and how many of them live in some region.
-"""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suspects:
+    """What is to be judged of a bucket.
+
+    Args:
+        paths: All its paths, in any region.
+        living: How many of them live in some region.
+        rows: Of each region a table of ``NARROW`` with a row for each suspect, in one order of paths; all null where
+            the region has no row.
+    """
+
+    paths: int
+    living: int
+    rows: tuple[pa.Table, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +52,11 @@ class _Side:
         return digests.take(pa.array(self.at, mask=self.at < 0))
 
 
-def suspects(files: Sequence[str | None]) -> Iterator[pa.RecordBatch]:
+def suspects(files: Sequence[str | None]) -> Suspects:
     """Find the paths of a bucket that are not alive and equal everywhere, nor dead or absent everywhere.
 
     Args:
         files: The bucket's file in each region, on this machine; ``None`` where it has no row.
-
-    Yields:
-        Rows of ``ROWS``: each region's, and one with the counts.
 
     Raises:
         OSError: A file is gone or damaged; a page is not as its checksum says.
@@ -77,16 +75,13 @@ def suspects(files: Sequence[str | None]) -> Iterator[pa.RecordBatch]:
         equal = compared.fill_null(False)
         same &= _flags(pc.or_(equal, pc.and_(first_dead, dead)))
         alive |= ~_flags(dead)
-    yield _counts(len(paths), int(alive.sum()))
-    for number, side in enumerate(sides):
-        wanted = side.at[~same]
-        rows = side.rows.take(np.sort(wanted[wanted >= 0]))
-        yield from _plain(rows, number).to_batches()
+    different = np.flatnonzero(~same)
+    return Suspects(paths=len(paths), living=int(alive.sum()), rows=tuple(_picked(side, different) for side in sides))
 
 
 def _read(file: str | None) -> pa.Table:
     if file is None:
-        return pa.table({name: pa.array([], ROWS.field("key" if name == "path" else name).type) for name in NARROW})
+        return pa.table({name: pa.array([], each) for name, each in _TYPES.items()})
     return pq.read_table(
         file,
         columns=list(NARROW),
@@ -120,15 +115,10 @@ def _aligned(tables: Sequence[pa.Table]) -> tuple[Any, list[_Side]]:
     return union, sides
 
 
-def _plain(rows: pa.Table, number: int) -> pa.Table:
-    count = len(rows)
-    columns = [rows.column(name).cast(field.type) for name, field in zip(NARROW, ROWS, strict=False)]
-    nothing = pa.nulls(count, pa.int64())
-    return pa.table([*columns, pa.array(np.full(count, number, dtype=np.int32)), nothing, nothing], schema=ROWS)
-
-
-def _counts(paths: int, living: int) -> pa.RecordBatch:
-    return pa.RecordBatch.from_pylist([{"paths": paths, "living": living}], schema=ROWS)
+def _picked(side: _Side, different: np.ndarray[Any, np.dtype[np.intp]]) -> pa.Table:
+    at = side.at[different]
+    rows = side.rows.take(pa.array(at, mask=at < 0))
+    return pa.table({name: rows.column(name).cast(each) for name, each in _TYPES.items()})
 
 
 def _flags(flags: pa.Array[Any]) -> np.ndarray[Any, np.dtype[np.bool_]]:
