@@ -106,6 +106,7 @@ wheel: setup ## Build the wheel into dist/
 lock: setup ## Resolve the dependencies again, keeping pins that still fit (UPGRADE=1: newest of all)
 	@$(UV_LOCK) --group dev $(if $(UPGRADE),--upgrade) --output-file requirements/dev.lock
 	@$(UV_LOCK) --constraint requirements/dev.lock --output-file requirements/run.lock
+	@$(subst pyproject.toml,requirements/peers.in --no-deps,$(subst --extra postgresql --extra spark,,$(UV_LOCK))) --output-file requirements/peers.lock
 	@requirements/python.sh
 
 .PHONY: clean
