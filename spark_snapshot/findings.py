@@ -83,7 +83,8 @@ class Findings:
         for first in range(0, len(found.rows[0]), _BATCH_ROWS):
             sides = [_states(rows.slice(first, _BATCH_ROWS)) for rows in found.rows]
             named = [_named(rows.slice(first, _BATCH_ROWS)) for rows in found.rows]
-            rows = (self._row(next(filter(None, of)), states) for of, *states in zip(zip(*named), *sides))  # noqa: B905
+            paired = zip(zip(*named, strict=True), *sides, strict=True)
+            rows = (self._row(next(filter(None, of)), states) for of, *states in paired)
             yield _batch([row for row in rows if row is not None])
 
     def _row(self, named: tuple[str, str, str], states: Sequence[State | None]) -> _Row | None:

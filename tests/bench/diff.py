@@ -41,7 +41,7 @@ RUN_TIMEOUT_S: Final = 3600.0
 FETCH_TIMEOUT_S: Final = 120.0
 PEERS: Final = "peers"
 HOUSE: Final = Path(__file__).resolve().parents[2]
-_LOOK_EVERY_S: Final = 0.2
+_LOOK_EVERY_S: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,9 +123,7 @@ def _fetch_peers(target: Path) -> None:
          "--requirement", str(HOUSE / "requirements" / "peers.lock")],
         check=True, timeout=FETCH_TIMEOUT_S,
     )  # fmt: skip
-    shutil.rmtree(
-        target / "pyspark"
-    )  # a jar for another Spark; what is measured needs none
+    shutil.rmtree(target / "pyspark")  # a jar for another Spark; what is measured needs none
 
 
 def _child(directory: Path, side: str, what: object) -> Measured:
