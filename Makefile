@@ -15,8 +15,9 @@ export PYTHON
 
 # uv finds the package index where pip does; its address never enters a lock.
 UV_LOCK = UV_DEFAULT_INDEX="$${UV_DEFAULT_INDEX:-$$($(BIN)/pip config get global.index-url 2>/dev/null || true)}" \
-	$(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes \
-	--no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command 'make lock' --extra postgresql --extra spark
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command 'make lock'
+OURS = pyproject.toml --extra postgresql --extra spark
 
 .PHONY: help
 help: ## List the targets
@@ -104,9 +105,9 @@ wheel: setup ## Build the wheel into dist/
 
 .PHONY: lock
 lock: setup ## Resolve the dependencies again, keeping pins that still fit (UPGRADE=1: newest of all)
-	@$(UV_LOCK) --group dev $(if $(UPGRADE),--upgrade) --output-file requirements/dev.lock
-	@$(UV_LOCK) --constraint requirements/dev.lock --output-file requirements/run.lock
-	@$(subst pyproject.toml,requirements/peers.in --no-deps,$(subst --extra postgresql --extra spark,,$(UV_LOCK))) --output-file requirements/peers.lock
+	@$(UV_LOCK) $(OURS) --group dev $(if $(UPGRADE),--upgrade) --output-file requirements/dev.lock
+	@$(UV_LOCK) $(OURS) --constraint requirements/dev.lock --output-file requirements/run.lock
+	@$(UV_LOCK) requirements/peers.in --no-deps --output-file requirements/peers.lock
 	@requirements/python.sh
 
 .PHONY: clean
