@@ -80,12 +80,10 @@ def moment_of(text: str, now: datetime) -> Millis:
     if word in _WEEKDAYS:
         midnight = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
         return _millis(midnight - timedelta(days=(midnight.weekday() - _WEEKDAYS.index(word)) % 7))
-    ago = parse_duration(word)
-    if ago is not None:
-        return _millis(now - ago)
     try:
-        moment = datetime.fromisoformat(text.strip())
-    except ValueError as exc:
+        ago = parse_duration(word)
+        moment = now - ago if ago is not None else datetime.fromisoformat(text.strip())
+    except (ValueError, OverflowError) as exc:
         raise PreconditionFailed(
             f"{text!r} is no moment", hint="Write it like 2026-11-16, 2026-11-16T08:00Z, 36h, or Monday."
         ) from exc

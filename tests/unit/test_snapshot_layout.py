@@ -12,21 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spark_snapshot.files import COLUMNS, examine
-from spark_snapshot.layout import DATA, Snapshot, comparable, is_id, latest, listing, new_id, open_snapshot, verify
+from spark_snapshot.files import examine
+from spark_snapshot.layout import DATA, comparable, is_id, latest, listing, new_id, open_snapshot, verify
 from spark_snapshot.manifest import (
     MANIFEST,
-    Count,
-    Described,
-    Manifest,
-    StoreFacts,
     current_projections,
-    described_scope,
     read_manifest,
 )
 from spark_snapshot.places import Place, place
 from spark_snapshot.retention import DAY_MS, expendable, prune
-from syncer.conflict.scope import Scope
 from syncer.errors import (
     NotFound,
     PreconditionFailed,
@@ -36,55 +30,7 @@ from syncer.errors import (
     SnapshotsIncomparable,
 )
 from syncer.model import TieOrder
-
-NOW = 1_700_000_000_123
-SCHEMA = pa.schema(
-    [(name, pa.int64() if name.endswith("_ms") else pa.binary() if name in {"digest", "value"} else pa.string())
-     for name in COLUMNS]
-)  # fmt: skip
-
-
-def described(region: str = "east", taken_at_ms: int = NOW, **more: object) -> Described:
-    fields: dict[str, object] = {
-        "region": region,
-        "taken_at_ms": taken_at_ms,
-        "made_by": "test",
-        "store": StoreFacts(kind="sqlite", identity="one"),
-        "registers": True,
-        "scope": described_scope(Scope()),
-        "scope_fingerprint": Scope().fingerprint,
-        "ties": TieOrder.SMALLER_REGION,
-        **more,
-    }
-    return Described.model_validate(fields)
-
-
-def write_file(path: Path, paths: list[str]) -> None:
-    rows = [{"path": each, "kind": "namespace", "tenant": "t", "digest": b"\x01" * 16} for each in paths]
-    pq.write_table(pa.Table.from_pylist(rows, schema=SCHEMA), path, row_group_size=2)
-
-
-def made(folder: Path, about: Described | None = None, random: str = "000001") -> Snapshot:
-    """A snapshot of two buckets, as the writer leaves it."""
-    about = about or described()
-    name = new_id(about.taken_at_ms, random)
-    here = folder / about.region / name
-    (here / DATA).mkdir(parents=True)
-    records = []
-    for bucket, paths in enumerate((["/a", "/b", "/c"], ["/d", "/e"])):
-        file = here / DATA / f"part-0_{bucket:05}.c000.parquet"
-        write_file(file, paths)
-        records.append(examine(place(file), bucket))
-    manifest = Manifest(
-        id=name,
-        taken_at="2023-11-14T22:13:20Z",
-        about=about,
-        buckets=2,
-        kinds={"namespace": Count(alive=5, dead=0, unseen=0, unstamped=0, held=0)},
-        files=tuple(records),
-    ).sealed()
-    (here / MANIFEST).write_text(manifest.text())
-    return Snapshot(place(here), manifest)
+from tests.support.snapshot_files import NOW, described, made, write_file
 
 
 def test_what_was_written_is_what_is_opened(tmp_path: Path) -> None:
