@@ -37,8 +37,8 @@ class Order:
     Args:
         config: Of the region.
         folder: Where snapshots lie.
-        offline: Files of a ZooKeeper server to read instead of the store; then no registers take part, since nobody
-            knows of which moment the files are.
+        offline: Files of the store to read instead of it (ZooKeeper's folder, a file of ``etcdctl snapshot save``);
+            then no registers take part, since nobody knows of which moment the files are.
         buckets: Files of the snapshot; equally many in all that are to be compared.
         allow_empty: Keep it although the store holds nothing and held much before.
     """
@@ -61,7 +61,7 @@ def take(job: Job, order: Order) -> Snapshot:
     """
     config, session = order.config, job.session
     scope = config.compiled_scope()
-    place = StorePlace.of(config) if order.offline is None else _files(order.offline, config)
+    place = StorePlace.of(config) if order.offline is None else StorePlace.files_of(config, order.offline)
     taken_at_ms = time.time_ns() // 1_000_000
     before = sources.facts(place)
     sidecar = sidecar_of(config) if order.offline is None else None
@@ -86,12 +86,8 @@ def take(job: Job, order: Order) -> Snapshot:
             with job.phase("registers", f"reading the registers of {config.region}", expected_rows=expected):
                 registers = _registers(job, sidecar, order).persist(StorageLevel.DISK_ONLY)
                 registers.count()
-        if order.offline is None:
-            store = sources.live(session, place, scope)
-        else:
-            store = sources.offline(session, order.offline, scope, chroot=_chroot(config))
         rows = picture(
-            store,
+            sources.live(session, place, scope),
             registers,
             region=config.region,
             taken_at_ms=taken_at_ms,
@@ -138,11 +134,3 @@ def _store_facts(before: Facts, after: Facts) -> StoreFacts:
         revision_after=after.position,
         cluster_id=before.cluster or "",
     )
-
-
-def _files(folder: Path, config: Config) -> StorePlace:
-    return StorePlace.offline(folder, chroot=_chroot(config), region=config.region)
-
-
-def _chroot(config: Config) -> str:
-    return str(getattr(config.store_settings, "chroot", ""))

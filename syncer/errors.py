@@ -155,7 +155,9 @@ class StoreFilesDamaged(StoreError):
     """Files that a store has written are read without it, and are damaged, cut, or not all there. Nothing was taken."""
 
     code = "store-files-damaged"
-    default_hint = "Copy the folder of the server again when it is at rest, or read the live server instead."
+    default_hint = (
+        "Copy the files again when the server is at rest (of etcd by 'etcdctl snapshot save'), or read the live server."
+    )
 
 
 class TransportError(SyncerError):

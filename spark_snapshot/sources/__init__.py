@@ -36,10 +36,10 @@ def live(
     under: MetaPath | None = None,
     readers: int | None = None,
 ) -> DataFrame:
-    """The resources of a live store: rows of ``spark_snapshot.rows.STORE``.
+    """The resources of a place, most often of a live store: rows of ``spark_snapshot.rows.STORE``.
 
     Each reader's rows are of one moment of the store; a namespace and all of it, or all of an etcd range, is read by
-    one reader. With one reader all rows are of one moment. etcd's readers share one revision.
+    one reader. With one reader all rows are of one moment. etcd's readers share one revision; files are of one moment.
 
     Args:
         spark: The session.
@@ -56,22 +56,22 @@ def live(
 
 def offline(
     spark: SparkSession,
-    folder: Path,
+    files: Path,
     scope: Scope,
     *,
     logs: Path | None = None,
-    chroot: str = "",
+    prefix: str = "",
     tenants: Iterable[str] | None = None,
     under: MetaPath | None = None,
     readers: int | None = None,
 ) -> DataFrame:
-    """The resources in ZooKeeper's own files, all of one moment: rows of ``spark_snapshot.rows.STORE``.
+    """The resources in a store's own files, all of one moment: rows of ``spark_snapshot.rows.STORE``.
 
-    Every worker must see the folder. Arguments as for :func:`live`; ``logs`` is the server's ``dataLogDir``.
+    Every worker must see the files. Arguments as for :func:`live` and :meth:`StorePlace.offline`.
     """
     from spark_snapshot.sources import datasource  # noqa: PLC0415 - Spark loads where it is used
 
-    place = StorePlace.offline(folder, logs=logs, chroot=chroot)
+    place = StorePlace.offline(files, logs=logs, prefix=prefix)
     return datasource.store(spark, place, _reach(scope, tenants, under), readers)
 
 

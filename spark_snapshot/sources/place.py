@@ -26,7 +26,10 @@ from syncer.replication.fence import Fence
 Part = Any
 """What one of several readers reads; each kind of place has its own, which can be pickled."""
 
-OFFLINE: Final = "zookeeper-files"
+ZOOKEEPER_FILES: Final = "zookeeper-files"
+ETCD_FILE: Final = "etcd-file"
+WRITTEN_BY: Final = {ZOOKEEPER_FILES: "zookeeper", ETCD_FILE: "etcd"}
+"""Files that are read without a server, and the kind of the store that writes them."""
 KINDS: Final = ("etcd", "sqlite", "zookeeper")
 
 
@@ -54,7 +57,7 @@ class StorePlace:
     """A store by its kind and settings, as text: it travels as an option of a data source.
 
     Args:
-        kind: Of the store's adapter, or ``zookeeper-files``.
+        kind: Of the store's adapter, or of its files.
         settings: JSON of the adapter's settings.
         region: Whose store it is; its fence names the store.
     """
@@ -82,14 +85,49 @@ class StorePlace:
         return cls(kind=kind, settings=settings.model_dump_json(), region=region)
 
     @classmethod
-    def offline(cls, folder: Path, *, logs: Path | None = None, chroot: str = "", region: str = "") -> Self:
-        """ZooKeeper's own files: ``dataDir`` or a copy of it; ``logs``: its ``dataLogDir``, where that is another."""
-        places = {
-            "folder": str(folder.absolute()),
-            "logs": None if logs is None else str(logs.absolute()),
-            "chroot": chroot,
-        }
-        return cls(kind=OFFLINE, settings=json.dumps(places), region=region)
+    def offline(cls, files: Path, *, logs: Path | None = None, prefix: str = "", region: str = "") -> Self:
+        """A store's own files, of the kind that they are.
+
+        Args:
+            files: ``dataDir`` of a ZooKeeper or a copy of it, or a file of ``etcdctl snapshot save``.
+            logs: ZooKeeper's ``dataLogDir``, where that is another.
+            prefix: Where the brokers' paths begin: ZooKeeper's chroot, etcd's namespace.
+            region: Whose store it is.
+
+        Raises:
+            ConfigError: There is nothing.
+        """
+        here = files.absolute()
+        if here.is_dir():
+            folder = {"folder": str(here), "logs": None if logs is None else str(logs.absolute()), "chroot": prefix}
+            return cls(kind=ZOOKEEPER_FILES, settings=json.dumps(folder), region=region)
+        if not here.exists():
+            raise ConfigError(
+                f"there is no folder {here}, and no file",
+                hint="Name ZooKeeper's dataDir, or a file of 'etcdctl snapshot save'.",
+            )
+        file = {"file": str(here), "namespace": prefix}
+        return cls(kind=ETCD_FILE, settings=json.dumps(file), region=region)
+
+    @classmethod
+    def files_of(cls, config: Config, files: Path) -> Self:
+        """Files that the store of a configuration has written.
+
+        Raises:
+            ConfigError: There is nothing, or a store of another kind writes such files.
+        """
+        settings = config.store_settings
+        prefix = str(getattr(settings, "chroot", "") or getattr(settings, "namespace", ""))
+        place = cls.offline(files, prefix=prefix, region=config.region)
+        kind = WRITTEN_BY[place.kind]
+        if kind != config.store.kind:
+            raise ConfigError(
+                f"{files} is read as {'a folder' if files.is_dir() else 'a file'} of {kind}, and the store of region "
+                f"{config.region} is {config.store.kind}",
+                hint="Of ZooKeeper name the folder (dataDir), of etcd a file of 'etcdctl snapshot save'; "
+                "a store of another kind is read live.",
+            )
+        return place
 
     def to_json(self) -> str:
         """As text, for an option of a data source."""
@@ -123,8 +161,8 @@ def source(place: StorePlace) -> Source:
     Raises:
         ConfigError: There is no reader of this kind, or its client is not installed.
     """
-    if place.kind == OFFLINE:
-        return _files(json.loads(place.settings))
+    if place.kind in WRITTEN_BY:
+        return {ZOOKEEPER_FILES: _zookeeper_files, ETCD_FILE: _etcd_file}[place.kind](json.loads(place.settings))
     if place.kind not in KINDS:
         raise ConfigError(f"a store of the kind {place.kind!r} cannot be read in bulk")
     settings = adapters.load(adapters.STORES, place.kind).config_model.model_validate_json(place.settings)
@@ -202,7 +240,7 @@ def _sqlite(config: Any) -> Source:  # noqa: ANN401 - the adapter's own model
     return _Made(parts_of=lambda reach, _: _shares(reach, 1), read_part=partial(sqlite.read, config), tell=tell)
 
 
-def _files(settings: dict[str, str | None]) -> Source:
+def _zookeeper_files(settings: dict[str, str | None]) -> Source:
     from spark_snapshot.sources import zookeeper_files  # noqa: PLC0415 - clients load where they are used
 
     folder, logs = Path(settings["folder"] or ""), settings["logs"]
@@ -212,7 +250,7 @@ def _files(settings: dict[str, str | None]) -> Source:
 
     def tell(region: str) -> Facts:
         return Facts(
-            kind=OFFLINE,
+            kind=ZOOKEEPER_FILES,
             where=str(folder),
             identity=_identity(partial(zookeeper_files.value_at, place), region),
             cluster=None,
@@ -220,6 +258,29 @@ def _files(settings: dict[str, str | None]) -> Source:
         )
 
     return _Made(parts_of=_shares, read_part=partial(zookeeper_files.read, place), tell=tell)
+
+
+def _etcd_file(settings: dict[str, str | None]) -> Source:
+    from spark_snapshot.sources import etcd_file  # noqa: PLC0415 - clients load where they are used
+
+    place = etcd_file.EtcdFile(file=Path(settings["file"] or ""), namespace=settings["namespace"] or "")
+
+    def tell(region: str) -> Facts:
+        with etcd_file.Saved(place) as saved:
+            saved.check()
+            return Facts(
+                kind=ETCD_FILE,
+                where=str(place.file),
+                identity=_identity(saved.value_at, region),
+                cluster=None,  # only the members' logs tell it
+                position=str(saved.revision()),
+            )
+
+    return _Made(
+        parts_of=lambda reach, count: etcd_file.parts(place, count) if reach.roots else [],
+        read_part=partial(etcd_file.read, place),
+        tell=tell,
+    )
 
 
 def _shares(reach: Reach, count: int) -> list[Part]:

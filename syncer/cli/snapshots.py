@@ -79,7 +79,11 @@ def take(
     folder: Folder = None,
     offline: Annotated[
         Path | None,
-        typer.Option("--offline", metavar="DIR", help="Read the files of a ZooKeeper server instead ('version-2')."),
+        typer.Option(
+            "--offline",
+            metavar="DIR|FILE",
+            help="Read ZooKeeper's folder ('version-2'), or a file of 'etcdctl snapshot save', instead of the store.",
+        ),
     ] = None,
     buckets: Annotated[
         int, typer.Option("--buckets", min=1, max=10_000, help="Files; as many in all that are to be compared.")

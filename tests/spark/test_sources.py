@@ -88,7 +88,7 @@ def test_a_live_zookeeper_is_a_table(spark: SparkSession, zookeeper_place: Store
 def test_the_files_of_a_zookeeper_are_a_table(
     spark: SparkSession, zookeeper_server: ZooKeeperServer, zookeeper_place: StorePlace, fresh_prefix: MetaPath
 ) -> None:
-    table = offline(spark, zookeeper_server.data_directory, Scope(), chroot=fresh_prefix)
+    table = offline(spark, zookeeper_server.data_directory, Scope(), prefix=fresh_prefix)
     assert sorted(table.collect()) == sorted(live(spark, zookeeper_place, Scope()).collect())
 
 

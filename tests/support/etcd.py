@@ -10,6 +10,8 @@ import contextlib
 import http.client
 import json
 import ssl
+import subprocess
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Self
@@ -20,6 +22,7 @@ from deploy.lab.server import Server
 from deploy.lab.software import etcd_binary
 
 TIMEOUT_S: Final = 5.0
+SAVE_TIMEOUT_S: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +146,14 @@ class EtcdGateway:
         body = {"key": _b64(path.encode()), "value": _b64(value), "lease": str(lease)}
         return int(self.call("kv/put", body)["header"]["revision"])
 
+    def write(self, puts: Mapping[str, bytes], deletes: Iterable[str] = ()) -> None:
+        """Write and delete in one transaction, at most 128 keys."""
+        operations: list[dict[str, Any]] = [
+            {"request_put": {"key": _b64(path.encode()), "value": _b64(value)}} for path, value in puts.items()
+        ]
+        operations += [{"request_delete_range": {"key": _b64(path.encode())}} for path in deletes]
+        self.call("kv/txn", {"success": operations})
+
     def delete(self, path: str) -> None:
         """Delete without a condition."""
         self.call("kv/deleterange", {"key": _b64(path.encode())})
@@ -175,6 +186,14 @@ class EtcdGateway:
         """Forget all history before the newest revision."""
         with contextlib.suppress(EtcdRefused):  # compacted to this very revision before
             self.call("kv/compaction", {"revision": str(self.revision()), "physical": True})
+
+
+def save_snapshot(endpoint: str, file: Path) -> Path:
+    """Have etcd's own ``etcdctl snapshot save`` write a file; it must not be there yet."""
+    etcdctl = etcd_binary().with_name("etcdctl")
+    words = [str(etcdctl), "--endpoints", endpoint, "snapshot", "save", str(file)]
+    subprocess.run(words, check=True, capture_output=True, text=True, timeout=SAVE_TIMEOUT_S)
+    return file
 
 
 def _b64(raw: bytes) -> str:
