@@ -1,0 +1,106 @@
+"""A daemon that is to take snapshots on schedule starts the real job: a snapshot is there, and status tells it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from deploy.lab.waiting import wait_for
+from spark_snapshot.layout import listing, verify
+from spark_snapshot.places import place
+from syncer.cli.main import app
+from syncer.status import SnapshotsDocument, StatusDocument
+from syncer.stores.sqlite import OutsideWriter
+from tests.run import REPOSITORY
+from tests.support.planning import resources
+
+pytestmark = pytest.mark.timeout(400)
+
+DEADLINE_S = 240.0
+"""Spark starts in a process of its own, at low priority."""
+HOUR_MS = 3_600_000
+
+
+@contextlib.contextmanager
+def daemon(config: Path, work: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """``syncer run`` until the end of the block; then what is left of its job ends, too."""
+    program = [sys.executable, "-c", "from syncer.cli.main import main; main()"]
+    with config.with_suffix(".log").open("wb") as log:
+        process = subprocess.Popen(
+            [*program, "--config", str(config), "run"],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+        )
+        try:
+            yield process
+        finally:
+            process.send_signal(signal.SIGTERM)
+            try:
+                process.wait(30)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait(30)
+            if (work / "process").exists() and not (work / "exit").exists():
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(int((work / "process").read_text(encoding="ascii").split()[0]), signal.SIGKILL)
+
+
+def status(config: Path) -> SnapshotsDocument | None:
+    """What ``syncer status`` says of snapshots; nothing before the daemon has made its database."""
+    result = CliRunner().invoke(app, ["--config", str(config), "status", "-o", "json"])
+    return StatusDocument.model_validate_json(result.stdout).snapshots if result.stdout else None
+
+
+def test_a_daemon_takes_a_snapshot_on_schedule(tmp_path: Path) -> None:
+    config, folder = tmp_path / "east.toml", tmp_path / "snap shots"
+    work = folder / ".job"
+    config.write_text(
+        'region = "east"\nclusters = ["east"]\nsnapshot_interval = "1h"\nheartbeat_interval = "1s"\n'
+        f'[store]\nkind = "sqlite"\npath = "{tmp_path}/east.db"\n[bus]\nkind = "embedded"\npath = "{tmp_path}/bus.db"\n'
+        f'[state]\npath = "{tmp_path}/east-state.db"\n[api]\nenabled = false\n'
+        f'[snapshots]\nfolder = "{folder}"\nkeep = 1\nmemory = "512m"\n',
+        encoding="utf-8",
+    )
+    held = resources("acme", topics=20)
+    with contextlib.closing(OutsideWriter(tmp_path / "east.db")) as store:
+        for path, value in held.items():
+            store.put(path, value)
+
+    told: list[SnapshotsDocument] = []
+
+    def ended() -> bool:
+        assert process.poll() is None, config.with_suffix(".log").read_text(encoding="utf-8")[-3000:]
+        return (work / "last.json").exists()  # cheap: to ask for the status all the time would slow down the job
+
+    def is_told() -> bool:
+        told[:] = filter(None, [status(config)])
+        return bool(told) and told[0].last_ended_at_ms is not None
+
+    with daemon(config, work) as process:
+        assert wait_for(ended, deadline_s=DEADLINE_S) is not None, status(config)
+        assert wait_for(is_told, deadline_s=DEADLINE_S) is not None, told
+        shown = CliRunner().invoke(app, ["--config", str(config), "status"]).stdout
+    (last,) = told
+    assert (last.last_succeeded, last.trouble, last.running) == (True, "", False)
+    assert last.last_began_at_ms is not None
+    assert last.next_at_ms == last.last_began_at_ms + HOUR_MS
+    assert "; next " in next(line for line in shown.splitlines() if "snapshots" in line)
+
+    found = listing(place(folder))
+    assert not found.broken
+    assert not found.unfinished
+    (taken,) = found.snapshots
+    verify(taken)
+    assert (taken.region, taken.manifest.about.registers) == ("east", True)
+    assert last.last_began_at_ms <= taken.manifest.about.taken_at_ms
+    assert sum(count.alive for count in taken.manifest.kinds.values()) == len(held)
