@@ -31,6 +31,8 @@ OURS: Final = f"snapshots-{os.getpid()}-"
 RULES: Final = [{"pattern": f"{POLICIES}/{OURS}*{below}", "direction": "both"} for below in ("", "/**")]
 SELDOM: Final = "1h"
 """Regions compare what they know when they hear from each other: not within this test."""
+SKEW_S: Final = 1
+"""How far clocks may differ."""
 WRITES_PER_S: Final = 20
 
 
@@ -48,7 +50,7 @@ def pair(pulsar_pair: PulsarPair, tmp_path: Path) -> Iterator[Synced]:
                 topic=topic,
                 heartbeat=SELDOM,
                 scope={"rules": RULES},
-                limits={"min_deletes": 1000, "max_clock_skew": "1s"},
+                limits={"min_deletes": 1000, "max_clock_skew": f"{SKEW_S}s"},
                 snapshots={"folder": str(tmp_path / "snapshots")},
             ),
         )
@@ -125,6 +127,12 @@ def snapshot(side: Side, *words: str, code: int = 0) -> Any:
     return json.loads(result.stdout)
 
 
+def knows_all(side: Side) -> bool:
+    """Whether the region's database is older than a snapshot of now, by as much as the clocks may differ."""
+    with side.region.views() as views:
+        return time.time() >= views.identity().generation + SKEW_S
+
+
 def drive_apart(pair: Synced, zookeeper: KazooClient, kept: list[MetaPath]) -> dict[MetaPath, bytes | None]:
     """Both regions change, and neither hears of the other; what the group has to end with."""
     updated, both, deleted = kept[:10], kept[10:13], kept[13:15]
@@ -160,7 +168,7 @@ def test_clusters_that_were_driven_apart_are_made_equal_while_people_write_on(
         for path in kept:
             zookeeper.create(path, value("first"))
         eventually(lambda: set(kept) <= pair.west.region.picture().keys(), "all are in us-west")
-        time.sleep(1.5)  # the databases are older than what is taken next, by more than the clocks may differ
+        eventually(lambda: all(map(knows_all, pair.sides)), "the databases are old enough for what is taken next")
         wanted = drive_apart(pair, zookeeper, kept)
         apart = differing((pair.east.region, pair.west.region))
         assert apart == wanted.keys(), "each region has what the other has not heard of"
