@@ -15,6 +15,7 @@ from syncer.errors import JobError, SyncerError
 
 _RAISED: Final = re.compile(r"^(?:\w+\.)+(\w+): (.*)$", re.MULTILINE)
 _NO_SPACE: Final = ("No space left on device", "Disk quota exceeded")
+_TOO_LARGE: Final = "File too large"
 _NO_MEMORY: Final = ("OutOfMemoryError", "Java heap space", "GC overhead limit")
 _MAX_SAID: Final = 400
 
@@ -50,6 +51,10 @@ def from_text(text: str, what: str) -> SyncerError:
         return JobError(
             f"{what}: no space is left on the disk",
             hint="Make room where the snapshot is written, or name a larger directory for temporary files (--scratch).",
+        )
+    if _TOO_LARGE in text:
+        return JobError(
+            f"{what}: no file may become so large here", hint="See 'ulimit -f', and the limits of the file system."
         )
     if any(sign in text for sign in _NO_MEMORY):
         return JobError(f"{what}: Spark has run out of memory", hint="Give it more with --memory, for example 4g.")

@@ -45,6 +45,7 @@ def test_an_error_of_the_product_comes_back_from_a_worker() -> None:
     ("text", "words", "hint"),
     [
         ("x\njava.io.IOException: No space left on device\n\tat y", "no space is left", "--scratch"),
+        ("java.io.IOException: File too large\n\tat y", "no file may become so large", "ulimit"),
         ("java.lang.OutOfMemoryError: Java heap space", "run out of memory", "--memory"),
         (
             "\n  Job aborted due to stage failure\nmore",
