@@ -6,6 +6,7 @@ A worker's exception crosses two languages as text. Its class stands in the last
 from __future__ import annotations
 
 import contextlib
+import importlib
 import re
 from collections.abc import Iterator
 from typing import Final
@@ -13,7 +14,8 @@ from typing import Final
 from syncer import errors
 from syncer.errors import JobError, SyncerError
 
-_RAISED: Final = re.compile(r"^(?:\w+\.)+(\w+): (.*)$", re.MULTILINE)
+_RAISED: Final = re.compile(r"^((?:\w+\.)*\w+)\.(\w+): (.*)$", re.MULTILINE)
+_OURS: Final = frozenset({"spark_snapshot", "syncer"})
 _NO_SPACE: Final = ("No space left on device", "Disk quota exceeded")
 _TOO_LARGE: Final = "File too large"
 _NO_MEMORY: Final = ("OutOfMemoryError", "Java heap space", "GC overhead limit")
@@ -43,9 +45,10 @@ def translated(what: str) -> Iterator[None]:
 
 def from_text(text: str, what: str) -> SyncerError:
     """The error that a text of Spark's tells of: the product's own that a worker raised, if there is one."""
-    for name, message in reversed(_RAISED.findall(text)):
-        cls = getattr(errors, name, None)
-        if isinstance(cls, type) and issubclass(cls, SyncerError):
+    raised = _RAISED.findall(text)
+    for module, name, message in reversed(raised):
+        cls = _ours(module, name)
+        if cls is not None:
             return cls(message)
     if any(sign in text for sign in _NO_SPACE):
         return JobError(
@@ -58,9 +61,21 @@ def from_text(text: str, what: str) -> SyncerError:
         )
     if any(sign in text for sign in _NO_MEMORY):
         return JobError(f"{what}: Spark has run out of memory", hint="Give it more with --memory, for example 4g.")
-    raised = _RAISED.findall(text) if "Traceback (most recent call last)" in text else ()
-    if raised:
-        name, message = raised[-1]
+    if raised and "Traceback (most recent call last)" in text:
+        _, name, message = raised[-1]
         return JobError(f"{what}: a worker failed: {name}: {message[:_MAX_SAID]}")
     said = next((line.strip() for line in text.splitlines() if line.strip()), "nothing")
     return JobError(f"{what}: Spark says: {said[:_MAX_SAID]}")
+
+
+def _ours(module: str, name: str) -> type[SyncerError] | None:
+    """The class of an error of the product; of a reader's own class, the one of the tree that it belongs to."""
+    if module.partition(".")[0] not in _OURS:
+        return None
+    try:
+        cls = getattr(importlib.import_module(module), name, None)
+    except ImportError:
+        return None
+    if not isinstance(cls, type) or not issubclass(cls, SyncerError):
+        return None
+    return next(each for each in cls.__mro__ if each.__module__ == errors.__name__)

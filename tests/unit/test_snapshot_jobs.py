@@ -14,7 +14,17 @@ from spark_snapshot.faults import from_text, translated
 from spark_snapshot.jobs import Cancel, listening
 from spark_snapshot.progress import Progress
 from spark_snapshot.showing import Form, line, reporting
-from syncer.errors import AccessDenied, JobCancelled, JobError, StoreUnavailable
+from syncer.errors import (
+    AccessDenied,
+    ConfigError,
+    JobCancelled,
+    JobError,
+    SnapshotDamaged,
+    StoreError,
+    StoreFilesDamaged,
+    StoreUnavailable,
+    SyncerError,
+)
 
 HALF = Progress(phase="read", rows=500, rate=123.456, done=2, total=4, eta_s=4.05)
 
@@ -39,6 +49,25 @@ def test_an_error_of_the_product_comes_back_from_a_worker() -> None:
     found = from_text(FROM_A_WORKER, "reading region east")
     assert type(found) is AccessDenied
     assert found.message == "the user may not list /admin"
+
+
+@pytest.mark.parametrize(
+    ("name", "cls"),
+    [
+        ("spark_snapshot.sources.zookeeper_log.LogDamaged", StoreFilesDamaged),
+        ("spark_snapshot.sources.zookeeper_snapshot.SnapshotDamaged", StoreFilesDamaged),
+        ("syncer.stores.etcd.connection.Compacted", StoreError),
+        ("syncer.config.loading.ConfigInvalid", ConfigError),
+        ("syncer.errors.SnapshotDamaged", SnapshotDamaged),
+        ("syncer.nowhere.SnapshotDamaged", JobError),
+        ("syncer.errors.Unknown", JobError),
+        ("other.errors.AccessDenied", JobError),
+    ],
+)
+def test_a_readers_own_error_comes_back_as_the_one_that_it_is_a_kind_of(name: str, cls: type[SyncerError]) -> None:
+    found = from_text(FROM_A_WORKER.replace("syncer.errors.AccessDenied", name), "reading region east")
+    assert type(found) is cls
+    assert "the user may not list /admin" in found.message
 
 
 @pytest.mark.parametrize(
