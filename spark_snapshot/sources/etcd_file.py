@@ -48,6 +48,8 @@ _MARKS: Final = (b"", b"t")
 _BETWEEN: Final = ord("_")
 _KEY_TAG: Final = 0x0A
 """Field 1 of ``mvccpb.KeyValue``, of bytes."""
+_LONG: Final = 0x80
+"""A length of less than so much is one byte."""
 _VARINT_BYTES: Final = 5
 
 
@@ -184,43 +186,48 @@ class Saved:
 
     def revision(self) -> int:
         """The newest revision: of the last write, or of the last compaction where that took the last write with it."""
-        newest = [FIRST_REVISION]
-        for page, elements in self._bolt().backwards(_META):
-            newest += [
-                _main(self._revision(page[start : start + size]))
-                for key, start, size, _ in elements
-                if key in _COMPACTED
-            ]
-        last = next((leaf.elements[0][0] for leaf in self._bolt().backwards(_KEYS) if leaf.elements), None)
-        return max([*newest, *([] if last is None else [_main(self._revision(last))])])
+        bolt = self._bolt()
+        found = [
+            page[start : start + size]
+            for page, elements in bolt.backwards(_META)
+            for key, start, size, _ in elements
+            if key in _COMPACTED
+        ]
+        found += next((leaf.elements[0][:1] for leaf in bolt.backwards(_KEYS) if leaf.elements), ())
+        for each in found:
+            self._check_revision(each)
+        return max([FIRST_REVISION, *map(_main, found)])
 
     def _writes(self, leaf: Leaf) -> list[tuple[bytes, bytes, int, int]]:
         """The writes of a page, the newest first: revision, key, where the message begins, its size."""
-        page, revision_of, name_of = leaf.page, self._revision, self._name
-        return [
-            (revision_of(key), name_of(page, start, start + size), start, size) for key, start, size, _ in leaf.elements
-        ]
+        page, found = leaf.page, []
+        for revision, start, size, _ in leaf.elements:
+            self._check_revision(revision)
+            length = page[start + 1] if size > 1 else _LONG
+            if length < _LONG and page[start] == _KEY_TAG and length + 2 <= size:
+                name = page[start + 2 : start + 2 + length]
+            else:
+                name = self._long_name(page[start : start + size])
+            found.append((revision, name, start, size))
+        return found
 
-    def _name(self, page: bytes, start: int, end: int) -> bytes:
+    def _long_name(self, message: bytes) -> bytes:
         """The key that a write is of: the first field of its message, and all of it that a delete has."""
-        size = shift = 0
-        if start < end and page[start] == _KEY_TAG:
-            for at in range(start + 1, min(start + 1 + _VARINT_BYTES, end)):
-                byte = page[at]
-                size |= (byte & 0x7F) << shift
-                if byte < 0x80:
-                    name = page[at + 1 : at + 1 + size]
-                    if at + 1 + size <= end:
-                        return name
+        size = 0
+        if message[:1] == _KEY_TAG.to_bytes():
+            for index, byte in enumerate(message[1 : 1 + _VARINT_BYTES]):
+                size |= (byte & 0x7F) << (7 * index)
+                if byte < _LONG:
+                    start = 2 + index
+                    if start + size <= len(message):
+                        return message[start : start + size]
                     break
-                shift += 7
-        raise self._damaged(f"a write is of no key: {page[start : min(end, start + 100)]!r}")
+        raise self._damaged(f"a write is of no key: {message[:100]!r}")
 
-    def _revision(self, key: bytes) -> bytes:
-        """A key of the bucket, if it is one; it is longer by its mark when it deletes."""
+    def _check_revision(self, key: bytes) -> None:
+        """Refuse what is no key of the bucket; one is longer by its mark when it deletes."""
         if len(key) < _REVISION_BYTES or key[8] != _BETWEEN or key[_REVISION_BYTES:] not in _MARKS:
             raise self._damaged(f"{key!r} is no revision")
-        return key
 
     def _decoded(self, message: bytes) -> Dynamic:
         try:

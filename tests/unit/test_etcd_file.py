@@ -64,6 +64,13 @@ def test_the_newest_write_counts_and_a_delete_is_one(tmp_path: Path) -> None:
     assert found(saved(tmp_path, bolt.database(items))) == {f"{TENANT}/made-again": (b"7", "7")}
 
 
+@pytest.mark.parametrize("length", [1, 100, 200, 20_000])
+def test_names_of_any_length(tmp_path: Path, length: int) -> None:
+    name = f"{TENANT}/{'n' * length}"
+    place = saved(tmp_path, bolt.database([write(name, b"{}", 2), delete(f"{name}x", 3)]))
+    assert found(place) == {name: (b"{}", "2")}
+
+
 def test_writes_of_one_transaction_share_their_revision(tmp_path: Path) -> None:
     """A delete and a write of one key in it stand in their order."""
     key, value = write(f"{TENANT}/n", b"old", 2)
