@@ -13,10 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deploy.lab.etcd import EtcdNode
 from deploy.lab.software import etcd_binary
+from deploy.lab.waiting import wait_for
 from spark_snapshot.sources import StorePlace, etcd, facts
 from spark_snapshot.sources.etcd_file import EtcdFile, parts, read
+from spark_snapshot.sources.etcd_file import Saved as SavedFile
 from spark_snapshot.sources.found import Found
 from spark_snapshot.sources.reach import Reach
 from syncer.errors import ConfigError, StoreFilesDamaged
@@ -24,13 +25,15 @@ from syncer.model import MetaPath
 from syncer.stores.etcd.config import EtcdConfig
 from tests.conftest import require
 from tests.spark.stores import EVERYTHING, collected
-from tests.support.etcd import EtcdGateway, save_snapshot
+from tests.support.etcd import EtcdGateway, EtcdServer, save_snapshot
 
 pytestmark = pytest.mark.real("etcd")
 
 NAMESPACE: Final = "/pulsar"
 LARGE: Final = 1_000_000
 MANY: Final = 6_000
+SLOW_COMPACTION: Final = ("--experimental-compaction-batch-limit=1",)
+"""One write at a time, and a pause of 10 ms after each: more than a minute for all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,38 +47,57 @@ class Saved:
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Saved]]:
-    """One server's files: after a long history, after a compaction, after one that took the newest write."""
+    """One store's files: fresh, after a long history, in the midst of a compaction, after it, after one of all."""
     require(etcd_binary)
     directory = tmp_path_factory.mktemp("etcd")
-    server = EtcdNode(directory, leashed=True)
-    config = EtcdConfig(endpoints=(server.endpoint,), namespace=NAMESPACE)
     files: dict[str, Saved] = {}
 
-    def save(name: str) -> None:
-        place = EtcdFile(file=save_snapshot(server.endpoint, directory / f"{name}.db"), namespace=NAMESPACE)
+    def save(name: str, server: EtcdServer, gateway: EtcdGateway) -> None:
+        config, file = EtcdConfig(endpoints=(server.endpoint,), namespace=NAMESPACE), directory / f"{name}.db"
+        file.unlink(missing_ok=True)
+        place = EtcdFile(file=save_snapshot(server.endpoint, file), namespace=NAMESPACE)
         files[name] = Saved(place, gateway.revision(), collected(etcd.read(config, Reach())))
 
+    slow, usual = EtcdServer(directory, flags=SLOW_COMPACTION), EtcdServer(directory)
     try:
-        server.start()
-        with EtcdGateway(server.endpoint) as gateway:
-            save("fresh")
+        slow.start()
+        with slow.gateway() as gateway:
+            save("fresh", slow, gateway)
             _history(gateway)
-            save("written")
-            gateway.compact()
+            save("written", slow, gateway)
+            gateway.call("kv/compaction", {"revision": str(gateway.revision())})
+
+            def has_begun() -> bool:
+                save("compacting", slow, gateway)
+                return writes(files["compacting"]) < writes(files["written"])
+
+            assert wait_for(has_begun, deadline_s=30.0) is not None
+        slow.stop()
+        usual.start()
+        with usual.gateway() as gateway:
             gateway.put(f"{NAMESPACE}/admin/policies/t0/n00", b'{"after":1}')
-            save("compacted")
+            gateway.compact()
+            save("compacted", usual, gateway)
             gateway.delete(f"{NAMESPACE}/admin/policies/t0/n01")
             gateway.compact()
-            save("deleted")
-        server.stop()
-        shutil.copyfile(server.data_directory / "member" / "snap" / "db", directory / "member.db")
+            save("deleted", usual, gateway)
+        usual.stop()
+        shutil.copyfile(usual.data_directory / "member" / "snap" / "db", directory / "member.db")
         yield files
     finally:
-        server.remove()
+        slow.remove()
+        usual.remove()
+
+
+def writes(saved: Saved) -> int:
+    """How many writes a file has, the older ones with them."""
+    with SavedFile(saved.place) as opened:
+        return sum(len(leaf.elements) for leaf in opened._bolt().backwards(b"key"))
 
 
 def _history(gateway: EtcdGateway) -> None:
     """Everything that the other readers find, and a namespace of many keys that are written, deleted, made again."""
+    gateway.write(dict.fromkeys([NAMESPACE + path for path in EVERYTHING][:100], b"what a compaction takes first"))
     for path, value in EVERYTHING.items():
         gateway.put(NAMESPACE + path, value)
     gateway.put(f"{NAMESPACE}/admin/policies/t3/session", b"{}", lease=gateway.grant_lease(600))
@@ -94,7 +116,7 @@ def _history(gateway: EtcdGateway) -> None:
     gateway.put("/other/admin/policies/t0/n00", b"{}")
 
 
-@pytest.mark.parametrize("name", ["fresh", "written", "compacted", "deleted"])
+@pytest.mark.parametrize("name", ["fresh", "written", "compacting", "compacted", "deleted"])
 def test_the_file_holds_what_the_server_served(saved: dict[str, Saved], name: str) -> None:
     file = saved[name]
     assert collected(read(file.place, Reach())) == file.served
@@ -102,6 +124,10 @@ def test_the_file_holds_what_the_server_served(saved: dict[str, Saved], name: st
     told = facts(StorePlace.offline(file.place.file, prefix=NAMESPACE, region="here"))
     assert (told.kind, told.position) == ("etcd-file", str(file.revision))
     assert told.identity == (None if name == "fresh" else "the-store")
+
+
+def test_the_file_of_a_compaction_under_way_is_one(saved: dict[str, Saved]) -> None:
+    assert writes(saved["written"]) > writes(saved["compacting"]) > writes(saved["compacted"])
 
 
 def test_several_readers_find_everything_once(saved: dict[str, Saved]) -> None:
