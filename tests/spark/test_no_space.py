@@ -13,6 +13,7 @@ from typing import Final
 import pytest
 
 from tests.run import REPOSITORY
+from tests.spark.jvm import QUICK_JAVA
 from tests.spark.test_end_to_end import region
 
 pytestmark = pytest.mark.timeout(400)
@@ -61,7 +62,7 @@ def test_a_full_disk_leaves_no_snapshot_and_the_next_one_is_taken(tmp_path: Path
     done = subprocess.run(
         [sys.executable, "-c", _PROGRAM, str(tmp_path / "snapshots"), str(tmp_path / "scratch")],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY), "JAVA_TOOL_OPTIONS": QUICK_JAVA},
         capture_output=True,
         text=True,
         timeout=300,

@@ -20,6 +20,7 @@ from syncer.cli.main import app
 from syncer.status import SnapshotsDocument, StatusDocument
 from syncer.stores.sqlite import OutsideWriter
 from tests.run import REPOSITORY
+from tests.spark.jvm import QUICK_JAVA
 from tests.support.planning import resources
 
 pytestmark = pytest.mark.timeout(400)
@@ -39,7 +40,7 @@ def daemon(config: Path, work: Path) -> Iterator[subprocess.Popen[bytes]]:
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
-            env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+            env={**os.environ, "PYTHONPATH": str(REPOSITORY), "JAVA_TOOL_OPTIONS": QUICK_JAVA},
         )
         try:
             yield process
@@ -88,7 +89,7 @@ def test_a_daemon_takes_a_snapshot_on_schedule(tmp_path: Path) -> None:
 
     with daemon(config, work) as process:
         assert wait_for(ended, deadline_s=DEADLINE_S) is not None, status(config)
-        assert wait_for(is_told, deadline_s=DEADLINE_S) is not None, told
+        assert wait_for(is_told, deadline_s=60.0) is not None, told
         shown = CliRunner().invoke(app, ["--config", str(config), "status"]).stdout
     (last,) = told
     assert (last.last_succeeded, last.trouble, last.running) == (True, "", False)
