@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, Final
 
 import pyarrow as pa
 
 from spark_snapshot.sources.found import Batch
 from spark_snapshot.sources.sidecar import Register
-from syncer.paths import tenant_of
+from syncer.model import Digest, ResourceKind
 from syncer.plan.diffing import fingerprint_of
-from syncer.plan.operations import resource_at
 
 _STORE: Final[list[pa.Field[Any]]] = [
     pa.field("path", pa.string(), nullable=False),
@@ -41,20 +41,19 @@ _REGISTERS: Final[list[pa.Field[Any]]] = [
 REGISTERS: Final = pa.schema(_REGISTERS)
 """As ``spark_snapshot.rows.REGISTERS``."""
 
+_DIGESTS: Final[dict[str, Callable[[bytes], Digest]]] = {
+    kind.value: partial(fingerprint_of, kind) for kind in ResourceKind
+}
+
 
 def stored(batches: Iterable[Batch]) -> Iterator[pa.RecordBatch]:
     """Rows of a store; a batch for each."""
     for batch in batches:
-        paths, values, times, revisions = zip(*batch, strict=True)
-        kinds = [resource_at(path).kind for path in paths]
+        paths, kinds, tenants, values, times, revisions = batch.columns
+        digests = [_DIGESTS[kind](value) for kind, value in zip(kinds, values, strict=True)]
         columns: list[pa.Array[Any]] = [
-            pa.array(paths, pa.string()),
-            pa.array([kind.value for kind in kinds], pa.string()),
-            pa.array([tenant_of(path) for path in paths], pa.string()),
-            pa.array([fingerprint_of(kind, value) for kind, value in zip(kinds, values, strict=True)], pa.binary()),
-            pa.array(times, pa.int64()),
-            pa.array(revisions, pa.string()),
-            pa.array(values, pa.binary()),
+            pa.array(column, field.type)
+            for column, field in zip((paths, kinds, tenants, digests, times, revisions, values), STORE, strict=True)
         ]
         yield pa.RecordBatch.from_arrays(columns, schema=STORE)
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, Self, TypeVar
 
-from spark_snapshot.sources.found import Batch, Found, batched
-from spark_snapshot.sources.reach import WHOLE, Reach
+from spark_snapshot.sources.folders import Folders
+from spark_snapshot.sources.found import Batch, Row, batched
+from spark_snapshot.sources.reach import Reach
 from spark_snapshot.sources.spool import Spool, settled
 from syncer.errors import StoreUnavailable
 from syncer.model import MetaPath, Revision
@@ -241,14 +242,13 @@ class _Reader:
     def __init__(self, caller: _Caller, config: EtcdConfig, reach: Reach) -> None:
         self._caller = caller
         self._keys = KeySpace(config.namespace)
-        self._reach = reach
+        self._folders = Folders(reach)
 
     def batches(self, part: Spans) -> Iterator[Batch]:
         """Everything once."""
         revision = self._caller.newest() if part.revision is None else part.revision
         for span in part.spans:
-            for answer in self._pages(span, revision):
-                yield from batched(self._found(answer))
+            yield from batched(map(self._found, self._pages(span, revision)))
 
     def _pages(self, span: Span, revision: int) -> Iterator[Dynamic]:
         """The pages of a span; the next one is on its way while one is looked at."""
@@ -276,15 +276,22 @@ class _Reader:
     def _begin(self, start: bytes, end: bytes, limit: int, revision: int) -> None:
         self._caller.begin(key=start, range_end=end, limit=limit, revision=revision)
 
-    def _found(self, answer: Dynamic) -> Iterator[Found]:
-        wants, path_of = self._reach.judge(WHOLE), self._keys.path
+    def _found(self, answer: Dynamic) -> Batch:
+        path_of, folder_at = self._keys.path, self._folders.at
+        rows: list[Row] = []
+        last: str | None = None
         for kv in answer.kvs:
-            if kv.lease:
-                continue  # it is a session's
             path = path_of(kv.key)
+            if path is None or kv.lease:  # it is no text, or a session's
+                continue
+            above, _, name = path.rpartition("/")
+            if above != last:
+                last, folder = above, folder_at(above)
             value = kv.value
-            if path is not None and value and wants(path):
-                yield Found(path, value, None, Revision(str(kv.mod_revision)))
+            if value and folder.wants(name):
+                tenant = name if folder.tenant is None else folder.tenant
+                rows.append((path, folder.kind, tenant, value, None, Revision(str(kv.mod_revision))))
+        return Batch.of(rows)
 
 
 def _merged(spans: list[Span]) -> tuple[Span, ...]:

@@ -24,7 +24,8 @@ from typing import Final, NamedTuple, Self
 from google.protobuf.message import DecodeError
 
 from spark_snapshot.sources.bolt import HEAD_BYTES, Bolt, Leaf, begins_like_one
-from spark_snapshot.sources.found import Batch, Found, batched
+from spark_snapshot.sources.folders import Folders
+from spark_snapshot.sources.found import Batch, Row, batched
 from spark_snapshot.sources.reach import WHOLE, Reach, Share
 from syncer.errors import ConfigError, StoreError, StoreFilesDamaged
 from syncer.model import MetaPath, Revision
@@ -150,18 +151,19 @@ class Saved:
         if summed.digest() != self.seal:
             raise self._damaged("its checksum does not fit its content")
 
-    def found(self, reach: Reach, share: Share) -> Iterator[Found]:
-        """What is asked for, the newest first. Check the file before."""
+    def found(self, reach: Reach, share: Share) -> Iterator[Batch]:
+        """What is asked for, the newest first, page by page. Check the file before."""
         prefixes = tuple(self._keys.key(root) for root in reach.roots)
-        wants, path_of = reach.judge(share), self._keys.path
+        folders, path_of = Folders(reach, share), self._keys.path
         seen: set[bytes] = set()
         for leaf in self._bolt().backwards(_KEYS):
             page = leaf.page
+            rows: list[Row] = []
             for revision, name, start, size in self._writes(leaf):
                 if name in seen or not name.startswith(prefixes):
                     continue
                 path = path_of(name)
-                if path is not None and not wants(path):
+                if path is not None and not folders.wants(path):
                     continue
                 seen.add(name)
                 if path is None or len(revision) > _REVISION_BYTES:
@@ -171,8 +173,10 @@ class Saved:
                 if kv.key != name or newest != _main(revision):
                     raise self._damaged(f"a value of {name!r} has another revision than its key")
                 value = kv.value
-                if value and not kv.lease:  # a key with a lease is a session's
-                    yield Found(path, value, None, Revision(str(newest)))
+                row = folders.found(path, value, None, Revision(str(newest))) if value and not kv.lease else None
+                if row is not None:  # a key with a lease is a session's
+                    rows.append(row)
+            yield Batch.of(rows)
 
     def value_at(self, path: MetaPath) -> bytes | None:
         """The value at a path, ``None`` when there is none. Check the file before."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, Self
 
@@ -58,11 +58,6 @@ class Reach:
         if self.under is not None and not is_under(path, self.under):
             return False
         return self.scope.contains(path)
-
-    def judge(self, share: Share) -> Callable[[MetaPath], bool]:
-        """What tells whether a path is asked for and is this reader's; quick, for it is called for millions."""
-        wants = self.scope.contains if self.tenants is None and self.under is None else self.wants
-        return wants if share.of == 1 else lambda path: wants(path) and share.holds(path)
 
     def enters(self, path: MetaPath) -> bool:
         """Whether something that is asked for may lie below the path."""
@@ -129,6 +124,16 @@ class Share:
             return True
         unit, whole = _unit(path)
         return not whole or zlib.crc32(unit.encode()) % self.of == self.index
+
+    def seed(self, folder: MetaPath) -> int | None:
+        """The checksum that goes on over a name directly below a path, to tell whose it is.
+
+        ``None``: all below the path belongs to one share, as one child does.
+        """
+        if self.of == 1 or _unit(folder)[1]:
+            return None
+        unit, _ = _unit(MetaPath(f"{folder}/_"))
+        return zlib.crc32(unit[:-1].encode())
 
 
 WHOLE: Final = Share()

@@ -44,7 +44,7 @@ class Spool:
         Raises:
             StoreUnavailable: There is no room for it.
         """
-        raw = marshal.dumps([tuple(each) for each in batch])
+        raw = marshal.dumps(batch.columns)
         try:
             self._file.write(_LENGTH.pack(len(raw)))
             self._file.write(raw)
@@ -63,15 +63,14 @@ class Spool:
         corrections = self._corrections
         self._file.seek(0)
         while head := self._file.read(_LENGTH.size):
-            rows = marshal.loads(self._file.read(_LENGTH.unpack(head)[0]))  # noqa: S302 - written by this process
-            batch = [Found._make(row) for row in rows]
-            if corrections:
-                batch = [each for each in batch if each.path not in corrections]
-            if batch:
+            batch = Batch(*marshal.loads(self._file.read(_LENGTH.unpack(head)[0])))  # noqa: S302 - written by this process
+            if not corrections.keys().isdisjoint(batch.paths):
+                batch = Batch.of(each for each in batch if each.path not in corrections)
+            if len(batch):
                 yield batch
         corrected = [each for each in corrections.values() if each is not None]
         if corrected:
-            yield corrected
+            yield Batch.of(corrected)
 
 
 def settled(attempt: Callable[[Spool], None], *, again: tuple[type[StoreError], ...]) -> Iterator[Batch]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 
-from spark_snapshot.sources.found import Batch, Found, batched
+from spark_snapshot.sources.folders import Folders
+from spark_snapshot.sources.found import Batch, batched
 from spark_snapshot.sources.reach import WHOLE, Reach, Share
 from syncer.errors import StoreUnavailable
 from syncer.model import MetaPath
@@ -26,12 +27,9 @@ def read(config: SqliteConfig, reach: Reach, share: Share = WHOLE) -> Iterator[B
         StoreError: It is no metadata store, or damaged.
     """
     with _reading(config) as file, snapshot(file.connection()):
+        folders = Folders(reach, share)
         for root in reach.roots:
-            yield from batched(
-                Found(entry.path, entry.value, entry.modified_at_ms, entry.revision)
-                for entry in _entries(file, root)
-                if entry.value and reach.wants(entry.path) and share.holds(entry.path)
-            )
+            yield from batched(_asked_for(entries, folders) for entries in _pages(file, root))
 
 
 def position(config: SqliteConfig) -> int:
@@ -48,12 +46,17 @@ def value_at(config: SqliteConfig, path: MetaPath) -> bytes | None:
         return None if entry is None else entry.value
 
 
-def _entries(file: File, root: MetaPath) -> Iterator[Entry]:
-    yield from read_paths(file, [root]).values()
+def _pages(file: File, root: MetaPath) -> Iterator[Iterable[Entry]]:
+    yield read_paths(file, [root]).values()
     after: str | None = f"{root}/"
     while after is not None:
         entries, after = page(file, after, f"{root}0")
-        yield from entries
+        yield entries
+
+
+def _asked_for(entries: Iterable[Entry], folders: Folders) -> Batch:
+    found = (folders.found(each.path, each.value, each.modified_at_ms, each.revision) for each in entries if each.value)
+    return Batch.of(each for each in found if each is not None)
 
 
 @contextmanager

@@ -12,15 +12,17 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Final, NamedTuple, cast
 
-from spark_snapshot.sources.found import Batch, Found, batched
+from spark_snapshot.sources.folders import Folder, Folders
+from spark_snapshot.sources.found import Batch, Found, Row, batched
 from spark_snapshot.sources.reach import WHOLE, Reach, Share, levels_below
 from spark_snapshot.sources.spool import Spool, settled
+from spark_snapshot.sources.zookeeper_answers import values
 from spark_snapshot.sources.zookeeper_link import Link, RawMultiRead
 from syncer.errors import AccessDenied, ConfigError, StoreError, StoreUnavailable
-from syncer.model import MetaPath, Millis
+from syncer.model import MetaPath, Millis, Revision
 from syncer.stores import zookeeper_requests as wire
 from syncer.stores.zookeeper import ZooKeeperConfig
-from syncer.stores.zookeeper_requests import Failed, MultiRead, Node, Sync
+from syncer.stores.zookeeper_requests import Failed, MultiRead, Node, Sync, is_ephemeral
 
 IN_FLIGHT: Final = 4
 REPLY_BYTES: Final = 512 * 1024
@@ -35,16 +37,32 @@ ROUNDS: Final = 200
 """How often what has changed meanwhile is read again; each takes a round trip or a few."""
 
 
-class _Unread(NamedTuple):
+class _Unlisted(NamedTuple):
     path: MetaPath
     levels: int
     """How many levels below may hold resources."""
 
 
-class _Asked(NamedTuple):
-    names: bool
-    """Whether the children's names were asked for, and not the values."""
-    paths: list[_Unread]
+class _Names(NamedTuple):
+    """Whose children's names were asked for."""
+
+    of: list[_Unlisted]
+
+
+class _Unread(NamedTuple):
+    """Some of what lies in one folder."""
+
+    folder: Folder
+    paths: list[MetaPath]
+    levels: int
+    """How many levels below each may hold resources."""
+
+
+class _Values(NamedTuple):
+    """Whose values were asked for."""
+
+    of: list[_Unread]
+    paths: int
 
 
 def read(config: ZooKeeperConfig, reach: Reach, share: Share = WHOLE) -> Iterator[Batch]:
@@ -92,9 +110,10 @@ class _Reader:
         self._chroot = chroot
         self._reach = reach
         self._share = share
+        self._folders = Folders(reach, share)
         self._unread: deque[_Unread] = deque()
-        self._directories: list[_Unread] = []
-        self._judge = reach.judge(share)
+        self._due = 0  # paths in it
+        self._unlisted: list[_Unlisted] = []
         self._paths = FIRST_PATHS
         self._listed = DIRECTORIES
 
@@ -112,7 +131,11 @@ class _Reader:
     def walk(self) -> Iterator[Batch]:
         """Everything once, each node at a moment of its own."""
         for root in self._reach.roots:
-            self._meet(root, levels_below(root))
+            above, _, name = root.rpartition("/")
+            self._meet(MetaPath(above), [name], levels_below(root))
+        return batched(self._answers())
+
+    def _answers(self) -> Iterator[Batch]:
         in_flight = 0
         while True:
             while in_flight < IN_FLIGHT and self._request():
@@ -121,12 +144,16 @@ class _Reader:
                 return
             token, (raw, offset) = self._link.take()
             in_flight -= 1
-            asked = cast("_Asked", token)
-            answers = self._parsed(raw, offset)
-            if asked.names:
-                self._take_names(asked.paths, answers)
-            else:
-                yield from batched(self._take_nodes(asked.paths, answers, len(raw)))
+            batch = Batch()
+            try:
+                if isinstance(token, _Values):
+                    batch = self._take_nodes(token, raw, offset)
+                else:
+                    self._take_names(cast("_Names", token), MultiRead.deserialize(raw, offset))
+            except (struct.error, IndexError, ValueError) as exc:
+                message = f"ZooKeeper {self._link.where} gave an answer that cannot be understood: {exc}"
+                raise StoreUnavailable(message) from exc
+            yield batch
 
     def settle(self, spool: Spool) -> None:
         """Read again what has changed, until nothing has."""
@@ -134,7 +161,7 @@ class _Reader:
             changed = [MetaPath(full[len(self._chroot) :]) for full in self._link.noted()]
             if not changed:
                 return
-            wanted = [path for path in changed if self._judge(path)]
+            wanted = [path for path in changed if self._folders.wants(path)]
             if not wanted:
                 return  # what is asked for has not changed since it was read
             corrections: dict[MetaPath, Found | None] = {}
@@ -152,72 +179,93 @@ class _Reader:
 
     def _request(self) -> bool:
         """Send what is due next; whether there was anything. Values go first, so that few names wait."""
-        unread, directories = self._unread, self._directories
-        if len(unread) >= self._paths or (unread and not directories):
-            room = REQUEST_BYTES
-            page: list[_Unread] = []
-            while unread and len(page) < self._paths and room > 0:
-                page.append(unread.popleft())
-                room -= len(page[-1].path)
-            self._link.send(_Asked(False, page), RawMultiRead.nodes([self._chroot + each.path for each in page]))
+        unlisted = self._unlisted
+        if self._due >= self._paths or (self._due and not unlisted):
+            asked = self._page()
+            paths = [self._chroot + path for some in asked.of for path in some.paths]
+            self._link.send(asked, RawMultiRead.nodes(paths))
             return True
-        if directories:
-            page = directories[-self._listed :]
-            del directories[-self._listed :]
-            self._link.send(_Asked(True, page), RawMultiRead.children([self._chroot + each.path for each in page]))
+        if unlisted:
+            names = _Names(unlisted[-self._listed :])
+            del unlisted[-self._listed :]
+            self._link.send(names, RawMultiRead.children([self._chroot + each.path for each in names.of]))
             return True
         return False
 
-    def _parsed(self, raw: bytes, offset: int) -> list[Node | list[str] | Failed]:
-        try:
-            return MultiRead.deserialize(raw, offset)
-        except (struct.error, IndexError, UnicodeDecodeError) as exc:
-            message = f"ZooKeeper {self._link.where} gave an answer that cannot be understood: {exc}"
-            raise StoreUnavailable(message) from exc
+    def _page(self) -> _Values:
+        """Take what the next request for values asks for."""
+        page: list[_Unread] = []
+        count, room = 0, REQUEST_BYTES
+        while self._unread and count < self._paths and room > 0:
+            some = self._unread.popleft()
+            fitting = some.paths[: self._paths - count]
+            while len(fitting) > 1 and sum(map(len, fitting)) > room:
+                fitting = fitting[: len(fitting) // 2]
+            if len(fitting) < len(some.paths):
+                self._unread.appendleft(some._replace(paths=some.paths[len(fitting) :]))
+                some = some._replace(paths=fitting)
+            page.append(some)
+            count += len(fitting)
+            room -= sum(map(len, fitting))
+        self._due -= count
+        return _Values(page, count)
 
-    def _meet(self, path: MetaPath, levels: int) -> None:
-        """Note what is to be asked of a path: its value, or else its children's names."""
-        if self._judge(path):
-            self._unread.append(_Unread(path, levels))
-        elif levels > 0 and self._enters(path):
-            self._directories.append(_Unread(path, levels))
+    def _meet(self, above: MetaPath, names: list[str], levels: int) -> None:
+        """Note what is to be asked of some in a folder: their values, or else the names of their children."""
+        folder = self._folders.at(above)
+        wanted = folder.sift(names)
+        paths = [MetaPath(f"{above}/{name}") for name in wanted]
+        for start in range(0, len(paths), MAX_PATHS):
+            self._unread.append(_Unread(folder, paths[start : start + MAX_PATHS], levels))
+        self._due += len(paths)
+        if levels > 0 and len(wanted) < len(names):
+            others = (MetaPath(f"{above}/{name}") for name in names if not folder.wants(name))
+            self._unlisted += [_Unlisted(path, levels) for path in others if self._enters(path)]
 
     def _enters(self, path: MetaPath) -> bool:
         return self._reach.enters(path) and self._share.enters(path)
 
-    def _take_names(self, asked: list[_Unread], answers: list[Node | list[str] | Failed]) -> None:
+    def _take_names(self, asked: _Names, answers: list[Node | list[str] | Failed]) -> None:
         count = 0
-        for (parent, levels), names in zip(asked, answers, strict=True):
+        for (parent, levels), names in zip(asked.of, answers, strict=True):
             if isinstance(names, list):
                 count += len(names)
-                for name in names:
-                    self._meet(MetaPath(f"{parent}/{name}"), levels - 1)
+                self._meet(parent, names, levels - 1)
             else:
-                self._missing(parent, names)
-        self._listed = max(1, min(DIRECTORIES, NAMES * len(asked) // (count + 1)))
+                self._missing(parent, names.code if isinstance(names, Failed) else None)
+        self._listed = max(1, min(DIRECTORIES, NAMES * len(asked.of) // (count + 1)))
 
-    def _take_nodes(self, asked: list[_Unread], answers: list[Node | list[str] | Failed], size: int) -> Iterator[Found]:
-        for (path, levels), answer in zip(asked, answers, strict=True):
-            if levels > 0 and isinstance(answer, Node) and answer.stat.num_children and self._enters(path):
-                self._directories.append(_Unread(path, levels))
-            found = self._found(path, answer)
-            if found is not None:
-                yield found
-        fitting = REPLY_BYTES * len(asked) // (size + 1)
-        self._paths = max(1, min(MAX_PATHS, fitting, 2 * len(asked) if len(asked) >= self._paths else self._paths))
+    def _take_nodes(self, asked: _Values, raw: bytes, offset: int) -> Batch:
+        answers = iter(values(raw, offset, asked.paths))
+        rows: list[Row] = []
+        for folder, paths, levels in asked.of:
+            kind, tenant = folder.kind, folder.tenant
+            for path, answer in zip(paths, answers, strict=False):
+                if isinstance(answer, int):
+                    self._missing(path, answer)
+                    continue
+                value, czxid, mzxid, mtime, version, owner, children = answer
+                if children and levels > 0 and self._enters(path):
+                    self._unlisted.append(_Unlisted(path, levels))
+                if value and not (owner and is_ephemeral(owner)):  # an inner node is empty, the other a session's
+                    whose = path.rpartition("/")[2] if tenant is None else tenant
+                    rows.append((path, kind, whose, value, mtime, Revision(f"{mzxid}.{version}.{czxid}")))
+        size, count = len(raw), asked.paths
+        fitting = REPLY_BYTES * count // (size + 1)
+        self._paths = max(1, min(MAX_PATHS, fitting, 2 * count if count >= self._paths else self._paths))
+        return Batch.of(rows)
 
     def _found(self, path: MetaPath, answer: Node | list[str] | Failed) -> Found | None:
         if isinstance(answer, Node):
             value, stat = answer
-            if not value or stat.ephemeral:  # an inner node holds nothing, an ephemeral one is a session's
+            if not value or stat.ephemeral:
                 return None
-            return Found(path, value, Millis(stat.mtime), stat.revision)
-        self._missing(path, answer)
+            return self._folders.found(path, value, Millis(stat.mtime), stat.revision)
+        self._missing(path, answer.code if isinstance(answer, Failed) else None)
         return None
 
-    def _missing(self, path: MetaPath, answer: object) -> None:
+    def _missing(self, path: MetaPath, code: int | None) -> None:
         """Deleted meanwhile is no error; the watch has told of it."""
-        code = answer.code if isinstance(answer, Failed) else None
         if code == wire.NO_NODE:
             return
         if code == wire.NO_AUTH:

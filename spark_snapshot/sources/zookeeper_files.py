@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from spark_snapshot.sources.found import Batch, Found, batched
+from spark_snapshot.sources.folders import Folder, Folders
+from spark_snapshot.sources.found import Batch, Found, Row, batched
 from spark_snapshot.sources.reach import WHOLE, Reach, Share
 from spark_snapshot.sources.zookeeper_log import LogDamaged, Replay, transactions
-from spark_snapshot.sources.zookeeper_snapshot import Saved, SnapshotDamaged, check, nodes
+from spark_snapshot.sources.zookeeper_snapshot import STAT, Saved, SnapshotDamaged, Span, check, saved, windows
 from syncer.errors import ConfigError, StoreError
-from syncer.model import MetaPath, Millis
+from syncer.model import MetaPath, Millis, Revision
 from syncer.stores.zookeeper_requests import is_ephemeral, revision_of
 
 VERSION_FOLDER: Final = "version-2"
@@ -57,7 +58,7 @@ def read(place: ZooKeeperFolder, reach: Reach, share: Share = WHOLE) -> Iterator
     """
     prefixes = tuple((place.chroot + root).encode() for root in reach.roots)
     opened = _opened(place, lambda path: path.startswith(prefixes))
-    yield from batched(_found(opened, prefixes, place.chroot, reach, share))
+    yield from batched(_Reader(opened, place.chroot, prefixes, Folders(reach, share)).parts())
 
 
 def position(place: ZooKeeperFolder) -> int:
@@ -69,35 +70,85 @@ def value_at(place: ZooKeeperFolder, path: MetaPath) -> bytes | None:
     """The value at a path, ``None`` when there is none; raises as :func:`read` does."""
     wanted = (place.chroot + path).encode()
     opened = _opened(place, lambda each: each == wanted)
-    for base in nodes(opened.snapshot, (wanted,)):
-        if base.path == wanted:
-            node = opened.replay.resolve(base)
-            return None if node is None else node.value
+    for data, spans in windows(opened.snapshot):
+        for span in spans:
+            if data[span[0] : span[1] - 4] == wanted:
+                node = opened.replay.resolve(saved(data, span))
+                return None if node is None else node.value
     return next((node.value for node in opened.replay.rest()), None)
 
 
-def _found(opened: _Opened, prefixes: tuple[bytes, ...], chroot: str, reach: Reach, share: Share) -> Iterator[Found]:
-    if not prefixes:
-        return
-    cut, judge = len(chroot), reach.judge(share)
-    for path, value, czxid, mzxid, mtime, version, owner in _outcome(opened, prefixes):
-        if not value or (owner and is_ephemeral(owner)):
-            continue
+class _Reader:
+    """One whole read of files that have been checked.
+
+    Args:
+        opened: The files.
+        chroot: Where the brokers' paths begin.
+        prefixes: All that is asked for begins with one of them.
+        folders: Tell what is asked for.
+    """
+
+    def __init__(self, opened: _Opened, chroot: str, prefixes: tuple[bytes, ...], folders: Folders) -> None:
+        self._opened = opened
+        self._cut = len(chroot)
+        self._prefixes = prefixes
+        self._folders = folders
+
+    def parts(self) -> Iterator[Batch]:
+        """What is asked for, in the order of the file, and then what only the log has."""
+        if not self._prefixes:
+            return
+        for data, spans in windows(self._opened.snapshot):
+            yield self._sifted(data, spans)
+        rest = (self._found(node) for node in self._opened.replay.rest())
+        yield Batch.of(each for each in rest if each is not None)
+
+    def _sifted(self, data: bytes, spans: list[Span]) -> Batch:
+        replay, stat_of, slash_of = self._opened.replay, STAT.unpack_from, data.rfind
+        rows: list[Row] = []
+        last: bytes | None = None
+        folder: Folder | None = None
+        for span in spans:
+            path_at, value_at, stat_at = span
+            slash = slash_of(b"/", path_at, value_at - 4)
+            above = data[path_at:slash]
+            if above != last:
+                last, folder = above, self._folder(above)
+            if folder is None:
+                continue
+            raw = data[path_at : value_at - 4]
+            czxid, mzxid, mtime, version, owner = stat_of(data, stat_at)
+            if replay.touches(raw, owner):
+                node = replay.resolve(saved(data, span))
+                found = None if node is None else self._found(node)
+                if found is not None:
+                    rows.append(found)
+            elif value_at < stat_at and not (owner and is_ephemeral(owner)):
+                path = self._path(raw)
+                if folder.every or folder.wants(path.rpartition("/")[2]):
+                    tenant = path.rpartition("/")[2] if folder.tenant is None else folder.tenant
+                    revision = Revision(f"{mzxid}.{version}.{czxid}")
+                    rows.append((path, folder.kind, tenant, data[value_at:stat_at], mtime, revision))
+        return Batch.of(rows)
+
+    def _folder(self, above: bytes) -> Folder | None:
+        """The folder at a path of the file, if something that is asked for may lie in it."""
+        start = above + b"/"
+        if not start.startswith(self._prefixes) and not any(each.startswith(start) for each in self._prefixes):
+            return None
+        return self._folders.at(self._path(above))
+
+    def _found(self, node: Saved) -> Found | None:
+        if not node.value or (node.owner and is_ephemeral(node.owner)):
+            return None
+        revision = revision_of(node.mzxid, node.version, node.czxid)
+        return self._folders.found(self._path(node.path), node.value, Millis(node.mtime), revision)
+
+    def _path(self, path: bytes) -> MetaPath:
         try:
-            where = MetaPath(path.decode()[cut:])
+            return MetaPath(path.decode()[self._cut :])
         except UnicodeDecodeError as exc:
-            raise StoreError(f"{opened.snapshot}: a path that is no text: {path!r}") from exc
-        if judge(where):
-            yield Found(where, value, Millis(mtime), revision_of(mzxid, version, czxid))
-
-
-def _outcome(opened: _Opened, prefixes: tuple[bytes, ...]) -> Iterator[Saved]:
-    resolve = opened.replay.resolve
-    for base in nodes(opened.snapshot, prefixes):
-        node = resolve(base)
-        if node is not None:
-            yield node
-    yield from opened.replay.rest()
+            raise StoreError(f"{self._opened.snapshot}: a path that is no text: {path!r}") from exc
 
 
 def _opened(place: ZooKeeperFolder, keeps: Callable[[bytes], bool]) -> _Opened:

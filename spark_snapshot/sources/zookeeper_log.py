@@ -178,6 +178,10 @@ class Replay:
             raise LogDamaged(message, hint="It was written by a version of ZooKeeper that is not known.") from exc
         self.last = txn.zxid
 
+    def touches(self, path: bytes, owner: int) -> bool:
+        """Whether a node of the snapshot may have become something else."""
+        return path in self._after or owner in self._closed
+
     def resolve(self, base: Saved) -> Saved | None:
         """What a node of the snapshot has become; each path is asked for once."""
         after = self._after.pop(base.path, None)

@@ -1,4 +1,4 @@
-"""ZooKeeper's snapshot file: its nodes as it lists them, after all of it was checked.
+"""ZooKeeper's snapshot file: its nodes as it lists them, window by window, and the check that all of it is whole.
 
 A snapshot that is still being written, or was cut, is readable up to its end: what tells a whole one is the node with
 the path ``/`` that closes the list, and the checksums behind it (Adler-32 of all that stands before each).
@@ -13,28 +13,34 @@ import struct
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, Final, NamedTuple, cast
+from typing import Any, BinaryIO, Final, NamedTuple, TypeAlias, cast
 
 from spark_snapshot.sources.snappy import SnappyFile
 from syncer.errors import StoreError, StoreFilesDamaged
 
 MAGIC: Final = b"ZKSN"
 VERSION: Final = 2
-CHUNK_BYTES: Final = 1 << 20
+CHUNK_BYTES: Final = 256 << 10
 MAX_FIELD_BYTES: Final = 256 << 20
 
 _HEAD: Final = struct.Struct("!4siq")
 _INT: Final = struct.Struct("!i")
 _LONG: Final = struct.Struct("!q")
 _SESSION: Final = struct.Struct("!qi")
-_STAT: Final = struct.Struct("!8xqq8xqi8xq8x")
+STAT: Final = struct.Struct("!8xqq8xqi8xq8x")
 """ACL's number, then the stat: of it created by, written by, written at, version, owner."""
+_STAT_BYTES: Final = STAT.size
 _ZXIDS: Final = struct.Struct("!16xq36xq")
 """Of the same: written by, and the children's last change; the creation is not later than the last write."""
 _SEAL: Final = struct.Struct("!qi1s")
 _CLOSING: Final = b"/"
 _SLASH: Final = _CLOSING[0]
 _DIGEST: Final = struct.Struct("!qiq")
+
+Span: TypeAlias = tuple[int, int, int]
+"""Where in a window a node's path, its value and its stat begin; the value's length lies before it."""
+Window: TypeAlias = tuple[bytes, list[Span]]
+"""Some bytes of a file, and the nodes that they hold as a whole."""
 
 
 class Saved(NamedTuple):
@@ -59,26 +65,26 @@ def check(file: Path) -> int:
     Raises:
         SnapshotDamaged: It is no snapshot, is cut, or a checksum does not fit.
     """
-    newest = 0
+    newest, zxids = 0, _ZXIDS.unpack_from
     with _open(file) as stream:
         tape = _Tape(stream, file, summed=True)
-        for data, _, value_at, size in _walk(tape):
-            mzxid, pzxid = _ZXIDS.unpack_from(data, value_at + size)
-            newest = max(newest, mzxid)
-            newest = max(newest, pzxid)
+        for data, spans in _windows(tape):
+            for _, _, stat_at in spans:
+                newest = max(newest, *zxids(data, stat_at))
         tape.close_up()
     return newest
 
 
-def nodes(file: Path, prefixes: tuple[bytes, ...]) -> Iterator[Saved]:
-    """The nodes whose path starts with one of the prefixes, in the file's order. Check the file before."""
+def windows(file: Path) -> Iterator[Window]:
+    """All nodes in the file's order, some at a time. Check the file before."""
     with _open(file) as stream:
-        tape = _Tape(stream, file, summed=False)
-        for data, start, value_at, size in _walk(tape):
-            path = data[start : value_at - 4]
-            if path.startswith(prefixes):
-                end = value_at + size
-                yield Saved(path, data[value_at:end], *_STAT.unpack_from(data, end))
+        yield from _windows(_Tape(stream, file, summed=False))
+
+
+def saved(data: bytes, span: Span) -> Saved:
+    """A node of a window."""
+    path_at, value_at, stat_at = span
+    return Saved(data[path_at : value_at - 4], data[value_at:stat_at], *STAT.unpack_from(data, stat_at))
 
 
 class _Tape:
@@ -183,8 +189,7 @@ class _Tape:
         return piece
 
 
-def _walk(tape: _Tape) -> Iterator[tuple[bytes, int, int, int]]:
-    """For each node: the window, where in it the path and the value begin, the size of the value."""
+def _windows(tape: _Tape) -> Iterator[Window]:
     magic, version, _ = tape.take(_HEAD)
     if magic != MAGIC or version != VERSION:
         raise tape.damaged("it does not begin like one")
@@ -197,7 +202,7 @@ def _walk(tape: _Tape) -> Iterator[tuple[bytes, int, int, int]]:
             tape.pass_field()
             tape.pass_field()
     while not _at_closing(tape):
-        yield from _in_window(tape)
+        yield tape.data, _in_window(tape)
     tape.at += _INT.size + len(_CLOSING)
 
 
@@ -213,29 +218,32 @@ def _at_closing(tape: _Tape) -> bool:
         return True
     start = tape.need(head + _INT.size)
     (size,) = _INT.unpack_from(tape.data, start + head)
-    tape.need(head + _INT.size + tape.length(size) + _STAT.size)
+    tape.need(head + _INT.size + tape.length(size) + _STAT_BYTES)
     return False
 
 
-def _in_window(tape: _Tape) -> Iterator[tuple[bytes, int, int, int]]:
-    """The nodes that the window has as a whole."""
+def _in_window(tape: _Tape) -> list[Span]:
+    """The nodes that the window has as a whole, which it is moved over."""
     data, at, limit, unpack = tape.data, tape.at, len(tape.data), _INT.unpack_from
+    spans: list[Span] = []
     while at + 4 <= limit:
         (length,) = unpack(data, at)
         value_at = at + 8 + length
         if value_at > limit or length < 0 or (length == 1 and data[at + 4] == _SLASH):
-            return
+            break
         (size,) = unpack(data, value_at - 4)
+        stat_at = value_at + size
         if size < 0:
             if size < -1:
-                return
-            size = 0
-        end = value_at + size + _STAT.size
+                break
+            stat_at = value_at
+        end = stat_at + _STAT_BYTES
         if end > limit:
-            return
-        tape.at = end
-        yield data, at + 4, value_at, size
+            break
+        spans.append((at + 4, value_at, stat_at))
         at = end
+    tape.at = at
+    return spans
 
 
 def _open(file: Path) -> BinaryIO:

@@ -61,13 +61,33 @@ class Scope:
         for rule in self.rules:
             _check(rule)
         self._first = re.compile("|".join(f"({_expression(rule.pattern)})" for rule in self.rules), re.DOTALL)
+        self._each = tuple(
+            (*rule.pattern.partition("*")[:2], re.compile(_expression(rule.pattern), re.DOTALL), rule)
+            for rule in self.rules
+        )
         self.direction = functools.lru_cache(maxsize=65536)(self._direction)
 
     def _direction(self, path: MetaPath) -> Direction:
-        if classify(path) is None:
-            return Direction.IGNORE
+        return Direction.IGNORE if classify(path) is None else self.direction_of_resource(path)
+
+    def direction_of_resource(self, path: MetaPath) -> Direction:
+        """As ``direction`` for a path that is known to be a resource; not remembered, for millions are asked for."""
         match = self._first.fullmatch(path) if self.rules else None  # alternatives are tried in their order
         return self.rules[match.lastindex - 1].direction if match and match.lastindex else Direction.IGNORE
+
+    def direction_below(self, folder: MetaPath) -> Direction | None:
+        """The direction of every resource directly below a path, or ``None`` where that goes by its name.
+
+        A pattern that ends in a star and matches the path with its slash matches it with any name behind, too.
+        """
+        start = f"{folder}/"
+        for literal, star, expression, rule in self._each:
+            if star and start.startswith(literal):
+                every = rule.pattern.endswith("*") and expression.fullmatch(start)
+                return rule.direction if every else None
+            if literal.startswith(start):
+                return None
+        return Direction.IGNORE
 
     def contains(self, path: MetaPath) -> bool:
         """Whether the path takes part at all."""

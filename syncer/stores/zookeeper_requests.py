@@ -32,6 +32,8 @@ _NOT_REACHED: Final = -2
 
 _INT: Final = struct.Struct("!i")
 _PART_HEADER: Final = struct.Struct("!iBi")
+_PART_OF_PATH: Final = struct.Struct("!iBii")
+"""A part's head, and the length of the path behind it."""
 _STAT: Final = struct.Struct("!qqqqiiiqiiq")
 
 _CREATE2: Final = 15
@@ -194,8 +196,8 @@ class MultiRead(Request):
 
     @staticmethod
     def _parts(kind: int, paths: Sequence[str]) -> bytes:
-        head = _PART_HEADER.pack(kind, 0, -1)
-        return b"".join(part for path in paths for part in (head, _text(path), b"\0")) + _END
+        head = _PART_OF_PATH.pack
+        return b"".join([head(kind, 0, -1, len(raw)) + raw + b"\0" for raw in map(str.encode, paths)]) + _END
 
     @classmethod
     def deserialize(cls, data: bytes, offset: int) -> list[Node | list[str] | Failed]:

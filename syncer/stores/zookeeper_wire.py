@@ -161,7 +161,9 @@ class Connection(ConnectionHandler):
                 if events:
                     self._changed(events)
                     events = []
-                outcome = self._handle_answer(header, bytes(inbox[start + 4 : end]))
+                with memoryview(inbox) as whole:
+                    packet = bytes(whole[start + 4 : end])
+                outcome = self._handle_answer(header, packet)
             start = end
         if events:
             self._changed(events)

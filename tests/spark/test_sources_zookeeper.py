@@ -44,8 +44,9 @@ def during_the_walk(monkeypatch: pytest.MonkeyPatch, action: Callable[[], None])
     act, taken = once(action), zookeeper._Reader._take_nodes
 
     def take_nodes(self: Any, *arguments: Any) -> Any:
-        yield from taken(self, *arguments)
+        found = taken(self, *arguments)
         act()
+        return found
 
     monkeypatch.setattr(zookeeper._Reader, "_take_nodes", take_nodes)
 

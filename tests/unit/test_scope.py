@@ -64,6 +64,21 @@ def test_the_first_rule_that_matches_decides() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("folder", "direction"),
+    [
+        ("/admin/policies/acme", "both"),
+        ("/admin/resourcegroups", "both"),
+        ("/admin/policies/pulsar", "ignore"),
+        ("/admin/policies", None),
+        (f"{TOPICS}/acme/orders/persistent", None),
+        ("/admin/clusters", "ignore"),
+    ],
+)
+def test_what_lies_in_a_folder_flows_one_way_or_goes_by_name(folder: str, direction: str | None) -> None:
+    assert Scope().direction_below(MetaPath(folder)) == direction
+
+
 def test_no_rule_reaches_what_is_local_to_a_cluster() -> None:
     scope = Scope([Rule("/admin/clusters/**", Direction.BOTH)])
     assert scope.contains(MetaPath("/admin/clusters/blue"))

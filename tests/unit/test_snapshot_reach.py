@@ -6,12 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spark_snapshot.sources.folders import Folders
 from spark_snapshot.sources.reach import LEVELS, Reach, Share, levels_below
 from syncer.conflict.scope import ALLOWED_PREFIXES, Rule, Scope
 from syncer.conflict.settings import Direction
-from syncer.model import MetaPath
-from syncer.paths import is_under, tenant_of
+from syncer.model import MetaPath, Revision
+from syncer.paths import classify, is_under, tenant_of
 
+SCOPES = (
+    Scope(),
+    Scope([Rule("/admin/policies/a/*", Direction.BOTH), Rule("/admin/policies/*", Direction.APPLY)]),
+    Scope([Rule("/admin/policies/*/a", Direction.IGNORE), Rule("/admin/policies/**", Direction.BOTH)]),
+    Scope([Rule("/admin/partitioned-topics/a/**/b", Direction.BOTH), Rule("/admin/clusters/a*", Direction.BOTH)]),
+    Scope([Rule("/admin/policies/a", Direction.BOTH), Rule("/admin/topic-policies/global/**/a-*", Direction.PUBLISH)]),
+)
 EVERYTHING = Scope([Rule(f"{prefix}/**", Direction.BOTH) for prefix in ALLOWED_PREFIXES])
 NAMES = st.sampled_from(["a", "b", "persistent", "non-persistent", "a-b", "é"])
 
@@ -64,6 +72,46 @@ def test_a_path_is_in_one_share_and_its_reader_gets_there(path: MetaPath, of: in
     while way.count("/") > 2:
         way = MetaPath(way.rpartition("/")[0])
         assert holders[0].enters(way), way
+
+
+@given(
+    path=paths(),
+    scope=st.sampled_from((*SCOPES, EVERYTHING)),
+    tenants=st.none() | st.frozensets(NAMES | st.just(""), max_size=3),
+    under=st.none() | paths(),
+    of=st.integers(1, 3),
+    data=st.data(),
+)
+def test_what_is_decided_for_a_folder_is_what_each_path_in_it_says(
+    path: MetaPath, scope: Scope, tenants: frozenset[str] | None, under: MetaPath | None, of: int, data: st.DataObject
+) -> None:
+    reach = Reach(scope=scope, tenants=tenants, under=under)
+    share = Share(data.draw(st.integers(0, of - 1)), of)
+    folders = Folders(reach, share)
+    above = path.rpartition("/")[0]
+    names = [path.rpartition("/")[2], "a", "persistent", "namespaceIsolationPolicies", "", "b-c"]
+    wanted = []
+    for name in names:
+        child = MetaPath(f"{above}/{name}")
+        resource = classify(child)
+        found = folders.found(child, b"{}", None, Revision("1"))
+        assert folders.wants(child) == (found is not None) == (reach.wants(child) and share.holds(child)), child
+        if found is not None:
+            assert resource is not None
+            assert (found.kind, found.tenant) == (resource.kind.value, tenant_of(child))
+            wanted.append(name)
+    listed = [name for name in names if name]
+    assert list(folders.at(above).sift(listed)) == wanted
+
+
+@given(path=paths(), scope=st.sampled_from((*SCOPES, EVERYTHING)))
+def test_the_direction_below_a_folder_is_that_of_every_resource_in_it(path: MetaPath, scope: Scope) -> None:
+    folder = MetaPath(path.rpartition("/")[0])
+    below = scope.direction_below(folder)
+    for name in (path.rpartition("/")[2], "a", "b-c", "__a"):
+        child = MetaPath(f"{folder}/{name}")
+        if below is not None and classify(child) is not None:
+            assert scope.direction(child) == below
 
 
 @pytest.mark.parametrize(
