@@ -14,9 +14,9 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, cast
+from typing import Any, Final, TypeAlias, cast
 
 import orjson
 
@@ -28,9 +28,20 @@ Document = dict[str, Any]
 
 DIGEST_BYTES: Final = 16
 
+_Places: TypeAlias = "tuple[tuple[str, _Places], ...]"
+"""Where arrays are whose order means nothing: names, and what lies below each; nothing below an array."""
+
 _DIGITS: Final = bytes.maketrans(b"123456789", b"000000000")
 _BIG_INTEGER: Final = b"0" * 19
 """So many digits in a row, made zeros: perhaps an integer beyond 64 bits. A tenth of a regular expression's cost."""
+
+
+def _tree(sets: Iterable[tuple[str, ...]]) -> _Places:
+    """Places by their names: what several begin with is gone through once. ``()``: an array is there."""
+    below: dict[str, list[tuple[str, ...]]] = {}
+    for place in sets:
+        below.setdefault(place[0], []).append(place[1:])
+    return tuple((name, _tree(each for each in rest if each)) for name, rest in below.items())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +53,7 @@ class Projection:
         local: Top-level fields that each cluster keeps for itself (derived, or cluster-local).
         born_with: Local fields that a resource takes from its author when it is created at a target.
         defaults: Local fields that a resource gets at creation, whatever its author has.
-        sets: Places of arrays whose order means nothing (``*``: any key).
+        sets: Places of arrays whose order means nothing (``*``: any key); none lies in another.
     """
 
     id: str
@@ -50,6 +61,10 @@ class Projection:
     born_with: frozenset[str] = frozenset()
     defaults: Mapping[str, Any] = field(default_factory=dict)
     sets: tuple[tuple[str, ...], ...] = ()
+    _places: _Places = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_places", _tree(self.sets))  # the only way in a frozen class
 
     def project(self, value: bytes) -> Document:
         """Return the replicated part of a stored value.
@@ -60,8 +75,7 @@ class Projection:
         document = parse(value)
         for name in self.local:
             document.pop(name, None)
-        for place in self.sets:
-            _sort_at(document, place)
+        _sort_at(document, self._places)
         return document
 
     def digest(self, value: bytes) -> Digest:
@@ -165,15 +179,23 @@ def _refuse_constant(name: str) -> float:
     raise ValueError(f"{name} is no JSON number")
 
 
-def _sort_at(node: object, place: tuple[str, ...]) -> None:
+def _sort_at(node: object, places: _Places) -> None:
     if not isinstance(node, dict):
         return
-    name, rest = place[0], place[1:]
-    for key in list(node) if name == "*" else (name,):
-        child = node.get(key)
-        if not child:
-            continue
-        if rest:
-            _sort_at(child, rest)
-        elif isinstance(child, list) and all(isinstance(member, str) for member in child):
-            node[key] = sorted(set(child))
+    for name, below in places:
+        for key in node if name == "*" else (name,):  # values are replaced, never keys
+            child = node.get(key)
+            if not child:
+                continue
+            if below:
+                _sort_at(child, below)
+            elif isinstance(child, list) and len(child) > 1:
+                try:
+                    "".join(child)  # the quickest way to tell whether all of them are texts
+                except TypeError:
+                    continue
+                members = set(child)
+                if len(members) < len(child):
+                    node[key] = sorted(members)
+                else:
+                    child.sort()
