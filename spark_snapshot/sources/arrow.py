@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
 from spark_snapshot.sources.found import Batch
-from spark_snapshot.sources.sidecar import Register
 from syncer.model import Digest, ResourceKind
 from syncer.plan.diffing import fingerprint_of
+
+if TYPE_CHECKING:
+    from spark_snapshot.sources.sidecar import Register
 
 _STORE: Final[list[pa.Field[Any]]] = [
     pa.field("path", pa.string(), nullable=False),

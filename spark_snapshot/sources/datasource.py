@@ -20,11 +20,12 @@ from pyspark.sql.types import StructType
 from spark_snapshot.rows import REGISTERS, STORE
 from spark_snapshot.sources.place import Part, StorePlace, source
 from spark_snapshot.sources.reach import Reach
-from spark_snapshot.sources.sidecar import Database, without_password
 from syncer.errors import ConfigError
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from spark_snapshot.sources.sidecar import Database
 
 STORE_FORMAT: Final = "syncer-store"
 REGISTERS_FORMAT: Final = "syncer-registers"
@@ -53,6 +54,8 @@ def store(spark: SparkSession, place: StorePlace, reach: Reach, readers: int | N
 
 def registers(spark: SparkSession, url: str, password_file: Path | None, reach: Reach) -> DataFrame:
     """The rows of a sidecar database."""
+    from spark_snapshot.sources.sidecar import without_password  # noqa: PLC0415 - loads SQLAlchemy
+
     shown, password = without_password(url)
     if password is not None and password_file is None:
         if not (spark.sparkContext.master or "").startswith("local"):
@@ -146,6 +149,8 @@ class RegistersSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """What reads it."""
+        from spark_snapshot.sources.sidecar import Database  # noqa: PLC0415 - loads SQLAlchemy
+
         del schema
         options: Any = self.options
         file = options.get("passwordFile", "")

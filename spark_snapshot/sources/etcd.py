@@ -27,6 +27,7 @@ PAGE_BYTES: Final = 4 << 20
 FIRST_KEYS: Final = 64
 MAX_KEYS: Final = 10_000
 GROWTH: Final = 4
+SAMPLE: Final = 50
 FEW: Final = 1_000
 """Keys that are not worth a reader of their own."""
 TRIES: Final = 24
@@ -242,6 +243,7 @@ class _Reader:
     def __init__(self, caller: _Caller, config: EtcdConfig, reach: Reach) -> None:
         self._caller = caller
         self._keys = KeySpace(config.namespace)
+        self._cut = len(config.namespace.encode())
         self._folders = Folders(reach)
 
     def batches(self, part: Spans) -> Iterator[Batch]:
@@ -268,8 +270,7 @@ class _Reader:
             more = answer.more and bool(answer.kvs)
             if more:
                 start = answer.kvs[-1].key + b"\0"
-                each = max(1, answer.ByteSize() // len(answer.kvs))
-                limit = max(1, min(PAGE_BYTES // each, limit * GROWTH, MAX_KEYS))
+                limit = max(1, min(PAGE_BYTES // _usual_bytes(answer.kvs), limit * GROWTH, MAX_KEYS))
                 self._begin(start, end, limit, revision)
             yield answer
 
@@ -277,12 +278,16 @@ class _Reader:
         self._caller.begin(key=start, range_end=end, limit=limit, revision=revision)
 
     def _found(self, answer: Dynamic) -> Batch:
-        path_of, folder_at = self._keys.path, self._folders.at
+        cut, folder_at = self._cut, self._folders.at
         rows: list[Row] = []
         last: str | None = None
         for kv in answer.kvs:
-            path = path_of(kv.key)
-            if path is None or kv.lease:  # it is no text, or a session's
+            if kv.lease:  # it is a session's
+                continue
+            try:
+                path = MetaPath(kv.key[cut:].decode())
+            except UnicodeDecodeError:
+                self._keys.path(kv.key)  # which tells of it
                 continue
             above, _, name = path.rpartition("/")
             if above != last:
@@ -292,6 +297,12 @@ class _Reader:
                 tenant = name if folder.tenant is None else folder.tenant
                 rows.append((path, folder.kind, tenant, value, None, Revision(str(kv.mod_revision))))
         return Batch.of(rows)
+
+
+def _usual_bytes(kvs: Dynamic) -> int:
+    """What one of them weighs, by a sample: protobuf would write the whole answer anew to tell its size."""
+    some = kvs[:: max(1, len(kvs) // SAMPLE)]
+    return max(1, sum(len(kv.key) + len(kv.value) for kv in some) // len(some))
 
 
 def _merged(spans: list[Span]) -> tuple[Span, ...]:

@@ -69,7 +69,12 @@ class Folder:
         """The names of what is asked for."""
         if self.every:
             return names
-        return () if self._none else [name for name in names if self.wants(name)]
+        if self._none:
+            return ()
+        if self._named or self._seed is None:
+            return [name for name in names if self.wants(name)]
+        crc, seed, of, mine = zlib.crc32, self._seed, self._of, self._share
+        return [name for name in names if crc(name.encode(), seed) % of == mine]
 
     def _elsewhere(self) -> bool:
         """Whether nothing of it can be asked for."""

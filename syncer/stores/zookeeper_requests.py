@@ -224,9 +224,12 @@ class MultiRead(Request):
         (count,) = _INT.unpack_from(data, offset)
         offset += 4
         names: list[str] = []
+        length_at = _INT.unpack_from
         for _ in range(count):
-            raw, offset = _read_buffer(data, offset)
-            names.append(raw.decode())
+            (length,) = length_at(data, offset)
+            start = offset + 4
+            offset = start + max(length, 0)
+            names.append(data[start:offset].decode())
         return names, offset
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import orjson
 import pytest
 
 from syncer.conflict.projection import PROJECTIONS, canonical, parse
@@ -45,6 +46,18 @@ def test_a_clusters_migration_never_crosses() -> None:
     cluster = PROJECTIONS[ResourceKind.CLUSTER]
     author = b'{"serviceUrl":"http://h:1","migrated":true,"migratedClusterUrl":{"serviceUrl":"http://g:1"}}'
     assert cluster.overlay(author, None) == b'{"serviceUrl":"http://h:1"}'
+
+
+def test_a_set_is_sorted_without_what_is_twice_and_left_alone_where_not_all_of_it_is_text() -> None:
+    projection = PROJECTIONS[ResourceKind.TENANT]
+    for given, sorted_ in (
+        (["b", "a"], ["a", "b"]),
+        (["b", "a", "b"], ["a", "b"]),
+        (["b"], ["b"]),
+        ([2, "b", "a"], [2, "b", "a"]),
+        ([2, 1], [2, 1]),
+    ):
+        assert projection.project(orjson.dumps({"adminRoles": given})) == {"adminRoles": sorted_}
 
 
 def test_arrays_that_are_no_sets_keep_their_order() -> None:
