@@ -66,6 +66,12 @@ def test_arrays_that_are_no_sets_keep_their_order() -> None:
     assert NAMESPACE.digest(b'{"auth_policies":["b","a"]}') != NAMESPACE.digest(b'{"auth_policies":["a","b"]}')
 
 
+def test_integers_are_kept_exactly_wherever_they_stand() -> None:
+    for before in range(9):
+        for number in (10**18, 2**64, 10**19 + 7, 10**25 + 1):
+            assert parse(b'{"n":' + b" " * before + b"%d}" % number) == {"n": number}
+
+
 @pytest.mark.parametrize("number", [2**63 - 1, 2**63, 2**64 - 1, 2**64, -(2**63), -(2**63) - 1, 10**40])
 def test_integers_are_kept_exactly(number: int) -> None:
     value = b'{"n":%d}' % number
