@@ -32,7 +32,7 @@ WINDOW: Final = 500
 KAZOO_ROWS: Final = 50_000
 """kazoo reads no more: its rate is the same for more, and a run would take longer than all others together."""
 CORES: Final = 2
-WARM_TENANTS: Final = 200
+WARM_TENANTS: Final = 400
 """Of 51 resources each, written before the clock runs: Java translates its code then, once in a session."""
 PARQUET: Final = {
     "compression": "zstd",
