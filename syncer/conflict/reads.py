@@ -71,9 +71,10 @@ class ReadLedger:
                 self._changed.move_to_end(path)
 
     def valid(self, ticket: Ticket, path: MetaPath) -> bool:
-        """Whether the ticket's answer for this path may decide (conditions a, b and c)."""
+        """Whether the ticket's answer for this path may decide (conditions a, b and c); never once it was closed."""
         return (
             self.current(ticket)
+            and ticket.number in self._outstanding
             and self._changed.get(path, 0) < ticket.number
             and self._handled.get(path, 0) < ticket.number
         )

@@ -15,7 +15,8 @@ from syncer.bus.messages import Control, Said, TreeMessage
 from syncer.bus.signing import sealed
 from syncer.errors import PayloadInvalid, StateUnavailable, SyncerError
 from syncer.model import Millis
-from syncer.replication.consuming import arrived_of
+from syncer.replication.ahead import Ahead, Seen
+from syncer.replication.consuming import Arrived, arrived_of
 from syncer.replication.operations import Effect, Wanted
 from syncer.replication.surroundings import IDLE_S, Surroundings
 from syncer.state.contract import OutboxRow
@@ -23,6 +24,8 @@ from syncer.state.contract import OutboxRow
 log = structlog.get_logger()
 
 PUBLISH_LIMIT: Final = 500
+AHEAD_S: Final = 1.0
+"""How long a delivery waits for what the store holds; its changes are folded without, if need be."""
 STEPS_LIMIT: Final = 8
 """Messages of a comparison that are sent at once, so that changes have their turn between them."""
 
@@ -79,13 +82,35 @@ class BusPumps:
         """Fold what the bus delivers, and acknowledge it once the fold is stored."""
         async for delivery in self._around.bus.receive():
             with self._around.timing_of("consume"):
-                await self._around.until_stored(self._consume, delivery)
+                await self._fold(delivery)
             self._around.readable.wake()
             self._around.writable.wake()
             self._around.talkable.wake()
             await self._around.bus.acknowledge(delivery)
 
-    def _consume(self, delivery: Delivery, now: Millis) -> None:
+    async def _fold(self, delivery: Delivery) -> None:
+        """Fold a delivery; where the store has to be read for its writes, read it first."""
+        looking = await self._around.until_stored(self._consume, delivery)
+        if looking is None:
+            return
+        arrived, planned = looking
+        seen = None
+        try:
+            with self._around.timing_of("ahead"), anyio.move_on_after(AHEAD_S):
+                seen = Seen(planned, await self._around.store.read(planned.paths))
+        except SyncerError as exc:
+            log.info("not_read_ahead", region=self._around.region, code=exc.code, cause=exc.message)
+        finally:
+            if seen is None:
+                with anyio.CancelScope(shield=True):
+                    await self._around.thread.quick(self._around.driver.give_up_ahead, planned)
+        await self._around.until_stored(self._consume_seen, arrived, seen)
+
+    def _consume_seen(self, arrived: Sequence[Arrived], seen: Seen | None, now: Millis) -> None:
+        self._around.driver.consume(arrived, now, seen)
+
+    def _consume(self, delivery: Delivery, now: Millis) -> tuple[Sequence[Arrived], Ahead] | None:
+        """Fold a delivery at once; or what of it to read the store for first."""
         context = self._around.driver.context
         own, published = context.identity.database_id, context.talk.published
         others = [  # what it knows to have published was folded when it was stamped; beyond that it is an old copy
@@ -95,7 +120,11 @@ class BusPumps:
         ]
         if others:
             arrived = [arrived_of(each.payload, each.properties, each.position, context.keyring) for each in others]
+            planned = self._around.driver.look_ahead(arrived)
+            if planned is not None:
+                return arrived, planned
             self._around.driver.consume(arrived, now)
+        return None
 
     async def beat(self, now: Millis) -> None:
         """Tell the peers how this region is."""

@@ -26,6 +26,7 @@ from syncer.errors import PayloadInvalid, ValueInvalid
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region
 from syncer.replacing import replace
 from syncer.replication import antientropy, lacking, listing, membership, rebuild, retelling
+from syncer.replication.ahead import Seen
 from syncer.replication.context import Context
 from syncer.replication.reading import seat
 from syncer.replication.remembered import ready
@@ -57,22 +58,31 @@ def arrived_of(payload: bytes, properties: Mapping[str, str], position: str, key
     return Arrived(message=message, position=position, payload=payload, properties=dict(properties))
 
 
-def consume(context: Context, arrived: Sequence[Arrived], now: Millis) -> None:
+def consume(context: Context, arrived: Sequence[Arrived], now: Millis, seen: Seen | None = None) -> None:
     """Fold a delivery in one transaction; afterwards it may be acknowledged.
 
     Args:
         context: The daemon's context.
         arrived: The messages, in the order of the topic.
         now: The daemon's clock.
+        seen: What was read ahead of it; its read is over with this call, whatever becomes of it.
 
     Raises:
         StateUnavailable: Nothing was stored: do not acknowledge.
     """
+    try:
+        _consume(context, arrived, now, seen)
+    finally:
+        if seen is not None:
+            context.ledger.close(seen.ahead.ticket)
+
+
+def _consume(context: Context, arrived: Sequence[Arrived], now: Millis, seen: Seen | None) -> None:
     packer = context.packer()
     with context.state.transaction() as tx:
         unit = Unit(context, tx, now)
         take(context, unit, tx, arrived)
-        answers = ready(context, unit, unit.changed)
+        answers = ready(context, unit, unit.changed, seen)
         if answers:
             unit.decided(answers)
             seat(context, unit, tx, answers, packer)

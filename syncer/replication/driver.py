@@ -5,8 +5,8 @@ the same steps. One thread at a time may use it.
 
     become active:   read the fence ─▶ raise ─▶ (write it) ─▶ activated
     local changes:   notices / gap+scan ─▶ plan_reads ─▶ (read) ─▶ take_answers ─▶ outbox
-    remote changes:  consume ─▶ plan_reads ─▶ (read) ─▶ take_answers ─▶ next_transaction ─▶ (apply)
-                     ─▶ answered ─▶ landed, or refused
+    remote changes:  look_ahead ─▶ (read) ─▶ consume ─▶ next_transaction ─▶ (apply) ─▶ answered ─▶ landed, or refused
+                     what cannot be written at once: consume ─▶ plan_reads ─▶ (read) ─▶ take_answers ─▶ …
     publication:     outbox ─▶ (publish) ─▶ published
 """
 
@@ -24,6 +24,7 @@ from syncer.errors import Fenced, InvariantBroken
 from syncer.model import MetaPath, Millis, Region
 from syncer.paths import scaffold
 from syncer.replication import (
+    ahead,
     antientropy,
     applying,
     asking,
@@ -37,6 +38,7 @@ from syncer.replication import (
     scanning,
     tombstones,
 )
+from syncer.replication.ahead import Ahead, Seen
 from syncer.replication.applying import Landing
 from syncer.replication.consuming import Arrived
 from syncer.replication.context import Context
@@ -309,9 +311,17 @@ class Driver:
 
     # -- the bus
 
-    def consume(self, arrived: Sequence[Arrived], now: Millis) -> None:
-        """Fold a delivery; afterwards it may be acknowledged."""
-        consuming.consume(self.context, arrived, now)
+    def look_ahead(self, arrived: Sequence[Arrived]) -> Ahead | None:
+        """Paths to read before a delivery is folded; ``None``: there are none."""
+        return ahead.look_ahead(self.context, arrived)
+
+    def give_up_ahead(self, planned: Ahead) -> None:
+        """The store did not answer in time: the delivery is folded without."""
+        ahead.give_up(self.context, planned)
+
+    def consume(self, arrived: Sequence[Arrived], now: Millis, seen: Seen | None = None) -> None:
+        """Fold a delivery, with what was read ahead of it; afterwards it may be acknowledged."""
+        consuming.consume(self.context, arrived, now, seen)
 
     def outbox(self, limit: int, after: int = 0) -> list[OutboxRow]:
         """The next events to publish; none while paused or observing."""

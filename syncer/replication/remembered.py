@@ -14,6 +14,7 @@ from syncer.model import MetaPath
 from syncer.stores.contract import Entry
 
 if TYPE_CHECKING:
+    from syncer.replication.ahead import Seen
     from syncer.replication.context import Context
     from syncer.replication.unit import Unit
 
@@ -66,10 +67,18 @@ def _size(entry: Entry) -> int:
     return len(entry.value) + len(entry.path) + _OVERHEAD_BYTES
 
 
-def ready(context: Context, unit: Unit, paths: Iterable[MetaPath]) -> dict[MetaPath, Entry | None]:
-    """Of these loaded paths, those that are due and can be written by memory, with the entry that the write expects.
+def ready(
+    context: Context, unit: Unit, paths: Iterable[MetaPath], seen: Seen | None = None
+) -> dict[MetaPath, Entry | None]:
+    """Of these loaded paths, those that are due and can be written at once, with the entry that the write expects.
 
     A path that is known to be absent needs none: a store creates it only if it is. Deletes are never among them.
+
+    Args:
+        context: The daemon's context.
+        unit: The unit of work that has loaded them.
+        paths: Paths that it has changed.
+        seen: What was read ahead, where memory does not serve.
     """
     found: dict[MetaPath, Entry | None] = {}
     if context.fence is None or not context.ledger.armed or not context.genesis:
@@ -84,6 +93,8 @@ def ready(context: Context, unit: Unit, paths: Iterable[MetaPath]) -> dict[MetaP
             continue
         if seated is None or not seated.alive:
             found[path] = None
-        elif (entry := context.remembered.get(path)) is not None and entry.revision == seated.revision:
+            continue
+        entry = context.remembered.get(path) or (seen.get(context, path) if seen is not None else None)
+        if entry is not None and entry.revision == seated.revision:
             found[path] = entry
     return found

@@ -6,7 +6,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeVar
 
 import anyio
 import structlog
@@ -21,6 +21,8 @@ from syncer.replication.worker import DriverThread
 from syncer.stores.contract import MetadataStore
 
 log = structlog.get_logger()
+
+_Result = TypeVar("_Result")
 
 IDLE_S: Final = 1.0
 """A pump that nobody wakes looks for work this often."""
@@ -104,13 +106,12 @@ class Surroundings:
         finally:
             self.driver.context.timings.append((stage, time.perf_counter() - begin))
 
-    async def until_stored(self, step: Callable[..., None], *args: object) -> None:
+    async def until_stored(self, step: Callable[..., _Result], *args: object) -> _Result:
         """Take an answer of the outside world, however long the database needs for it."""
         backoff = Backoff()
         while True:
             try:
-                await self.thread.call(step, *args, self.clock())
-                return
+                return await self.thread.call(step, *args, self.clock())
             except SyncerError as exc:
                 if not exc.retryable:
                     raise

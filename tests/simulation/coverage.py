@@ -48,6 +48,7 @@ TORN: Final = {"torn": "the power fails while a transaction is written; of its b
 
 OUTCOMES: Final = {
     "overwritten": "a daemon's write replaced another value",
+    "read ahead": "the store was read before a delivery was folded",
     "refused": "a store refused a transaction",
     "quarantined": "something was put into the quarantine",
     "rebuilt": "a database took the place of a lost one, and was filled by the peers",

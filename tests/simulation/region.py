@@ -12,8 +12,10 @@ from syncer.conflict.guards import Topics
 from syncer.conflict.rebuilding import Answer
 from syncer.errors import Fenced, PreconditionFailed, StateUnavailable
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Stamp
+from syncer.replication.ahead import Ahead, Seen
 from syncer.replication.applying import Landing
 from syncer.replication.comparisons import Pace
+from syncer.replication.consuming import Arrived
 from syncer.replication.driver import Driver
 from syncer.replication.forgetting import Forgetting
 from syncer.replication.operations import Wanted
@@ -103,6 +105,20 @@ class Reading:
 
 
 @dataclass(eq=False, slots=True)
+class Looking:
+    """A delivery that is folded once the store was read ahead of it: the paths are read one after the other."""
+
+    delivery: Delivery
+    ahead: Ahead
+    answers: dict[MetaPath, Entry | None] = field(default_factory=dict)
+
+    @property
+    def done(self) -> bool:
+        """Whether everything was read."""
+        return len(self.answers) == len(self.ahead.paths)
+
+
+@dataclass(eq=False, slots=True)
 class Page:
     """A page of a scan on its way."""
 
@@ -153,6 +169,7 @@ class Daemon:
         self.readings: list[Reading] = []
         self.publishing: Publishing | None = None
         self.rows: list[OutboxRow] = []
+        self.looking: Looking | None = None
         self.deliveries: list[Delivery] = []
         self.questions: list[MetaPath] = []
         self.last_tick = 0
@@ -205,8 +222,10 @@ class Daemon:
         elif self.publishing.done:
             moves.append(self.take_published)
         reached = not self.world.cut_off(self.site.region)
-        if reached and self.world.bus.waiting[self.site.region] and len(self.deliveries) < _DELIVERIES:
-            moves.append(self.receive)
+        if self.looking is not None:
+            moves.append(self.look_on)
+        elif reached and self.world.bus.waiting[self.site.region] and len(self.deliveries) < _DELIVERIES:
+            moves.append(self.take_delivery)
         if self.deliveries:
             moves.append(self.acknowledge)
         if self.world.story.now - self.last_tick > TICK_MS:
@@ -285,6 +304,8 @@ class Daemon:
         self.site.daemons.remove(self)
         if self.watch is not None:
             self.site.store.watches.remove(self.watch)
+        if self.looking is not None:
+            self.world.bus.again(self.looking.delivery)
         for delivery in self.deliveries:
             self.world.bus.again(delivery)
         if self.request is not None and not self.request.done:
@@ -566,6 +587,7 @@ class Daemon:
         """Nothing that was asked of the store is answered any more."""
         while self.readings:
             self.give_up()
+        self.stop_looking()
         if self.page is not None:
             self.driver.give_up_page(self.page.ticket)
             self.page = None
@@ -615,23 +637,59 @@ class Daemon:
             self.publishing = None
 
     def receive(self) -> None:
-        """Take a delivery and fold it; it is acknowledged later."""
+        """Take a delivery and fold it, nothing coming between."""
+        self.take_delivery()
+        while self.looking is not None:
+            self.look_on()
+
+    def take_delivery(self) -> None:
+        """Take a delivery and fold it, or begin to read ahead of it; it is acknowledged later."""
         rng = self.world.rng
         delivery = None
         if self.world.mode.forgets and rng.random() < HASTY:
             delivery = self.world.bus.overtake(self.site.region)
         delivery = delivery or self.world.bus.deliver(self.site.region, rng.randint(1, 4), rng)
-        if delivery is not None:
+        if delivery is None:
+            return
+        ahead = self.driver.look_ahead(self._arrived(delivery))
+        if ahead is None:
             self.fold(delivery)
+        else:
+            self.looking = Looking(delivery, ahead)
 
-    def fold(self, delivery: Delivery) -> None:
+    def _arrived(self, delivery: Delivery) -> list[Arrived]:
+        return [self.world.bus.arrived(number, message) for number, message in delivery.messages]
+
+    def look_on(self) -> None:
+        """Let the reading ahead go on: the store answers for the next path, often for several, or all has arrived."""
+        looking = self.looking
+        assert looking is not None
+        if looking.done:
+            self.looking = None
+            self.world.met["read ahead"] += 1
+            self.fold(looking.delivery, Seen(looking.ahead, looking.answers))
+            return
+        for path in looking.ahead.paths[len(looking.answers) :]:
+            looking.answers[path] = self.site.store.entry(path)
+            self.tell("reads ahead", path, self.site.store.content(path))
+            if self.world.rng.random() < 0.3:
+                return
+
+    def stop_looking(self) -> None:
+        """The store does not answer what is read ahead: the delivery is folded without."""
+        looking, self.looking = self.looking, None
+        if looking is not None:
+            self.driver.give_up_ahead(looking.ahead)
+            self.fold(looking.delivery)
+
+    def fold(self, delivery: Delivery, seen: Seen | None = None) -> None:
         """Fold a delivery."""
-        arrived = [self.world.bus.arrived(number, message) for number, message in delivery.messages]
+        arrived = self._arrived(delivery)
         for _, message in delivery.messages:
             if isinstance(message, MetadataChangeEvent):
                 self.tell("folds", message.path, message.stamp, "delete" if message.value is None else "")
         self.deliveries.append(delivery)
-        if not self._call(lambda: self.driver.consume(arrived, self.now)) and self.alive:
+        if not self._call(lambda: self.driver.consume(arrived, self.now, seen)) and self.alive:
             self.deliveries.remove(delivery)
             self.world.bus.again(delivery)
 
