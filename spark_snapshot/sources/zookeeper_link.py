@@ -142,10 +142,10 @@ class Link:
 
     # In the session's thread:
 
-    def _note(self, paths: list[str]) -> None:
+    def _note(self, events: list[tuple[str, int]]) -> None:
         with self._lock:
             if len(self._noted) <= MAX_NOTED:
-                self._noted.update(dict.fromkeys(paths))
+                self._noted.update(dict.fromkeys(path for path, _ in events))
 
     def _state_changed(self, state: str) -> None:
         if state != KazooState.CONNECTED:

@@ -26,6 +26,7 @@ def next_transaction(context: Context) -> tuple[Batch, tuple[Write, ...]] | None
     batch = context.writes.head
     if batch is None or context.fence is None or context.doubted or context.paused is not None:
         return None
+    batch.stretch = context.own_writes.stretch if context.ledger.armed else -1
     return batch, (fence_write(context, context.fence, context.fence.fence.landing(batch.number)), *batch.writes)
 
 
@@ -51,7 +52,25 @@ def answered(context: Context, batch: Batch, answers: Sequence[Written]) -> Land
         raise InvariantBroken("a batch landed without a fence")
     context.fence = HeldFence(held.fence.landing(batch.number), fence.revision)
     context.writes.answered(batch)
+    if context.own_writes.applied(fence.mark, batch.stretch):
+        _note_own(context, batch, written, fence.mark)
     return Landing(batch, tuple(written))
+
+
+def _note_own(context: Context, batch: Batch, written: Sequence[Written], mark: str) -> None:
+    """What was just written needs no read for the notice of it: what stands there now is remembered."""
+    context.dirty.disregard(batch.paths, mark)
+    for write, answer in zip(batch.writes, written, strict=True):
+        if isinstance(write, Put) and answer.revision is not None and write.path not in context.dirty:
+            context.remembered.keep(
+                Entry(
+                    path=write.path,
+                    value=write.value,
+                    revision=answer.revision,
+                    modified_at_ms=None,
+                    distinct=answer.distinct,
+                )
+            )
 
 
 def _held(context: Context) -> HeldFence:

@@ -24,6 +24,7 @@ from syncer.replication.dirty import DirtyPaths, Origin
 from syncer.replication.fence import HeldFence
 from syncer.replication.forgetting import Retelling, Tombstones
 from syncer.replication.marking import Marking
+from syncer.replication.own_writes import OwnWrites
 from syncer.replication.peers import Peers, own_rules
 from syncer.replication.remembered import Remembered
 from syncer.replication.summing import Sums
@@ -111,6 +112,7 @@ class Context:
     deletes: DeleteWindow = field(init=False)
     waiting: dict[MetaPath, dict[MetaPath, None]] = field(default_factory=dict)
     remembered: Remembered = field(default_factory=Remembered)
+    own_writes: OwnWrites = field(default_factory=OwnWrites)
     topics: dict[MetaPath, tuple[Topics, Millis]] = field(default_factory=dict)
     asking: dict[MetaPath, None] = field(default_factory=dict)
     unanswered: Unanswered = field(default_factory=Unanswered)
@@ -190,6 +192,7 @@ class Context:
             self.requested,
             self.waiting,
             self.remembered,
+            self.own_writes,
             self.asking,
             self.unanswered,
         ):

@@ -29,6 +29,8 @@ class DirtyPaths:
         self._due: dict[MetaPath, Origin] = {}
         self._aside: dict[MetaPath, Origin] = {}
         self._found: set[MetaPath] = set()
+        self._marks: dict[MetaPath, str] = {}
+        """Paths that are marked for one notice alone, and the transaction that it tells of."""
 
     def __len__(self) -> int:
         return len(self._paths) + len(self._due) + len(self._aside)
@@ -57,12 +59,28 @@ class DirtyPaths:
         Whatever else it is marked for, a scan that has found it waits until it is decided.
         """
         for path in paths:
+            self._marks.pop(path, None)
             if origin is Origin.SCAN:
                 self._found.add(path)
             if path in self._aside:
                 self._put(self._aside, path, origin)
             else:
                 self._mark(path, origin)
+
+    def notice(self, path: MetaPath, mark: str) -> None:
+        """Mark a path because of a notice. ``mark`` names the transaction that it tells of; empty: that is unknown."""
+        alone = mark if path not in self else mark if self._marks.get(path) == mark else ""
+        self.add((path,), Origin.NOTICE)
+        if alone:
+            self._marks[path] = alone
+
+    def disregard(self, paths: Iterable[MetaPath], mark: str) -> None:
+        """Of these paths, nothing needs to be read for the notice of this transaction: it is one of ours."""
+        for path in paths:
+            if self._marks.get(path) == mark:
+                del self._marks[path]
+                self._aside.pop(path, None)
+                self._paths.pop(path, None)
 
     def take(self, limit: int, in_flight: Container[MetaPath], room: int) -> dict[MetaPath, Origin]:
         """Remove and return the oldest paths; those in flight are put aside instead.
@@ -87,6 +105,7 @@ class DirtyPaths:
             if path in in_flight:
                 self._aside[path] = origin
                 continue
+            self._marks.pop(path, None)
             taken[path] = origin
 
     def release(self, paths: Iterable[MetaPath]) -> None:
@@ -106,6 +125,7 @@ class DirtyPaths:
         self._due.clear()
         self._aside.clear()
         self._found.clear()
+        self._marks.clear()
 
     def _mark(self, path: MetaPath, origin: Origin) -> None:
         if origin is Origin.DUE and path not in self._paths:

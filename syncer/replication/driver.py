@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from itertools import repeat
 
 from syncer.bus.messages import Control, Heartbeat, ListingAsked, ListingTold, TreeMessage
 from syncer.conflict.guards import Topics
@@ -42,7 +43,6 @@ from syncer.replication.ahead import Ahead, Seen
 from syncer.replication.applying import Landing
 from syncer.replication.consuming import Arrived
 from syncer.replication.context import Context
-from syncer.replication.dirty import Origin
 from syncer.replication.fence import Fence, HeldFence, raised
 from syncer.replication.forgetting import Forgetting, Tombstones
 from syncer.replication.operations import Effect
@@ -168,18 +168,30 @@ class Driver:
         context.ledger.disarm()
         context.scanned, context.doubted = False, True  # until the watch is armed again, and the fence was read
         context.remembered.clear()
+        context.own_writes.clear()
         if not context.gap_floor:
             context.gap_floor = context.alive_until
         context.tally["watch", "gap"] += 1
 
-    def noticed(self, paths: Sequence[MetaPath], now: Millis) -> bool:
-        """These paths may have changed. ``False``: too many are waiting already; take a gap and scan."""
+    def noticed(self, paths: Sequence[MetaPath], now: Millis, marks: Sequence[str] = ()) -> bool:
+        """These paths may have changed. ``False``: too many are waiting already; take a gap and scan.
+
+        Args:
+            paths: What the store has told.
+            now: The daemon's clock.
+            marks: For each path the transaction that changed it; empty where the store does not name it.
+        """
         context = self.context
         self.beat(now)
-        context.remembered.forget(paths)
         if context.dirty.full:
+            context.remembered.forget(paths)
             return False
-        context.dirty.add((path for path in paths if context.scope.contains(path)), Origin.NOTICE)
+        own, contains = context.own_writes, context.scope.contains
+        for path, mark in zip(paths, marks or repeat(""), strict=False):
+            if mark not in own:
+                context.remembered.forget((path,))
+                if contains(path):
+                    context.dirty.notice(path, mark)
         return True
 
     def beat(self, now: Millis) -> None:

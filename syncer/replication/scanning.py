@@ -92,7 +92,7 @@ def _valid(context: Context, ticket: Ticket, path: MetaPath) -> bool:
 
 
 def end(context: Context, scan: Scan) -> None:
-    """Every page was taken: what was alive and was not met has to be confirmed absent by a read.
+    """Every page was taken: what stood there and was not met has to be confirmed absent by a read.
 
     Raises:
         PreconditionFailed: The store answers empty where it was not: nothing was evaluated, nothing stamped.
@@ -106,7 +106,7 @@ def end(context: Context, scan: Scan) -> None:
                 f"stop the daemon, move its sidecar database away, delete {context.fence_path}, start it again.",
             )
         after: MetaPath | None = None
-        while unmet := tx.unmet_alive(_UNMET_PAGE, after):
+        while unmet := tx.unmet_standing(_UNMET_PAGE, after):
             context.dirty.add(unmet, Origin.SCAN)
             after = unmet[-1]
             if len(unmet) < _UNMET_PAGE:

@@ -78,9 +78,9 @@ class StorePumps:
             case Armed():
                 self._scan = await self._around.thread.call(self._around.driver.armed)
                 self._rescan.wake()
-            case Changed(paths):
+            case Changed(paths, marks):
                 self._clusters_stale |= any(is_under(path, CLUSTERS) for path in paths)
-                if not await self._around.thread.quick(self._around.driver.noticed, paths, self._around.clock()):
+                if not await self._around.thread.quick(self._around.driver.noticed, paths, self._around.clock(), marks):
                     log.warning("too_many_changes_pending", region=self._around.region)
                     await self._begin_again()
                 self._around.readable.wake()

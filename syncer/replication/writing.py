@@ -23,11 +23,15 @@ def size_of(write: Write) -> int:
 
 @dataclass(slots=True)
 class Batch:
-    """Writes that go out as one transaction. ``number`` is its id in the intents and in the receipt."""
+    """Writes that go out as one transaction. ``number`` is its id in the intents and in the receipt.
+
+    ``stretch``: when it was sent, see :class:`syncer.replication.own_writes.OwnWrites`.
+    """
 
     number: str
     writes: list[Put | Delete] = field(default_factory=list)
     size_bytes: int = 0
+    stretch: int = -1
 
     @property
     def paths(self) -> tuple[MetaPath, ...]:

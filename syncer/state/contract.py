@@ -402,8 +402,11 @@ class Transaction(RepairTransaction, Protocol):
         """The running scan met these paths."""
         ...
 
-    def unmet_alive(self, limit: int, after: MetaPath | None = None) -> list[MetaPath]:
-        """Paths with a living seated value that the scan did not meet, in path order, beyond ``after``."""
+    def unmet_standing(self, limit: int, after: MetaPath | None = None) -> list[MetaPath]:
+        """Paths where something stood that the scan did not meet, in path order, beyond ``after``.
+
+        That is a living seated value, or one that could not be read: its path may never have had another.
+        """
         ...
 
     # facts

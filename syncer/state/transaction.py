@@ -7,11 +7,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import astuple, fields
 from typing import Any, Final
 
-from sqlalchemy import Connection, CursorResult, delete, exists, func, insert, select, update
+from sqlalchemy import Connection, CursorResult, delete, exists, func, insert, or_, select, update
 
 from syncer.conflict.acts import FillConflict, Journal, RecordConflict
 from syncer.conflict.consumed import Consumed
-from syncer.conflict.register import Register
+from syncer.conflict.register import HoldReason, Register
 from syncer.errors import InvariantBroken
 from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis
 from syncer.paths import child_prefixes
@@ -327,11 +327,11 @@ class SqlTransaction(AsideRows, DeadRows, ListedRows, RepairRows):
         if paths:
             self._many(self._statements.met, [(path,) for path in paths])
 
-    def unmet_alive(self, limit: int, after: MetaPath | None = None) -> list[MetaPath]:
-        """Paths with a living seated value that the scan did not meet, in path order, beyond ``after``."""
+    def unmet_standing(self, limit: int, after: MetaPath | None = None) -> list[MetaPath]:
+        """Paths where something stood that the scan did not meet, in path order, beyond ``after``."""
         table, met = tables.registers, tables.met
         query = select(table.c.path).where(
-            table.c.alive == 1,
+            or_(table.c.alive == 1, table.c.hold_reason == HoldReason.UNREADABLE.value),
             table.c.path > (after or ""),
             ~exists(select(met.c.path).where(met.c.path == table.c.path)),
         )

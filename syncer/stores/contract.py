@@ -69,12 +69,16 @@ class Written:
 
     ``revision`` is what a read of the path returns as long as nobody else writes it; ``None`` after a delete.
     ``replaced_unread`` is true when the store shows that the overwritten value was not the one that was read, although
-    its check passed (ZooKeeper's version restarts when a node is deleted and made again).
+    its check passed (ZooKeeper's version restarts when a node is deleted and made again). ``mark`` names the
+    transaction as notices of it do, see :class:`Changed`; empty where the store does not tell. ``distinct``: see
+    :class:`Entry`.
     """
 
     path: MetaPath
     revision: Revision | None
     replaced_unread: bool = False
+    mark: str = ""
+    distinct: bool = True
 
 
 class BatchRefused(Exception):
@@ -96,9 +100,14 @@ class Armed:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """These paths may have changed (also: been created or deleted). At least one path; duplicates are allowed."""
+    """These paths may have changed (also: been created or deleted). At least one path; duplicates are allowed.
+
+    ``marks`` is empty, or has for each path the name of the transaction of which this is told, and of no other one;
+    empty where that cannot be said. No two transactions have the same name between two gaps of the watch.
+    """
 
     paths: tuple[MetaPath, ...]
+    marks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ import re
 import ssl
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Final, Literal, Self
@@ -49,7 +49,7 @@ from syncer.stores.contract import (
 )
 from syncer.stores.zookeeper_requests import Failed, Multi, MultiRead, Node, Permission, Stat, Sync
 from syncer.stores.zookeeper_session import Notices, Session
-from syncer.stores.zookeeper_wire import Client
+from syncer.stores.zookeeper_wire import Client, Told
 
 READ_PATHS: Final = 200
 """Paths of one multiRead."""
@@ -215,7 +215,8 @@ class ZooKeeperStore:
             (results,) = await self._session.ask(Multi([*heads, *parts]))
             failure = wire.first_failure(results)
             if failure is None:
-                return tuple(map(_written, writes, results[len(heads) :]))
+                mark = next((_mark(each.mzxid) for each in results if isinstance(each, Stat)), "")
+                return tuple(_written(*each, mark) for each in zip(writes, results[len(heads) :], strict=True))
             position, code = failure
             index = position - len(heads)
             if index >= 0 and not (code == wire.NO_NODE and isinstance(writes[index], Put)):
@@ -295,7 +296,10 @@ class ZooKeeperStore:
             changed, gap = notices.take(self._config.max_pending_paths if whole else CHANGED_PATHS)
             taken_at = time.monotonic() if changed else taken_at
             for start in range(0, len(changed), CHANGED_PATHS):
-                yield Changed(tuple(map(self._stripped, changed[start : start + CHANGED_PATHS])))
+                page = changed[start : start + CHANGED_PATHS]
+                yield Changed(
+                    tuple(self._stripped(path) for path, _ in page), tuple(_mark(number) for _, number in page)
+                )
             if gap is not None:
                 yield Gap(gap)
                 return
@@ -393,7 +397,7 @@ class ZooKeeperStore:
             revision=stat.revision,
             modified_at_ms=Millis(stat.mtime),
             ephemeral=stat.ephemeral,
-            distinct=stat.version > 0,
+            distinct=_distinct(stat),
         )
 
     def _full(self, path: MetaPath) -> str:
@@ -403,8 +407,8 @@ class ZooKeeperStore:
         return MetaPath(full[len(self._chroot) :] or "/")
 
 
-def client_of(config: ZooKeeperConfig, changed: Callable[[list[str]], None]) -> Client:
-    """A client by a store's settings, not yet started; ``changed`` is called with the paths of watched changes.
+def client_of(config: ZooKeeperConfig, changed: Told) -> Client:
+    """A client by a store's settings, not yet started; ``changed`` is called with watched changes.
 
     Raises:
         ConfigError: A named file cannot be read.
@@ -419,11 +423,23 @@ def client_of(config: ZooKeeperConfig, changed: Callable[[list[str]], None]) -> 
     )
 
 
-def _written(write: Write, result: Stat | None) -> Written:
+def _written(write: Write, result: Stat | None, mark: str) -> Written:
     if result is None:
-        return Written(path=write.path, revision=None)
+        return Written(path=write.path, revision=None, mark=mark)
     other = write.expected is not None and _creation_of(write.expected) != result.czxid
-    return Written(path=write.path, revision=result.revision, replaced_unread=other)
+    return Written(
+        path=write.path, revision=result.revision, replaced_unread=other, mark=mark, distinct=_distinct(result)
+    )
+
+
+def _distinct(stat: Stat) -> bool:
+    """Whether a check of the version tells this state from that of a node just made in its place."""
+    return stat.version > 0
+
+
+def _mark(number: int) -> str:
+    """How a transaction is named; a server before 3.9 does not say in its notices which one it was."""
+    return str(number) if number > 0 else ""
 
 
 def _version_of(revision: Revision) -> int:

@@ -11,6 +11,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Any, Final
 
 import structlog
@@ -30,10 +31,13 @@ from kazoo.protocol.states import KazooState, KeeperState
 
 from syncer.errors import AccessDenied, StoreError, StoreUnavailable
 from syncer.stores.zookeeper_requests import AddRecursiveWatch, RemoveWatches, Request, Sync
-from syncer.stores.zookeeper_wire import Client
+from syncer.stores.zookeeper_wire import Client, Told
 
 _LOST: Final = (ConnectionLoss, ConnectionClosedError, ConnectionDropped, SessionExpiredError, OperationTimeoutError)
 _DENIED: Final = (AuthFailedError, InvalidACLError, NoAuthError, NotReadOnlyCallError)
+
+SEVERAL: Final = 0
+"""In place of a transaction's number: there were several, or the server does not say which."""
 
 log: Final = structlog.get_logger(__name__)
 
@@ -42,14 +46,12 @@ class Session:
     """A session that is made again for ever when it is lost.
 
     Args:
-        connect: Makes the client, given what to call with the paths of events.
+        connect: Makes the client, given what to call with events.
         where: The servers, for messages.
         request_timeout_s: Deadline of every request, waiting for a connection included.
     """
 
-    def __init__(
-        self, connect: Callable[[Callable[[list[str]], None]], Client], *, where: str, request_timeout_s: float
-    ) -> None:
+    def __init__(self, connect: Callable[[Told], Client], *, where: str, request_timeout_s: float) -> None:
         self._connect = connect
         self._where = where
         self._timeout_s = request_timeout_s
@@ -148,9 +150,9 @@ class Session:
 
     # In the connection's thread:
 
-    def _events(self, paths: list[str]) -> None:
+    def _events(self, events: list[tuple[str, int]]) -> None:
         for notices in self._notices:
-            notices.add(paths)
+            notices.add(events)
 
     def _state_changed(self, state: str) -> None:
         client = self._client
@@ -198,20 +200,22 @@ class Notices:
         self._capacity = capacity
         self._loop = loop
         self._lock = threading.Lock()
-        self._paths: dict[str, None] = {}
+        self._paths: dict[str, int] = {}
+        """Each with the number of the transaction that changed it; ``SEVERAL`` where it was not one alone."""
         self._gap: str | None = None
         self._woken = False
         self._wake = asyncio.Event()
 
-    def add(self, paths: list[str]) -> None:
+    def add(self, events: list[tuple[str, int]]) -> None:
         """Note changes; called in the connection's thread."""
-        mine = [path for path in paths if path in self._exact or path.startswith(self._below)]
+        mine = [event for event in events if event[0] in self._exact or event[0].startswith(self._below)]
         if not mine:
             return
         with self._lock:
             if self._gap is not None:
                 return
-            self._paths.update(dict.fromkeys(mine))
+            for path, number in mine:
+                self._paths[path] = number if self._paths.get(path, number) == number else SEVERAL
             if len(self._paths) > self._capacity:
                 self._gap = f"more than {self._capacity} changed paths were waiting"
                 self._paths.clear()
@@ -232,15 +236,15 @@ class Notices:
             self._woken = False
             self._wake.clear()
 
-    def take(self, limit: int) -> tuple[tuple[str, ...], str | None]:
-        """The oldest paths, at most ``limit``, and the reason of a gap, if there is one."""
+    def take(self, limit: int) -> tuple[tuple[tuple[str, int], ...], str | None]:
+        """The oldest paths with their numbers, at most ``limit``, and the reason of a gap, if there is one."""
         with self._lock:
             if len(self._paths) <= limit:
-                taken = tuple(self._paths)
+                taken = tuple(self._paths.items())
                 self._paths.clear()
             else:
-                taken = tuple(path for path, _ in zip(self._paths, range(limit), strict=False))
-                for path in taken:
+                taken = tuple(islice(self._paths.items(), limit))
+                for path, _ in taken:
                     del self._paths[path]
             if not self._paths and self._gap is None:
                 self._woken = False

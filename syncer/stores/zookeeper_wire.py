@@ -41,6 +41,10 @@ _KAZOO_LOG: Final = logging.getLogger("syncer.stores.zookeeper.kazoo")
 _KAZOO_LOG.setLevel(logging.CRITICAL)
 
 
+Told = Callable[[list[tuple[str, int]]], None]
+"""Takes paths of events, each with the number of the transaction that it tells of."""
+
+
 class Sendable(Protocol):
     """What goes over the connection: our requests, and kazoo's of the handshake and the pings."""
 
@@ -77,10 +81,11 @@ class Connection(ConnectionHandler):
     Args:
         client: Whose connection it is.
         retry: How often and how fast to connect again.
-        changed: Called in the connection's thread with the paths of events, before any later answer is handed out.
+        changed: Called in the connection's thread with the paths of events and the numbers of the transactions that
+            they tell of (0 or less: the server does not say), before any later answer is handed out.
     """
 
-    def __init__(self, client: KazooClient, retry: KazooRetry, changed: Callable[[list[str]], None]) -> None:
+    def __init__(self, client: KazooClient, retry: KazooRetry, changed: Told) -> None:
         super().__init__(client, retry, logger=_KAZOO_LOG)
         self.last_failure = ""
         self.read_only_refusal = False
@@ -143,7 +148,7 @@ class Connection(ConnectionHandler):
     def _handle_packets(self) -> int | None:
         inbox, size = self._inbox, len(self._inbox)
         start = 0
-        events: list[str] = []
+        events: list[tuple[str, int]] = []
         outcome: int | None = None
         while outcome is None and size - start >= 4:
             (length,) = _INT.unpack_from(inbox, start)
@@ -156,7 +161,7 @@ class Connection(ConnectionHandler):
             if header.xid == WATCH_XID:
                 (path_length,) = _INT.unpack_from(inbox, start + _EVENT_HEAD)
                 first = start + _EVENT_HEAD + 4
-                events.append(inbox[first : first + path_length].decode())
+                events.append((inbox[first : first + path_length].decode(), header.zxid))
             else:
                 if events:
                     self._changed(events)
@@ -225,7 +230,7 @@ class Client(KazooClient):
         session_timeout_s: float,
         auth: Sequence[tuple[str, str]],
         tls: ssl.SSLContext | None,
-        changed: Callable[[list[str]], None],
+        changed: Told,
     ) -> None:
         retry = KazooRetry(max_tries=-1, delay=0.05, backoff=2, max_delay=2.0)
         super().__init__(

@@ -376,7 +376,51 @@ async def test_more_waiting_changes_than_allowed_are_a_gap_and_the_watch_goes_on
         assert "more than 20" in gap.reason
         assert await anext(signals) == Armed()
         await store.apply([create(path(fresh_prefix, "later"))])
-        assert await anext(signals) == Changed((path(fresh_prefix, "later"),))
+        later = await anext(signals)
+        assert isinstance(later, Changed)
+        assert later.paths == (path(fresh_prefix, "later"),)
+
+
+async def test_a_notice_names_the_transaction_that_it_tells_of(
+    zookeeper_server: ZooKeeperServer, fresh_prefix: MetaPath
+) -> None:
+    """So that a daemon knows its own writes; where several have changed a path, none is named."""
+    a, b = path(fresh_prefix, "a"), path(fresh_prefix, "b")
+    async with (
+        opened(zookeeper_server.hosts) as store,
+        opened(zookeeper_server.hosts) as other,
+        aclosing(cast("AsyncGenerator[WatchSignal, None]", store.watch([fresh_prefix]))) as signals,
+        asyncio.timeout(DEADLINE_S),
+    ):
+        assert await anext(signals) == Armed()
+
+        async def told(*paths: MetaPath) -> dict[MetaPath, str]:
+            found: dict[MetaPath, str] = {}
+            while not found.keys() >= set(paths):
+                signal = await anext(signals)
+                if isinstance(signal, Changed):
+                    found |= dict(zip(signal.paths, signal.marks, strict=True))
+            return found
+
+        made = await store.apply([create(fresh_prefix), create(a), create(b)])
+        mark = made[0].mark
+        assert mark
+        assert {each.mark for each in made} == {mark}
+        assert [each.distinct for each in made] == [False] * 3
+        assert await told(fresh_prefix, a, b) == dict.fromkeys((fresh_prefix, a, b), mark)
+        assert made[2].revision is not None
+        assert made[1].revision is not None
+        changed = await store.apply(
+            [Delete(path=a, expected=made[1].revision), Put(path=b, value=b"2", expected=made[2].revision)]
+        )
+        assert {each.mark for each in changed} - {mark, ""} == {changed[0].mark}
+        assert changed[1].distinct
+        assert await told(a, b) == dict.fromkeys((a, b), changed[0].mark)
+        (theirs,) = await other.apply([Put(path=b, value=b"3", expected=changed[1].revision)])
+        assert await told(b) == {b: theirs.mark}
+        (ours,) = await store.apply([Put(path=b, value=b"4", expected=theirs.revision)])
+        await store.apply([Put(path=b, value=b"5", expected=ours.revision)])
+        assert await told(b) == {b: ""}
 
 
 async def test_a_restarted_server_is_a_gap_and_the_watch_is_armed_again(private_server: ZooKeeperServer) -> None:

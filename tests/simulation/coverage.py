@@ -48,6 +48,7 @@ TORN: Final = {"torn": "the power fails while a transaction is written; of its b
 
 OUTCOMES: Final = {
     "overwritten": "a daemon's write replaced another value",
+    "own notice": "a daemon was told of what itself had written",
     "read ahead": "the store was read before a delivery was folded",
     "refused": "a store refused a transaction",
     "quarantined": "something was put into the quarantine",

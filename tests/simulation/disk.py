@@ -42,6 +42,7 @@ from tests.support.memory_state import (
     logged,
     over,
     repair,
+    stood,
     tellings,
     unfolded,
     unseated,
@@ -501,11 +502,11 @@ class DiskTransaction:
         """The running scan met these paths."""
         self._write.met.update(dict.fromkeys(paths))
 
-    def unmet_alive(self, limit: int, after: MetaPath | None = None) -> list[MetaPath]:
-        """Paths with a living seated value that the scan did not meet, in path order."""
+    def unmet_standing(self, limit: int, after: MetaPath | None = None) -> list[MetaPath]:
+        """Paths where something stood that the scan did not meet, in path order."""
         rows, met = self._read.registers, self._read.met
         paths = (path for path in sorted(rows) if path > (after or "") and path not in met)
-        return [path for path in paths if rows[path].seated_alive][:limit]
+        return [path for path in paths if stood(rows[path])][:limit]
 
     # -- facts
 

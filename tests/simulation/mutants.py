@@ -255,7 +255,7 @@ def _absent_from_scan_is_deleted() -> Patches:
 
     def believing(context: Any, scan: Any) -> None:
         with context.state.transaction() as tx:
-            unmet = tx.unmet_alive(1000)
+            unmet = tx.unmet_standing(1000)
         absent = {path: None for path in unmet if path not in context.writes.in_flight}
         reading.decide(context, context.ledger.issue(), absent, dict.fromkeys(absent, Origin.SCAN), context.alive_until)
         end(context, scan)

@@ -477,13 +477,15 @@ class Daemon:
                 self.tell("watches; scans")
                 if not self._call(self._begin_scan):
                     self._scan_again()
-            case Changed(paths=paths):
-                gathered = list(paths)
+            case Changed(paths=paths, marks=marks):
+                gathered, named = list(paths), list(marks)
                 while watch.signals and isinstance(watch.signals[0], Changed) and self.world.rng.random() < 0.7:
                     more = watch.signals.popleft()
                     assert isinstance(more, Changed)
                     gathered.extend(more.paths)
-                self._call(lambda: self._noticed(gathered))
+                    named.extend(more.marks)
+                self.world.met["own notice"] += any(mark in self.driver.context.own_writes for mark in named)
+                self._call(lambda: self._noticed(gathered, named))
             case Gap():
                 self.tell("its watch has a gap")
                 self._give_up_scan()
@@ -503,8 +505,8 @@ class Daemon:
             self.driver.give_up_page(self.page.ticket)
         self.page = self.scan = None
 
-    def _noticed(self, paths: list[MetaPath]) -> None:
-        assert self.driver.noticed(paths, self.now)
+    def _noticed(self, paths: list[MetaPath], marks: list[str]) -> None:
+        assert self.driver.noticed(paths, self.now, marks)
 
     def beat(self) -> None:
         """The watch is whole and has nothing to say."""

@@ -60,10 +60,10 @@ class Watch:
     signals: deque[WatchSignal] = field(default_factory=lambda: deque([Armed()]))
     whole: bool = True
 
-    def notice(self, path: MetaPath) -> None:
-        """A path changed."""
+    def notice(self, path: MetaPath, mark: str) -> None:
+        """A path changed, by the transaction of that name."""
         if self.whole:
-            self.signals.append(Changed((path,)))
+            self.signals.append(Changed((path,), (mark,)))
 
     def tear(self) -> None:
         """What was not taken yet is lost, and whatever comes until the watcher arms again."""
@@ -142,8 +142,12 @@ class SimStore:
             value=node.value,
             revision=self._revision(node),
             modified_at_ms=node.modified_at_ms if timed else None,
-            distinct=self.kind is not StoreKind.ZOOKEEPER_ABA,
+            distinct=self._distinct,
         )
+
+    @property
+    def _distinct(self) -> bool:
+        return self.kind is not StoreKind.ZOOKEEPER_ABA
 
     def content(self, path: MetaPath) -> Content:
         """What stands at a path; an inner node without a value counts as absent."""
@@ -213,14 +217,20 @@ class SimStore:
         version = 0 if present is None else present.version + 1
         node = Node(write.value, self._transactions, made, version, self._clock(), content)
         self.nodes[write.path] = node
-        return Written(path=write.path, revision=self._revision(node), replaced_unread=replaced)
+        return Written(
+            path=write.path,
+            revision=self._revision(node),
+            replaced_unread=replaced,
+            mark=self._mark,
+            distinct=self._distinct,
+        )
 
     def _delete(self, write: Delete) -> Written:
         replaced = self._check(write.path, self.nodes.get(write.path), write.expected)
         if self.capabilities.real_parents and self.has_children(write.path):
             raise NotEmpty(f"{write.path} has children")
         del self.nodes[write.path]
-        return Written(path=write.path, revision=None, replaced_unread=replaced)
+        return Written(path=write.path, revision=None, replaced_unread=replaced, mark=self._mark)
 
     def _check(self, path: MetaPath, present: Node | None, expected: Revision | None) -> bool:
         """Compare; whether what passed was not what was read."""
@@ -252,11 +262,16 @@ class SimStore:
             return Revision(str(node.modified))
         return Revision(f"{node.modified}.{node.version}.{node.created}")
 
+    @property
+    def _mark(self) -> str:
+        """The name of the last transaction; a store may tell it or not."""
+        return "" if self.kind is StoreKind.ETCD else str(self._transactions)
+
     def _tell(self, paths: Sequence[MetaPath]) -> None:
         for path in paths:
             if not is_under(path, OWN_PREFIX):
                 for watch in self.watches:
-                    watch.notice(path)
+                    watch.notice(path, self._mark)
 
     # -- for everybody else
 

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 
 from syncer.conflict.acts import FillConflict, Journal, RecordConflict
 from syncer.conflict.consumed import Consumed
-from syncer.conflict.register import Register
+from syncer.conflict.register import HoldReason, Register
 from syncer.conflict.tombstones import COUNTED
 from syncer.errors import Fenced, InvariantBroken, SignatureInvalid
 from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis, Region, Stamp
@@ -373,9 +373,9 @@ class MemoryTransaction:
         for path in paths:
             self._put(self._db.met, path, None)
 
-    def unmet_alive(self, limit: int, after: MetaPath | None = None) -> list[MetaPath]:
-        alive = (path for path, register in self._db.registers.items() if register.seated_alive)
-        return sorted(path for path in alive if path not in self._db.met and path > (after or ""))[:limit]
+    def unmet_standing(self, limit: int, after: MetaPath | None = None) -> list[MetaPath]:
+        standing = (path for path, register in self._db.registers.items() if stood(register))
+        return sorted(path for path in standing if path not in self._db.met and path > (after or ""))[:limit]
 
     # -- facts
 
@@ -472,6 +472,12 @@ class MemoryTransaction:
         if key in table:
             former = table.pop(key)
             self._undo.append(lambda: _back(table, key, former))
+
+
+def stood(register: Register) -> bool:
+    """Whether something stood at the path when it was last read."""
+    unreadable = register.hold is not None and register.hold.reason is HoldReason.UNREADABLE
+    return register.seated_alive or unreadable
 
 
 def living(registers: Mapping[MetaPath, Register], limit: int, after: MetaPath | None) -> list[tuple[MetaPath, Digest]]:

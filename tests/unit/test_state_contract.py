@@ -162,7 +162,7 @@ def test_rollback_undoes_everything_and_leaves_no_gap(subject: Subject) -> None:
         assert work.identity() == before
         assert work.consumed(["s"]) == {}
         assert work.open_paths([kept.path, lost.path]) == {kept.path}
-        assert work.unmet_alive(10) == [kept.path]
+        assert work.unmet_standing(10) == [kept.path]
         work.enqueue([event("/admin/policies/c")])
         assert [row.sequence for row in work.outbox(10)] == [1, 2]
 
@@ -173,7 +173,7 @@ def test_alive_is_counted_as_it_is(subject: Subject) -> None:
         work.save([living(name) for name in names])
         work.save([living(names[0], T0 + 1), replace(living(names[1]), seated=None), FULL])
         work.save([replace(living(names[2]), seated=None), living(names[2]), living(names[2], T0 + 3)])
-        assert work.count_alive() == len(work.unmet_alive(100)) == 4
+        assert work.count_alive() == len(work.unmet_standing(100)) == 4
     subject.state.activate()
     with subject.state.transaction() as work:
         assert work.count_alive() == 4
@@ -338,10 +338,14 @@ def test_scan_names_what_it_did_not_meet(subject: Subject) -> None:
         work.save([living(path) for path in paths])
         work.begin_scan()
         work.met([paths[1], paths[1], MetaPath("/unknown")])
-        assert work.unmet_alive(2) == [paths[0], paths[2]]
-        assert work.unmet_alive(9, paths[0]) == paths[2:]
+        assert work.unmet_standing(2) == [paths[0], paths[2]]
+        assert work.unmet_standing(9, paths[0]) == paths[2:]
         work.begin_scan()
-        assert work.unmet_alive(9) == paths
+        assert work.unmet_standing(9) == paths
+        strange = Hold(reason=HoldReason.UNREADABLE, stamp=stamp(), since_ms=Millis(5), detail="why")
+        work.save([Register(path=MetaPath("/q"), hold=strange)])
+        work.save([Register(path=MetaPath("/r"), hold=replace(strange, reason=HoldReason.FIRST_CONTACT))])
+        assert work.unmet_standing(9) == [*paths, MetaPath("/q")]
 
 
 def test_facts_and_peers(subject: Subject) -> None:
@@ -652,7 +656,7 @@ def test_a_renewed_database_knows_nothing_of_the_group_and_keeps_what_people_loo
         assert work.identity() == renewed
         assert work.registers(paths) == {}
         assert work.listing(10) == work.due(10) == work.intents() == []
-        assert work.unmet_alive(10) == []
+        assert work.unmet_standing(10) == []
         assert work.count_alive() == 0
         assert work.outbox(10) == []
         assert work.future_events(Millis(2**62), 10) == []

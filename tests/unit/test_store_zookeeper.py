@@ -18,7 +18,7 @@ from syncer.model import MetaPath
 from syncer.stores.contract import MetadataStore
 from syncer.stores.zookeeper import ZooKeeperAuth, ZooKeeperConfig, ZooKeeperStore, ZooKeeperTls
 from syncer.stores.zookeeper_requests import Failed, Multi, MultiRead, Node, Stat, first_failure
-from syncer.stores.zookeeper_session import Notices
+from syncer.stores.zookeeper_session import SEVERAL, Notices
 from syncer.stores.zookeeper_wire import Client, Connection
 
 STAT = Stat(11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21)
@@ -113,7 +113,7 @@ def test_creates_sets_and_deletes_of_a_multi_are_told_apart() -> None:
 
 @given(sizes=st.lists(st.integers(1, 40), min_size=1, max_size=40), texts=st.lists(st.text(max_size=20), max_size=12))
 def test_events_arrive_whole_however_the_stream_is_cut(sizes: list[int], texts: list[str]) -> None:
-    seen: list[str] = []
+    seen: list[tuple[str, int]] = []
     client = Client(hosts="127.0.0.1:1", session_timeout_s=1, auth=[], tls=None, changed=seen.extend)
     connection = client._connection
     assert isinstance(connection, Connection)
@@ -122,7 +122,8 @@ def test_events_arrive_whole_however_the_stream_is_cut(sizes: list[int], texts: 
         near.setblocking(False)
         connection._socket = near
         stream = b"".join(
-            buffer(struct.pack("!iqi", -1, -1, 0) + struct.pack("!ii", 3, 3) + buffer(text.encode())) for text in texts
+            buffer(struct.pack("!iqi", -1, number, 0) + struct.pack("!ii", 3, 3) + buffer(text.encode()))
+            for number, text in enumerate(texts)
         )
         position = turn = 0
         while position < len(stream):
@@ -130,7 +131,7 @@ def test_events_arrive_whole_however_the_stream_is_cut(sizes: list[int], texts: 
             far.sendall(stream[position : position + size])
             connection._read_socket(1.0)
             position, turn = position + size, turn + 1
-    assert seen == texts
+    assert seen == [(text, number) for number, text in enumerate(texts)]
 
 
 def test_the_client_never_logs_what_it_sends() -> None:
@@ -140,36 +141,48 @@ def test_the_client_never_logs_what_it_sends() -> None:
 # ------------------------------------------------------------------ notices
 
 
+def events(*paths: str, number: int = 7) -> list[tuple[str, int]]:
+    return [(path, number) for path in paths]
+
+
+async def test_a_path_that_several_transactions_have_changed_names_none_of_them() -> None:
+    notices = Notices(asyncio.get_running_loop(), ["/"], capacity=9)
+    notices.add([*events("/1", "/2", "/3"), *events("/3", number=8)])
+    notices.add([*events("/2", number=8), *events("/2", "/1", "/4", number=7), *events("/5", number=-1)])
+    taken, _ = notices.take(9)
+    assert dict(taken) == {"/1": 7, "/2": SEVERAL, "/3": SEVERAL, "/4": 7, "/5": -1}
+
+
 async def test_notices_keep_what_lies_at_or_below_a_prefix_once() -> None:
     notices = Notices(asyncio.get_running_loop(), ["/a", "/b/c"], capacity=100)
-    await asyncio.to_thread(notices.add, ["/a", "/a/x", "/a/x", "/ab", "/b", "/b/c", "/b/cd"])
+    await asyncio.to_thread(notices.add, events("/a", "/a/x", "/a/x", "/ab", "/b", "/b/c", "/b/cd"))
     await notices.wait(5)
-    assert notices.take(100) == (("/a", "/a/x", "/b/c"), None)
+    assert notices.take(100) == (tuple(events("/a", "/a/x", "/b/c")), None)
     assert notices.take(100) == ((), None)
 
 
 async def test_notices_are_taken_oldest_first_and_the_rest_stays_due() -> None:
     notices = Notices(asyncio.get_running_loop(), ["/"], capacity=100)
-    notices.add([f"/{number}" for number in range(5)])
-    assert notices.take(3) == (("/0", "/1", "/2"), None)
+    notices.add(events(*(f"/{number}" for number in range(5))))
+    assert notices.take(3) == (tuple(events("/0", "/1", "/2")), None)
     await asyncio.wait_for(notices.wait(60), 5)
-    assert notices.take(3) == (("/3", "/4"), None)
+    assert notices.take(3) == (tuple(events("/3", "/4")), None)
 
 
 async def test_one_notice_too_many_is_a_gap_until_it_is_forgotten() -> None:
     notices = Notices(asyncio.get_running_loop(), ["/"], capacity=2)
-    notices.add(["/1", "/2", "/3"])
-    notices.add(["/4"])
+    notices.add(events("/1", "/2", "/3"))
+    notices.add(events("/4"))
     paths, gap = notices.take(10)
     assert (paths, gap) == ((), "more than 2 changed paths were waiting")
     notices.forget()
-    notices.add(["/5"])
-    assert notices.take(10) == (("/5",), None)
+    notices.add(events("/5"))
+    assert notices.take(10) == (tuple(events("/5")), None)
 
 
 async def test_a_break_drops_what_was_noted_and_keeps_its_first_reason() -> None:
     notices = Notices(asyncio.get_running_loop(), ["/"], capacity=2)
-    notices.add(["/1"])
+    notices.add(events("/1"))
     notices.break_off("connection lost")
     notices.break_off("session lost")
     assert notices.take(10) == ((), "connection lost")
