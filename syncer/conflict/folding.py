@@ -118,7 +118,8 @@ def knowing(register: Register, known: Version) -> Register:
         hold = None
     seated = register.seated is not None and register.seated.stamp == known.stamp
     kept = None if seated or not known.alive else known.value
-    return replace(register, known=replace(known, value=kept), hold=hold, allowed=None, wish=None)
+    known = known if known.value is kept else replace(known, value=kept)
+    return replace(register, known=known, hold=hold, allowed=None, wish=None)
 
 
 def version_of(event: MetadataChangeEvent) -> Version:

@@ -120,8 +120,9 @@ def unknown_cluster(proposal: Proposal) -> Refusal | None:
     """(d) A policy must not newly name a cluster that the target does not know."""
     if proposal.proposed is None or proposal.kind not in {ResourceKind.NAMESPACE, ResourceKind.TENANT}:
         return None
-    known = named_clusters(proposal.present) | proposal.facts.clusters | {"global"}
-    unknown = named_clusters(proposal.proposed) - known
+    unknown = named_clusters(proposal.proposed) - proposal.facts.clusters - {"global"}
+    if unknown:
+        unknown -= named_clusters(proposal.present)
     return Refusal(HoldReason.UNKNOWN_CLUSTER, f"not known here: {_names(unknown)}") if unknown else None
 
 

@@ -83,20 +83,23 @@ class Projection:
         return Digest(hashlib.blake2b(canonical(self.project(value)), digest_size=DIGEST_BYTES).digest())
 
     def overlay(self, author: bytes, target: bytes | None) -> bytes:
+        """Lay the author's replicated part over the target's own value; see :meth:`laid`."""
+        return stored(self.laid(author, None if target is None else parse(target)))
+
+    def laid(self, author: bytes, target: Document | None) -> Document:
         """Lay the author's replicated part over the target's own value; without one, apply the create rule.
 
-        Unknown fields of the author are carried; local fields are the target's own.
+        Unknown fields of the author are carried; local fields are the target's own, and shared with it.
         """
         document = parse(author)
         if target is None:
             own = {name: document[name] for name in self.born_with if name in document} | dict(self.defaults)
         else:
-            present = parse(target)
-            own = {name: present[name] for name in self.local if name in present}
+            own = {name: target[name] for name in self.local if name in target}
         for name in self.local:
             document.pop(name, None)
         document.update(sorted(own.items()))
-        return _dump(document, sort=False)
+        return document
 
 
 PROJECTIONS: Final[Mapping[ResourceKind, Projection]] = {
@@ -150,6 +153,11 @@ def canonical(document: Document) -> bytes:
         ValueInvalid: The document holds text that UTF-8 cannot carry (a lone surrogate).
     """
     return _dump(document, sort=True)
+
+
+def stored(document: Document) -> bytes:
+    """Serialise as it is stored, the fields in their order. Raises like :func:`canonical`."""
+    return _dump(document, sort=False)
 
 
 def _dump(document: Document, *, sort: bool) -> bytes:

@@ -11,7 +11,7 @@ from syncer.conflict.folding import journal
 from syncer.conflict.guards import Facts, Proposal, examine
 from syncer.conflict.observing import kind_of, noting_flip, settled
 from syncer.conflict.order import join
-from syncer.conflict.projection import PROJECTIONS, parse
+from syncer.conflict.projection import PROJECTIONS, parse, stored
 from syncer.conflict.register import Hold, Intent, Parked, ParkReason, Register, Wish
 from syncer.conflict.settings import Settings
 from syncer.errors import InvariantBroken
@@ -67,26 +67,27 @@ def seat(settings: Settings, register: Register, entry: Entry | None, facts: Fac
         met = replace(known, seen=join(known.seen, register.seated_seen))  # the store's value is both authors'
         return Outcome(settled(register.sit(met, entry.revision if entry else None)))
     path, kind = register.path, kind_of(register.path)
-    stored = entry.value if entry is not None and entry.value else None
-    target = PROJECTIONS[kind].overlay(known.value, stored) if known.value is not None else None
+    held = entry.value if entry is not None and entry.value else None
+    present = parse(held) if held is not None else None
+    proposed = PROJECTIONS[kind].laid(known.value, present) if known.value is not None else None
     proposal = Proposal(
         register=register,
         known=known,
         kind=kind,
-        present=parse(stored) if stored is not None else None,
-        proposed=parse(target) if target is not None else None,
+        present=present,
+        proposed=proposed,
         facts=facts,
         settings=settings,
     )
     refusal = examine(proposal)
     if refusal is not None and refusal.reason is None:
         return Outcome(register, (), Need.TOPICS)
-    kept = _keeping_loser(register, stored)
+    kept = _keeping_loser(register, held)
     if refusal is not None and refusal.reason is not None:
         hold = Hold(reason=refusal.reason, stamp=known.stamp, since_ms=facts.now, detail=refusal.detail)
         note = journal(path, known, Decision.HELD, detail=f"{refusal.reason}: {refusal.detail}")
         return Outcome(replace(register, hold=hold, parked=None), (*kept, note))
-    write = _write(register, target, entry)
+    write = _write(register, stored(proposed) if proposed is not None else None, entry)
     intent = Intent(batch=batch, version=replace(known, value=None), expected=entry.revision if entry else None)
     return Outcome(replace(register, intent=intent), kept, Need.NOTHING, write)
 
@@ -100,15 +101,15 @@ def _write(register: Register, target: bytes | None, entry: Entry | None) -> Wri
     return Delete(path=register.path, expected=expected)
 
 
-def _keeping_loser(register: Register, stored: bytes | None) -> tuple[Act, ...]:
+def _keeping_loser(register: Register, held: bytes | None) -> tuple[Act, ...]:
     """The stored value, local fields included, for a conflict that the seated value has lost.
 
     Also when what is known by now includes it: the conflict with an earlier winner was recorded without the value.
     """
     seated = register.seated
-    if seated is None or seated.digest is None or stored is None:
+    if seated is None or seated.digest is None or held is None:
         return ()
-    return (FillConflict(path=register.path, digest=seated.digest, value=stored),)
+    return (FillConflict(path=register.path, digest=seated.digest, value=held),)
 
 
 def written(settings: Settings, register: Register, answer: Written | None, now: Millis) -> Outcome:

@@ -24,6 +24,8 @@ from syncer.state.contract import OutboxRow
 log = structlog.get_logger()
 
 PUBLISH_LIMIT: Final = 500
+ROOM_S: Final = 0.2
+"""How long a delivery waits for one more write to land before it is folded without room for its own."""
 AHEAD_S: Final = 1.0
 """How long a delivery waits for what the store holds; its changes are folded without, if need be."""
 STEPS_LIMIT: Final = 8
@@ -81,12 +83,27 @@ class BusPumps:
     async def receiver(self) -> None:
         """Fold what the bus delivers, and acknowledge it once the fold is stored."""
         async for delivery in self._around.bus.receive():
+            await self._until_room(delivery)
             with self._around.timing_of("consume"):
                 await self._fold(delivery)
             self._around.readable.wake()
             self._around.writable.wake()
             self._around.talkable.wake()
             await self._around.bus.acknowledge(delivery)
+
+    async def _until_room(self, delivery: Delivery) -> None:
+        """Wait a little until what a delivery may cause to be written has room.
+
+        What is folded without is read and decided once more when its turn comes: twice the work. But it is folded: what
+        is known here must not wait for a store that takes no writes.
+        """
+        writes = self._around.driver.context.writes
+        count, size = len(delivery.messages), sum(len(each.payload) for each in delivery.messages)
+        while not writes.takes(count, size):
+            before = writes.vacant
+            await self._around.roomy.wait(ROOM_S)
+            if writes.vacant <= before:
+                return  # nothing moves
 
     async def _fold(self, delivery: Delivery) -> None:
         """Fold a delivery; where the store has to be read for its writes, read it first."""

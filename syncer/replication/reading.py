@@ -191,11 +191,14 @@ def seat(
         return
     facts = facts_of(context, unit, tx, due)
     for path in due:
-        if not context.writes.room:
+        if not packer.batches and not packer.room:
             unit.reread((path,))
             continue
         outcome = context.replica.seat(unit[path], answers[path], facts[path], packer.number)
         if outcome.write is not None and not packer.fits(outcome.write):
+            if not packer.begin():
+                unit.reread((path,))
+                continue
             outcome = context.replica.seat(unit[path], answers[path], facts[path], packer.number)
         if outcome.write is not None:
             packer.add(outcome.write)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
+from typing import Final
 
 import anyio
 import structlog
@@ -19,6 +20,10 @@ from syncer.replication.writing import Batch
 from syncer.stores.contract import Armed, BatchRefused, Beat, Changed, Gap, Put, WatchSignal, Written
 
 log = structlog.get_logger()
+
+GATHERED: Final = 3
+"""Answers that are stored together, while more are to come; few of all that may be open at once."""
+GATHER_S: Final = 0.02
 
 
 class StorePumps:
@@ -264,11 +269,20 @@ class StorePumps:
         """Store what was written; what is answered meanwhile is stored together."""
         while True:
             await self._landed.wait(IDLE_S)
-            while landings := tuple(self._landings):
+            while self._landings:
+                await self._gather()
+                landings = tuple(self._landings)
                 with self._around.timing_of("landed"):
                     await self._around.until_stored(self._around.driver.landed, landings)
                 del self._landings[: len(landings)]
                 self._around.readable.wake()
+                self._around.roomy.wake()
+
+    async def _gather(self) -> None:
+        """While more is to be written, wait a little for further answers: they are stored by one transaction."""
+        with anyio.move_on_after(GATHER_S):
+            while len(self._landings) < GATHERED and self._around.driver.context.writes.head is not None:
+                await self._landed.wait(GATHER_S)
 
     async def _find_out(self, batch: Batch) -> None:
         """The answer of a transaction was lost: its receipt tells; a rewritten fence keeps it from landing later."""

@@ -88,6 +88,7 @@ class Surroundings:
     writable: Signal = field(default_factory=Signal)
     publishable: Signal = field(default_factory=Signal)
     questions: Signal = field(default_factory=Signal)
+    roomy: Signal = field(default_factory=Signal)
     talkable: Signal = field(default_factory=Signal)
     heard: Signal = field(default_factory=Signal)
 

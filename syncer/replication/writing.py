@@ -60,15 +60,19 @@ class WriteQueue:
         return self._in_flight
 
     @property
-    def room(self) -> bool:
-        """Whether another batch may be decided; a receipt is kept only for so many."""
-        return self._open < self._max_batches
+    def vacant(self) -> int:
+        """How many more batches may be decided; a receipt is kept only for so many."""
+        return self._max_batches - self._open
 
     @property
     def vacancy(self) -> int:
         """About how many writes may be decided now; none until half of the queue is free, so that batches are full."""
-        free = self._max_batches - self._open
-        return free * self._max_writes if free * 2 >= self._max_batches else 0
+        return self.vacant * self._max_writes if self.vacant * 2 >= self._max_batches else 0
+
+    def takes(self, writes: int, size_bytes: int) -> bool:
+        """Whether so many writes, of so many bytes together, have room now, or the queue is empty."""
+        batches = max(-(-writes // self._max_writes), -(-size_bytes // self._max_bytes))
+        return self.vacant >= min(batches, self._max_batches) and bool(self.vacancy)
 
     @property
     def head(self) -> Batch | None:
@@ -141,12 +145,21 @@ class Packer:
             self._begin()
         return self.batches[-1].number
 
+    @property
+    def room(self) -> bool:
+        """Whether one more batch may be begun: those in the queue and those packed here count."""
+        return self._queue.vacant > len(self.batches)
+
     def fits(self, write: Write) -> bool:
-        """Whether the write fits into the present batch; if not, a new one is begun and the write must name that."""
-        if self._queue.fits(self.batches[-1], write):
-            return True
+        """Whether the write fits into the present batch; if not, :meth:`begin` another one, which it must name."""
+        return self._queue.fits(self.batches[-1], write)
+
+    def begin(self) -> bool:
+        """Begin another batch; ``False``: there is no room for one."""
+        if not self.room:
+            return False
         self._begin()
-        return False
+        return True
 
     def add(self, write: Write) -> None:
         """Put the write into the present batch."""
