@@ -113,7 +113,7 @@ class BusPumps:
         arrived, planned = looking
         seen = None
         try:
-            with self._around.timing_of("ahead"), anyio.move_on_after(AHEAD_S):
+            with self._around.timing_of("read"), anyio.move_on_after(AHEAD_S):
                 seen = Seen(planned, await self._around.store.read(planned.paths))
         except SyncerError as exc:
             log.info("not_read_ahead", region=self._around.region, code=exc.code, cause=exc.message)

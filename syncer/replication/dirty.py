@@ -69,10 +69,12 @@ class DirtyPaths:
 
     def notice(self, path: MetaPath, mark: str) -> None:
         """Mark a path because of a notice. ``mark`` names the transaction that it tells of; empty: that is unknown."""
-        alone = mark if path not in self else mark if self._marks.get(path) == mark else ""
-        self.add((path,), Origin.NOTICE)
-        if alone:
-            self._marks[path] = alone
+        if path not in self:
+            self._paths[path] = Origin.NOTICE
+            if mark:
+                self._marks[path] = mark
+        elif not mark or self._marks.get(path) != mark:
+            self.add((path,), Origin.NOTICE)
 
     def disregard(self, paths: Iterable[MetaPath], mark: str) -> None:
         """Of these paths, nothing needs to be read for the notice of this transaction: it is one of ours."""

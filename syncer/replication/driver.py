@@ -187,11 +187,11 @@ class Driver:
             context.remembered.forget(paths)
             return False
         own, contains = context.own_writes, context.scope.contains
-        for path, mark in zip(paths, marks or repeat(""), strict=False):
-            if mark not in own:
-                context.remembered.forget((path,))
-                if contains(path):
-                    context.dirty.notice(path, mark)
+        news = [(path, mark) for path, mark in zip(paths, marks or repeat(""), strict=False) if mark not in own]
+        context.remembered.forget(path for path, _ in news)
+        for path, mark in news:
+            if contains(path):
+                context.dirty.notice(path, mark)
         return True
 
     def beat(self, now: Millis) -> None:

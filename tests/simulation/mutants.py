@@ -38,20 +38,24 @@ from syncer.paths import OWN_PREFIX, is_under
 from syncer.replication import (
     antientropy,
     applying,
+    consuming,
     lacking,
     provenance,
     reading,
     rebuild,
+    remembered,
     repairing,
     retelling,
     scanning,
     summing,
     tombstones,
 )
+from syncer.replication.ahead import Seen
 from syncer.replication.context import Context
 from syncer.replication.dirty import DirtyPaths, Origin
 from syncer.replication.driver import Driver
 from syncer.replication.fence import Fence, HeldFence
+from syncer.replication.own_writes import OwnWrites
 from syncer.replication.unit import Unit
 from tests.simulation.bus import SimBus
 from tests.simulation.disk import DiskState, DiskTransaction, _Block
@@ -248,6 +252,21 @@ def _own_write_looks_foreign() -> Patches:
         return replace(outcome, register=replace(register, intent=None))
 
     return [(seating, "written", forgetting)]
+
+
+def _read_ahead_is_not_compared() -> Patches:
+    def hasty(context: Context, unit: Unit, paths: Any, seen: Seen | None = None) -> Any:
+        found = remembered.ready(context, unit, paths, seen)
+        for path, entry in seen.answers.items() if seen is not None else ():
+            if entry is not None and unit[path].due and unit[path].intent is None and path not in unit.opened:
+                found[path] = entry
+        return found
+
+    return [(consuming, "ready", hasty)]
+
+
+def _every_named_notice_is_own() -> Patches:
+    return [(OwnWrites, "__contains__", lambda _, mark: bool(mark))]
 
 
 def _absent_from_scan_is_deleted() -> Patches:
@@ -608,6 +627,8 @@ MUTANTS = (
     Mutant("stamp from known instead of seated", ("calm",), _stamp_from_known),
     Mutant("stamp by the clock alone", ("clocks",), _stamp_by_clock_alone),
     Mutant("any read decides", ("calm", "gaps"), _any_read_decides),
+    Mutant("what is read ahead is not compared", ("calm", "crashes"), _read_ahead_is_not_compared),
+    Mutant("every notice that names its write is an own one", ("calm",), _every_named_notice_is_own),
     Mutant("forget the intents of the dead", ("crashes", "storm"), _no_receipts, rare=True),
     Mutant("a lost answer means not landed", ("lost",), _lost_answer_means_not_landed, rare=True),
     Mutant("acknowledge before the commit", ("crashes",), _acknowledge_before_commit, rare=True),
