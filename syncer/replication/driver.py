@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from itertools import repeat
 
 from syncer.bus.messages import Control, Heartbeat, ListingAsked, ListingTold, TreeMessage
 from syncer.conflict.guards import Topics
@@ -174,25 +173,12 @@ class Driver:
         context.tally["watch", "gap"] += 1
 
     def noticed(self, paths: Sequence[MetaPath], now: Millis, marks: Sequence[str] = ()) -> bool:
-        """These paths may have changed. ``False``: too many are waiting already; take a gap and scan.
+        """These paths may have changed, by the transactions of these names, where the store tells them.
 
-        Args:
-            paths: What the store has told.
-            now: The daemon's clock.
-            marks: For each path the transaction that changed it; empty where the store does not name it.
+        ``False``: too many are waiting already; take a gap and scan.
         """
-        context = self.context
         self.beat(now)
-        if context.dirty.full:
-            context.remembered.forget(paths)
-            return False
-        own, contains = context.own_writes, context.scope.contains
-        news = [(path, mark) for path, mark in zip(paths, marks or repeat(""), strict=False) if mark not in own]
-        context.remembered.forget(path for path, _ in news)
-        for path, mark in news:
-            if contains(path):
-                context.dirty.notice(path, mark)
-        return True
+        return reading.notice(self.context, paths, marks)
 
     def beat(self, now: Millis) -> None:
         """The watch was whole just now."""

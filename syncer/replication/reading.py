@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import repeat
 from typing import Final
 
 from syncer.conflict.acts import Moment, Outcome, Publish
@@ -44,6 +45,29 @@ class ReadPlan:
     def paths(self) -> tuple[MetaPath, ...]:
         """What to ask the store for, in this order."""
         return (*self.origins, self.fence)
+
+
+def notice(context: Context, paths: Sequence[MetaPath], marks: Sequence[str]) -> bool:
+    """What a watch has told is to be read, but for what this daemon itself has written.
+
+    Args:
+        context: The daemon's context.
+        paths: Paths that may have changed.
+        marks: For each the transaction that changed it, or nothing at all; empty where the store does not name it.
+
+    Returns:
+        ``False`` when too many wait already.
+    """
+    if context.dirty.full:
+        context.remembered.forget(paths)
+        return False
+    own, contains = context.own_writes, context.scope.contains
+    news = [(path, mark) for path, mark in zip(paths, marks or repeat(""), strict=False) if mark not in own]
+    context.remembered.forget(path for path, _ in news)
+    for path, mark in news:
+        if contains(path):
+            context.dirty.notice(path, mark)
+    return True
 
 
 def plan_reads(context: Context, limit: int) -> ReadPlan | None:
