@@ -114,6 +114,7 @@ async def test_the_loser_of_a_conflict_is_restored_everywhere(east: Site, west: 
         await until(lambda: east.get(TENANT) == tenant("wins"), "the later one wins")
         await equal(east, west)
         for site in (east, west):
+            await until(lambda site=site: bool(site.ask(lambda views: views.conflicts(10))), "it is recorded")  # type: ignore[misc]
             (row,) = site.ask(lambda views: [views.conflict(each.id) for each in views.conflicts(10)])
             assert row.value == tenant("loses", extra={"kept": True})
             assert (row.loser.region, row.winner.region) == ("east", "west")
