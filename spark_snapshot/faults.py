@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from syncer import errors
-from syncer.errors import JobError, SyncerError
+from syncer.errors import DiskFull, JobError, SyncerError
 
 _RAISED: Final = re.compile(r"^((?:\w+\.)*\w+)\.(\w+): (.*)$", re.MULTILINE)
 _OURS: Final = frozenset({"spark_snapshot", "syncer"})
@@ -51,12 +51,9 @@ def from_text(text: str, what: str) -> SyncerError:
         if cls is not None:
             return cls(message)
     if any(sign in text for sign in _NO_SPACE):
-        return JobError(
-            f"{what}: no space is left on the disk",
-            hint="Make room where the snapshot is written, or name a larger directory for temporary files (--scratch).",
-        )
+        return DiskFull(f"{what}: no space is left on the disk")
     if _TOO_LARGE in text:
-        return JobError(
+        return DiskFull(
             f"{what}: no file may become so large here", hint="See 'ulimit -f', and the limits of the file system."
         )
     if any(sign in text for sign in _NO_MEMORY):

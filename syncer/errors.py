@@ -31,9 +31,10 @@
     │   ├── BackupInvalid             the directory is no backup, or one of another version
     │   └── BackupDamaged             files are missing, extra or changed
     ├── JobError                    a job on Spark did not end as it should
+    │   ├── DiskFull                  no room is left where it writes
     │   ├── SparkMissing              the packages that such jobs need are not installed
     │   ├── JavaMissing               there is no Java, or one that is too old
-    │   └── JobCancelled              it was asked to stop, and left nothing behind
+    │   └── JobCancelled              it was asked to stop
     ├── SnapshotError               a bulk snapshot cannot be taken or used
     │   ├── SnapshotInvalid           the folder is no snapshot, an unfinished one, or one of another version
     │   ├── SnapshotDamaged           files are missing, extra or changed, or a path is there twice
@@ -295,10 +296,19 @@ class BackupDamaged(BackupError):
 
 
 class JobError(SyncerError):
-    """A job on Spark failed. Nothing that it was writing is left to be read."""
+    """A job on Spark failed. Nothing that it was writing is taken for a snapshot."""
 
     code = "job-failed"
     default_hint = "The cause stands in the message; 'SPARK_LOG_LEVEL=info' has Spark tell more on stderr."
+
+
+class DiskFull(JobError):
+    """No room is left, or no file may become so large. Nothing that the job was writing is left."""
+
+    code = "disk-full"
+    default_hint = (
+        "Make room where the snapshot is written, or name a larger directory for temporary files (--scratch)."
+    )
 
 
 class SparkMissing(JobError):
@@ -316,7 +326,7 @@ class JavaMissing(JobError):
 
 
 class JobCancelled(JobError):
-    """The job was asked to stop. What it had begun to write is cleared away."""
+    """The job was asked to stop. Nothing that it was writing is taken for a snapshot."""
 
     code = "job-cancelled"
     default_hint = "Start it again when it suits."
@@ -419,6 +429,7 @@ DISPOSITIONS: Final[dict[type[SyncerError], Disposition]] = {
     JobError: Disposition(500, ExitCode.FAILED, "error"),
     SparkMissing: Disposition(501, ExitCode.FAILED, "error"),
     JavaMissing: Disposition(501, ExitCode.FAILED, "error"),
+    DiskFull: Disposition(507, ExitCode.FAILED, "error"),
     JobCancelled: Disposition(503, ExitCode.FAILED, "info"),
     SnapshotError: Disposition(422, ExitCode.FAILED, "warning"),
     SnapshotInvalid: Disposition(422, ExitCode.FAILED, "warning"),

@@ -17,6 +17,7 @@ from spark_snapshot.showing import Form, line, reporting
 from syncer.errors import (
     AccessDenied,
     ConfigError,
+    DiskFull,
     JobCancelled,
     JobError,
     SnapshotDamaged,
@@ -73,8 +74,6 @@ def test_a_readers_own_error_comes_back_as_the_one_that_it_is_a_kind_of(name: st
 @pytest.mark.parametrize(
     ("text", "words", "hint"),
     [
-        ("x\njava.io.IOException: No space left on device\n\tat y", "no space is left", "--scratch"),
-        ("java.io.IOException: File too large\n\tat y", "no file may become so large", "ulimit"),
         ("java.lang.OutOfMemoryError: Java heap space", "run out of memory", "--memory"),
         (
             "\n  Job aborted due to stage failure\nmore",
@@ -92,6 +91,25 @@ def test_a_readers_own_error_comes_back_as_the_one_that_it_is_a_kind_of(name: st
 def test_what_else_spark_says_is_a_failed_job_with_a_hint(text: str, words: str, hint: str) -> None:
     found = from_text(text, "reading")
     assert type(found) is JobError
+    assert words in found.message
+    assert hint in found.hint
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "hint"),
+    [
+        ("x\njava.io.IOException: No space left on device\n\tat y", "no space is left", "--scratch"),
+        (
+            "OSError: [Errno 28] Error writing bytes to file. Detail: No space left on device",
+            "no space is left",
+            "room",
+        ),
+        ("java.io.IOException: File too large\n\tat y", "no file may become so large", "ulimit"),
+    ],
+)
+def test_a_disk_without_room_is_told_apart(text: str, words: str, hint: str) -> None:
+    found = from_text(text, "reading")
+    assert type(found) is DiskFull
     assert words in found.message
     assert hint in found.hint
 
