@@ -187,23 +187,36 @@ def _refuse_constant(name: str) -> float:
     raise ValueError(f"{name} is no JSON number")
 
 
-def _sort_at(node: object, places: _Places) -> None:
-    if not isinstance(node, dict):
-        return
+def _sort_at(node: Document, places: _Places) -> None:
     for name, below in places:
-        for key in node if name == "*" else (name,):  # values are replaced, never keys
-            child = node.get(key)
-            if not child:
-                continue
-            if below:
+        if name != "*":
+            child = node.get(name)
+            if not below:
+                if isinstance(child, list):
+                    node[name] = _as_set(child)
+            elif isinstance(child, dict):
                 _sort_at(child, below)
-            elif isinstance(child, list) and len(child) > 1:
-                try:
-                    "".join(child)  # the quickest way to tell whether all of them are texts
-                except TypeError:
-                    continue
-                members = set(child)
-                if len(members) < len(child):
-                    node[key] = sorted(members)
-                else:
-                    child.sort()
+        elif below:
+            for child in node.values():
+                if isinstance(child, dict):
+                    _sort_at(child, below)
+        else:
+            for key, child in node.items():  # values are replaced, never keys
+                if isinstance(child, list):
+                    node[key] = _as_set(child)
+
+
+def _as_set(members: list[Any]) -> list[Any]:
+    """The texts of an array, each once and in order; an array of anything else as it is."""
+    if len(members) < 2:
+        return members
+    if len(members) == 2:  # most roles have so many rights, and millions of policies are read
+        one, other = members
+        if isinstance(one, str) and isinstance(other, str):
+            return members if one < other else [other, one] if other < one else [one]
+        return members
+    try:
+        "".join(members)  # the quickest way to tell whether all of them are texts
+    except TypeError:
+        return members
+    return sorted(set(members))
