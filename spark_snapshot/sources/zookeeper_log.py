@@ -253,7 +253,7 @@ class Replay:
             after.value = write
 
     def _close(self, session: int, zxid: int) -> None:
-        self._closed[session] = zxid
+        self._closed.setdefault(session, zxid)  # once more, as when it expires while it is closed, ends nothing
         for path, after in self._after.items():
             if after.node is not None and after.node.owner == session:
                 self._after[path] = _After(settled=True)

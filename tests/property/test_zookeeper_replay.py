@@ -92,3 +92,14 @@ def test_the_outcome_is_what_the_server_held(steps: list[Step], data: st.DataObj
         for path, node in states[-1].items()
         if node.owner == 0
     }
+
+
+def test_a_session_that_is_closed_twice_takes_nothing_that_was_made_in_between(tmp_path: Path) -> None:
+    path = PATHS[0]
+    ephemeral = Znode(path=path, value=b"{}", czxid=1, mzxid=1, mtime=10, owner=501)
+    later = Znode(path=path, value=b'{"at":3}', czxid=3, mzxid=3, mtime=30)
+    transactions = [files.close_session(), files.create(later), files.close_session()]
+    records = [files.record(zxid, zxid * 10, each, session=501) for zxid, each in enumerate(transactions, start=2)]
+    content = {"snapshot.1": files.snapshot([ephemeral]), "log.2": files.log(records)}
+    place = ZooKeeperFolder(folder=files.written(tmp_path, content))
+    assert [(each.path, each.value) for batch in read(place, Reach()) for each in batch] == [(path, later.value)]
