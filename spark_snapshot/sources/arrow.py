@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
 from spark_snapshot.sources.found import Batch
-from syncer.model import Digest, ResourceKind
-from syncer.plan.diffing import fingerprint_of
 
 if TYPE_CHECKING:
     from spark_snapshot.sources.sidecar import Register
@@ -43,19 +40,15 @@ _REGISTERS: Final[list[pa.Field[Any]]] = [
 REGISTERS: Final = pa.schema(_REGISTERS)
 """As ``spark_snapshot.rows.REGISTERS``."""
 
-_DIGESTS: Final[dict[str, Callable[[bytes], Digest]]] = {
-    kind.value: partial(fingerprint_of, kind) for kind in ResourceKind
-}
-
 
 def stored(batches: Iterable[Batch]) -> Iterator[pa.RecordBatch]:
     """Rows of a store; a batch for each."""
     for batch in batches:
         paths, kinds, tenants, values, times, revisions = batch.columns
-        digests = [_DIGESTS[kind](value) for kind, value in zip(kinds, values, strict=True)]
+        batch.digest()
+        found = (paths, kinds, tenants, batch.digests, times, revisions, values)
         columns: list[pa.Array[Any]] = [
-            pa.array(column, field.type)
-            for column, field in zip((paths, kinds, tenants, digests, times, revisions, values), STORE, strict=True)
+            pa.array(column, field.type) for column, field in zip(found, STORE, strict=True)
         ]
         yield pa.RecordBatch.from_arrays(columns, schema=STORE)
 

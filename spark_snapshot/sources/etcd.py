@@ -76,7 +76,7 @@ def read(config: EtcdConfig, reach: Reach, part: Spans | None = None) -> Iterato
             for batch in _Reader(caller, config, reach).batches(replace(whole, revision=revision)):
                 spool.add(batch)
 
-    return settled(attempt, again=(Compacted, StoreUnavailable))
+    return settled(attempt, again=(Compacted, StoreUnavailable), digests=reach.digests)
 
 
 def spans_of(config: EtcdConfig, reach: Reach) -> tuple[Span, ...]:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from syncer.model import MetaPath, Millis, Revision
+from syncer.model import Digest, MetaPath, Millis, ResourceKind, Revision
+from syncer.plan.diffing import fingerprint_of
 
 BATCH_ROWS: Final = 2_000
 BATCH_BYTES: Final = 8 << 20
 """A batch has at most so many bytes of values, or one value."""
+
+
+_DIGEST_OF: Final = {kind.value: partial(fingerprint_of, kind) for kind in ResourceKind}
 
 
 class Found(NamedTuple):
@@ -32,7 +37,7 @@ Row: TypeAlias = tuple[MetaPath, str, str, bytes, Millis | None, Revision]
 class Batch:
     """Resources by column, since millions are read and columns are what becomes of them; rows for whoever wants those.
 
-    All lists are equally long.
+    All lists are equally long, but for the digests: those may be left to whoever needs them, see :meth:`digest`.
     """
 
     paths: list[MetaPath] = field(default_factory=list)
@@ -41,6 +46,7 @@ class Batch:
     values: list[bytes] = field(default_factory=list)
     modified_ms: list[Millis | None] = field(default_factory=list)
     revisions: list[Revision] = field(default_factory=list)
+    digests: list[Digest] = field(default_factory=list)
 
     @classmethod
     def of(cls, rows: Iterable[Row]) -> Batch:
@@ -50,7 +56,7 @@ class Batch:
 
     @property
     def columns(self) -> tuple[list[Any], ...]:
-        """All of it, in the order of :class:`Found`."""
+        """All that the store holds, in the order of :class:`Found`."""
         return self.paths, self.kinds, self.tenants, self.values, self.modified_ms, self.revisions
 
     def __len__(self) -> int:
@@ -67,6 +73,11 @@ class Batch:
         self.values += other.values
         self.modified_ms += other.modified_ms
         self.revisions += other.revisions
+
+    def digest(self) -> None:
+        """Make the digests, if they are not there; nothing may be added afterwards."""
+        if not self.digests:
+            self.digests = [_DIGEST_OF[kind](value) for kind, value in zip(self.kinds, self.values, strict=True)]
 
     def part(self, start: int, end: int) -> Batch:
         """The rows from one up to another."""

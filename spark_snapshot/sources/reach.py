@@ -45,11 +45,13 @@ class Reach:
         scope: The region's rules.
         tenants: Only what belongs to these; the empty name is what belongs to none. ``None``: all.
         under: Only this path and what is below it. ``None``: all.
+        digests: Of the values, too: a reader may make them while its store is at the next answer.
     """
 
     scope: Scope = field(default_factory=Scope)
     tenants: frozenset[str] | None = None
     under: MetaPath | None = None
+    digests: bool = False
 
     def wants(self, path: MetaPath) -> bool:
         """Whether the path is a resource that is asked for."""

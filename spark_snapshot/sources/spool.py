@@ -26,9 +26,15 @@ _VALUES: Final = Found._fields.index("value")
 
 
 class Spool:
-    """Batches in the order in which they came, and corrections of them."""
+    """Batches in the order in which they came, and corrections of them.
 
-    def __init__(self, memory_bytes: int = MEMORY_BYTES) -> None:
+    Args:
+        memory_bytes: More goes to a file.
+        digests: Make those as the batches come, while the store is at its next answer.
+    """
+
+    def __init__(self, memory_bytes: int = MEMORY_BYTES, *, digests: bool = False) -> None:
+        self._digests = digests
         self._file = tempfile.SpooledTemporaryFile(max_size=memory_bytes)  # noqa: SIM115 - closed by close()
         self._corrections: dict[MetaPath, Found | None] = {}
 
@@ -46,8 +52,11 @@ class Spool:
         Raises:
             StoreUnavailable: There is no room for it.
         """
+        if self._digests:
+            batch.digest()
         values = b"".join(batch.values)  # by itself: marshal would take seven times as long
-        head = marshal.dumps([list(map(len, batch.values)), *batch.columns[:_VALUES], *batch.columns[_VALUES + 1 :]])
+        columns = [*batch.columns[:_VALUES], *batch.columns[_VALUES + 1 :], batch.digests]
+        head = marshal.dumps([list(map(len, batch.values)), *columns])
         try:
             self._file.write(_SIZES.pack(len(head), len(values)))
             self._file.write(head)
@@ -82,15 +91,18 @@ class Spool:
             yield Batch.of(corrected)
 
 
-def settled(attempt: Callable[[Spool], None], *, again: tuple[type[StoreError], ...]) -> Iterator[Batch]:
+def settled(
+    attempt: Callable[[Spool], None], *, again: tuple[type[StoreError], ...], digests: bool = False
+) -> Iterator[Batch]:
     """Batches of one whole read; it begins anew, some times, when it fails in a way that a new one may not.
 
     Args:
         attempt: Reads all of it into a spool.
         again: Errors after which to begin anew.
+        digests: Make those as the batches come.
     """
     for number in range(1, ATTEMPTS + 1):
-        with Spool() as spool:
+        with Spool(digests=digests) as spool:
             try:
                 attempt(spool)
             except again:

@@ -84,7 +84,7 @@ def read(config: ZooKeeperConfig, reach: Reach, share: Share = WHOLE) -> Iterato
                 spool.add(batch)
             reader.settle(spool)
 
-    return settled(attempt, again=(StoreUnavailable,))
+    return settled(attempt, again=(StoreUnavailable,), digests=reach.digests)
 
 
 def position(config: ZooKeeperConfig) -> int:

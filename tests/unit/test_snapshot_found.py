@@ -13,7 +13,8 @@ from spark_snapshot.sources import found as module
 from spark_snapshot.sources import zookeeper_answers
 from spark_snapshot.sources.found import Batch, Found, batched
 from spark_snapshot.sources.spool import Spool
-from syncer.model import MetaPath, Millis, Revision
+from syncer.model import MetaPath, Millis, ResourceKind, Revision
+from syncer.plan.diffing import fingerprint_of
 from syncer.stores.zookeeper_requests import Failed, MultiRead, Node
 
 ROWS = st.lists(
@@ -65,11 +66,17 @@ def test_a_spool_gives_back_what_it_was_given_and_corrected(
         for path, stays in corrections.items()
         if stays
     }
-    with Spool(memory_bytes=memory) as spool:
+    digests = data.draw(st.booleans(), label="digests")
+    with Spool(memory_bytes=memory, digests=digests) as spool:
         for part in parts(list(unique.values()), cuts):
             spool.add(part)
         spool.correct({path: corrected.get(path) for path in corrections})
-        given_back = [row for batch in spool.batches() for row in batch]
+        batches = list(spool.batches())
+    given_back = [row for batch in batches for row in batch]
+    for batch in batches:
+        assert digests or not batch.digests
+        batch.digest()
+        assert batch.digests == [fingerprint_of(ResourceKind(row.kind), row.value) for row in batch]
     kept = {path: row for path, row in unique.items() if path not in corrections}
     assert len(given_back) == len(kept) + len(corrected)
     assert {row.path: row for row in given_back} == kept | corrected
