@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from syncer.model import Digest, MetaPath, Region, Stamp
+from syncer.model import Counter, Digest, MetaPath, Region, Stamp, Version
 
 
 class Violation(AssertionError):
@@ -33,6 +33,7 @@ class Content:
         same: Contents of equal digest that the region has taken this one for.
         outside: Written from outside; otherwise by a daemon, or absent from the beginning.
         stamp: The name that the region gave to it, once it did.
+        by: The counter that this stamp was counted by.
         held: Its publication was held back when it was stamped.
     """
 
@@ -46,6 +47,7 @@ class Content:
     fixed: frozenset[Content] | None = None
     same: list[Content] = field(default_factory=list)
     stamp: Stamp | None = None
+    by: Counter | None = None
     held: bool = False
 
     def __str__(self) -> str:
@@ -102,6 +104,18 @@ class History:
         content.fixed = frozenset({content}).union(*(one.reach() if one.region == region else one.past for one in seen))
         return content
 
+    def merged(self, path: MetaPath, known: Version) -> list[Content]:
+        """What a region holds for one with the version that it knows: of equal digest, and told to it before."""
+        return [
+            each
+            for each in self.contents
+            if each.path == path
+            and each.digest == known.digest
+            and each.stamp is not None
+            and each.by is not None
+            and known.seen.get(each.by, -1) >= each.stamp.updated_at_ms
+        ]
+
     def name(self, content: Content, stamp: Stamp) -> None:
         """A region stamped a content as a local change.
 
@@ -131,6 +145,7 @@ class History:
             return content
         again = self._new(content.path, content.digest, content.region, None)
         again.stamp, again.fixed = stamp, frozenset({again})
+        content.same.append(again)
         self.named[content.path, stamp] = again
         return again
 

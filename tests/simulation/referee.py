@@ -188,6 +188,7 @@ class Referee:
             content = self._anew(site, event, content)
         else:
             self.history.name(content, event.stamp)
+        content.by = event.by
         content.held = event.sequence == 0
 
     def _rightly_stamped(self, site: Site, before: Tables, event: MetadataChangeEvent, content: Content) -> None:
@@ -277,6 +278,8 @@ class Referee:
         if register is not None and register.known is not None:
             stamps.append(register.known.stamp)
         seen += [named for stamp in stamps if (named := self.history.named.get((path, stamp))) is not None]
+        if register is not None and register.known is not None:
+            seen += self.history.merged(path, register.known)
         return self.history.asserted(path, digest, seen, site.region)
 
     def kept_anywhere(self, sites: Collection[Site]) -> None:
