@@ -1,31 +1,29 @@
 """The job that takes a snapshot: a region's store, joined with its daemon's registers, written whole or not at all.
 
-The registers are read first, then the store. What the daemon writes in between is then a change that the registers do
-not know yet (``unseen``), never an old value that looks new; nobody is told of such rows.
+In two steps: what there is to read is read into files (:mod:`spark_snapshot.reading`), then the picture is made of
+these. A job that was stopped in the second step can be gone on with.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from pyspark import StorageLevel
-from pyspark.sql import DataFrame
-
 from spark_snapshot import sources
+from spark_snapshot.drafts import Draft, begun, refused, resumed
 from spark_snapshot.jobs import Job
 from spark_snapshot.layout import Snapshot, latest
-from spark_snapshot.manifest import Described, StoreFacts, described_scope
 from spark_snapshot.picture import picture
 from spark_snapshot.places import Place
-from spark_snapshot.sources.place import Facts, StorePlace
-from spark_snapshot.watermark import Sidecar, sidecar_of
-from spark_snapshot.writing import DEFAULT_BUCKETS, write_snapshot
+from spark_snapshot.reading import Read, read_before, read_region, tables_of
+from spark_snapshot.sources.place import StorePlace
+from spark_snapshot.writing import DEFAULT_BUCKETS, write
 from syncer.config.model import Config, in_ms
-from syncer.daemon import version
-from syncer.errors import SnapshotRefused
+from syncer.errors import DiskFull, JobError
 
 _PARTITIONS: Final = "spark.sql.shuffle.partitions"
 
@@ -41,6 +39,7 @@ class Order:
             then no registers take part, since nobody knows of which moment the files are.
         buckets: Files of the snapshot; equally many in all that are to be compared.
         allow_empty: Keep it although the store holds nothing and held much before.
+        resume: Ask the store nothing; make the snapshot of what the last job had read when it was stopped.
     """
 
     config: Config
@@ -48,6 +47,7 @@ class Order:
     offline: Path | None = None
     buckets: int = DEFAULT_BUCKETS
     allow_empty: bool = False
+    resume: bool = False
 
 
 def take(job: Job, order: Order) -> Snapshot:
@@ -55,82 +55,62 @@ def take(job: Job, order: Order) -> Snapshot:
 
     Raises:
         StoreError: The store does not answer, or does not let us in. Nothing is left.
-        StateError: The daemon's database is there and cannot be read.
-        SnapshotError: The snapshot cannot be written, or is refused.
-        JobCancelled: It was asked to stop. Nothing is left.
+        StateError: The daemon's database is there and cannot be read. Nothing is left.
+        SnapshotError: The snapshot cannot be written, or is refused. Nothing is left.
+        NotFound: There is nothing to go on with.
+        JobError: It was asked to stop, or Spark has failed. What was read whole is kept, if there is room for it.
     """
-    config, session = order.config, job.session
-    scope = config.compiled_scope()
-    place = StorePlace.of(config) if order.offline is None else StorePlace.files_of(config, order.offline)
+    region = order.config.region
+    with refused(order.folder):
+        before = latest(order.folder, region)
+    expected = None if before is None else before.manifest.rows
+    if order.resume:
+        with resumed(order.folder, region) as draft:
+            return _written(job, order, draft, read_before(draft, order.config), before)
     taken_at_ms = time.time_ns() // 1_000_000
-    before = sources.facts(place)
-    sidecar = sidecar_of(config) if order.offline is None else None
-    previous = latest(order.folder, config.region)
-    expected = None if previous is None else previous.manifest.rows
-    described = Described(
-        region=config.region,
-        taken_at_ms=taken_at_ms,
-        made_by=f"pulsar-syncer {version()}",
-        store=_store_facts(before, before),
-        registers=sidecar is not None,
-        watermark=dict(sidecar.watermark) if sidecar is not None else {},
-        scope=described_scope(scope),
-        scope_fingerprint=scope.fingerprint,
-        ties=config.tie_order,
-    )
-    before_take = str(session.conf.get(_PARTITIONS))
-    session.conf.set(_PARTITIONS, str(order.buckets))  # the join lies as the files will
-    registers: DataFrame | None = None
-    try:
-        if sidecar is not None:
-            with job.phase("registers", f"reading the registers of {config.region}", expected_rows=expected):
-                registers = _registers(job, sidecar, order).persist(StorageLevel.DISK_ONLY)
-                registers.count()
-        rows = picture(
-            sources.live(session, place, scope),
-            registers,
-            region=config.region,
+    place = StorePlace.of(order.config) if order.offline is None else StorePlace.files_of(order.config, order.offline)
+    facts = sources.facts(place)
+    with begun(order.folder, region, taken_at_ms=taken_at_ms) as draft:
+        read = read_region(
+            job,
+            draft,
+            order.config,
+            place,
+            facts,
+            registers=order.offline is None,
             taken_at_ms=taken_at_ms,
-            max_clock_skew_ms=in_ms(config.limits.max_clock_skew),
+            expected=expected,
         )
-        rounds = (
-            2 if registers is None else 3
-        )  # the store, its registers, and all of it again to count what was written
-        whole = None if expected is None else rounds * expected
-        with job.phase("store", f"taking a snapshot of {config.region}", expected_rows=whole):
-            return write_snapshot(
-                rows,
-                order.folder,
-                described,
-                buckets=order.buckets,
-                allow_empty=order.allow_empty,
-                completed=lambda known: _completed(known, before, sources.facts(place)),
-            )
-    finally:
-        session.conf.set(_PARTITIONS, before_take)
-        if registers is not None:
-            registers.unpersist()
+        return _written(job, order, draft, read, before)
 
 
-def _registers(job: Job, sidecar: Sidecar, order: Order) -> DataFrame:
-    scope = order.config.compiled_scope()
-    return sources.registers(job.session, sidecar.url, scope, password_file=sidecar.password_file)
-
-
-def _completed(described: Described, before: Facts, after: Facts) -> Described:
-    if (before.cluster, before.identity) != (after.cluster, after.identity):
-        raise SnapshotRefused(
-            f"the store of region {described.region} became another one while it was read",
-            hint="Take it again when the store is the one that it should be.",
-        )
-    return described.model_copy(update={"store": _store_facts(before, after)})
-
-
-def _store_facts(before: Facts, after: Facts) -> StoreFacts:
-    return StoreFacts(
-        kind=before.kind,
-        identity=before.identity or before.where,
-        revision_before=before.position,
-        revision_after=after.position,
-        cluster_id=before.cluster or "",
+def _written(job: Job, order: Order, draft: Draft, read: Read, before: Snapshot | None) -> Snapshot:
+    store, registers = tables_of(job.session, draft, read)
+    rows = picture(
+        store,
+        registers,
+        region=order.config.region,
+        taken_at_ms=read.about.taken_at_ms,
+        max_clock_skew_ms=in_ms(order.config.limits.max_clock_skew),
     )
+    what = f"writing a snapshot of {order.config.region}"
+    twice = 2 * read.rows  # they are counted when they are written
+    try:
+        with _lying_in(job, order.buckets), job.phase("write", what, expected_rows=twice):
+            return write(rows, draft, read.about, before=before, buckets=order.buckets, allow_empty=order.allow_empty)
+    except DiskFull:
+        raise
+    except JobError as exc:
+        exc.hint = f"What was read is kept: 'syncer snapshot take --resume' goes on with it. {exc.hint}"
+        raise
+
+
+@contextmanager
+def _lying_in(job: Job, buckets: int) -> Iterator[None]:
+    """Have a join lie as the files will, so that its rows need not be moved again."""
+    before = str(job.session.conf.get(_PARTITIONS))
+    job.session.conf.set(_PARTITIONS, str(buckets))
+    try:
+        yield
+    finally:
+        job.session.conf.set(_PARTITIONS, before)

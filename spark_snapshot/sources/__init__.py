@@ -17,7 +17,9 @@ from syncer.model import MetaPath
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["Facts", "StorePlace", "facts", "live", "offline", "register", "registers"]
+    from spark_snapshot.places import Place
+
+__all__ = ["Facts", "StorePlace", "facts", "kept", "live", "offline", "register", "registers"]
 
 
 def register(spark: SparkSession) -> None:
@@ -52,6 +54,33 @@ def live(
     from spark_snapshot.sources import datasource  # noqa: PLC0415 - Spark loads where it is used
 
     return datasource.store(spark, place, _reach(scope, tenants, under), readers)
+
+
+def kept(
+    spark: SparkSession,
+    place: StorePlace,
+    scope: Scope,
+    target: Place,
+    *,
+    tenants: Iterable[str] | None = None,
+    readers: int | None = None,
+) -> DataFrame:
+    """Read as :func:`live` does, into Parquet files of a folder: rows of ``STORE`` in each.
+
+    A table with one row for each file, written when the table is read, and each time anew: a column ``file``, JSON of
+    ``name``, ``rows`` and ``bytes``.
+
+    Args:
+        spark: The session.
+        place: The store, or its files.
+        scope: What takes part.
+        target: The folder, which every worker must reach.
+        tenants: Only theirs; the empty name is what belongs to none.
+        readers: How many read at once, as for :func:`live`.
+    """
+    from spark_snapshot.sources import datasource  # noqa: PLC0415 - Spark loads where it is used
+
+    return datasource.kept(spark, place, _reach(scope, tenants, None), readers, target)
 
 
 def offline(

@@ -10,12 +10,13 @@ import atexit
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
-from pyspark.sql.types import StructType
+from pyspark.sql.types import StringType, StructField, StructType
 
 from spark_snapshot.rows import REGISTERS, STORE
 from spark_snapshot.sources.place import Part, StorePlace, source
@@ -25,9 +26,11 @@ from syncer.errors import ConfigError
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from spark_snapshot.places import Place
     from spark_snapshot.sources.sidecar import Database
 
 STORE_FORMAT: Final = "syncer-store"
+KEPT_FORMAT: Final = "syncer-store-kept"
 REGISTERS_FORMAT: Final = "syncer-registers"
 MAX_READERS: Final = 8
 """Of one live store at once: more are a load for its servers, and not for Spark."""
@@ -36,20 +39,26 @@ MAX_READERS: Final = 8
 def register(spark: SparkSession) -> None:
     """Make the formats known to a session."""
     spark.dataSource.register(StoreSource)
+    spark.dataSource.register(KeptSource)
     spark.dataSource.register(RegistersSource)
 
 
 def store(spark: SparkSession, place: StorePlace, reach: Reach, readers: int | None) -> DataFrame:
     """The rows of a store."""
-    count = readers or min(MAX_READERS, spark.sparkContext.defaultParallelism)
+    return _reading(spark, STORE_FORMAT, place, reach, readers).load()
+
+
+def kept(spark: SparkSession, place: StorePlace, reach: Reach, readers: int | None, target: Place) -> DataFrame:
+    """Files that hold the rows of a store, made when the table is read: see :mod:`spark_snapshot.sources.keeping`."""
+    reading = _reading(spark, KEPT_FORMAT, place, reach, readers)
+    return reading.option("target", target.location).load().where("file IS NOT NULL")
+
+
+def _reading(spark: SparkSession, form: str, place: StorePlace, reach: Reach, readers: int | None) -> DataFrameReader:
     register(spark)
-    return (
-        spark.read.format(STORE_FORMAT)
-        .option("place", place.to_json())
-        .option("reach", reach.to_json())
-        .option("readers", str(count))
-        .load()
-    )
+    count = readers or min(MAX_READERS, spark.sparkContext.defaultParallelism)
+    options = {"place": place.to_json(), "reach": reach.to_json(), "readers": str(count)}
+    return spark.read.format(form).options(**options)
 
 
 def registers(spark: SparkSession, url: str, password_file: Path | None, reach: Reach) -> DataFrame:
@@ -94,8 +103,21 @@ class _StoreReader(DataSourceReader):
 
         assert isinstance(partition, _Partition)  # noqa: S101 - narrows the type
         if partition.part is not None:
-            reach = Reach.from_json(self._reach)
+            reach = replace(Reach.from_json(self._reach), digests=True)
             yield from stored(source(StorePlace.from_json(self._place)).read(reach, partition.part))
+
+
+class _KeptReader(_StoreReader):
+    def __init__(self, place: str, reach: str, readers: int, target: str) -> None:
+        super().__init__(place, reach, readers)
+        self._target = target
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Write the rows of one reader; tell of them."""
+        from spark_snapshot.places import place  # noqa: PLC0415 - on the worker only
+        from spark_snapshot.sources.keeping import keep  # noqa: PLC0415 - on the worker only
+
+        return keep(super().read(partition), place(self._target))
 
 
 class _RegistersReader(DataSourceReader):
@@ -133,6 +155,25 @@ class StoreSource(DataSource):
         del schema
         options: Any = self.options
         return _StoreReader(options["place"], options["reach"], int(options.get("readers", "1")))
+
+
+class KeptSource(DataSource):
+    """Files with a store's resources. Options: ``place`` and ``reach`` (JSON), ``readers``, ``target`` (a folder)."""
+
+    @classmethod
+    def name(cls) -> str:
+        """Its format."""
+        return KEPT_FORMAT
+
+    def schema(self) -> StructType:
+        """A row for each resource; only those that tell of a file say something."""
+        return StructType([StructField("file", StringType())])
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """What reads and writes."""
+        del schema
+        options: Any = self.options
+        return _KeptReader(options["place"], options["reach"], int(options.get("readers", "1")), options["target"])
 
 
 class RegistersSource(DataSource):

@@ -91,6 +91,9 @@ def take(
     allow_empty: Annotated[
         bool, typer.Option("--allow-empty", help="Keep it although the store holds nothing and held much before.")
     ] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with what the last run had read when it was stopped.")
+    ] = False,
     master: Master = None,
     memory: Memory = "2g",
     ui: Pages = False,
@@ -107,6 +110,8 @@ def take(
         from spark_snapshot.take import Order
         from spark_snapshot.take import take as taken
 
+        if resume and offline is not None:
+            raise typer.BadParameter("--resume reads nothing; leave --offline out")
         session = session_of(context)
         config = session.config()
         log_to_stderr()
@@ -116,6 +121,7 @@ def take(
             offline=None if offline is None else offline.absolute(),
             buckets=buckets,
             allow_empty=allow_empty,
+            resume=resume,
         )
         with job_of(
             context, f"snapshot of {config.region}", progress, master, memory, ui=ui, scratch=scratch, conf=conf

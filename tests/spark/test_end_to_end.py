@@ -58,7 +58,7 @@ def test_two_stores_are_taken_compared_reported_and_planned(spark: SparkSession,
         text = good(run("take", *quick[:-4], "--progress", "json", *folder, "--buckets", "2"))
         lines = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
         assert {"phase", "rows", "rate", "eta_s"} <= lines[-1].keys()
-        assert (lines[-1]["phase"], lines[-1]["ended"]) == ("store", True)
+        assert (lines[-1]["phase"], lines[-1]["ended"]) == ("write", True)
         good(run("take", *quick, config="west"))
 
     listed = SnapshotList.model_validate_json(good(run("list", *folder, "-o", "json")))

@@ -15,6 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from spark_snapshot import tables
 from spark_snapshot.comparison import compared
 from spark_snapshot.diff import diff
+from spark_snapshot.drafts import LOCK
 from spark_snapshot.layout import DATA, Snapshot, latest, listing, open_snapshot, verify
 from spark_snapshot.manifest import Described, StoreFacts, described_scope
 from spark_snapshot.places import place
@@ -22,7 +23,7 @@ from spark_snapshot.rows import SNAPSHOT
 from spark_snapshot.values import versions, with_winners
 from spark_snapshot.verdict import State
 from spark_snapshot.words import Origin
-from spark_snapshot.writing import LOCK, write_snapshot
+from spark_snapshot.writing import write_snapshot
 from syncer.conflict.scope import Scope
 from syncer.errors import SnapshotDamaged, SnapshotRefused, SnapshotUnwritten
 from syncer.model import Millis, Region, Stamp, TieOrder
@@ -195,15 +196,6 @@ def test_a_place_that_takes_no_files(spark: SparkSession, tmp_path: Path) -> Non
     (tmp_path / "east").write_text("a file is in the way")
     with pytest.raises(SnapshotUnwritten, match="east"):
         write_snapshot(frame(spark, some(3)), place(tmp_path), described("east"), buckets=2)
-
-
-def test_what_the_store_says_at_the_end_stands_in_the_manifest(spark: SparkSession, tmp_path: Path) -> None:
-    def completed(about: Described) -> Described:
-        return about.model_copy(update={"store": StoreFacts(kind="sqlite", revision_after="17")})
-
-    rows = frame(spark, some(3))
-    east = write_snapshot(rows, place(tmp_path), described("east"), buckets=2, completed=completed)
-    assert open_snapshot(east.place).manifest.about.store.revision_after == "17"
 
 
 def test_names_that_are_awkward(spark: SparkSession, tmp_path: Path) -> None:

@@ -1,0 +1,188 @@
+"""The first step of a snapshot: all that it is made of is read, once, into files of the draft.
+
+Only here is the store asked. What is made of the files afterwards may be begun again, in another process and much
+later, and still shows the moment at which they were read.
+
+The registers are read first, then the store. What the daemon writes in between is then a change that the registers do
+not know yet (``unseen``), never an old value that looks new; nobody is told of such rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, Literal
+
+from pydantic import ValidationError
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from spark_snapshot import sources
+from spark_snapshot.drafts import READ, Draft, write_text
+from spark_snapshot.jobs import Job
+from spark_snapshot.manifest import Described, Part, StoreFacts, current_projections, described_scope
+from spark_snapshot.places import Place
+from spark_snapshot.rows import REGISTERS, STORE
+from spark_snapshot.sources.place import Facts, StorePlace
+from spark_snapshot.watermark import Sidecar, sidecar_of
+from syncer.config.model import Config
+from syncer.conflict.scope import Scope
+from syncer.daemon import version
+from syncer.errors import PreconditionFailed, SnapshotDamaged, SnapshotRefused
+
+_STORE: Final = "store"
+_REGISTERS: Final = "registers"
+_CHECKED: Final = {"parquet.page.verify-checksum.enabled": "true"}
+
+
+class ReadFile(Part):
+    """A file of rows of the store."""
+
+    name: str
+    rows: int
+    bytes: int
+
+
+class Read(Part):
+    """What was read, and how it is to be understood; the store's rows lie in ``files``, those of registers beside."""
+
+    version: Literal[1] = 1
+    about: Described
+    files: tuple[ReadFile, ...]
+
+    @property
+    def rows(self) -> int:
+        """Resources of the store."""
+        return sum(each.rows for each in self.files)
+
+
+def read_region(
+    job: Job,
+    draft: Draft,
+    config: Config,
+    place: StorePlace,
+    before: Facts,
+    *,
+    registers: bool,
+    taken_at_ms: int,
+    expected: int | None,
+) -> Read:
+    """Read a region's registers and its store into a draft, and note what that was.
+
+    Args:
+        job: Does it.
+        draft: Where the files go.
+        config: Of the region.
+        place: The store, or its files.
+        before: What the store is, and how far it has come.
+        registers: Whether those of the daemon's database take part, where there is one.
+        taken_at_ms: When it began.
+        expected: How many resources there will be, where that can be said.
+
+    Raises:
+        StoreError: The store does not answer, or does not let us in.
+        StateError: The daemon's database is there and cannot be read.
+        SnapshotRefused: It became another store meanwhile.
+        JobCancelled: It was asked to stop.
+    """
+    scope = config.compiled_scope()
+    sidecar = sidecar_of(config) if registers else None
+    if sidecar is not None:
+        with job.phase("registers", f"reading the registers of {config.region}", expected_rows=expected):
+            _registers(job.session, sidecar, config).write.options(compression="zstd").parquet(
+                draft.empty(_REGISTERS).location
+            )
+    with job.phase("store", f"reading the store of {config.region}", expected_rows=expected):
+        files = read_store(job.session, place, scope, draft.empty(_STORE))
+    after = sources.facts(place)
+    if (before.cluster, before.identity) != (after.cluster, after.identity):
+        raise SnapshotRefused(
+            f"the store of region {config.region} became another one while it was read",
+            hint="Take it again when the store is the one that it should be.",
+        )
+    read = Read(
+        about=Described(
+            region=config.region,
+            taken_at_ms=taken_at_ms,
+            made_by=f"pulsar-syncer {version()}",
+            store=_store_facts(before, after),
+            registers=sidecar is not None,
+            watermark=dict(sidecar.watermark) if sidecar is not None else {},
+            scope=described_scope(scope),
+            scope_fingerprint=scope.fingerprint,
+            ties=config.tie_order,
+        ),
+        files=files,
+    )
+    write_text(draft.place / READ, read.model_dump_json())
+    return read
+
+
+def read_store(
+    session: SparkSession,
+    place: StorePlace,
+    scope: Scope,
+    target: Place,
+    *,
+    tenants: Iterable[str] | None = None,
+    readers: int | None = None,
+) -> tuple[ReadFile, ...]:
+    """Read a store, with digests, into Parquet files of a new folder; arguments as for :func:`sources.live`."""
+    target.files.create_dir(target.path)
+    told = sources.kept(session, place, scope, target, tenants=tenants, readers=readers).collect()
+    return tuple(ReadFile.model_validate_json(row["file"]) for row in told)
+
+
+def read_before(draft: Draft, config: Config) -> Read:
+    """What an earlier job has read into a draft.
+
+    Raises:
+        PreconditionFailed: It was read by other rules than the configuration's.
+        SnapshotDamaged: It is not there as it was read.
+    """
+    where = draft.place / READ
+    try:
+        read = Read.model_validate_json(where.read())
+    except ValidationError as exc:
+        raise SnapshotDamaged(f"{where} cannot be understood", hint="Take a snapshot without --resume.") from exc
+    for each in read.files:
+        if (draft.place / _STORE / each.name).size() != each.bytes:
+            raise SnapshotDamaged(
+                f"{draft.place / _STORE / each.name} is not as it was read", hint="Take a snapshot without --resume."
+            )
+    about = read.about
+    if (about.scope_fingerprint, about.ties, about.projections) != (
+        config.compiled_scope().fingerprint,
+        config.tie_order,
+        current_projections(),
+    ):
+        raise PreconditionFailed(
+            f"what was read of region {config.region} was read by another scope, order of ties or projections",
+            hint="Take a snapshot without --resume.",
+        )
+    return read
+
+
+def tables_of(session: SparkSession, draft: Draft, read: Read) -> tuple[DataFrame, DataFrame | None]:
+    """What was read, as rows of ``STORE`` and of ``REGISTERS``; ``None`` where no registers took part."""
+    files = [(draft.place / _STORE / each.name).location for each in read.files]
+    store = _rows(session, STORE, files) if files else session.createDataFrame([], STORE)
+    registers = _rows(session, REGISTERS, [(draft.place / _REGISTERS).location]) if read.about.registers else None
+    return store, registers
+
+
+def _rows(session: SparkSession, schema: StructType, files: list[str]) -> DataFrame:
+    return session.read.schema(schema).options(**_CHECKED).parquet(*files)
+
+
+def _registers(session: SparkSession, sidecar: Sidecar, config: Config) -> DataFrame:
+    return sources.registers(session, sidecar.url, config.compiled_scope(), password_file=sidecar.password_file)
+
+
+def _store_facts(before: Facts, after: Facts) -> StoreFacts:
+    return StoreFacts(
+        kind=before.kind,
+        identity=before.identity or before.where,
+        revision_before=before.position,
+        revision_after=after.position,
+        cluster_id=before.cluster or "",
+    )

@@ -1,0 +1,119 @@
+"""Taking a snapshot in two steps: what was read is there whole, once, and can be gone on with."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from typer.testing import CliRunner
+
+from spark_snapshot import tables
+from spark_snapshot.drafts import LOCK, READ
+from spark_snapshot.jobs import Cancel, Job
+from spark_snapshot.layout import DATA, listing, verify
+from spark_snapshot.manifest import MANIFEST
+from spark_snapshot.places import place
+from spark_snapshot.progress import Progress
+from spark_snapshot.take import Order, take
+from syncer.cli.main import app
+from syncer.config.loading import load
+from syncer.errors import JobCancelled, NotFound, PreconditionFailed, SnapshotDamaged
+from syncer.stores.sqlite import OutsideWriter
+from tests.spark.test_end_to_end import region
+from tests.support.planning import value
+
+pytestmark = pytest.mark.timeout(300)
+
+
+class Stopped:
+    """A region whose snapshot was asked to stop when all had been read."""
+
+    def __init__(self, spark: SparkSession, folder: Path) -> None:
+        with contextlib.closing(region(folder, "east")) as writer:
+            self.held = dict(writer.items())
+        self.config = load(folder / "east.toml")
+        self.order = Order(config=self.config, folder=place(folder / "snapshots"), buckets=2)
+        self.told: list[Progress] = []
+        cancel = Cancel()
+
+        def report(progress: Progress) -> None:
+            self.told.append(progress)
+            if (progress.phase, progress.ended) == ("store", True):
+                cancel.ask()
+
+        with pytest.raises(JobCancelled) as stopped:
+            take(Job(spark, report, cancel), self.order)
+        self.hint = stopped.value.hint
+        self.home = folder / "snapshots" / "east"
+        (self.draft,) = self.home.iterdir()
+
+
+@pytest.fixture
+def stopped(spark: SparkSession, tmp_path: Path) -> Stopped:
+    return Stopped(spark, tmp_path)
+
+
+def resuming(order: Order) -> Order:
+    return Order(config=order.config, folder=order.folder, buckets=3, resume=True)
+
+
+def test_what_was_read_is_gone_on_with_and_the_store_is_not_asked_again(
+    spark: SparkSession, tmp_path: Path, stopped: Stopped
+) -> None:
+    assert (stopped.told[-1].phase, stopped.told[-1].rows) == ("store", len(stopped.held))
+    assert "snapshot take --resume" in stopped.hint
+    assert (stopped.draft / READ).exists()
+    with contextlib.closing(OutsideWriter(tmp_path / "east.db")) as writer:
+        writer.put("/admin/policies/acme/later", value())
+
+    snapshot = take(Job(spark), resuming(stopped.order))
+    verify(snapshot)
+    assert f".{snapshot.id}.partial" == stopped.draft.name, "of the moment at which it was read"
+    assert {row["path"]: bytes(row["value"]) for row in tables.rows(spark, snapshot).collect()} == stopped.held
+    assert [each.name for each in stopped.home.iterdir()] == [snapshot.id]
+    assert {each.name for each in (stopped.home / snapshot.id).iterdir()} == {DATA, MANIFEST}
+    with pytest.raises(NotFound, match="nothing of region east was read whole"):
+        take(Job(spark), resuming(stopped.order))
+
+
+def test_a_new_one_begins_anew(spark: SparkSession, tmp_path: Path, stopped: Stopped) -> None:
+    with contextlib.closing(OutsideWriter(tmp_path / "east.db")) as writer:
+        writer.put("/admin/policies/acme/later", value())
+    snapshot = take(Job(spark), stopped.order)
+    assert snapshot.manifest.alive == len(stopped.held) + 1
+    assert [each.name for each in stopped.home.iterdir()] == [snapshot.id]
+
+
+def test_what_was_read_is_refused_when_it_is_not_as_it_was(spark: SparkSession, stopped: Stopped) -> None:
+    held = sorted((stopped.draft / "store").iterdir())
+    held[0].write_bytes(held[0].read_bytes()[:-1])
+    with pytest.raises(SnapshotDamaged, match="not as it was read"):
+        take(Job(spark), resuming(stopped.order))
+    assert listing(stopped.order.folder).unfinished == (), "what nobody can use is not kept"
+
+
+def test_nobody_goes_on_by_other_rules_or_beside_another_writer(
+    spark: SparkSession, tmp_path: Path, stopped: Stopped
+) -> None:
+    file = tmp_path / "east.toml"
+    file.write_text(file.read_text(encoding="utf-8").replace("[store]", 'tie_order = "native"\n[store]', 1))
+    with pytest.raises(PreconditionFailed, match="another scope, order of ties"):
+        take(Job(spark), Order(config=load(file), folder=stopped.order.folder, resume=True))
+    lock = os.open(stopped.draft / LOCK, os.O_RDWR)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(NotFound):
+            take(Job(spark), resuming(stopped.order))
+    finally:
+        os.close(lock)
+    assert take(Job(spark), resuming(stopped.order)).manifest.alive == len(stopped.held)
+
+
+def test_to_go_on_reads_nothing(tmp_path: Path) -> None:
+    words = ["snapshot", "take", "--resume", "--offline", str(tmp_path), "--folder", str(tmp_path)]
+    refused = CliRunner().invoke(app, words)
+    assert (refused.exit_code, "--resume reads nothing" in refused.stderr) == (2, True)
