@@ -1,8 +1,7 @@
 """The bench ``read``: how fast stores are read whole, against kazoo and etcd3 on the same servers in the same run.
 
-A bar of rows a second is for one reader on one core, or, through Spark, for each core. The servers run on the same
-machine: with two cores they leave Spark less than two, so CPU time stands beside the time on the clock, and Spark has
-a bar in each.
+A bar of rows a second is for one core: one reader, or Spark held to one, Java and reader together. The server that is
+read has the machine's others. A whole snapshot, on all cores and beside its server, has no bar of its own.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from syncer.stores.etcd import EtcdConfig, EtcdStore
 from syncer.stores.zookeeper import ZooKeeperConfig
 from syncer.stores.zookeeper_requests import Multi, Permission
 from tests.bench.policies import resources
-from tests.bench.reading import CORES, KAZOO_ROWS
+from tests.bench.reading import KAZOO_ROWS
 from tests.bench.result import Bar, Result
 
 FULL_ROWS: Final = 200_000
@@ -43,10 +42,8 @@ BATCH: Final = 100
 IN_FLIGHT: Final = 8
 OPEN: Final = (Permission(31, "world", "anyone"),)
 
-BARS: Final = {"zookeeper": 50_000, "zookeeper files": 100_000, "etcd": 40_000, "spark": 20_000 * CORES}
+BARS: Final = {"zookeeper": 50_000, "zookeeper files": 100_000, "etcd": 40_000, "spark into Parquet": 20_000}
 """Rows a second."""
-SPARK_CPU: Final = 20_000
-"""Rows in a second of CPU time, that of Java and all its Python workers together."""
 PEERS: Final = {"kazoo get_async": "zookeeper", "etcd3 get_prefix": "etcd"}
 PEER_BAR: Final = 2.0
 
@@ -73,9 +70,6 @@ def run(out: Path, *, quick: bool = False) -> bool:
         result.rows.append((name, f"{middle[name]:,.0f}", shown, f"{cpu:,.0f}", f"{1e6 / cpu:.1f}"))
     result.figures = {"rows": rows, "rates": rates, "by_cpu": by_cpu}
     result.bars = [Bar(name=f"{name}, {bar:,} rows/s", ratio=middle[name] / bar, bar=1.0) for name, bar in BARS.items()]
-    result.bars.append(
-        Bar(name=f"spark, {SPARK_CPU:,} rows/s of CPU", ratio=median(by_cpu["spark"]) / SPARK_CPU, bar=1.0)
-    )
     result.bars += [
         Bar(name=f"{name} against {peer}", ratio=middle[name] / middle[peer], bar=PEER_BAR)
         for peer, name in PEERS.items()
@@ -106,7 +100,8 @@ def _servers(directory: Path, rows: int) -> Iterator[dict[str, tuple[str, str]]]
             "zookeeper files": ("ours", files),
             "etcd": ("ours", keys),
             "etcd3 get_prefix": ("etcd3", keys),
-            "spark": ("spark", live),
+            "spark into Parquet": ("spark", live),
+            "snapshot, whole": ("snapshot", live),
         }
     finally:
         zookeeper.remove()

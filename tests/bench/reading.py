@@ -1,6 +1,7 @@
 """One measured reading, in a process of its own: ``python -m tests.bench.reading WHAT PLACE``; a line of JSON.
 
-Each reads every resource with its value, decoded; ``spark-*`` also make digests and write all of it as Parquet.
+Each reads every resource with its value, decoded. ``spark`` also makes digests and writes all of it as Parquet, which
+is the first step of a snapshot; ``snapshot`` takes one, to the end.
 """
 
 from __future__ import annotations
@@ -19,11 +20,17 @@ from typing import Any, Final
 
 from kazoo.client import KazooClient
 from pyarrow import parquet
+from pyspark.sql import SparkSession
 
+from spark_snapshot.jobs import Job
+from spark_snapshot.places import place
+from spark_snapshot.reading import read_store
 from spark_snapshot.session import SessionSettings, opened
-from spark_snapshot.sources import StorePlace, facts, live
+from spark_snapshot.sources import StorePlace, facts
 from spark_snapshot.sources.place import source
 from spark_snapshot.sources.reach import Reach
+from spark_snapshot.take import Order, take
+from syncer.config.model import Config
 from syncer.conflict.scope import Scope
 
 POLICIES: Final = "/admin/policies"
@@ -34,14 +41,6 @@ KAZOO_ROWS: Final = 50_000
 CORES: Final = 2
 WARM_TENANTS: Final = 400
 """Of 51 resources each, written before the clock runs: Java translates its code then, once in a session."""
-PARQUET: Final = {
-    "compression": "zstd",
-    "parquet.compression.codec.zstd.level": "1",
-    "parquet.enable.dictionary#path": "false",
-    "parquet.enable.dictionary#digest": "false",
-    "parquet.enable.dictionary#value": "false",
-}
-"""As snapshots are written."""
 
 
 def ours(text: str) -> int:
@@ -89,31 +88,58 @@ def etcd3(text: str) -> int:
 
 @contextmanager
 def spark(text: str) -> Iterator[Callable[[], int]]:
-    """Through Spark into Parquet with digests, two readers; the session is made, and has done a little, before."""
-    place = StorePlace.from_json(text)
-    settings = SessionSettings(name="bench-read", master=f"local[{CORES}]")
-    with tempfile.TemporaryDirectory() as directory, opened(settings) as session:
-        session.sparkContext.setLogLevel("ERROR")
+    """Through Spark into Parquet with digests, on one core, Java and the reader together; the session is warm."""
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})  # whatever this process starts stays there, too
+    store = StorePlace.from_json(text)
+    with _session(1) as (session, directory):
 
         def write(name: str, tenants: list[str] | None = None) -> int:
-            folder = Path(directory, name)
-            table = live(session, place, Scope(), readers=CORES, tenants=tenants)
-            table.write.options(**PARQUET).parquet(folder.as_uri())
-            return sum(parquet.read_metadata(file).num_rows for file in folder.glob("*.parquet"))
+            files = read_store(session, store, Scope(), place(directory / name), tenants=tenants, readers=1)
+            return sum(parquet.read_metadata(directory / name / each.name).num_rows for each in files)
 
         write("warm", [f"tenant-{number:06d}" for number in range(WARM_TENANTS)])
         yield partial(write, "rows")
 
 
+@contextmanager
+def snapshot(text: str) -> Iterator[Callable[[], int]]:
+    """A whole snapshot as ``syncer snapshot take`` makes it, on all cores; the session has taken another before."""
+    with _session(CORES) as (session, directory):
+        store = {"kind": "zookeeper", "hosts": json.loads(StorePlace.from_json(text).settings)["hosts"]}
+        config = {
+            "region": "east",
+            "clusters": ["east"],
+            "store": store,
+            "bus": {"kind": "embedded", "path": str(directory / "bus.db")},
+            "state": {"path": str(directory / "state.db")},
+        }
+
+        def taken() -> int:
+            order = Order(config=Config.model_validate(config), folder=place(directory / "snapshots"))
+            return take(Job(session), order).manifest.rows
+
+        taken()
+        yield taken
+
+
+@contextmanager
+def _session(cores: int) -> Iterator[tuple[SparkSession, Path]]:
+    settings = SessionSettings(name="bench-read", master=f"local[{cores}]")
+    with tempfile.TemporaryDirectory() as directory, opened(settings) as session:
+        session.sparkContext.setLogLevel("ERROR")
+        yield session, Path(directory)
+
+
 READINGS: Final[dict[str, Callable[[str], int]]] = {"ours": ours, "kazoo": kazoo, "etcd3": etcd3}
+ON_SPARK: Final = {"spark": spark, "snapshot": snapshot}
 
 
-def main(what: str, place: str) -> None:
+def main(what: str, text: str) -> None:
     """Read, and tell how many and how long; what a process does once, as loading a client, is done before."""
-    facts(StorePlace.from_json(place))
+    facts(StorePlace.from_json(text))
     if what == "etcd3":
         importlib.import_module("etcd3")
-    with spark(place) if what == "spark" else nullcontext(partial(READINGS.get(what, ours), place)) as action:
+    with ON_SPARK[what](text) if what in ON_SPARK else nullcontext(partial(READINGS[what], text)) as action:
         wall, cpu = time.perf_counter(), _cpu_s()
         rows = action()
         print(json.dumps({"rows": rows, "wall_s": time.perf_counter() - wall, "cpu_s": _cpu_s() - cpu}))
