@@ -34,7 +34,7 @@ from tests.bench.policies import resources
 from tests.bench.reading import KAZOO_ROWS
 from tests.bench.result import Bar, Result
 
-FULL_ROWS: Final = 200_000
+FULL_ROWS: Final = 400_000
 QUICK_ROWS: Final = 20_000
 ROUNDS: Final = 3
 DEADLINE_S: Final = 600.0
