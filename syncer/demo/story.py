@@ -80,6 +80,7 @@ class Story:
         self.world.start()
         self.screen.say("east has tenant 'sales' with two namespaces, west has tenant 'research', north is empty")
         self.converge("first contact")
+        self.check("every daemon has read its store to the end", self.world.wait(self._all_read, CONVERGE_S))
 
     def change(self, number: int) -> None:
         """Creates and updates from everywhere."""
@@ -231,13 +232,23 @@ class Story:
             status = views.status()
         return status.outbox.depth == 0 and status.counts.due <= status.counts.holds
 
+    def _all_read(self) -> bool:
+        for name in REGIONS:
+            with self.world[name].views() as views:
+                if not views.status().identity.genesis:
+                    return False
+        return True
+
     def _operate(self, name: str, kind: str, arguments: dict[str, str], *, wait: bool = True) -> None:
         with self.world[name].views() as views:
             number = views.ask(kind, arguments, asked_by="demo", reason="told in the story")
             if not wait:
                 return
-            done = self.world.wait(lambda: _is_done(views.operation(number)), ANSWER_S)
-            self.check(f"the daemon of {name} has performed '{kind}'", done)
+            self.world.wait(lambda: _is_answered(views.operation(number)), ANSWER_S)
+            asked = views.operation(number)
+            done = asked is not None and asked.state is OperationState.DONE
+            said = f": {asked.answer or asked.state}" if asked is not None and not done else ""
+            self.check(f"the daemon of {name} has performed '{kind}'{said}", done)
 
     def _role(self, name: str, path: MetaPath) -> str:
         document = json.loads(self.world[name].writer.get(path) or b"{}")
@@ -247,8 +258,8 @@ class Story:
         return all(field_name in json.loads(self.world[name].writer.get(path) or b"{}") for name in REGIONS)
 
 
-def _is_done(operation: Operation | None) -> bool:
-    return operation is not None and operation.state is OperationState.DONE
+def _is_answered(operation: Operation | None) -> bool:
+    return operation is not None and operation.state in {OperationState.DONE, OperationState.FAILED}
 
 
 def _tenant(role: str = "admin") -> bytes:
