@@ -60,6 +60,20 @@ def test_a_set_is_sorted_without_what_is_twice_and_left_alone_where_not_all_of_i
         assert projection.project(orjson.dumps({"adminRoles": given})) == {"adminRoles": sorted_}
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        b'{"auth_policies":7}',
+        b'{"auth_policies":{"destination_auth":{"topic":"none","other":{"role":["b","a"]}}}}',
+        b'{"auth_policies":{"namespace_auth":{"role":"all","other":[],"third":["b",1]}}}',
+        b'{"replication_clusters":null}',
+    ],
+)
+def test_what_is_no_set_where_one_is_due_stays_as_it_is(value: bytes) -> None:
+    kept = NAMESPACE.project(value)
+    assert kept == orjson.loads(value.replace(b'["b","a"]', b'["a","b"]'))
+
+
 def test_arrays_that_are_no_sets_keep_their_order() -> None:
     assert TENANT.digest(b'{"other":["a","b"]}') != TENANT.digest(b'{"other":["b","a"]}')
     assert TENANT.digest(b'{"adminRoles":["b","a",1]}') != TENANT.digest(b'{"adminRoles":["a","b",1]}')
