@@ -58,16 +58,17 @@ class Draft:
         self._tidy()
         directory = self.place.local
         if directory is None:
-            write_text(self.place / MANIFEST, manifest.text())
+            write_text(self.place, MANIFEST, manifest.text())
             return self.place
-        for file in sorted((directory / DATA).iterdir()):
-            _flush(file)
-        _flush(directory / DATA)
-        write_text(self.place / MANIFEST, manifest.text())
+        data = self.place / DATA
+        for name in data.file_names():
+            (data / name).flush()
+        data.flush()
+        write_text(self.place, MANIFEST, manifest.text())
         (directory / LOCK).unlink()
-        _flush(directory)
+        self.place.flush()
         directory.rename(directory.parent / self.id)
-        _flush(directory.parent)
+        self.home.flush()
         return self.home / self.id
 
     def _tidy(self) -> None:
@@ -90,8 +91,8 @@ def begun(folder: Place, region: str, *, taken_at_ms: int) -> Iterator[Draft]:
     with refused(home):
         clear(folder, region, now_ms=taken_at_ms)
         place.files.create_dir(place.path)
-    with _locked(place), _kept_or_gone(place):
-        yield Draft(home, place)
+        with _locked(place), _kept_or_gone(place):
+            yield Draft(home, place)
 
 
 @contextmanager
@@ -101,7 +102,8 @@ def resumed(folder: Place, region: str) -> Iterator[Draft]:
     Raises:
         NotFound: There is none.
     """
-    with contextlib.ExitStack() as stack:
+    home = region_folder(folder, region)
+    with refused(home), contextlib.ExitStack() as stack:
         for place in sorted(listing(folder, region).unfinished, key=lambda each: each.name, reverse=True):
             if (place / READ).exists() and (place.local is None or _lock_is_free(place.local)):
                 stack.enter_context(_locked(place))
@@ -112,7 +114,7 @@ def resumed(folder: Place, region: str) -> Iterator[Draft]:
                 f"nothing of region {region} was read whole and then given up in {folder}",
                 hint="Take a snapshot without --resume.",
             )
-        yield Draft(region_folder(folder, region), place)
+        yield Draft(home, place)
 
 
 def clear(folder: Place, region: str, *, now_ms: int) -> list[Place]:
@@ -142,26 +144,15 @@ def refused(where: Place) -> Iterator[None]:
         raise SnapshotUnwritten(f"{where} cannot be written: {exc.strerror or exc}") from exc
 
 
-def write_text(file: Place, text: str) -> None:
-    """Write a file; on a disk it is there whole or not at all, whatever happens."""
-    local = file.local
-    if local is None:
-        with file.files.open_output_stream(file.path) as stream:
-            stream.write(text.encode())
-        return
-    beside = local.with_name(f".{local.name}.new")
-    beside.write_text(text, encoding="utf-8", newline="\n")
-    _flush(beside)
-    beside.rename(local)
-    _flush(local.parent)
-
-
-def _flush(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+def write_text(folder: Place, name: str, text: str) -> None:
+    """Write a file of a folder; on a disk it is there whole or not at all, whatever happens."""
+    beside = folder / (name if folder.local is None else f".{name}.new")
+    with beside.files.open_output_stream(beside.path) as stream:
+        stream.write(text.encode())
+    beside.flush()
+    if folder.local is not None:
+        (folder.local / beside.name).rename(folder.local / name)
+        folder.flush()
 
 
 @contextmanager
@@ -170,8 +161,7 @@ def _locked(place: Place) -> Iterator[None]:
     if directory is None:
         yield
         return
-    with refused(place):
-        lock = os.open(directory / LOCK, os.O_CREAT | os.O_RDWR, 0o600)
+    lock = os.open(directory / LOCK, os.O_CREAT | os.O_RDWR, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield

@@ -6,6 +6,7 @@ name would mean another directory to each of them, and is refused.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -73,6 +74,16 @@ class Place:
         """Read a whole file."""
         with self.files.open_input_stream(self.path) as stream:
             return bytes(stream.read())
+
+    def flush(self) -> None:
+        """Have a file, or a folder's names, survive a power failure; an object store keeps what it has taken."""
+        if self.local is None:
+            return
+        descriptor = os.open(self.local, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
     def _info(self) -> pafs.FileInfo:
         return self.files.get_file_info(self.path)

@@ -113,7 +113,7 @@ def read_region(
         ),
         files=files,
     )
-    write_text(draft.place / READ, read.model_dump_json())
+    write_text(draft.place, READ, read.model_dump_json())
     return read
 
 

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
 
 from spark_snapshot import tables
-from spark_snapshot.drafts import Draft, begun, refused
+from spark_snapshot.drafts import Draft, begun
 from spark_snapshot.files import bucket_of, examine
 from spark_snapshot.layout import DATA, Snapshot, latest
 from spark_snapshot.manifest import Count, Described, FileRecord, Manifest
@@ -67,24 +67,23 @@ def write(
 
     Raises:
         SnapshotRefused: The region holds nothing, see ``allow_empty``.
-        SnapshotUnwritten: The place refuses files.
+        OSError: The place refuses files; as one of the snapshot's it leaves the block that the draft is made in.
         SnapshotDamaged: A path was there twice, or what was written reads differently.
     """
-    with refused(draft.place):
-        data = draft.empty(DATA)  # Spark makes the folder of the rows itself, and refuses one that is there
-        tables.write_buckets(frame, data, buckets)
-        manifest = Manifest(
-            id=draft.id,
-            taken_at=_moment(draft.id),
-            about=described,
-            buckets=buckets,
-            kinds={},
-            files=_examined(data),
-        )
-        counted = _counted(frame.sparkSession, Snapshot(draft.place, manifest))
-        manifest = manifest.model_copy(update={"kinds": counted}).sealed()
-        _guard(manifest, before, allow_empty=allow_empty)
-        return Snapshot(draft.publish(manifest), manifest)
+    data = draft.empty(DATA)  # Spark makes the folder of the rows itself, and refuses one that is there
+    tables.write_buckets(frame, data, buckets)
+    manifest = Manifest(
+        id=draft.id,
+        taken_at=_moment(draft.id),
+        about=described,
+        buckets=buckets,
+        kinds={},
+        files=_examined(data),
+    )
+    counted = _counted(frame.sparkSession, Snapshot(draft.place, manifest))
+    manifest = manifest.model_copy(update={"kinds": counted}).sealed()
+    _guard(manifest, before, allow_empty=allow_empty)
+    return Snapshot(draft.publish(manifest), manifest)
 
 
 def _examined(data: Place) -> tuple[FileRecord, ...]:

@@ -8,7 +8,6 @@ files that were told of are ever read.
 from __future__ import annotations
 
 import json
-import os
 import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
@@ -60,10 +59,7 @@ def keep(batches: Iterable[pa.RecordBatch], target: Place) -> Iterator[pa.Record
         if writer is None:
             return
         _write(writer, waiting)
-    directory = file.local
-    if directory is not None:
-        with directory.open("rb") as written:
-            os.fsync(written.fileno())
+    file.flush()
     yield _counted(last, json.dumps({"name": file.name, "rows": rows, "bytes": file.size()}))
 
 

@@ -72,44 +72,37 @@ def test_a_readers_own_error_comes_back_as_the_one_that_it_is_a_kind_of(name: st
 
 
 @pytest.mark.parametrize(
-    ("text", "words", "hint"),
+    ("text", "cls", "words", "hint"),
     [
-        ("java.lang.OutOfMemoryError: Java heap space", "run out of memory", "--memory"),
+        ("x\njava.io.IOException: No space left on device\n\tat y", DiskFull, "no space is left", "--scratch"),
+        (
+            "OSError: [Errno 28] Error writing bytes to file. Detail: No space left on device",
+            DiskFull,
+            "no space is left",
+            "room",
+        ),
+        ("java.io.IOException: File too large\n\tat y", DiskFull, "no file may become so large", "ulimit"),
+        ("java.lang.OutOfMemoryError: Java heap space", JobError, "run out of memory", "--memory"),
         (
             "\n  Job aborted due to stage failure\nmore",
+            JobError,
             "Spark says: Job aborted due to stage failure",
             "SPARK_LOG_LEVEL",
         ),
-        ("", "Spark says: nothing", "SPARK_LOG_LEVEL"),
+        ("", JobError, "Spark says: nothing", "SPARK_LOG_LEVEL"),
         (
             "[X] Job aborted\nTraceback (most recent call last):\n  y\nsome.module.Odd: what it says\n\n\tat z",
+            JobError,
             "a worker failed: Odd: what it says",
             "SPARK_LOG_LEVEL",
         ),
     ],
 )
-def test_what_else_spark_says_is_a_failed_job_with_a_hint(text: str, words: str, hint: str) -> None:
+def test_what_else_spark_says_is_a_failed_job_with_a_hint(
+    text: str, cls: type[JobError], words: str, hint: str
+) -> None:
     found = from_text(text, "reading")
-    assert type(found) is JobError
-    assert words in found.message
-    assert hint in found.hint
-
-
-@pytest.mark.parametrize(
-    ("text", "words", "hint"),
-    [
-        ("x\njava.io.IOException: No space left on device\n\tat y", "no space is left", "--scratch"),
-        (
-            "OSError: [Errno 28] Error writing bytes to file. Detail: No space left on device",
-            "no space is left",
-            "room",
-        ),
-        ("java.io.IOException: File too large\n\tat y", "no file may become so large", "ulimit"),
-    ],
-)
-def test_a_disk_without_room_is_told_apart(text: str, words: str, hint: str) -> None:
-    found = from_text(text, "reading")
-    assert type(found) is DiskFull
+    assert type(found) is cls
     assert words in found.message
     assert hint in found.hint
 
