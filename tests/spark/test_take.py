@@ -5,12 +5,16 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
+from deploy.lab.waiting import wait_for
 from spark_snapshot import tables
 from spark_snapshot.drafts import LOCK, READ
 from spark_snapshot.jobs import Cancel, Job
@@ -23,6 +27,8 @@ from syncer.cli.main import app
 from syncer.config.loading import load
 from syncer.errors import JobCancelled, NotFound, PreconditionFailed, SnapshotDamaged
 from syncer.stores.sqlite import OutsideWriter
+from tests.run import REPOSITORY
+from tests.spark.jvm import QUICK_JAVA
 from tests.spark.test_end_to_end import region
 from tests.support.planning import value
 
@@ -111,6 +117,34 @@ def test_nobody_goes_on_by_other_rules_or_beside_another_writer(
     finally:
         os.close(lock)
     assert take(Job(spark), resuming(stopped.order)).manifest.alive == len(stopped.held)
+
+
+def test_what_a_killed_program_had_read_is_gone_on_with(spark: SparkSession, tmp_path: Path) -> None:
+    """Nothing of it, Java included, could say good-bye."""
+    with contextlib.closing(region(tmp_path, "east")) as writer:
+        held = dict(writer.items())
+    snapshots = tmp_path / "snapshots"
+    program = [sys.executable, "-c", "from syncer.cli.main import main; main()"]
+    words = ["snapshot", "take", "--folder", str(snapshots), "--buckets", "2", "--progress", "none"]
+    with subprocess.Popen(
+        [*program, "--config", str(tmp_path / "east.toml"), *words],
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY), "JAVA_TOOL_OPTIONS": QUICK_JAVA},
+        start_new_session=True,
+    ) as process:
+        try:
+            assert wait_for(lambda: any(snapshots.glob(f"east/.*/{READ}")), deadline_s=200) is not None
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
+    assert process.returncode == -signal.SIGKILL
+    assert listing(place(snapshots)).snapshots == (), "killed while it was being written"
+
+    with contextlib.closing(OutsideWriter(tmp_path / "east.db")) as writer:
+        writer.put("/admin/policies/acme/later", value())
+    snapshot = take(Job(spark), Order(config=load(tmp_path / "east.toml"), folder=place(snapshots), resume=True))
+    verify(snapshot)
+    assert {row["path"]: bytes(row["value"]) for row in tables.rows(spark, snapshot).collect()} == held
+    assert [each.name for each in (snapshots / "east").iterdir()] == [snapshot.id]
 
 
 def test_to_go_on_reads_nothing(tmp_path: Path) -> None:
