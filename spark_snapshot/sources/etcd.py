@@ -20,14 +20,11 @@ from syncer.model import MetaPath, Revision
 from syncer.stores.etcd.config import EtcdConfig
 from syncer.stores.etcd.connection import AnswerTooLarge, Compacted, Connection
 from syncer.stores.etcd.keys import KeySpace
+from syncer.stores.etcd.paging import PageSize, Paging
 from syncer.stores.etcd.store import connection_of
 from syncer.stores.etcd.wire import Dynamic, load
 
-PAGE_BYTES: Final = 4 << 20
-FIRST_KEYS: Final = 64
-MAX_KEYS: Final = 10_000
-GROWTH: Final = 4
-SAMPLE: Final = 50
+PAGE: Final = PageSize(first_keys=64, max_keys=10_000, page_bytes=4 << 20)
 FEW: Final = 1_000
 """Keys that are not worth a reader of their own."""
 TRIES: Final = 24
@@ -254,28 +251,23 @@ class _Reader:
 
     def _pages(self, span: Span, revision: int) -> Iterator[Dynamic]:
         """The pages of a span; the next one is on its way while one is looked at."""
-        start, end = span
-        limit = FIRST_KEYS
-        more = True
-        self._begin(start, end, limit, revision)
-        while more:
+        paging = Paging(*span, PAGE)
+        self._begin(paging, revision)
+        while paging.due is not None:
             try:
                 answer = self._caller.finish()
             except AnswerTooLarge:
-                if limit == 1:
+                if not paging.smaller():
                     raise
-                limit = max(1, limit // GROWTH)
-                self._begin(start, end, limit, revision)
+                self._begin(paging, revision)
                 continue
-            more = answer.more and bool(answer.kvs)
-            if more:
-                start = answer.kvs[-1].key + b"\0"
-                limit = max(1, min(PAGE_BYTES // _usual_bytes(answer.kvs), limit * GROWTH, MAX_KEYS))
-                self._begin(start, end, limit, revision)
+            paging.took(answer)
+            self._begin(paging, revision)
             yield answer
 
-    def _begin(self, start: bytes, end: bytes, limit: int, revision: int) -> None:
-        self._caller.begin(key=start, range_end=end, limit=limit, revision=revision)
+    def _begin(self, paging: Paging, revision: int) -> None:
+        if (due := paging.due) is not None:
+            self._caller.begin(**due, revision=revision)
 
     def _found(self, answer: Dynamic) -> Batch:
         cut, folder_at = self._cut, self._folders.at
@@ -297,12 +289,6 @@ class _Reader:
                 tenant = name if folder.tenant is None else folder.tenant
                 rows.append((path, folder.kind, tenant, value, None, Revision(str(kv.mod_revision))))
         return Batch.of(rows)
-
-
-def _usual_bytes(kvs: Dynamic) -> int:
-    """What one of them weighs, by a sample: protobuf would write the whole answer anew to tell its size."""
-    some = kvs[:: max(1, len(kvs) // SAMPLE)]
-    return max(1, sum(len(kv.key) + len(kv.value) for kv in some) // len(some))
 
 
 def _merged(spans: list[Span]) -> tuple[Span, ...]:

@@ -17,6 +17,7 @@ from syncer.errors import AccessDenied, StoreUnavailable
 from syncer.model import MetaPath
 from syncer.stores.etcd.config import EtcdConfig
 from syncer.stores.etcd.connection import Compacted
+from syncer.stores.etcd.paging import PageSize
 from tests.spark.stores import EVERYTHING, RESOURCES, collected, once, values
 from tests.support.etcd import EtcdGateway, EtcdServer
 
@@ -43,8 +44,7 @@ def config(etcd_server: EtcdNode, fresh_prefix: MetaPath, gateway: EtcdGateway) 
 
 
 def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(etcd, "FIRST_KEYS", 4)
-    monkeypatch.setattr(etcd, "MAX_KEYS", 4)
+    monkeypatch.setattr(etcd, "PAGE", PageSize(first_keys=4, max_keys=4, page_bytes=1 << 20))
 
 
 def after_a_page(monkeypatch: pytest.MonkeyPatch, action: Callable[[], None], page: int = 3) -> None:

@@ -26,6 +26,7 @@ from syncer.stores.contract import BatchRefused, Capabilities, Entry, Gap, Put, 
 from syncer.stores.etcd.config import EtcdConfig, EtcdTls
 from syncer.stores.etcd.connection import AnswerTooLarge, Connection
 from syncer.stores.etcd.keys import KeySpace, covers
+from syncer.stores.etcd.paging import PageSize, Paging
 from syncer.stores.etcd.watch import Watch
 from syncer.stores.etcd.wire import MOD_REVISION, Dynamic, load
 
@@ -33,10 +34,7 @@ MAX_TXN_OPERATIONS: Final = 128
 """etcd's default ``--max-txn-ops``."""
 
 READS_IN_FLIGHT: Final = 8
-PAGE_BYTES: Final = 1024 * 1024
-MAX_PAGE_ENTRIES: Final = 1000
-FIRST_PAGE_ENTRIES: Final = 16
-PAGE_GROWTH: Final = 4
+PAGE: Final = PageSize(first_keys=16, max_keys=1000, page_bytes=1024 * 1024)
 
 REARM_PAUSE_S: Final = 0.1
 MAX_REARM_PAUSE_S: Final = 2.0
@@ -124,27 +122,18 @@ class EtcdStore:
         """Stream pages in the order of the keys, each read at the newest revision when it is asked for.
 
         So a page is never older than the call that fetched it, and a compaction cannot break a long scan. Pages aim at
-        ``PAGE_BYTES``; none is larger than ``connection.MAX_MESSAGE_BYTES``.
+        the size of ``PAGE``; none is larger than ``connection.MAX_MESSAGE_BYTES``.
         """
-        messages = load().messages
-        start, end = self._keys.range(prefix)
-        limit = FIRST_PAGE_ENTRIES
-        more = True
-        while more:
+        request = load().messages["RangeRequest"]
+        paging = Paging(*self._keys.range(prefix), PAGE)
+        while (due := paging.due) is not None:
             try:
-                answer = await self._connected().call(
-                    "KV.Range", messages["RangeRequest"](key=start, range_end=end, limit=limit), repeatable=True
-                )
+                answer = await self._connected().call("KV.Range", request(**due), repeatable=True)
             except AnswerTooLarge:
-                if limit == 1:
+                if not paging.smaller():
                     raise
-                limit = max(1, limit // PAGE_GROWTH)
                 continue
-            more = answer.more
-            if answer.kvs:
-                start = answer.kvs[-1].key + b"\0"
-                size = max(1, answer.ByteSize() // len(answer.kvs))
-                limit = max(1, min(PAGE_BYTES // size, limit * PAGE_GROWTH, MAX_PAGE_ENTRIES))
+            paging.took(answer)
             entries = (self._entry(kv) for kv in answer.kvs)
             page = tuple(entry for entry in entries if entry is not None and covers(prefix, entry.path))
             if page:
