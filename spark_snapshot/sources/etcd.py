@@ -65,13 +65,16 @@ def read(config: EtcdConfig, reach: Reach, part: Spans | None = None) -> Iterato
         ConfigError: A file of the settings cannot be read.
     """
     whole = part or Spans(spans=spans_of(config, reach), revision=None)
-    given = [whole.revision]  # a new attempt takes the newest one
+    due = [whole]
 
     def attempt(spool: Spool) -> None:
-        revision = given.pop() if given else None
         with _Caller(config) as caller:
-            for batch in _Reader(caller, config, reach).batches(replace(whole, revision=revision)):
-                spool.add(batch)
+            try:
+                for batch in _Reader(caller, config, reach).batches(due[0]):
+                    spool.add(batch)
+            except Compacted:
+                due[0] = replace(whole, revision=None)  # a new attempt takes the newest one
+                raise
 
     return settled(attempt, again=(Compacted, StoreUnavailable), digests=reach.digests)
 

@@ -14,8 +14,8 @@ from itertools import accumulate, pairwise
 from types import TracebackType
 from typing import Final, Self
 
-from spark_snapshot.sources.found import Batch, Found
-from syncer.errors import StoreError, StoreUnavailable
+from spark_snapshot.sources.found import Batch, Found, batched
+from syncer.errors import DiskFull, StoreError
 from syncer.model import MetaPath
 
 MEMORY_BYTES: Final = 32 << 20
@@ -50,7 +50,7 @@ class Spool:
         """Keep a batch.
 
         Raises:
-            StoreUnavailable: There is no room for it.
+            DiskFull: There is no room for it.
         """
         if self._digests:
             batch.digest()
@@ -62,7 +62,7 @@ class Spool:
             self._file.write(head)
             self._file.write(values)
         except OSError as exc:
-            raise StoreUnavailable(
+            raise DiskFull(
                 f"what was read cannot be kept in {tempfile.gettempdir()}: {exc.strerror}",
                 hint="Make room there, or set TMPDIR to a place that has it.",
             ) from exc
@@ -88,7 +88,7 @@ class Spool:
                 yield batch
         corrected = [each for each in corrections.values() if each is not None]
         if corrected:
-            yield Batch.of(corrected)
+            yield from batched([Batch.of(corrected)])
 
 
 def settled(
