@@ -43,8 +43,9 @@ class StoreFacts(Part):
     Args:
         kind: ``zookeeper``, ``etcd``, ``sqlite``, ….
         identity: Id of the store, as its fence node has it, or its address.
-        revision_before: Its revision when the reading began (a zxid, an etcd revision); empty where it has none.
-        revision_after: Its revision up to which the rows are complete.
+        revision_before: Its revision when the reading began (a zxid, an etcd revision), up to which the rows are
+            complete; empty where it has none.
+        revision_after: Its revision when the reading had ended: the rows hold nothing later.
         cluster_id: Id that the store gives its cluster; empty where it gives none.
     """
 

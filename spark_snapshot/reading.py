@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, Literal
 
+import pyarrow.parquet as pq
 from pydantic import ValidationError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from spark_snapshot import sources
-from spark_snapshot.drafts import READ, Draft, write_text
+from spark_snapshot.drafts import READ, Draft, flush_all
 from spark_snapshot.jobs import Job
 from spark_snapshot.manifest import Described, Part, StoreFacts, current_projections, described_scope
 from spark_snapshot.places import Place
@@ -35,7 +36,7 @@ _CHECKED: Final = {"parquet.page.verify-checksum.enabled": "true"}
 
 
 class ReadFile(Part):
-    """A file of rows of the store."""
+    """A file of rows."""
 
     name: str
     rows: int
@@ -43,11 +44,12 @@ class ReadFile(Part):
 
 
 class Read(Part):
-    """What was read, and how it is to be understood; the store's rows lie in ``files``, those of registers beside."""
+    """What was read, and how it is to be understood: the files of the store's rows, and of the registers'."""
 
     version: Literal[1] = 1
     about: Described
     files: tuple[ReadFile, ...]
+    registers: tuple[ReadFile, ...]
 
     @property
     def rows(self) -> int:
@@ -86,11 +88,10 @@ def read_region(
     """
     scope = config.compiled_scope()
     sidecar = sidecar_of(config) if registers else None
+    known: tuple[ReadFile, ...] = ()
     if sidecar is not None:
         with job.phase("registers", f"reading the registers of {config.region}", expected_rows=expected):
-            _registers(job.session, sidecar, config).write.options(compression="zstd").parquet(
-                draft.empty(_REGISTERS).location
-            )
+            known = _written(_registers(job.session, sidecar, config), draft.empty(_REGISTERS))
     with job.phase("store", f"reading the store of {config.region}", expected_rows=expected):
         files = read_store(job.session, place, scope, draft.empty(_STORE))
     after = sources.facts(place)
@@ -112,8 +113,11 @@ def read_region(
             ties=config.tie_order,
         ),
         files=files,
+        registers=known,
     )
-    write_text(draft.place, READ, read.model_dump_json())
+    for name in draft.place.folders():
+        flush_all(draft.place / name)
+    draft.write(READ, read.model_dump_json())
     return read
 
 
@@ -144,11 +148,11 @@ def read_before(draft: Draft, config: Config) -> Read:
         read = Read.model_validate_json(where.read())
     except ValidationError as exc:
         raise SnapshotDamaged(f"{where} cannot be understood", hint="Take a snapshot without --resume.") from exc
-    for each in read.files:
-        if (draft.place / _STORE / each.name).size() != each.bytes:
-            raise SnapshotDamaged(
-                f"{draft.place / _STORE / each.name} is not as it was read", hint="Take a snapshot without --resume."
-            )
+    for folder, files in ((_STORE, read.files), (_REGISTERS, read.registers)):
+        for each in files:
+            file = draft.place / folder / each.name
+            if file.size() != each.bytes:
+                raise SnapshotDamaged(f"{file} is not as it was read", hint="Take a snapshot without --resume.")
     about = read.about
     if (about.scope_fingerprint, about.ties, about.projections) != (
         config.compiled_scope().fingerprint,
@@ -164,14 +168,28 @@ def read_before(draft: Draft, config: Config) -> Read:
 
 def tables_of(session: SparkSession, draft: Draft, read: Read) -> tuple[DataFrame, DataFrame | None]:
     """What was read, as rows of ``STORE`` and of ``REGISTERS``; ``None`` where no registers took part."""
-    files = [(draft.place / _STORE / each.name).location for each in read.files]
-    store = _rows(session, STORE, files) if files else session.createDataFrame([], STORE)
-    registers = _rows(session, REGISTERS, [(draft.place / _REGISTERS).location]) if read.about.registers else None
-    return store, registers
+    store = _rows(session, STORE, draft.place / _STORE, read.files)
+    known = _rows(session, REGISTERS, draft.place / _REGISTERS, read.registers) if read.about.registers else None
+    return store, known
 
 
-def _rows(session: SparkSession, schema: StructType, files: list[str]) -> DataFrame:
-    return session.read.schema(schema).options(**_CHECKED).parquet(*files)
+def _rows(session: SparkSession, schema: StructType, folder: Place, files: Iterable[ReadFile]) -> DataFrame:
+    named = [(folder / each.name).location for each in files]
+    if not named:
+        return session.createDataFrame([], schema)
+    return session.read.schema(schema).options(**_CHECKED).parquet(*named)
+
+
+def _written(rows: DataFrame, folder: Place) -> tuple[ReadFile, ...]:
+    """Rows put into files of a new folder, by Spark."""
+    rows.write.options(compression="zstd").parquet(folder.location)
+    found: list[ReadFile] = []
+    for name in folder.file_names():
+        if not name.startswith(("_", ".")):
+            file = folder / name
+            count = pq.read_metadata(file.path, filesystem=file.files).num_rows
+            found.append(ReadFile(name=name, rows=count, bytes=file.size() or 0))
+    return tuple(found)
 
 
 def _registers(session: SparkSession, sidecar: Sidecar, config: Config) -> DataFrame:

@@ -58,7 +58,8 @@ def take(job: Job, order: Order) -> Snapshot:
         StateError: The daemon's database is there and cannot be read. Nothing is left.
         SnapshotError: The snapshot cannot be written, or is refused. Nothing is left.
         NotFound: There is nothing to go on with.
-        JobError: It was asked to stop, or Spark has failed. What was read whole is kept, if there is room for it.
+        PreconditionFailed: Nobody can go on with a run in an object store.
+        JobError: It was asked to stop, or Spark has failed. On a disk with room what was read whole is kept.
     """
     region = order.config.region
     with refused(order.folder):
@@ -97,12 +98,15 @@ def _written(job: Job, order: Order, draft: Draft, read: Read, before: Snapshot 
     twice = 2 * read.rows  # they are counted when they are written
     try:
         with _lying_in(job, order.buckets), job.phase("write", what, expected_rows=twice):
-            return write(rows, draft, read.about, before=before, buckets=order.buckets, allow_empty=order.allow_empty)
-    except DiskFull:
-        raise
+            manifest = write(
+                rows, draft, read.about, before=before, buckets=order.buckets, allow_empty=order.allow_empty
+            )
     except JobError as exc:
+        if isinstance(exc, DiskFull) or not draft.resumable:
+            raise
         exc.hint = f"What was read is kept: 'syncer snapshot take --resume' goes on with it. {exc.hint}"
         raise
+    return Snapshot(draft.publish(manifest), manifest)
 
 
 @contextmanager

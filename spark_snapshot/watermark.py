@@ -9,6 +9,7 @@ from pathlib import Path
 from sqlalchemy import select
 
 from syncer.config.model import Config
+from syncer.errors import StateUnavailable
 from syncer.model import Region
 from syncer.state import opening, tables
 from syncer.state.views import Views
@@ -39,7 +40,11 @@ def sidecar_of(config: Config) -> Sidecar | None:
     url = config.database_url()
     parsed = opening.parse_url(url)
     file = opening.file_of(parsed)
-    if (file is not None and not file.exists()) or (file is None and not opening.is_made(parsed)):
+    try:
+        made = opening.is_made(parsed) if file is None else file.exists()
+    except PermissionError as exc:
+        raise StateUnavailable(f"{file} cannot be looked at: {exc.strerror}") from exc
+    if not made:
         return None
     views = Views.open(url, Region(config.region))  # refuses another region's
     views.close()

@@ -43,7 +43,8 @@ def write_snapshot(
     """
     with begun(folder, described.region, taken_at_ms=described.taken_at_ms) as draft:
         before = latest(folder, described.region)
-        return write(frame, draft, described, before=before, buckets=buckets, allow_empty=allow_empty)
+        manifest = write(frame, draft, described, before=before, buckets=buckets, allow_empty=allow_empty)
+        return Snapshot(draft.publish(manifest), manifest)
 
 
 def write(
@@ -54,8 +55,8 @@ def write(
     before: Snapshot | None,
     buckets: int = DEFAULT_BUCKETS,
     allow_empty: bool = False,
-) -> Snapshot:
-    """Write the rows of a snapshot, read back what was written, and give it its name.
+) -> Manifest:
+    """Write the rows of a snapshot and read back what was written; it is none until it is published.
 
     Args:
         frame: Rows of ``SNAPSHOT``, each path once. Whatever it raises goes through.
@@ -67,7 +68,7 @@ def write(
 
     Raises:
         SnapshotRefused: The region holds nothing, see ``allow_empty``.
-        OSError: The place refuses files; as one of the snapshot's it leaves the block that the draft is made in.
+        SnapshotUnwritten: What stands in its place cannot be removed.
         SnapshotDamaged: A path was there twice, or what was written reads differently.
     """
     data = draft.empty(DATA)  # Spark makes the folder of the rows itself, and refuses one that is there
@@ -83,7 +84,7 @@ def write(
     counted = _counted(frame.sparkSession, Snapshot(draft.place, manifest))
     manifest = manifest.model_copy(update={"kinds": counted}).sealed()
     _guard(manifest, before, allow_empty=allow_empty)
-    return Snapshot(draft.publish(manifest), manifest)
+    return manifest
 
 
 def _examined(data: Place) -> tuple[FileRecord, ...]:

@@ -38,7 +38,7 @@ def take():
     found = listing(place(sys.argv[1]))
     for each in found.snapshots:
         verify(each)
-    left = sorted(each.name for each in Path(sys.argv[1], "east").iterdir())
+    left = sorted(each.name for each in Path(sys.argv[1], "east").iterdir() if each.is_dir())
     told.append([int(result.exit_code), result.stderr, [each.id for each in found.snapshots], left, len(found.broken)])
 
 told = []

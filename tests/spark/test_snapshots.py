@@ -189,7 +189,7 @@ def test_what_was_given_up_is_cleared_and_what_is_written_is_not(spark: SparkSes
         east = taken(spark, tmp_path, {"east": some(3)})["east"]
     finally:
         os.close(lock)
-    assert names(tmp_path / "east") == {written.name, east.id}
+    assert names(tmp_path / "east") == {written.name, east.id, LOCK}
 
 
 def test_a_place_that_takes_no_files(spark: SparkSession, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from spark_snapshot.progress import Progress
 from spark_snapshot.take import Order, take
 from syncer.cli.main import app
 from syncer.config.loading import load
-from syncer.errors import JobCancelled, NotFound, PreconditionFailed, SnapshotDamaged
+from syncer.errors import JobCancelled, NotFound, PreconditionFailed, SnapshotDamaged, StoreError
 from syncer.stores.sqlite import OutsideWriter
 from tests.run import REPOSITORY
 from tests.spark.jvm import QUICK_JAVA
@@ -33,6 +33,9 @@ from tests.spark.test_end_to_end import region
 from tests.support.planning import value
 
 pytestmark = pytest.mark.timeout(300)
+
+PAGE_BYTES = 4096
+"""Of SQLite, unless somebody wishes otherwise."""
 
 
 class Stopped:
@@ -55,7 +58,7 @@ class Stopped:
             take(Job(spark, report, cancel), self.order)
         self.hint = stopped.value.hint
         self.home = folder / "snapshots" / "east"
-        (self.draft,) = self.home.iterdir()
+        (self.draft,) = self.home.glob("*.partial")
 
 
 @pytest.fixture
@@ -80,7 +83,7 @@ def test_what_was_read_is_gone_on_with_and_the_store_is_not_asked_again(
     verify(snapshot)
     assert f".{snapshot.id}.partial" == stopped.draft.name, "of the moment at which it was read"
     assert {row["path"]: bytes(row["value"]) for row in tables.rows(spark, snapshot).collect()} == stopped.held
-    assert [each.name for each in stopped.home.iterdir()] == [snapshot.id]
+    assert {each.name for each in stopped.home.iterdir()} == {snapshot.id, LOCK}
     assert {each.name for each in (stopped.home / snapshot.id).iterdir()} == {DATA, MANIFEST}
     with pytest.raises(NotFound, match="nothing of region east was read whole"):
         take(Job(spark), resuming(stopped.order))
@@ -91,7 +94,7 @@ def test_a_new_one_begins_anew(spark: SparkSession, tmp_path: Path, stopped: Sto
         writer.put("/admin/policies/acme/later", value())
     snapshot = take(Job(spark), stopped.order)
     assert snapshot.manifest.alive == len(stopped.held) + 1
-    assert [each.name for each in stopped.home.iterdir()] == [snapshot.id]
+    assert {each.name for each in stopped.home.iterdir()} == {snapshot.id, LOCK}
 
 
 def test_what_was_read_is_refused_when_it_is_not_as_it_was(spark: SparkSession, stopped: Stopped) -> None:
@@ -119,6 +122,20 @@ def test_nobody_goes_on_by_other_rules_or_beside_another_writer(
     assert take(Job(spark), resuming(stopped.order)).manifest.alive == len(stopped.held)
 
 
+def test_a_store_that_breaks_in_the_middle_leaves_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    with contextlib.closing(region(tmp_path, "east")) as writer:
+        for number in range(400):
+            writer.put(f"/admin/policies/acme/space-{number:03}", value())
+    file = tmp_path / "east.db"
+    raw = file.read_bytes()
+    page = raw.index(b"/admin/policies/acme/space-300") // PAGE_BYTES * PAGE_BYTES
+    file.write_bytes(raw[:page] + b"\xff" * PAGE_BYTES + raw[page + PAGE_BYTES :])
+    snapshots = tmp_path / "snapshots"
+    with pytest.raises(StoreError):
+        take(Job(spark), Order(config=load(tmp_path / "east.toml"), folder=place(snapshots)))
+    assert {each.name for each in (snapshots / "east").iterdir()} == {LOCK}
+
+
 def test_what_a_killed_program_had_read_is_gone_on_with(spark: SparkSession, tmp_path: Path) -> None:
     """Nothing of it, Java included, could say good-bye."""
     with contextlib.closing(region(tmp_path, "east")) as writer:
@@ -144,7 +161,7 @@ def test_what_a_killed_program_had_read_is_gone_on_with(spark: SparkSession, tmp
     snapshot = take(Job(spark), Order(config=load(tmp_path / "east.toml"), folder=place(snapshots), resume=True))
     verify(snapshot)
     assert {row["path"]: bytes(row["value"]) for row in tables.rows(spark, snapshot).collect()} == held
-    assert [each.name for each in (snapshots / "east").iterdir()] == [snapshot.id]
+    assert {each.name for each in (snapshots / "east").iterdir()} == {snapshot.id, LOCK}
 
 
 def test_to_go_on_reads_nothing(tmp_path: Path) -> None:
