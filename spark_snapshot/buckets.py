@@ -14,6 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from syncer.errors import SnapshotDamaged
+
 NARROW: Final = ("path", "kind", "tenant", "digest", "updated_ms", "author", "origin", "hold")
 _REPEATED: Final = ["kind", "tenant", "author", "origin", "hold"]
 
@@ -59,8 +61,7 @@ def suspects(files: Sequence[str | None]) -> Suspects:
         files: The bucket's file in each region, on this machine; ``None`` where it has no row.
 
     Raises:
-        OSError: A file is gone or damaged; a page is not as its checksum says.
-        pyarrow.ArrowException: Likewise.
+        SnapshotDamaged: A file is gone or damaged, a page is not as its checksum says, or a path is there twice.
     """
     tables = [_read(file) for file in files]
     paths, sides = _aligned(tables)
@@ -82,15 +83,23 @@ def suspects(files: Sequence[str | None]) -> Suspects:
 def _read(file: str | None) -> pa.Table:
     if file is None:
         return pa.table({name: pa.array([], each) for name, each in _TYPES.items()})
-    return pq.read_table(
-        file,
-        columns=list(NARROW),
-        use_threads=False,
-        memory_map=True,
-        read_dictionary=_REPEATED,
-        page_checksum_verification=True,
-        partitioning=None,
-    )
+    try:
+        rows = pq.read_table(
+            file,
+            columns=list(NARROW),
+            use_threads=False,
+            memory_map=True,
+            read_dictionary=_REPEATED,
+            page_checksum_verification=True,
+            partitioning=None,
+        )
+    except (OSError, pa.ArrowException) as exc:
+        raise SnapshotDamaged(f"{file} cannot be read: {exc}") from exc
+    paths = rows.column("path").combine_chunks()
+    falling: Any = pc.any(pc.greater_equal(paths[:-1], paths[1:]))
+    if falling.as_py():
+        raise SnapshotDamaged(f"{file} has a path twice, or its paths are in no order")
+    return rows
 
 
 def _aligned(tables: Sequence[pa.Table]) -> tuple[Any, list[_Side]]:

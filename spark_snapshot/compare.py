@@ -303,6 +303,12 @@ def _notes(snapshots: Sequence[Snapshot]) -> Iterator[str]:
             "picture of what differs, not of what should be done. Such rows are never told to other regions."
         )
     for each in ordered:
+        unstamped = sum(count.unstamped for count in each.manifest.kinds.values())
+        if unstamped and each.manifest.about.registers:
+            yield (
+                f"{each.region}: its daemon has no register of {unstamped:,} resources; the store's own time stands "
+                "in for their stamps (none, where it keeps none), and they are never told to other regions."
+            )
         unseen = sum(count.unseen for count in each.manifest.kinds.values())
         if unseen:
             yield (

@@ -170,6 +170,8 @@ def listing(folder: Place, region: str | None = None) -> Listing:
                     snapshots.append(_opened(here))
                 except SnapshotError as exc:
                     broken.append((here, exc))
+                except (NotFound, FileNotFoundError):
+                    continue  # somebody has just removed it
     snapshots.sort(key=lambda each: (each.region, each.id))
     return Listing(snapshots=tuple(snapshots), broken=tuple(broken), unfinished=tuple(unfinished))
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from spark_snapshot.layout import Snapshot, is_id, listing, open_snapshot
-from spark_snapshot.places import Place
+from spark_snapshot.layout import Listing, Snapshot, is_id, listing, new_id, open_snapshot
+from spark_snapshot.manifest import MANIFEST
+from spark_snapshot.places import Place, place
 from syncer.config.durations import parse_duration
 from syncer.errors import NotFound, PreconditionFailed
 from syncer.model import Millis
@@ -36,9 +37,8 @@ def named(word: str, folder: Place | None) -> Snapshot:
             hint="Name the folder with --folder, or set 'snapshots.folder'.",
         )
     listed = listing(folder)
-    of_region = [each for each in listed.snapshots if each.region == word]
-    if of_region:
-        return open_snapshot(of_region[-1].place)
+    if any(each.region == word for each in listed.snapshots):
+        return _newest(listing(folder, word))
     begun = [each for each in listed.snapshots if each.id.startswith(word) and len(word) >= _LEAST_BEGINNING]
     if len(begun) > 1:
         raise PreconditionFailed(
@@ -59,15 +59,55 @@ def before(folder: Place, region: str, moment: Millis) -> Snapshot:
     Raises:
         NotFound: There is none so old.
     """
-    found = listing(folder, region).snapshots
-    older = [each for each in found if each.manifest.about.taken_at_ms <= moment]
-    if not older:
-        said = f"the oldest is {found[0].id}" if found else "there is none at all"
+    found = listing(folder, region)
+    until = new_id(moment, "ffffff")
+    older = Listing(
+        snapshots=tuple(each for each in found.snapshots if each.id <= until),
+        broken=tuple(each for each in found.broken if each[0].name <= until),
+        unfinished=(),
+    )
+    if not older.snapshots:
+        said = f"the oldest is {found.snapshots[0].id}" if found.snapshots else "there is none at all"
         raise NotFound(
             f"no snapshot of region {region} in {folder} is from {as_text(moment)} or before; {said}",
             hint="See 'syncer snapshot list'.",
         )
-    return open_snapshot(older[-1].place)
+    return _newest(older)
+
+
+def removable(word: str, folder: Place | None) -> Place:
+    """Find a snapshot that is to be removed, whether it can be used or not.
+
+    Args:
+        word: Its folder's absolute path or URI; else, in ``folder``, its whole id.
+        folder: Where snapshots lie.
+
+    Raises:
+        NotFound: There is none.
+        PreconditionFailed: Several regions have one of this name.
+    """
+    if word.startswith("/") or "://" in word:
+        here = place(word)
+        if is_id(here.name) and (here / MANIFEST).exists():
+            return here
+        raise NotFound(f"{here} is no snapshot", hint="See 'syncer snapshot list'.")
+    listed = listing(folder) if folder is not None else Listing(snapshots=(), broken=(), unfinished=())
+    there = (*(each.place for each in listed.snapshots), *(where for where, _ in listed.broken))
+    found = [each for each in there if each.name == word]
+    if not found:
+        raise NotFound(f"no snapshot {word!r} in {folder}", hint="Give its whole id, see 'syncer snapshot list'.")
+    if len(found) > 1:
+        raise PreconditionFailed(f"{len(found)} snapshots are named {word}", hint="Give the folder of the one.")
+    return found[0]
+
+
+def _newest(found: Listing) -> Snapshot:
+    """Open the newest; never an older one in place of one that cannot be used."""
+    newest = found.snapshots[-1]
+    for where, why in sorted(found.broken, key=lambda each: each[0].name, reverse=True):
+        if where.name > newest.id:
+            raise why
+    return open_snapshot(newest.place)
 
 
 def moment_of(text: str, now: datetime) -> Millis:

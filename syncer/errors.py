@@ -349,7 +349,7 @@ class SnapshotDamaged(SnapshotError):
     """Files of the snapshot are missing, extra, cut off or changed, or a path is there twice."""
 
     code = "snapshot-damaged"
-    default_hint = "Use another snapshot, or take a new one; remove this one with 'syncer snapshot prune'."
+    default_hint = "Name another snapshot by its id, or take a new one; remove this one: 'syncer snapshot remove ID'."
 
 
 class SnapshotsIncomparable(SnapshotError):

@@ -20,7 +20,7 @@ class SnapshotDocument(Document):
     store: str = Field(description="Kind of the store.")
     store_id: str = Field(description="Which store it was; empty where nobody can say.")
     revision_before: str = Field(description="The store's revision (zxid) when the reading began; empty without one.")
-    revision_after: str = Field(description="Up to which revision the rows are complete.")
+    revision_after: str = Field(description="The store's when the reading had ended: the rows hold nothing later.")
     registers: bool = Field(description="Whether a daemon's registers took part; if not, no stamp is the group's.")
     watermark: dict[str, int] = Field(description="Last message of the bus that was taken in, by sender.")
     alive: dict[str, int] = Field(description="Resources by kind.")
@@ -54,6 +54,13 @@ class PruneDocument(Document):
     dry_run: bool
     removed: list[str] = Field(description="With --dry-run: what would be removed.")
     kept: int
+
+
+class RemoveDocument(Document):
+    """``syncer snapshot remove``."""
+
+    dry_run: bool
+    removed: list[str] = Field(description="With --dry-run: what would be removed.")
 
 
 class FieldDocument(Document):
@@ -138,4 +145,11 @@ class SnapshotChangesDocument(Document):
     items: list[ChangedDocument] = Field(description="The first ones in order of the paths; see --limit.")
 
 
-SNAPSHOT_DOCUMENTS = (SnapshotDocument, SnapshotList, PruneDocument, SnapshotDiffDocument, SnapshotChangesDocument)
+SNAPSHOT_DOCUMENTS = (
+    SnapshotDocument,
+    SnapshotList,
+    PruneDocument,
+    RemoveDocument,
+    SnapshotDiffDocument,
+    SnapshotChangesDocument,
+)

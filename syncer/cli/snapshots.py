@@ -54,7 +54,7 @@ from syncer.cli.snapshot_calls import (
     to_compare,
     write_report,
 )
-from syncer.cli.snapshot_documents import BrokenDocument, PruneDocument, SnapshotDocument, SnapshotList
+from syncer.cli.snapshot_documents import BrokenDocument, PruneDocument, RemoveDocument, SnapshotDocument, SnapshotList
 from syncer.cli.snapshot_output import (
     SNAPSHOT_HEADINGS,
     changes_document,
@@ -86,8 +86,11 @@ def take(
         ),
     ] = None,
     buckets: Annotated[
-        int, typer.Option("--buckets", min=1, max=10_000, help="Files; as many in all that are to be compared.")
-    ] = 16,
+        int | None,
+        typer.Option(
+            "--buckets", min=1, max=10_000, help="Files, as many in all to compare; 'snapshots.buckets' if not given."
+        ),
+    ] = None,
     allow_empty: Annotated[
         bool, typer.Option("--allow-empty", help="Keep it although the store holds nothing and held much before.")
     ] = False,
@@ -119,7 +122,7 @@ def take(
             config=config,
             folder=folder_of(session, folder),
             offline=None if offline is None else offline.absolute(),
-            buckets=buckets,
+            buckets=config.snapshots.buckets if buckets is None else buckets,
             allow_empty=allow_empty,
             resume=resume,
         )
@@ -270,6 +273,33 @@ def prune(
     def told() -> None:
         output.table(("would be removed" if dry_run else "removed",), [(each,) for each in document.removed])
         say(f"{document.kept} kept")
+
+    _print(context, document, told)
+
+
+@app.command("remove")
+def remove(
+    context: typer.Context,
+    snapshots: Annotated[list[str], typer.Argument(help="Ids, whole; or folders or URIs. Also what cannot be used.")],
+    *,
+    folder: Folder = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False,
+) -> None:
+    """Delete the snapshots that are named; when one of them is not there, none."""
+    with bulk():
+        from spark_snapshot.naming import removable
+        from spark_snapshot.retention import remove as removed
+
+        session = session_of(context)
+        alone = all(word.startswith("/") or "://" in word for word in snapshots)
+        where = None if alone and folder is None else folder_of(session, folder)
+        going = [removable(word, where) for word in snapshots]
+        for each in going if not dry_run else ():
+            removed(each)
+    document = RemoveDocument(dry_run=dry_run, removed=[str(each) for each in going])
+
+    def told() -> None:
+        output.table(("would be removed" if dry_run else "removed",), [(each,) for each in document.removed])
 
     _print(context, document, told)
 

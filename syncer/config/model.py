@@ -265,6 +265,9 @@ class SnapshotsConfig(Section):
     memory: str = Field(
         default="2g", pattern=r"^[1-9]\d*[kmgtKMGT]$", description="Heap of Spark while a snapshot is taken."
     )
+    buckets: int = Field(
+        default=16, ge=1, le=10_000, description="Files of a snapshot; as many in all regions that are to be compared."
+    )
     time_limit: Duration = Field(
         default=timedelta(hours=1), gt=_ZERO, description="A snapshot on schedule that takes longer is stopped."
     )

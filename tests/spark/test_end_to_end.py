@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from tests.support.planning import resources, value
 pytestmark = pytest.mark.timeout(300)
 
 SPACE = "/admin/policies/acme/orders"
+LARGE = "/admin/policies/acme/large"
 
 
 def region(folder: Path, name: str, **values: dict[str, Any]) -> OutsideWriter:
@@ -54,6 +56,7 @@ def test_two_stores_are_taken_compared_reported_and_planned(spark: SparkSession,
 
         east.put(SPACE, value(replication_clusters=["global"], message_ttl_in_seconds=99))
         east.put("/admin/policies/acme/<new>", value())
+        east.put(LARGE, value(properties={"note": "x" * 1_000_000}))
         west.delete("/admin/partitioned-topics/acme/orders/persistent/topic-00007")
         text = good(run("take", *quick[:-4], "--progress", "json", *folder, "--buckets", "2"))
         lines = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
@@ -89,20 +92,24 @@ def test_two_stores_are_taken_compared_reported_and_planned(spark: SparkSession,
     assert {path: each.cls for path, each in by_path.items()} == {
         SPACE: "differs",
         "/admin/policies/acme/<new>": "only-in",
+        LARGE: "only-in",
         "/admin/partitioned-topics/acme/orders/persistent/topic-00007": "only-in",
     }
     assert by_path[SPACE].winner == "east", "written later, as its store tells"
     assert any("Taken without the registers of a daemon" in note for note in found.notes)
     assert found.plan is not None
-    assert found.plan.unstamped == found.plan.paths == 3
+    assert found.plan.unstamped == found.plan.paths == 4
     assert "&lt;new&gt;" in report.read_text(encoding="utf-8")
     preview = RepairPreview.model_validate_json(good(run("sync", str(plan), "--dry-run", "-o", "json")))
-    assert sum(preview.unstamped.values()) == 3
+    assert sum(preview.unstamped.values()) == 4
     refused = run("diff", "east", "west", *folder, "--plan", "repair.jsonl")
     assert (refused.exit_code, "is left as it is" in refused.stderr) == (5, True)
 
-    history = SnapshotChangesDocument.model_validate_json(good(run("diff", first.id, "east", *folder, "-o", "json"), 3))
-    assert history.counts == {"created": 1, "modified": 1, "deleted": 0}
+    then = datetime.fromtimestamp(first.taken_at_ms / 1000, tz=UTC).isoformat()
+    for what in ((first.id, "east"), ("--since", then, "--tenant", "acme")):
+        history = SnapshotChangesDocument.model_validate_json(good(run("diff", *what, *folder, "-o", "json"), 3))
+        assert history.before.id == first.id
+        assert history.counts == {"created": 2, "modified": 1, "deleted": 0}
 
     dry = run("restore", first.id, "--path", SPACE, *folder, "--dry-run", "-o", "json")
     assert AppliedDocument.model_validate_json(good(dry)).counts["applied"] == 1
@@ -110,6 +117,13 @@ def test_two_stores_are_taken_compared_reported_and_planned(spark: SparkSession,
     with contextlib.closing(OutsideWriter(tmp_path / "east.db")) as east:
         assert json.loads(east.items()[SPACE])["message_ttl_in_seconds"] == 60
         assert "/admin/policies/acme/<new>" in east.items(), "outside of the selection"
+    back = ("--tenant", "acme", "--delete", "--save", "back.jsonl")
+    good(run("restore", first.id, *back, *folder), 3)
+    foreign = run("restore", "west", "--path", SPACE, "--dry-run", *folder)
+    assert (foreign.exit_code, "--from-another-region" in foreign.stderr) == (5, True)
+    good(CliRunner().invoke(app, ["plan", "apply", "back.jsonl", "--delete", "--yes", "--config", "east.toml"]))
+    with contextlib.closing(OutsideWriter(tmp_path / "east.db")) as east:
+        assert east.items().keys() == resources("acme", topics=20).keys(), "as it was then"
 
     good(run("prune", "--keep", "1", *folder))
     assert [
@@ -118,3 +132,13 @@ def test_two_stores_are_taken_compared_reported_and_planned(spark: SparkSession,
         "east",
         "west",
     ]
+
+    (east_one, west_one) = SnapshotList.model_validate_json(good(run("list", *folder, "-o", "json"))).items
+    (tmp_path / "snapshots" / "west" / west_one.id / "MANIFEST.json").write_text("{", encoding="utf-8")
+    refused = run("diff", "east", west_one.id, *folder)
+    assert (refused.exit_code, "snapshot remove" in refused.stderr) == (1, True)
+    assert run("remove", "east", *folder).exit_code != 0, "only by its whole id"
+    good(run("remove", east_one.id, west_one.id, *folder, "--dry-run"))
+    good(run("remove", east_one.id, west_one.id, *folder))
+    gone = SnapshotList.model_validate_json(good(run("list", *folder, "-o", "json")))
+    assert (gone.items, gone.broken) == ([], [])

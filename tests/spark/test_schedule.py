@@ -69,7 +69,7 @@ def test_a_daemon_takes_a_snapshot_on_schedule(tmp_path: Path) -> None:
         'region = "east"\nclusters = ["east"]\nsnapshot_interval = "1h"\nheartbeat_interval = "1s"\n'
         f'[store]\nkind = "sqlite"\npath = "{tmp_path}/east.db"\n[bus]\nkind = "embedded"\npath = "{tmp_path}/bus.db"\n'
         f'[state]\npath = "{tmp_path}/east-state.db"\n[api]\nenabled = false\n'
-        f'[snapshots]\nfolder = "{folder}"\nkeep = 1\nmemory = "512m"\n',
+        f'[snapshots]\nfolder = "{folder}"\nkeep = 1\nbuckets = 3\nmemory = "512m"\n',
         encoding="utf-8",
     )
     held = resources("acme", topics=20)
@@ -102,6 +102,7 @@ def test_a_daemon_takes_a_snapshot_on_schedule(tmp_path: Path) -> None:
     assert not found.unfinished
     (taken,) = found.snapshots
     verify(taken)
+    assert taken.manifest.buckets == 3
     assert (taken.region, taken.manifest.about.registers) == ("east", True)
     assert last.last_began_at_ms <= taken.manifest.about.taken_at_ms
     assert sum(count.alive for count in taken.manifest.kinds.values()) == len(held)

@@ -241,8 +241,8 @@ def test_the_commands_are_these() -> None:
         "quarantine list", "quarantine retry", "quarantine discard", "parked list",
         "diff", "plan show", "plan apply", "plan reverse",
         "backup create", "backup verify", "backup diff", "backup restore",
-        "snapshot take", "snapshot list", "snapshot show", "snapshot diff", "snapshot prune", "snapshot restore",
-        "snapshot sync", "snapshot repairs", "snapshot progress", "snapshot cancel",
+        "snapshot take", "snapshot list", "snapshot show", "snapshot diff", "snapshot prune", "snapshot remove",
+        "snapshot restore", "snapshot sync", "snapshot repairs", "snapshot progress", "snapshot cancel",
         "state check", "state compact", "state rebuild",
     }  # fmt: skip
 

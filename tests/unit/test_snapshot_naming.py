@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from spark_snapshot.naming import as_text, before, moment_of, named
+from spark_snapshot.layout import Snapshot
+from spark_snapshot.naming import as_text, before, moment_of, named, removable
 from spark_snapshot.places import place
-from syncer.errors import NotFound, PreconditionFailed, SnapshotError
+from syncer.errors import NotFound, PreconditionFailed, SnapshotDamaged, SnapshotError
 from syncer.model import Millis
 from tests.support.snapshot_files import NOW, described, made
 
@@ -62,11 +63,45 @@ def test_a_snapshot_has_several_names(tmp_path: Path) -> None:
         named("east", None)
 
 
+def spoil(folder: Path, snapshot: Snapshot) -> None:
+    (folder / snapshot.region / snapshot.id / "MANIFEST.json").write_text("{")
+
+
 def test_a_damaged_snapshot_is_told_to_be_one(tmp_path: Path) -> None:
     broken = made(tmp_path)
-    (tmp_path / "east" / broken.id / "MANIFEST.json").write_text("{")
+    spoil(tmp_path, broken)
     with pytest.raises(SnapshotError):
         named(broken.id, place(tmp_path))
+
+
+def test_an_older_one_never_stands_in_for_one_that_is_damaged(tmp_path: Path) -> None:
+    folder = place(tmp_path)
+    old, mid, new = (made(tmp_path, described(taken_at_ms=NOW + hour * HOUR_MS)) for hour in range(3))
+    spoil(tmp_path, mid)
+    assert named("east", folder).id == new.id, "an older one that is damaged is in nobody's way"
+    assert before(folder, "east", Millis(NOW)).id == old.id
+    with pytest.raises(SnapshotDamaged, match=mid.id):
+        before(folder, "east", Millis(NOW + HOUR_MS))
+    spoil(tmp_path, new)
+    with pytest.raises(SnapshotDamaged, match=new.id) as refused:
+        named("east", folder)
+    assert "snapshot remove" in refused.value.hint
+    assert named(old.id, folder).id == old.id
+
+
+def test_what_is_to_be_removed_is_named_whole_and_may_be_damaged(tmp_path: Path) -> None:
+    folder = place(tmp_path)
+    good, bad = made(tmp_path), made(tmp_path, described("west"), "000002")
+    spoil(tmp_path, bad)
+    assert removable(good.id, folder) == good.place
+    assert removable(bad.id, folder) == bad.place
+    assert removable(str(tmp_path / "west" / bad.id), None) == bad.place
+    for none in (good.id[:-1], "east", str(tmp_path), str(tmp_path / "east"), str(tmp_path / "east" / bad.id)):
+        with pytest.raises(NotFound):
+            removable(none, folder)
+    made(tmp_path, described("north"))
+    with pytest.raises(PreconditionFailed, match="2 snapshots are named"):
+        removable(good.id, folder)
 
 
 def test_the_newest_of_a_moment_or_before(tmp_path: Path) -> None:
