@@ -27,7 +27,8 @@ from syncer.bus.contract import Bus
 from syncer.bus.signing import UNSIGNED, Keyring
 from syncer.config import trusting
 from syncer.config.group_keys import keyring
-from syncer.config.model import AdminConfig, Config, in_ms
+from syncer.config.model import Config, in_ms
+from syncer.config.tables import AdminConfig
 from syncer.conflict.replica import Replica
 from syncer.errors import Fenced, InvariantBroken, StateUnavailable, SyncerError
 from syncer.model import Millis, Region

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from syncer.bus.signing import GroupKey, Keyring
-from syncer.config.model import SigningConfig
+from syncer.config.tables import SigningConfig
 from syncer.errors import ConfigError
 from syncer.model import Region
 

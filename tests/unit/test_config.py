@@ -16,11 +16,12 @@ from pydantic import BaseModel
 from syncer.config import Config, ConfigInvalid, load
 from syncer.config.adapters import BUSES, STORES, installed
 from syncer.config.durations import format_duration, parse_duration
-from syncer.config.model import LimitsConfig, topic_paths
+from syncer.config.model import topic_paths
 from syncer.config.places import toml_places, yaml_places
 from syncer.config.sample import sample
 from syncer.config.showing import HIDDEN, schema, secrets_of, shown
 from syncer.config.sources import unknown_variables
+from syncer.config.tables import LimitsConfig
 from syncer.conflict.scope import DEFAULT_RULES
 from syncer.conflict.settings import Direction, Limits
 from syncer.errors import ConfigError, ExitCode, disposition

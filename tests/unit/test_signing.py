@@ -22,7 +22,7 @@ from syncer.bus.native import NativeType
 from syncer.bus.signing import SIGNATURE, UNSIGNED, GroupKey, Keyring, sealed, unsealed
 from syncer.config.group_keys import keyring as keyring_of
 from syncer.config.group_keys import read_keys
-from syncer.config.model import SigningConfig
+from syncer.config.tables import SigningConfig
 from syncer.errors import ConfigError, PayloadInvalid, SignatureInvalid
 from syncer.model import MetadataChangeEvent
 from tests.support.group_keys import key, key_file, keyring, secret, text

@@ -1,0 +1,308 @@
+"""Tables of the configuration: every field with its meaning, default and bounds.
+
+Every table stands on its own; what they mean together is :mod:`syncer.config.model`.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Final, Literal, Self
+from urllib.parse import parse_qs, quote, urlsplit, urlunsplit
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints, field_validator, model_validator
+
+from syncer import paths
+from syncer.config import adapters
+from syncer.config.durations import Duration
+from syncer.conflict.scope import DEFAULT_RULES, Rule, Scope
+from syncer.conflict.settings import Direction
+from syncer.errors import ConfigError
+
+DEFAULT_STATE_PATH: Final = Path("/var/lib/pulsar-syncer/state.db")
+
+_USER: Final = re.compile(r"^\w+://[^/@]+@")
+_ZERO: Final = timedelta(0)
+_NAME: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$"
+
+Name = Annotated[str, StringConstraints(pattern=_NAME)]
+
+
+class Section(BaseModel):
+    """A table of the file: no unknown keys, never changed after it was read."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+
+class Adapter(BaseModel):
+    """The table of an adapter: ``kind`` names its entry point, the rest is the adapter's own and not yet checked."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, hide_input_in_errors=True)
+    group: ClassVar[str]
+
+    kind: str = Field(description="Which adapter; 'syncer config schema' lists those that are installed.")
+
+    def __repr_args__(self) -> list[tuple[str | None, object]]:
+        return [("kind", self.kind)]  # the rest may hold secrets
+
+    @property
+    def raw(self) -> dict[str, Any]:
+        """Everything as read."""
+        return {"kind": self.kind, **(self.model_extra or {})}
+
+
+class StoreAdapter(Adapter):
+    """The metadata store of the region."""
+
+    group: ClassVar[str] = adapters.STORES
+
+
+class BusAdapter(Adapter):
+    """The topic that connects the regions."""
+
+    group: ClassVar[str] = adapters.BUSES
+
+
+class StateConfig(Section):
+    """The sidecar database: the daemon's own state."""
+
+    path: Path = Field(default=DEFAULT_STATE_PATH, description="SQLite file; its directory must exist.")
+    url: SecretStr | None = Field(
+        default=None,
+        description="Instead of 'path': a PostgreSQL database, shared by the daemons of one region. Its parameters are "
+        "libpq's (sslmode, sslrootcert, …).",
+        examples=["postgresql://syncer@db.example/syncer?sslmode=verify-full&sslrootcert=/etc/pulsar-syncer/ca.pem"],
+    )
+    password_file: Path | None = Field(
+        default=None, description="File that holds the password of the database's user, instead of having it in 'url'."
+    )
+
+    @model_validator(mode="after")
+    def _one_place(self) -> Self:
+        if self.url is not None and "path" in self.model_fields_set:
+            raise ValueError("'path' and 'url' exclude each other")
+        if self.password_file is not None and self.url is None:
+            raise ValueError("'password_file' belongs to 'url'")
+        if self.password_file is not None and not _USER.search(self.url.get_secret_value() if self.url else ""):
+            raise ValueError("'password_file' needs the user's name in 'url': postgresql://USER@HOST/DATABASE")
+        return self
+
+    def database_url(self) -> str:
+        """URL of the database, its password included.
+
+        Raises:
+            ConfigError: The file of the password cannot be read, or the URL has a password too.
+        """
+        if self.url is None:
+            return f"sqlite:///{self.path.absolute()}"
+        url = self.url.get_secret_value()
+        if self.password_file is None:
+            return url
+        try:
+            password = self.password_file.read_text(encoding="utf-8").rstrip("\r\n")
+        except (OSError, UnicodeDecodeError) as exc:
+            raise ConfigError(f"state.password_file: {self.password_file} cannot be read: {exc}") from exc
+        parts = urlsplit(url)
+        user, at, host = parts.netloc.rpartition("@")
+        if ":" in user or "password" in parse_qs(parts.query):
+            raise ConfigError("'state.url' has a password, and 'state.password_file' names another one")
+        return urlunsplit(parts._replace(netloc=f"{user}:{quote(password, safe='')}{at}{host}"))
+
+
+class RuleConfig(Section):
+    """Paths that match ``pattern`` flow in ``direction``."""
+
+    pattern: str = Field(description="'*' is part of one segment, '**' any number of segments.")
+    direction: Direction = Field(description="Which way they flow.")
+
+
+class ScopeConfig(Section):
+    """Which paths take part. The first rule that matches decides; a path that none matches stays out."""
+
+    rules: tuple[RuleConfig, ...] | None = Field(
+        default=None,
+        description="Instead of the default: tenants, namespaces, partitioned topics and resource groups, both ways.",
+        examples=[[{"pattern": "/admin/policies/**", "direction": "both"}]],
+    )
+    clusters: bool = Field(default=False, description="Carry cluster declarations too.")
+    isolation_policies: bool = Field(default=False, description="Carry namespace isolation policies too.")
+    global_topic_policies: bool = Field(default=False, description="Carry global topic policies kept in the store too.")
+
+    @model_validator(mode="after")
+    def _usable(self) -> Self:
+        try:
+            self.compiled()
+        except ConfigError as exc:
+            raise ValueError(f"{exc.message}. {exc.hint}") from exc
+        return self
+
+    def compiled(self) -> Scope:
+        """The rules as the core reads them."""
+        given = self.rules
+        rules = list(DEFAULT_RULES) if given is None else [Rule(rule.pattern, rule.direction) for rule in given]
+        if self.clusters:
+            rules.append(Rule(f"{paths.CLUSTERS}/*", Direction.BOTH))
+        if self.isolation_policies:
+            rules.append(Rule(f"{paths.CLUSTERS}/*/namespaceIsolationPolicies", Direction.BOTH))
+        if self.global_topic_policies:
+            rules.append(Rule(f"{paths.GLOBAL_TOPIC_POLICIES}/**", Direction.BOTH))
+        return Scope(rules)
+
+
+class LimitsConfig(Section):
+    """Bounds: what waits for a person, how long things are kept, how fast the store is written."""
+
+    max_clock_skew: Duration = Field(
+        default=timedelta(seconds=30), gt=_ZERO, description="An event further in the future than this is held."
+    )
+    max_delete_fraction: float = Field(
+        default=0.10, gt=0, le=1, description="A greater share of all paths gone within 'delete_window' is held."
+    )
+    max_deletes: int = Field(
+        default=100, ge=1, description="More paths than this gone within 'delete_window' are held."
+    )
+    min_deletes: int = Field(default=10, ge=1, description="The share counts from this many deletes on.")
+    delete_window: Duration = Field(
+        default=timedelta(seconds=60), gt=_ZERO, description="Over which deletes are counted."
+    )
+    max_flips: int = Field(default=5, ge=1, description="A path that returns to its former value more often is held.")
+    flip_window: Duration = Field(
+        default=timedelta(minutes=10), gt=_ZERO, description="Over which returns are counted."
+    )
+    tombstone_grace: Duration = Field(
+        default=timedelta(days=7),
+        ge=_ZERO,
+        description="Age that a delete must have before it is forgotten, once all regions have it.",
+    )
+    park_grace: Duration = Field(
+        default=timedelta(minutes=5), ge=_ZERO, description="How long a delete waits for living children."
+    )
+    journal_retention: Duration = Field(
+        default=timedelta(days=30), gt=_ZERO, description="How long decisions are kept for 'explain' and 'events tail'."
+    )
+    mark_interval: Duration = Field(
+        default=timedelta(seconds=10),
+        gt=_ZERO,
+        description="A store or a sidecar database that was put back from a backup is known by marks that both hold; "
+        "while there are changes, one is set in so long.",
+    )
+    max_writes_per_s: float | None = Field(
+        default=None, gt=0, description="Most writes per second into the store; no bound when not given."
+    )
+
+
+class AdminConfig(Section):
+    """Pulsar's admin REST API, to ask whether a namespace still has topics before it is deleted."""
+
+    url: str = Field(
+        pattern=r"^https?://[^/\s@]+/?$", description="Base URL of a broker.", examples=["http://127.0.0.1:8080"]
+    )
+    token_file: Path | None = Field(default=None, description="File that holds the token; read again when it changes.")
+    ca_file: Path | None = Field(default=None, description="Certificates to trust; the system's when not given.")
+    cert_file: Path | None = Field(default=None, description="Our own certificate, where the broker asks for one.")
+    key_file: Path | None = Field(default=None, description="Private key of our own certificate.")
+    timeout: Duration = Field(default=timedelta(seconds=10), gt=_ZERO, description="Deadline of one request.")
+
+    @model_validator(mode="after")
+    def _pairs(self) -> Self:
+        if (self.cert_file is None) != (self.key_file is None):
+            raise ValueError("'cert_file' and 'key_file' go together")
+        if self.cert_file is not None and self.token_file is not None:
+            raise ValueError("'token_file' and 'cert_file' exclude each other")
+        return self
+
+
+class PeersConfig(Section):
+    """The other regions."""
+
+    expected: tuple[Name, ...] | None = Field(
+        default=None,
+        description="Regions whose events are taken; events of others go to the quarantine. Any region when not given.",
+        examples=[["west"]],
+    )
+    first_contact: Literal["go", "ask"] = Field(
+        default="go",
+        description="'ask': a new database writes and publishes nothing before 'syncer regions join --confirm'.",
+    )
+
+
+class SigningConfig(Section):
+    """The key of the group: messages are signed with it, and others are refused. The same in every region."""
+
+    key_files: tuple[Path, ...] = Field(
+        min_length=1,
+        max_length=2,
+        description="Files with a key each: at least 32 bytes as base64, readable by the daemon alone. The first one "
+        "signs; while keys are rotated, a second one is accepted too.",
+        examples=[["/run/credentials/pulsar-syncer.service/credentials_group-key"]],
+    )
+    native_regions: tuple[Annotated[str, StringConstraints(min_length=1)], ...] = Field(
+        default=(),
+        description="Regions that run Pulsar's own synchronizer, which cannot sign, by cluster name: anybody on the "
+        "topic may speak for these.",
+    )
+    accept_unsigned: bool = Field(
+        default=False, description="Take messages without a signature too, while the group is given its first key."
+    )
+
+
+class SnapshotsConfig(Section):
+    """Snapshots of the whole store."""
+
+    folder: str | None = Field(
+        default=None, min_length=1, description="Where they lie: a directory, or a URI of an object store."
+    )
+    keep: int = Field(default=7, ge=1, description="How many of this region's stay; older ones are removed.")
+    memory: str = Field(
+        default="2g", pattern=r"^[1-9]\d*[kmgtKMGT]$", description="Heap of Spark while a snapshot is taken."
+    )
+    buckets: int = Field(
+        default=16, ge=1, le=10_000, description="Files of a snapshot; as many in all regions that are to be compared."
+    )
+    time_limit: Duration = Field(
+        default=timedelta(hours=1), gt=_ZERO, description="A snapshot on schedule that takes longer is stopped."
+    )
+    work: Path | None = Field(
+        default=None,
+        description="Directory here for the state of a running one; in the folder if not given.",
+    )
+
+    @property
+    def workplace(self) -> Path | None:
+        """The directory of this machine, where one can be told."""
+        if self.work is not None or self.folder is None:
+            return self.work
+        return Path(self.folder).absolute() / ".job" if "://" not in self.folder else None
+
+
+class ApiConfig(Section):
+    """The HTTP server of the daemon: health, metrics, status."""
+
+    enabled: bool = Field(default=True, description="Whether it is started.")
+    listen: str = Field(default="127.0.0.1:8950", description="host:port; IPv6 in brackets.")
+
+    @field_validator("listen")
+    @classmethod
+    def _host_and_port(cls, listen: str) -> str:
+        host, _, port = listen.rpartition(":")
+        if not host or not port.isdigit() or not 0 <= int(port) <= 65535 or (":" in host and not host.startswith("[")):
+            raise ValueError("write it as host:port, for example 127.0.0.1:8950 or [::1]:8950")
+        return listen
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Host and port."""
+        host, _, port = self.listen.rpartition(":")
+        return host.strip("[]"), int(port)
+
+
+class LogConfig(Section):
+    """The log, on stderr."""
+
+    level: Literal["debug", "info", "warning", "error"] = Field(
+        default="info", description="Least level that is written."
+    )
+    format: Literal["auto", "json", "console"] = Field(
+        default="auto", description="'auto': for people on a terminal, else JSON."
+    )
