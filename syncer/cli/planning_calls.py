@@ -165,20 +165,10 @@ async def compared(
     return await compare(target.side, there, now=now_ms(), deletes=deletes, tenants=tenants, only=only)
 
 
-async def differ(
-    target: Target,
-    there: Side,
-    wish: Wish,
-    *,
-    tenants: Collection[str] | None,
-    save: Path | None,
-    form: Format,
-    only: Callable[[MetaPath], bool] = _any,
-) -> ExitCode:
+async def differ(target: Target, found: Comparison, wish: Wish, *, save: Path | None, form: Format) -> ExitCode:
     """Show what differs, and keep the plan if that is wanted; the exit code says whether anything does."""
     from syncer.planning import plan_file
 
-    found = await compared(target, there, deletes=wish.deletes, tenants=tenants, only=only)
     review = await target.judged(found.plan, wish)
     if save is not None:
         plan_file.write(save, found.plan)

@@ -21,6 +21,7 @@ from syncer.cli.planning_calls import (
     Wish,
     allowed,
     carry_out,
+    compared,
     differ,
     opened,
     other_side,
@@ -58,7 +59,8 @@ def diff(
 
     async def run() -> ExitCode:
         async with other_side(config, other=other, backup=backup) as there, opened(config) as target:
-            return await differ(target, there, wish, tenants=tenant, save=save, form=session.form)
+            found = await compared(target, there, deletes=delete, tenants=tenant)
+            return await differ(target, found, wish, save=save, form=session.form)
 
     raise typer.Exit(anyio.run(run))
 

@@ -10,26 +10,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
-import anyio
 import typer
 
-from syncer.cli import output, repairs
-from syncer.cli.asking import Yes
+from syncer.cli import output, repairs, restoring
 from syncer.cli.output import Format, say
 from syncer.cli.planning_calls import (
-    Allow,
-    Deletes,
-    DryRun,
-    Save,
-    Undo,
-    Wish,
-    allowed,
-    carry_out,
-    compared,
-    differ,
     now_ms,
-    opened,
-    undo_beside,
 )
 from syncer.cli.session import log_to_stderr, session_of
 from syncer.cli.snapshot_calls import (
@@ -65,11 +51,12 @@ from syncer.cli.snapshot_output import (
     snapshot_facts,
     snapshot_rows,
 )
-from syncer.errors import ExitCode, PreconditionFailed
+from syncer.errors import ExitCode
 from syncer.status import Document
 
 app = typer.Typer(no_args_is_help=True, help="Snapshots: compare any number of regions, and make them equal.")
 repairs.add_to(app)
+restoring.add_to(app)
 
 
 @app.command("take")
@@ -302,66 +289,6 @@ def remove(
         output.table(("would be removed" if dry_run else "removed",), [(each,) for each in document.removed])
 
     _print(context, document, told)
-
-
-@app.command("restore")
-def restore(
-    context: typer.Context,
-    snapshot: Annotated[str, typer.Argument(help="A folder or URI; or an id, or a region for its newest.")],
-    *,
-    folder: Folder = None,
-    tenant: Tenants = None,
-    namespace: Namespaces = None,
-    path: Paths = None,
-    dry_run: DryRun = False,
-    delete: Deletes = False,
-    allow: Allow = None,
-    save: Save = None,
-    undo: Undo = None,
-    foreign: Annotated[
-        bool, typer.Option("--from-another-region", help="Take the snapshot of another region for this one.")
-    ] = False,
-    yes: Yes = False,
-) -> None:
-    """Bring a path, a namespace, a tenant or all of this region back to what a snapshot holds, by an ordinary plan.
-
-    It is a new change with the present time, which the daemon replicates, and which can be taken back. With --save
-    nothing is written: the plan is kept for 'syncer plan apply'. A damaged snapshot is refused before the first write.
-    """
-    session = session_of(context)
-    config = session.config()
-    wish = Wish(allow=allowed(allow), deletes=delete)
-    log_to_stderr()
-    with bulk():
-        from spark_snapshot.side import SnapshotSide
-
-        (found,) = named(session, folder, [snapshot])
-        selection = selection_of(tenant, namespace, path)
-        there = SnapshotSide(found, selection)
-    if there.region != config.region and not foreign:
-        raise PreconditionFailed(
-            f"{found.id} is a snapshot of region {there.region}, not of {config.region}",
-            hint="Name that region's configuration, or give --from-another-region to copy it over here.",
-        )
-
-    async def run() -> ExitCode:
-        async with opened(config) as target:
-            if save is not None:
-                return await differ(
-                    target, there, wish, tenants=None, save=save, form=session.form, only=selection.covers
-                )
-            plan = (await compared(target, there, deletes=delete, tenants=None, only=selection.covers)).plan
-            return await carry_out(
-                target,
-                plan,
-                wish,
-                undo=undo or undo_beside(Path.cwd() / f"restore-{found.id}"),
-                dry_run=dry_run,
-                yes=yes,
-                form=session.form,
-            )
-
-    raise typer.Exit(anyio.run(run))
 
 
 def _print(context: typer.Context, document: Document, told: Callable[[], None]) -> None:

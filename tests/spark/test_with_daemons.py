@@ -15,14 +15,18 @@ import anyio
 import pytest
 from kazoo.client import KazooClient
 from pyspark.sql import SparkSession
+from typer.testing import CliRunner
 
 from deploy.lab.etcd import EtcdNode
 from deploy.lab.waiting import wait_for
 from deploy.lab.zookeeper import ZooKeeperServer
+from syncer.cli.documents import AppliedDocument
+from syncer.cli.main import app
 from syncer.cli.snapshot_documents import SnapshotDiffDocument, SnapshotDocument
 from syncer.config import load
 from syncer.model import EventType, MetaPath
 from syncer.paths import scaffold
+from syncer.plan.diffing import pictured
 from syncer.planning.repair_file import RepairFile
 from syncer.planning.sides import LiveSide
 from syncer.state.views import Views
@@ -36,6 +40,8 @@ pytestmark = [pytest.mark.timeout(400), pytest.mark.real("zookeeper", "etcd")]
 DEADLINE_S = 60.0
 SPACE = MetaPath("/admin/policies/acme/orders")
 GONE = MetaPath("/admin/partitioned-topics/acme/orders/persistent/topic-00003")
+IDLE = MetaPath("/admin/policies/idle")
+LATER = MetaPath("/admin/partitioned-topics/acme/orders/persistent/topic-00004")
 OWN = MetaPath("/admin/policies/acme/empty")
 
 
@@ -133,6 +139,7 @@ def test_daemons_registers_decide_and_what_they_have_not_seen_is_not_told(
     first = {
         path: stored.replace(b'"global"', b'"east", "west"') for path, stored in resources("acme", topics=8).items()
     }
+    first[IDLE] = b'{"adminRoles":[],"allowedClusters":["east","west"]}'
     clusters = {MetaPath(f"/admin/clusters/{name}"): b"{}" for name in ("east", "west")}
     write(tmp_path, "east", {**clusters, **first})
     write(tmp_path, "west", clusters)
@@ -142,7 +149,8 @@ def test_daemons_registers_decide_and_what_they_have_not_seen_is_not_told(
             assert wait_for(lambda: len(held(tmp_path, "west")) == len(first), deadline_s=DEADLINE_S) is not None
         changed = value(replication_clusters=["east", "west"], message_ttl_in_seconds=7)
         before = seated(tmp_path, "east", SPACE)
-        write(tmp_path, "east", {SPACE: changed}, [GONE])
+        write(tmp_path, "east", {LATER: b'{"partitions":6}'}, [GONE, IDLE])
+        write(tmp_path, "east", {SPACE: changed})
         assert (
             wait_for(
                 lambda: seated(tmp_path, "east", SPACE) != before and seated(tmp_path, "east", GONE) is None,
@@ -164,6 +172,8 @@ def test_daemons_registers_decide_and_what_they_have_not_seen_is_not_told(
     assert {each.path: (each.cls, each.winner, each.origin) for each in found.items} == {
         SPACE: ("differs", "east", "register"),
         GONE: ("deleted", "east", "register"),
+        IDLE: ("deleted", "east", "register"),
+        LATER: ("differs", "east", "register"),
         OWN: ("differs", "west", "unseen"),
     }
     with RepairFile(tmp_path / "repair.jsonl").reading() as (_, lines):
@@ -175,3 +185,34 @@ def test_daemons_registers_decide_and_what_they_have_not_seen_is_not_told(
     assert json.loads(space.value or b"")["message_ttl_in_seconds"] == 7
     assert space.stamp.region == "east"
     assert gone.type is EventType.DELETED
+
+    with daemon(tmp_path, "east"), daemon(tmp_path, "west"):
+        good(run("sync", "repair.jsonl", "--yes"))
+        repaired = {SPACE: changed, IDLE: None, LATER: b'{"partitions":6}'}
+        alike(tmp_path, repaired)
+        write(tmp_path, "west", {LATER: b'{"partitions":8}'})
+        dry = run("reverse", "repair.jsonl", *folder, "--delete", "--dry-run", "-o", "json", config="west")
+        assert AppliedDocument.model_validate_json(good(dry)).counts["applied"] == 2
+        assert "1 paths do not hold what the repair told, and stay as they are" in dry.stderr
+        assert LATER in dry.stderr
+        good(run("reverse", "repair.jsonl", *folder, "--save", "back.json", config="west"), 3)
+        good(CliRunner().invoke(app, ["plan", "apply", "back.json", "--yes", "--config", "west.toml"]))
+        alike(tmp_path, {SPACE: first[SPACE], IDLE: first[IDLE], LATER: b'{"partitions":8}'})
+        refused = run("reverse", "repair.jsonl", *folder)
+        assert (refused.exit_code, "changes nothing in region east" in refused.stderr) == (1, True)
+
+
+def alike(folder: Path, wanted: Mapping[MetaPath, bytes | None]) -> None:
+    """Wait until both regions hold these values."""
+
+    def are() -> bool:
+        stores = [held(folder, name) for name in ("east", "west")]
+        return all(
+            pictured({path: store[path] for path in wanted if path in store})
+            == pictured({path: stored for path, stored in wanted.items() if stored is not None})
+            for store in stores
+        )
+
+    assert wait_for(are, deadline_s=DEADLINE_S) is not None, {
+        name: {path: held(folder, name).get(path) for path in wanted} for name in ("east", "west")
+    }

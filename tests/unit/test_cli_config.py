@@ -242,7 +242,8 @@ def test_the_commands_are_these() -> None:
         "diff", "plan show", "plan apply", "plan reverse",
         "backup create", "backup verify", "backup diff", "backup restore",
         "snapshot take", "snapshot list", "snapshot show", "snapshot diff", "snapshot prune", "snapshot remove",
-        "snapshot restore", "snapshot sync", "snapshot repairs", "snapshot progress", "snapshot cancel",
+        "snapshot restore", "snapshot reverse", "snapshot sync", "snapshot repairs", "snapshot progress",
+        "snapshot cancel",
         "state check", "state compact", "state rebuild",
     }  # fmt: skip
 

@@ -1,0 +1,169 @@
+"""``syncer snapshot restore`` and ``reverse``: back to what a snapshot holds, by ordinary plans."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import anyio
+import typer
+
+from syncer.cli.asking import Yes
+from syncer.cli.output import Format, say
+from syncer.cli.planning_calls import (
+    Allow,
+    Deletes,
+    DryRun,
+    Save,
+    Undo,
+    Wish,
+    allowed,
+    carry_out,
+    compared,
+    differ,
+    opened,
+    undo_beside,
+)
+from syncer.cli.session import log_to_stderr, session_of
+from syncer.cli.snapshot_calls import Folder, Namespaces, Paths, Tenants, bulk, named, selection_of
+from syncer.errors import ExitCode, PreconditionFailed
+from syncer.model import MetaPath, Region
+from syncer.paths import tenant_of
+from syncer.replacing import replace
+
+if TYPE_CHECKING:
+    from syncer.config import Config
+    from syncer.plan.operations import Plan
+    from syncer.planning.sides import Side
+
+OTHERS_NAMED: Final = 5
+"""Paths that are named where all are counted."""
+
+RepairPlan = Annotated[Path, typer.Argument(metavar="PLAN", help="The plan that 'syncer snapshot sync' was given.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands to those of snapshots."""
+    app.command("restore")(restore)
+    app.command("reverse")(reverse)
+
+
+def restore(
+    context: typer.Context,
+    snapshot: Annotated[str, typer.Argument(help="A folder or URI; or an id, or a region for its newest.")],
+    *,
+    folder: Folder = None,
+    tenant: Tenants = None,
+    namespace: Namespaces = None,
+    path: Paths = None,
+    dry_run: DryRun = False,
+    delete: Deletes = False,
+    allow: Allow = None,
+    save: Save = None,
+    undo: Undo = None,
+    foreign: Annotated[
+        bool, typer.Option("--from-another-region", help="Take the snapshot of another region for this one.")
+    ] = False,
+    yes: Yes = False,
+) -> None:
+    """Bring a path, a namespace, a tenant or all of this region back to what a snapshot holds, by an ordinary plan.
+
+    It is a new change with the present time, which the daemon replicates, and which can be taken back. With --save
+    nothing is written: the plan is kept for 'syncer plan apply'. A damaged snapshot is refused before the first write.
+    """
+    session = session_of(context)
+    config = session.config()
+    wish = Wish(allow=allowed(allow), deletes=delete)
+    log_to_stderr()
+    with bulk():
+        from spark_snapshot.side import SnapshotSide
+
+        (found,) = named(session, folder, [snapshot])
+        selection = selection_of(tenant, namespace, path)
+        there = SnapshotSide(found, selection)
+    if there.region != config.region and not foreign:
+        raise PreconditionFailed(
+            f"{found.id} is a snapshot of region {there.region}, not of {config.region}",
+            hint="Name that region's configuration, or give --from-another-region to copy it over here.",
+        )
+    ending = _Ending(save, undo or undo_beside(Path.cwd() / f"restore-{found.id}"), session.form, dry_run, yes)
+
+    def wanted(everything: Plan) -> Plan:
+        return everything
+
+    raise typer.Exit(anyio.run(_bring_back, config, there, wish, ending, selection.covers, wanted))
+
+
+def reverse(
+    context: typer.Context,
+    plan: RepairPlan,
+    *,
+    folder: Folder = None,
+    dry_run: DryRun = False,
+    delete: Deletes = False,
+    allow: Allow = None,
+    save: Save = None,
+    undo: Undo = None,
+    yes: Yes = False,
+) -> None:
+    """Take back here what 'syncer snapshot sync' has changed here: what this region's snapshot of the plan holds.
+
+    Only paths that still hold the repair's version: what was changed since stays, and is counted. It is a new change,
+    which wins in every region, by an ordinary plan, as with 'restore'; what the repair has made goes with --delete.
+    """
+    from syncer.planning.repair_file import RepairFile
+    from syncer.planning.taking_back import given_to, still_standing
+
+    session = session_of(context)
+    config = session.config()
+    wish = Wish(allow=allowed(allow), deletes=delete)
+    log_to_stderr()
+    given = given_to(Region(config.region), RepairFile(plan))
+    with bulk():
+        from spark_snapshot.side import SnapshotSide
+
+        (found,) = named(session, folder, [given.snapshot])
+        tenants = {tenant_of(each) for each in given.winners}
+        there = SnapshotSide(found, selection_of(None if "" in tenants else sorted(tenants), None, None))
+
+    def narrowed(everything: Plan) -> Plan:
+        standing, others = still_standing(everything, given)
+        if others:
+            some = ", ".join(others[:OTHERS_NAMED]) + (", …" if len(others) > OTHERS_NAMED else "")
+            say(f"{len(others)} paths do not hold what the repair told, and stay as they are: {some}")
+        return standing
+
+    ending = _Ending(save, undo or undo_beside(Path.cwd() / f"reverse-{found.id}"), session.form, dry_run, yes)
+    raise typer.Exit(anyio.run(_bring_back, config, there, wish, ending, given.winners.__contains__, narrowed))
+
+
+@dataclass(frozen=True, slots=True)
+class _Ending:
+    """What becomes of the plan: kept in a file, or performed."""
+
+    save: Path | None
+    undo: Path
+    form: Format
+    dry_run: bool
+    yes: bool
+
+
+async def _bring_back(
+    config: Config,
+    there: Side,
+    wish: Wish,
+    ending: _Ending,
+    only: Callable[[MetaPath], bool],
+    narrowed: Callable[[Plan], Plan],
+) -> ExitCode:
+    """Make the plan that brings some paths of this region back, and keep or perform what is wanted of it."""
+    async with opened(config) as target:
+        found = await compared(target, there, deletes=wish.deletes, tenants=None, only=only)
+        found = replace(found, plan=narrowed(found.plan))
+        if ending.save is not None:
+            return await differ(target, found, wish, save=ending.save, form=ending.form)
+        return await carry_out(
+            target, found.plan, wish, undo=ending.undo, dry_run=ending.dry_run, yes=ending.yes, form=ending.form
+        )
