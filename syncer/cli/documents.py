@@ -424,6 +424,7 @@ class RepairPreview(Document):
     changes: list[RepairChange]
     unstamped: dict[str, int] = Field(description="By region: what its own daemon has to find in its store.")
     native_may_ignore: dict[str, int] = Field(description="By native region: tellings that it may ignore.")
+    objections: list[str] = Field(description="Why the daemon here would refuse it as it stands, by its configuration.")
     items: list[RepairPath] = Field(description="The first 1000.")
 
 

@@ -26,6 +26,7 @@ from syncer.errors import ExitCode, NotFound
 from syncer.model import Region
 
 if TYPE_CHECKING:
+    from syncer.conflict.terms import Objection
     from syncer.planning.repair_file import RepairFile
     from syncer.planning.repairing import Consent, Preview
     from syncer.state.repair import RefusedTelling, Repair
@@ -51,7 +52,9 @@ def sync(
     context: typer.Context,
     plan: Plan,
     *,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change where; ask nobody.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would change where, and what would be refused; ask nobody.")
+    ] = False,
     allow_deletes: Annotated[bool, typer.Option("--allow-deletes", help="However much is deleted.")] = False,
     force_old: Annotated[
         bool, typer.Option("--force-old", help="However old the snapshots are; what may have been deleted is left out.")
@@ -73,12 +76,12 @@ def sync(
     native = frozenset(map(Region, config.signing.native_regions if config.signing is not None else ()))
     found = repairing.preview(file, native=native)
     repairing.check_projections(found.head)
+    consent = repairing.Consent(deletes=allow_deletes, old=force_old)
     if dry_run:
-        _show_preview(found, session.form)
+        _show_preview(found, list(repairing.refused(found, config.repair_terms, now_ms(), consent)), session.form)
         return
     _tell_preview(found)
     agree(config.region, f"The daemon of {config.region} tells {found.paths} paths to all regions.", yes=yes)
-    consent = repairing.Consent(deletes=allow_deletes, old=force_old)
     with session.views() as views:
         _carry_out(session, views, file, consent, reason, timeout)
 
@@ -240,7 +243,7 @@ def _document(repair: Repair, refusals: Sequence[RefusedTelling]) -> RepairDocum
     )
 
 
-def _show_preview(found: Preview, form: Format) -> None:
+def _show_preview(found: Preview, refused: list[Objection], form: Format) -> None:
     if form is Format.TABLE:
         output.table(
             ("path", "class", "found in", "stamp", "changes"),
@@ -257,6 +260,8 @@ def _show_preview(found: Preview, form: Format) -> None:
             empty="nothing differs",
         )
         _tell_preview(found)
+        for each in refused:
+            say(f"! the daemon here would refuse it: {each.why}. {each.hint}")
         return
     document = RepairPreview(
         paths=found.paths,
@@ -268,6 +273,7 @@ def _show_preview(found: Preview, form: Format) -> None:
         ],
         unstamped={**found.unstamped},
         native_may_ignore={**found.ignored},
+        objections=[each.why for each in refused],
         items=[
             RepairPath(
                 path=each.path,

@@ -37,6 +37,7 @@ from syncer.config.tables import (
 from syncer.conflict import settings as core
 from syncer.conflict.scope import Rule, Scope
 from syncer.conflict.settings import Direction, Settings
+from syncer.conflict.terms import Terms
 from syncer.errors import ConfigError
 from syncer.model import MetaPath, Millis, Region, TieOrder
 from syncer.stores.contract import MetadataStore
@@ -187,6 +188,15 @@ class Config(Section):
                 flip_window_ms=in_ms(limits.flip_window),
             ),
             bus_paths=self.bus_paths,
+        )
+
+    @property
+    def repair_terms(self) -> Terms:
+        """On what terms a repair begins here."""
+        return Terms(
+            rules=(self.compiled_scope().fingerprint, self.tie_order.value),
+            limits=self.settings().limits,
+            grace_ms=in_ms(self.limits.tombstone_grace),
         )
 
 

@@ -13,6 +13,7 @@ from typing import Final, Protocol
 
 from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.register import HELD_BACK
+from syncer.conflict.terms import Objection, Offer, Terms, objections
 from syncer.errors import PlanInvalid, PreconditionFailed
 from syncer.model import EventType, Millis, Region
 from syncer.planning.repair_file import Finding, Head, RepairFile
@@ -116,6 +117,15 @@ def preview(file: RepairFile, *, native: Collection[Region] = ()) -> Preview:
     found.paths, found.deletes = file.totals.paths, file.totals.deletes
     found.ignored = +found.ignored
     return found
+
+
+def refused(found: Preview, terms: Terms, now: Millis, consent: Consent) -> Iterator[Objection]:
+    """Why a daemon on these terms would not begin, as far as anybody can tell without asking it."""
+    head = found.head
+    offer = Offer(
+        rules=(head.scope, head.tie_order), taken_at_ms=head.taken_at_ms, paths=found.paths, deletes=found.deletes
+    )
+    return objections(offer, terms, now, old=consent.old, deletes=consent.deletes)
 
 
 def held_back(finding: Finding) -> bool:

@@ -18,6 +18,7 @@ from typing import Final
 
 from syncer.conflict.acts import Outcome
 from syncer.conflict.repairing import DETAILS, Bounds, Why, retell
+from syncer.conflict.terms import Offer, Terms, objections
 from syncer.errors import NotFound, PreconditionFailed
 from syncer.model import Millis
 from syncer.replacing import replace
@@ -61,9 +62,10 @@ def begin(context: Context, tx: Transaction, operation: Operation, now: Millis) 
             f"repair {repair.id} was not brought in whole", hint="Give the plan to 'syncer snapshot sync' again."
         )
     _check_region(context)
-    _check_rules(context, repair)
-    _check_age(context, repair, now, forced=operation.arguments.get("force_old") == "true")
-    _check_deletes(context, repair, allowed=operation.arguments.get("allow_deletes") == "true")
+    _check_members(context, repair)
+    old, deletes = (operation.arguments.get(name) == "true" for name in ("force_old", "allow_deletes"))
+    for objection in objections(_offer(repair), _terms(context), now, old=old, deletes=deletes):
+        raise PreconditionFailed(objection.why, hint=objection.hint)
     tx.save_repair(replace(repair, state=RepairState.RUNNING, begun_at_ms=now))
     return f"repair {repair.id} begins: {repair.total} paths"
 
@@ -212,8 +214,21 @@ def _check_region(context: Context) -> None:
         )
 
 
-def _check_rules(context: Context, repair: Repair) -> None:
-    """Refuse what was compared by other rules, or between regions that do not belong to the group.
+def _offer(repair: Repair) -> Offer:
+    return Offer(rules=repair.rules, taken_at_ms=repair.taken_at_ms, paths=repair.total, deletes=repair.deletes)
+
+
+def _terms(context: Context) -> Terms:
+    settings = context.replica.settings
+    return Terms(
+        rules=(context.scope.fingerprint, settings.ties.value),
+        limits=settings.limits,
+        grace_ms=context.tombstones.limits.grace_ms,
+    )
+
+
+def _check_members(context: Context, repair: Repair) -> None:
+    """Refuse what was compared between regions that do not belong to the group.
 
     A region that has left, or was forgotten, is waited for no longer: what it holds may be what the group has deleted
     and forgotten.
@@ -221,54 +236,11 @@ def _check_rules(context: Context, repair: Repair) -> None:
     Raises:
         PreconditionFailed: It was.
     """
-    settings = context.replica.settings
-    if repair.rules != (context.scope.fingerprint, settings.ties.value):
-        raise PreconditionFailed(
-            "the snapshots were compared by another scope or tie order than this region's",
-            hint="Make the configurations the same, take new snapshots, and compare those.",
-        )
-    belong = {settings.region, *context.peers.members(context.expected)}
+    belong = {context.replica.settings.region, *context.peers.members(context.expected)}
     gone = [region for region in repair.regions if region not in belong or context.peers.is_gone(region)]
     gone += [region for region in repair.regions if region not in gone and context.peers.has_left(region)]
     if gone:
         raise PreconditionFailed(
             f"{', '.join(gone)}: not a region of the group: its snapshot may hold what the group has deleted",
             hint="Compare snapshots of members only; see 'syncer regions list'.",
-        )
-
-
-def _check_age(context: Context, repair: Repair, now: Millis, *, forced: bool) -> None:
-    """Refuse what is too old to be repaired by, unless a person says so.
-
-    Raises:
-        PreconditionFailed: It is, or its time is still to come.
-    """
-    limits, grace_ms = context.replica.settings.limits, context.tombstones.limits.grace_ms
-    if repair.taken_at_ms > now + limits.max_clock_skew_ms:
-        ahead_s = (repair.taken_at_ms - now) // _SECOND_MS
-        raise PreconditionFailed(
-            f"a snapshot was taken {ahead_s} s from now, by this clock", hint="Set the clocks of the machines right."
-        )
-    if not forced and now - repair.taken_at_ms > grace_ms:
-        raise PreconditionFailed(
-            f"the oldest snapshot is {(now - repair.taken_at_ms) // _SECOND_MS} s old, and deletes may be forgotten "
-            f"after {grace_ms // _SECOND_MS} s (limits.tombstone_grace)",
-            hint="Take new snapshots; --force-old tells these all the same, but for what may have been deleted.",
-        )
-
-
-def _check_deletes(context: Context, repair: Repair, *, allowed: bool) -> None:
-    """Refuse a repair that deletes much, unless a person says so; the guards of each region apply besides.
-
-    Raises:
-        PreconditionFailed: It deletes more than its share.
-    """
-    limits = context.replica.settings.limits
-    if allowed or repair.deletes < limits.min_deletes:
-        return
-    if repair.deletes > limits.max_deletes or repair.deletes > limits.max_delete_fraction * repair.total:
-        raise PreconditionFailed(
-            f"{repair.deletes} of {repair.total} paths would be deleted: more than {limits.max_deletes}, or more than "
-            f"{limits.max_delete_fraction:.0%}",
-            hint="Look at the plan ('--dry-run'); --allow-deletes lets it pass.",
         )

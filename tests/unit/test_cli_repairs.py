@@ -184,10 +184,23 @@ def test_nobody_is_asked_before_a_person_agrees(run: Run, plan: str) -> None:
     [(findings(20, deletes=15), "--allow-deletes", "would be deleted"), (findings(2), "--force-old", "s old")],
 )
 def test_what_the_daemon_refuses_leaves_nothing_unless_a_person_lets_it_pass(
-    run: Run, state: SqlState, tmp_path: Path, made: list[Finding], option: str, said: str
+    run: Run,
+    state: SqlState,
+    tmp_path: Path,
+    made: list[Finding],
+    option: str,
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr("syncer.cli.repairs.now_ms", lambda: Millis(NOW))
     old = NOW - 8 * 86_400_000 if option == "--force-old" else NOW
     write(tmp_path / "plan", head(old), made)
+    for words, objected in (((), 1), ((option,), 0)):
+        dry = run("snapshot", "sync", str(tmp_path / "plan"), "--dry-run", *words, "-o", "json")
+        assert len(RepairPreview.model_validate_json(good(dry)).objections) == objected
+    shown = run("snapshot", "sync", str(tmp_path / "plan"), "--dry-run").stderr
+    assert said in shown
+    assert option in shown
     with performing(state):
         refused = run("snapshot", "sync", str(tmp_path / "plan"), "--yes")
         assert refused.exit_code == 5

@@ -1,0 +1,96 @@
+"""On what terms a repair may begin at all: compared by our rules, not too old, not deleting too much.
+
+The daemon asks before it tells anything; whoever only looks at a plan asks the same, so that both say the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from syncer.conflict.settings import Limits
+from syncer.model import Millis
+
+_SECOND_MS: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """A repair as a whole.
+
+    Args:
+        rules: Fingerprint of the scope and order of ties that its snapshots were compared by.
+        taken_at_ms: When the oldest of its snapshots was taken.
+        paths: How many it names.
+        deletes: How many of these are deletes.
+    """
+
+    rules: tuple[str, str]
+    taken_at_ms: Millis
+    paths: int
+    deletes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What a region asks of a repair.
+
+    Args:
+        rules: Fingerprint of its scope, and its order of ties.
+        limits: Bounds of its guards.
+        grace_ms: How long deletes are surely remembered.
+    """
+
+    rules: tuple[str, str]
+    limits: Limits
+    grace_ms: Millis
+
+
+@dataclass(frozen=True, slots=True)
+class Objection:
+    """Why a repair does not begin, and what to do."""
+
+    why: str
+    hint: str
+
+
+def objections(offer: Offer, terms: Terms, now: Millis, *, old: bool, deletes: bool) -> Iterator[Objection]:
+    """Why a region would not begin to tell a repair; nothing: it would.
+
+    Args:
+        offer: The repair.
+        terms: The region's.
+        now: The time there.
+        old: A person lets pass however old the snapshots are.
+        deletes: A person lets pass however much is deleted.
+    """
+    limits = terms.limits
+    if offer.rules != terms.rules:
+        yield Objection(
+            "the snapshots were compared by another scope or tie order than this region's",
+            "Make the configurations the same, take new snapshots, and compare those.",
+        )
+    if offer.taken_at_ms > now + limits.max_clock_skew_ms:
+        yield Objection(
+            f"a snapshot was taken {(offer.taken_at_ms - now) // _SECOND_MS} s from now, by this clock",
+            "Set the clocks of the machines right.",
+        )
+    if not old and now - offer.taken_at_ms > terms.grace_ms:
+        yield Objection(
+            f"the oldest snapshot is {(now - offer.taken_at_ms) // _SECOND_MS} s old, and deletes may be forgotten "
+            f"after {terms.grace_ms // _SECOND_MS} s (limits.tombstone_grace)",
+            "Take new snapshots; --force-old tells these all the same, but for what may have been deleted.",
+        )
+    if not deletes and _deletes_too_much(offer, limits):
+        yield Objection(
+            f"{offer.deletes} of {offer.paths} paths would be deleted: more than {limits.max_deletes}, or more than "
+            f"{limits.max_delete_fraction:.0%}",
+            "Look at the plan ('--dry-run'); --allow-deletes lets it pass.",
+        )
+
+
+def _deletes_too_much(offer: Offer, limits: Limits) -> bool:
+    if offer.deletes < limits.min_deletes:
+        return False
+    return offer.deletes > limits.max_deletes or offer.deletes > limits.max_delete_fraction * offer.paths
