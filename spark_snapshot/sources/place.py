@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Protocol, Self
+from typing import Any, Final, Protocol, Self, cast
 
 from pydantic import BaseModel
 
@@ -22,6 +22,7 @@ from syncer.errors import ConfigError, ValueInvalid
 from syncer.model import MetaPath, Region
 from syncer.paths import fence_path
 from syncer.replication.fence import Fence
+from syncer.stores.contract import MetadataStore
 
 Part = Any
 """What one of several readers reads; each kind of place has its own, which can be pickled."""
@@ -30,7 +31,6 @@ ZOOKEEPER_FILES: Final = "zookeeper-files"
 ETCD_FILE: Final = "etcd-file"
 WRITTEN_BY: Final = {ZOOKEEPER_FILES: "zookeeper", ETCD_FILE: "etcd"}
 """Files that are read without a server, and the kind of the store that writes them."""
-KINDS: Final = ("etcd", "sqlite", "zookeeper")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,8 @@ class Facts:
         where: Its address or folder.
         identity: The id that the daemon gave it (in its fence), where there is one.
         cluster: The id that the store's servers have themselves, where they have one.
-        position: The newest change: ZooKeeper's zxid in hexadecimal, etcd's revision, SQLite's number of the change.
+        position: The newest change: ZooKeeper's zxid in hexadecimal, etcd's revision, SQLite's number of the change;
+            empty for a store that is read by its adapter's contract, which has no word for it.
     """
 
     kind: str
@@ -71,18 +72,20 @@ class StorePlace:
         """The store of a configuration.
 
         Raises:
-            ConfigError: Stores of this kind cannot be read in bulk.
+            ConfigError: Its settings hold a secret, which no worker may be sent.
         """
         return cls.made(config.store.kind, config.store_settings, region=config.region)
 
     @classmethod
     def made(cls, kind: str, settings: BaseModel, *, region: str = "") -> Self:
         """A store by its settings; raises as :meth:`of` does."""
-        if kind not in KINDS:
+        text = settings.model_dump_json()
+        if type(settings).model_validate_json(text) != settings:
             raise ConfigError(
-                f"a store of the kind {kind!r} cannot be read in bulk", hint=f"These can: {', '.join(KINDS)}."
+                f"the settings of the store {kind!r} hold a secret, which readers in other processes cannot be sent",
+                hint="Have its adapter take the secret from a file.",
             )
-        return cls(kind=kind, settings=settings.model_dump_json(), region=region)
+        return cls(kind=kind, settings=text, region=region)
 
     @classmethod
     def offline(cls, files: Path, *, logs: Path | None = None, prefix: str = "", region: str = "") -> Self:
@@ -163,11 +166,11 @@ def source(place: StorePlace) -> Source:
     """
     if place.kind in WRITTEN_BY:
         return {ZOOKEEPER_FILES: _zookeeper_files, ETCD_FILE: _etcd_file}[place.kind](json.loads(place.settings))
-    if place.kind not in KINDS:
-        raise ConfigError(f"a store of the kind {place.kind!r} cannot be read in bulk")
-    settings = adapters.load(adapters.STORES, place.kind).config_model.model_validate_json(place.settings)
+    adapter = adapters.load(adapters.STORES, place.kind)
+    settings = adapter.config_model.model_validate_json(place.settings)
     makers: dict[str, Callable[[Any], Source]] = {"zookeeper": _zookeeper, "etcd": _etcd, "sqlite": _sqlite}
-    return makers[place.kind](settings)
+    maker = makers.get(place.kind)
+    return _any(place.kind, adapter, settings) if maker is None else maker(settings)
 
 
 def facts(place: StorePlace) -> Facts:
@@ -238,6 +241,25 @@ def _sqlite(config: Any) -> Source:  # noqa: ANN401 - the adapter's own model
 
     # One reader: two would have two moments.
     return _Made(parts_of=lambda reach, _: _shares(reach, 1), read_part=partial(sqlite.read, config), tell=tell)
+
+
+def _any(kind: str, adapter: adapters.AdapterClass, settings: BaseModel) -> Source:
+    from spark_snapshot.sources import contract  # noqa: PLC0415 - asyncio loads where it is used
+
+    def make() -> MetadataStore:
+        return cast("MetadataStore", adapter(settings))
+
+    def tell(region: str) -> Facts:
+        return Facts(
+            kind=kind,
+            where=kind,
+            identity=_identity(partial(contract.value_at, make), region),
+            cluster=None,
+            position="",
+        )
+
+    # One reader: two would have two moments.
+    return _Made(parts_of=lambda reach, _: _shares(reach, 1), read_part=partial(contract.read, make), tell=tell)
 
 
 def _zookeeper_files(settings: dict[str, str | None]) -> Source:

@@ -1,0 +1,137 @@
+"""Reading a store of a kind that has no reader of its own: somebody else's adapter, here on SQLAlchemy."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from spark_snapshot.sources.place import StorePlace, facts, source
+from spark_snapshot.sources.reach import Reach
+from syncer.config import adapters
+from syncer.conflict.scope import Rule, Scope
+from syncer.conflict.settings import Direction
+from syncer.errors import ConfigError, StoreUnavailable
+from syncer.model import MetaPath
+from syncer.stores.sqlite import OutsideWriter
+from syncer.stores.sqlite.config import SqliteConfig
+from tests.support.planning import resources, value
+from tests.support.tables_store import ENTRY_POINTS, KIND, Tables, TablesConfig, TablesStore
+
+SPACE = MetaPath("/admin/policies/acme/orders")
+NEW = MetaPath("/admin/policies/acme/aaa-new")
+TOPIC = MetaPath("/admin/partitioned-topics/acme/orders/persistent/topic-00003")
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path}/tables.db"
+
+
+@pytest.fixture
+def tables(url: str) -> Iterator[Tables]:
+    made = Tables(url)
+    for path, stored in resources("acme", topics=20).items():
+        made.put(path, stored)
+    yield made
+    made.engine.dispose()
+
+
+@pytest.fixture(autouse=True)
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The adapter is a package's, as pip would have left it."""
+    information = tmp_path / "tables-1.0.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: tables\nVersion: 1.0\n", encoding="utf-8")
+    (information / "entry_points.txt").write_text(ENTRY_POINTS, encoding="utf-8")
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+    adapters.installed.cache_clear()
+    yield
+    adapters.installed.cache_clear()
+
+
+def read(place: StorePlace, reach: Reach) -> dict[MetaPath, bytes]:
+    """All that the readers of a place find; no path twice."""
+    reader = source(place)
+    rows = [row for part in reader.parts(reach, 4) for batch in reader.read(reach, part) for row in batch]
+    found = {row.path: row.value for row in rows}
+    assert len(found) == len(rows)
+    return found
+
+
+def place_of(url: str) -> StorePlace:
+    return StorePlace.made(KIND, TablesConfig(url=url), region="here")
+
+
+def test_a_store_of_another_kind_is_read_as_any_other(url: str, tables: Tables, tmp_path: Path) -> None:
+    tables.put(MetaPath("/admin/policies/zeta"), value())
+    tables.put(MetaPath("/loadbalance/brokers/one"), b"{}")
+    writer = OutsideWriter(tmp_path / "same.db")
+    for path in [*resources("acme", topics=20), MetaPath("/admin/policies/zeta")]:
+        writer.put(path, resources("acme", topics=20).get(path, value()))
+    writer.close()
+    own = StorePlace.made("sqlite", SqliteConfig(path=tmp_path / "same.db"))
+    narrow = Scope([Rule("/admin/policies/acme/**", Direction.BOTH)])
+    for reach in (Reach(), Reach(tenants=frozenset({"acme"})), Reach(under=SPACE), Reach(scope=narrow)):
+        assert read(place_of(url), reach) == read(own, reach) != {}
+    about = facts(place_of(url))
+    assert (about.kind, about.identity, about.position) == (KIND, None, "")
+
+
+def test_what_changes_while_it_is_read_is_read_again(url: str, tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
+    def change() -> None:
+        TablesStore.between_pages = staticmethod(lambda: None)
+        tables.put(SPACE, value(message_ttl_in_seconds=7))
+        tables.put(NEW, value())
+        tables.delete(TOPIC)
+
+    monkeypatch.setattr(TablesStore, "between_pages", staticmethod(change))
+    wanted = {**resources("acme", topics=20), SPACE: value(message_ttl_in_seconds=7), NEW: value()}
+    del wanted[TOPIC]
+    assert read(place_of(url), Reach()) == wanted
+
+
+def test_a_store_that_never_rests_is_read_all_the_same(url: str, tables: Tables) -> None:
+    done, written = threading.Event(), [0]
+
+    def write() -> None:
+        while not done.wait(0.002):
+            tables.put(SPACE, value(message_ttl_in_seconds=written[0] + 1))
+            written[0] += 1
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        while not (before := written[0]):
+            pass
+        found = read(place_of(url), Reach())
+    finally:
+        done.set()
+        thread.join(20)
+    assert found.keys() == resources("acme", topics=20).keys()
+    assert json.loads(found[SPACE])["message_ttl_in_seconds"] > before, "as it was during the last round"
+
+
+def test_a_gap_begins_the_reading_anew_some_times(url: str, tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
+    del tables
+    monkeypatch.setattr(TablesStore, "gaps", 2)
+    assert read(place_of(url), Reach()) == resources("acme", topics=20)
+    assert TablesStore.gaps == 0
+    TablesStore.gaps = 10
+    with pytest.raises(StoreUnavailable, match="the test wants one"):
+        read(place_of(url), Reach())
+
+
+def test_a_secret_is_never_sent_to_readers(url: str) -> None:
+    settings = TablesConfig.model_validate({"url": url, "password": "hidden"})
+    with pytest.raises(ConfigError, match="hold a secret"):
+        StorePlace.made(KIND, settings)
+
+
+def test_a_kind_that_is_not_installed_is_refused() -> None:
+    with pytest.raises(ConfigError, match="no adapter 'not'"):
+        source(StorePlace(kind="not", settings="{}"))
