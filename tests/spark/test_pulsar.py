@@ -151,6 +151,9 @@ def drive_apart(pair: Synced, zookeeper: KazooClient, kept: list[MetaPath]) -> d
             path = path_of(f"only-east-{number}")
             zookeeper.create(path, value("east"))
             wanted[path] = value("east")
+        large, stored = path_of("large"), value("x" * 1_000_000)
+        zookeeper.create(large, stored)
+        wanted[large] = stored
         for number in range(4):
             name = f"{OURS}only-west-{number}"
             pair.west.send("PUT", f"tenants/{name}", tenant("west"))
