@@ -119,6 +119,19 @@ def begun(folder: Place, region: str, *, taken_at_ms: int) -> Iterator[Draft]:
         yield Draft(home, place)
 
 
+def check_locks(folder: Place) -> None:
+    """Refuse a folder in which nobody can tell whether a draft's writer lives.
+
+    Raises:
+        PreconditionFailed: It is in an object store.
+    """
+    if folder.local is None:
+        raise PreconditionFailed(
+            f"{folder} has no locks: whether a run was given up, or still works, cannot be told",
+            hint="Take a snapshot without --resume.",
+        )
+
+
 @contextmanager
 def resumed(folder: Place, region: str) -> Iterator[Draft]:
     """The newest draft of a region that was given up and of which all was read.
@@ -127,12 +140,8 @@ def resumed(folder: Place, region: str) -> Iterator[Draft]:
         NotFound: There is none.
         PreconditionFailed: The folder is in an object store: nobody could tell whether a draft's writer lives.
     """
+    check_locks(folder)
     home = region_folder(folder, region)
-    if home.local is None:
-        raise PreconditionFailed(
-            f"{folder} has no locks: whether a run was given up, or still works, cannot be told",
-            hint="Take a snapshot without --resume.",
-        )
     with contextlib.ExitStack() as stack:
         with refused(home), _locked(home) if home.exists() else contextlib.nullcontext():
             for place in sorted(listing(folder, region).unfinished, key=lambda each: each.name, reverse=True):

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from spark_snapshot import sources
-from spark_snapshot.drafts import Draft, begun, refused, resumed
+from spark_snapshot.drafts import Draft, begun, check_locks, refused, resumed
 from spark_snapshot.jobs import Job
 from spark_snapshot.layout import Snapshot, latest
 from spark_snapshot.picture import picture
@@ -40,6 +40,9 @@ class Order:
         buckets: Files of the snapshot; equally many in all that are to be compared.
         allow_empty: Keep it although the store holds nothing and held much before.
         resume: Ask the store nothing; make the snapshot of what the last job had read when it was stopped.
+
+    Raises:
+        PreconditionFailed: Nobody can go on with a run in an object store.
     """
 
     config: Config
@@ -48,6 +51,10 @@ class Order:
     buckets: int = DEFAULT_BUCKETS
     allow_empty: bool = False
     resume: bool = False
+
+    def __post_init__(self) -> None:
+        if self.resume:
+            check_locks(self.folder)  # before Spark starts
 
 
 def take(job: Job, order: Order) -> Snapshot:
@@ -58,7 +65,6 @@ def take(job: Job, order: Order) -> Snapshot:
         StateError: The daemon's database is there and cannot be read. Nothing is left.
         SnapshotError: The snapshot cannot be written, or is refused. Nothing is left.
         NotFound: There is nothing to go on with.
-        PreconditionFailed: Nobody can go on with a run in an object store.
         JobError: It was asked to stop, or Spark has failed. On a disk with room what was read whole is kept.
     """
     region = order.config.region

@@ -16,6 +16,8 @@ from spark_snapshot.files import examine
 from spark_snapshot.layout import DATA, listing, new_id, open_snapshot, verify
 from spark_snapshot.manifest import MANIFEST, Count, Manifest
 from spark_snapshot.places import Place, place
+from spark_snapshot.take import Order
+from syncer.config import Config
 from syncer.errors import JobError, NotFound, PreconditionFailed, SnapshotUnwritten
 from tests.support.snapshot_files import NOW, described, write_file
 
@@ -126,11 +128,14 @@ def test_the_manifest_alone_makes_a_snapshot_of_it_where_there_are_no_locks(stor
 
 
 def test_without_locks_a_run_that_fails_leaves_nothing_to_go_on_with(store: Place, tmp_path: Path) -> None:
+    config = Config.model_validate({"region": "east", "store": {"kind": "sqlite"}, "bus": {"kind": "embedded"}})
     with contextlib.suppress(JobError), begun(store, "east", taken_at_ms=NOW) as draft:
         assert not draft.resumable
         fill(draft, tmp_path / draft.place.path)
         with pytest.raises(PreconditionFailed, match="has no locks"), resumed(store, "east"):
             pass
+        with pytest.raises(PreconditionFailed, match="has no locks"):
+            Order(config=config, folder=store, resume=True)  # no session of Spark is begun for it
         raise JobError("Spark has failed")
     assert listing(store).unfinished == ()
 
