@@ -155,14 +155,15 @@ async def compared(
     there: Side,
     *,
     deletes: bool,
-    tenants: Collection[str] | None,
+    empty: bool = False,
+    tenants: Collection[str] | None = None,
     only: Callable[[MetaPath], bool] = _any,
 ) -> Comparison:
-    """Make the plan that makes the target hold what is there."""
+    """Make the plan that makes the target hold what is there; see :func:`syncer.planning.comparing.compare`."""
     from syncer.planning.comparing import compare
 
     tenants = frozenset(tenants or ())
-    return await compare(target.side, there, now=now_ms(), deletes=deletes, tenants=tenants, only=only)
+    return await compare(target.side, there, now=now_ms(), deletes=deletes, empty=empty, tenants=tenants, only=only)
 
 
 async def differ(target: Target, found: Comparison, wish: Wish, *, save: Path | None, form: Format) -> ExitCode:

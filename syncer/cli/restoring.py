@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -17,6 +18,7 @@ from syncer.cli.planning_calls import (
     Deletes,
     DryRun,
     Save,
+    Target,
     Undo,
     Wish,
     allowed,
@@ -26,17 +28,17 @@ from syncer.cli.planning_calls import (
     opened,
     undo_beside,
 )
-from syncer.cli.session import log_to_stderr, session_of
+from syncer.cli.session import Session, log_to_stderr, session_of
 from syncer.cli.snapshot_calls import Folder, Namespaces, Paths, Tenants, bulk, named, selection_of
-from syncer.errors import ExitCode, PreconditionFailed
-from syncer.model import MetaPath, Region
+from syncer.errors import ExitCode, PreconditionFailed, StateError
+from syncer.model import MetaPath, Region, Stamp
 from syncer.paths import tenant_of
 from syncer.replacing import replace
 
 if TYPE_CHECKING:
     from syncer.config import Config
-    from syncer.plan.operations import Plan
-    from syncer.planning.sides import Side
+    from syncer.planning.comparing import Comparison
+    from syncer.planning.taking_back import Reverse, StampOf
 
 OTHERS_NAMED: Final = 5
 """Paths that are named where all are counted."""
@@ -90,10 +92,10 @@ def restore(
         )
     ending = _Ending(save, undo or undo_beside(Path.cwd() / f"restore-{found.id}"), session.form, dry_run, yes)
 
-    def wanted(everything: Plan) -> Plan:
-        return everything
+    async def find(target: Target) -> Comparison:
+        return await compared(target, there, deletes=delete, only=selection.covers)
 
-    raise typer.Exit(anyio.run(_bring_back, config, there, wish, ending, selection.covers, wanted))
+    raise typer.Exit(anyio.run(_bring_back, config, wish, ending, find))
 
 
 def reverse(
@@ -108,13 +110,14 @@ def reverse(
     undo: Undo = None,
     yes: Yes = False,
 ) -> None:
-    """Take back here what 'syncer snapshot sync' has changed here: what this region's snapshot of the plan holds.
+    """Take back what 'syncer snapshot sync' has changed here: to what this region's snapshot of the plan holds.
 
-    Only paths that still hold the repair's version: what was changed since stays, and is counted. It is a new change,
-    which wins in every region, by an ordinary plan, as with 'restore'; what the repair has made goes with --delete.
+    Only paths where the repair's version stands; what was changed since stays, and is counted. As with 'restore' it is
+    a new change, which wins in every region, also where the path held the repair's version before; what the repair has
+    made here stays, or is deleted everywhere with --delete.
     """
     from syncer.planning.repair_file import RepairFile
-    from syncer.planning.taking_back import given_to, still_standing
+    from syncer.planning.taking_back import given_to, reverse_of
 
     session = session_of(context)
     config = session.config()
@@ -127,16 +130,45 @@ def reverse(
         (found,) = named(session, folder, [given.snapshot])
         tenants = {tenant_of(each) for each in given.winners}
         there = SnapshotSide(found, selection_of(None if "" in tenants else sorted(tenants), None, None))
-
-    def narrowed(everything: Plan) -> Plan:
-        standing, others = still_standing(everything, given)
-        if others:
-            some = ", ".join(others[:OTHERS_NAMED]) + (", …" if len(others) > OTHERS_NAMED else "")
-            say(f"{len(others)} paths do not hold what the repair told, and stay as they are: {some}")
-        return standing
-
     ending = _Ending(save, undo or undo_beside(Path.cwd() / f"reverse-{found.id}"), session.form, dry_run, yes)
-    raise typer.Exit(anyio.run(_bring_back, config, there, wish, ending, given.winners.__contains__, narrowed))
+
+    async def find(target: Target) -> Comparison:
+        everything = await compared(target, there, deletes=True, empty=True, only=given.winners.__contains__)
+        with _known(session) as stamp_of:
+            made = reverse_of(given, everything.plan, deletes=delete, stamp_of=stamp_of)
+        _tell(made)
+        return replace(everything, plan=made.plan)
+
+    raise typer.Exit(anyio.run(_bring_back, config, wish, ending, find))
+
+
+@contextmanager
+def _known(session: Session) -> Iterator[StampOf | None]:
+    """What the region knows, as far as its daemon's database can be read here."""
+    with ExitStack() as stack:
+        try:
+            views = stack.enter_context(session.views())
+        except StateError as exc:
+            say(f"! a version is told by its value alone, since the daemon's database cannot be read: {exc.message}")
+            yield None
+            return
+
+        def stamp_of(path: MetaPath) -> Stamp | None:
+            register = views.register(path)
+            return None if register is None or register.known is None else register.known.stamp
+
+        yield stamp_of
+
+
+def _tell(made: Reverse) -> None:
+    if made.others:
+        some = ", ".join(made.others[:OTHERS_NAMED]) + (", …" if len(made.others) > OTHERS_NAMED else "")
+        say(f"{len(made.others)} paths hold another version than the repair's, and stay as they are: {some}")
+    if made.unchanged:
+        say(f"{made.unchanged} paths hold what the snapshot holds: the repair has not reached them")
+    deleted = sum(each.after is None for each in made.plan.operations)
+    if deleted:
+        say(f"! {deleted} paths will be deleted in every region: the repair has made them in this one")
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,17 +183,11 @@ class _Ending:
 
 
 async def _bring_back(
-    config: Config,
-    there: Side,
-    wish: Wish,
-    ending: _Ending,
-    only: Callable[[MetaPath], bool],
-    narrowed: Callable[[Plan], Plan],
+    config: Config, wish: Wish, ending: _Ending, find: Callable[[Target], Awaitable[Comparison]]
 ) -> ExitCode:
     """Make the plan that brings some paths of this region back, and keep or perform what is wanted of it."""
     async with opened(config) as target:
-        found = await compared(target, there, deletes=wish.deletes, tenants=None, only=only)
-        found = replace(found, plan=narrowed(found.plan))
+        found = await find(target)
         if ending.save is not None:
             return await differ(target, found, wish, save=ending.save, form=ending.form)
         return await carry_out(

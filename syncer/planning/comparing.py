@@ -34,6 +34,7 @@ async def compare(
     *,
     now: Millis,
     deletes: bool = False,
+    empty: bool = False,
     tenants: Collection[str] = (),
     only: Callable[[MetaPath], bool] = lambda _path: True,
 ) -> Comparison:
@@ -47,6 +48,7 @@ async def compare(
         there: What it should hold.
         now: The time of the plan.
         deletes: Delete what only ``here`` has.
+        empty: Also where the other side holds nothing at all; for whoever says otherwise what may go.
         tenants: Look only at what belongs to these; at everything when not given.
         only: Look only at paths of which this holds.
 
@@ -61,7 +63,7 @@ async def compare(
 
     theirs = await there.picture()
     ours = await here.picture()
-    if deletes and ours and not theirs:
+    if deletes and ours and not theirs and not empty:
         raise PreconditionFailed(
             f"{there.name} holds nothing, and everything would be deleted: no plan was made",
             hint="Check that the other side is the right one, and that its scope is.",

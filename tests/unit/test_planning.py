@@ -27,6 +27,7 @@ from syncer.model import Digest, MetaPath, Region
 from syncer.plan.operations import Action, Operation, Plan, planned
 from syncer.plan.review import Reason
 from syncer.planning import plan_file
+from syncer.planning.comparing import compare
 from syncer.planning.executing import Outcome, perform, pretend
 from syncer.planning.sides import LiveSide
 from syncer.stores.contract import BatchRefused, Entry, Put, Write, Written
@@ -128,6 +129,8 @@ async def test_an_empty_side_never_empties_the_other(store: SqliteStore, here: L
     with pytest.raises(PreconditionFailed, match="holds nothing"):
         await plan_between(here, there, deletes=True)
     assert len((await plan_between(here, there)).left) == 4
+    named = await compare(here, there, now=NOW, deletes=True, empty=True, only=TOPIC.__eq__)
+    assert [each.path for each in named.plan.operations] == [TOPIC], "but for what is named"
 
 
 async def test_what_changed_between_scan_and_read_is_compared_as_it_is_now(

@@ -11,7 +11,7 @@ from syncer.errors import PlanInvalid, PreconditionFailed
 from syncer.model import MetaPath, Region
 from syncer.plan.diffing import fingerprint
 from syncer.planning.repair_file import RepairFile, write
-from syncer.planning.taking_back import given_to
+from syncer.planning.taking_back import Winner, given_to
 from tests.unit.test_repair_file import EAST, FINDINGS, HEAD, WEST, finding
 
 
@@ -21,9 +21,10 @@ def test_a_region_is_given_what_it_lost_and_what_was_told(tmp_path: Path) -> Non
     write(path, HEAD, [*FINDINGS, finding("other", b"{}", losers=(EAST,)), kept_back])
     found = given_to(WEST, RepairFile(path))
     assert found.snapshot == "w-1"
-    values = {each.path: each.event.value for each in FINDINGS if each.event is not None}
+    events = [each.event for each in FINDINGS if each.event is not None]
     assert found.winners == {
-        where: None if value is None else fingerprint(where, value) for where, value in values.items()
+        each.path: Winner(None if each.value is None else fingerprint(each.path, each.value), each.stamp)
+        for each in events
     }
     assert given_to(EAST, RepairFile(path)).winners.keys() == {MetaPath("/admin/policies/other")}
 
@@ -33,7 +34,7 @@ def test_a_region_that_is_not_in_it_or_that_it_does_not_change_is_told_so(tmp_pa
     write(path, HEAD, FINDINGS)
     with pytest.raises(PreconditionFailed, match="compares east, west, and not region north"):
         given_to(Region("north"), RepairFile(path))
-    with pytest.raises(PlanInvalid, match="changes nothing in region east"):
+    with pytest.raises(PreconditionFailed, match="changes nothing in region east"):
         given_to(EAST, RepairFile(path))
 
 
