@@ -171,31 +171,36 @@ class Config(Section):
         Args:
             generation: Of the sidecar database.
         """
-        limits = self.limits
         return Settings(
             region=Region(self.region),
             generation=generation,
             clusters=frozenset(self.clusters),
             ties=self.tie_order,
-            limits=core.Limits(
-                max_clock_skew_ms=in_ms(limits.max_clock_skew),
-                park_grace_ms=in_ms(limits.park_grace),
-                max_deletes=limits.max_deletes,
-                max_delete_fraction=limits.max_delete_fraction,
-                min_deletes=limits.min_deletes,
-                delete_window_ms=in_ms(limits.delete_window),
-                max_flips=limits.max_flips,
-                flip_window_ms=in_ms(limits.flip_window),
-            ),
+            limits=self.core_limits,
             bus_paths=self.bus_paths,
         )
 
     @property
+    def core_limits(self) -> core.Limits:
+        """Bounds of the guards, as the core has them."""
+        limits = self.limits
+        return core.Limits(
+            max_clock_skew_ms=in_ms(limits.max_clock_skew),
+            park_grace_ms=in_ms(limits.park_grace),
+            max_deletes=limits.max_deletes,
+            max_delete_fraction=limits.max_delete_fraction,
+            min_deletes=limits.min_deletes,
+            delete_window_ms=in_ms(limits.delete_window),
+            max_flips=limits.max_flips,
+            flip_window_ms=in_ms(limits.flip_window),
+        )
+
+    @property
     def repair_terms(self) -> Terms:
-        """On what terms a repair begins here."""
+        """On what terms a repair begins here; neither store nor bus is looked at."""
         return Terms(
             rules=(self.compiled_scope().fingerprint, self.tie_order.value),
-            limits=self.settings().limits,
+            limits=self.core_limits,
             grace_ms=in_ms(self.limits.tombstone_grace),
         )
 

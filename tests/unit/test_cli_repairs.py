@@ -149,6 +149,12 @@ def test_a_plan_is_shown_before_anything_is_asked(run: Run, plan: str) -> None:
     assert good(run("snapshot", "repairs")) == ""
 
 
+def test_a_plan_is_looked_at_without_the_clients_of_store_and_bus(run: Run, plan: str, tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(file.read_text(encoding="utf-8").replace('"embedded"', '"not-installed"'), encoding="utf-8")
+    assert "/admin/policies/t1" in good(run("snapshot", "sync", plan, "--dry-run"))
+
+
 def test_a_plan_is_told_and_followed_to_its_end(run: Run, state: SqlState, plan: str) -> None:
     with performing(state):
         result = run("snapshot", "sync", plan, "--yes", "--reason", "a drill", "-o", "json")
