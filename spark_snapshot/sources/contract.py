@@ -1,15 +1,16 @@
 """Reads any store through the contract that its adapter keeps: for kinds that have no reader of their own.
 
 One reader scans while the adapter's watch tells what changes. What it has told of is read again until nothing has
-changed between two beats: then all is of one moment. A store that never rests so long is taken as it is after some
-rounds; each path is then what it was at some moment of the last one.
+changed between two beats: then all is of one moment. A store that does not rest so long is taken as it is after some
+rounds; each path is then what it was at some moment of the last one. Nobody can tell from outside which of them it was,
+so no moment is claimed of a snapshot that was read like this.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
-from contextlib import aclosing, suppress
+from contextlib import aclosing, asynccontextmanager
 from typing import Final, cast
 
 from spark_snapshot.sources.folders import Folders
@@ -25,6 +26,8 @@ ROUNDS: Final = 4
 PATIENCE_S: Final = 30.0
 """How long a watch may say nothing; the contract has it say something every 5 seconds."""
 READ_PATHS: Final = 500
+MAX_TOLD: Final = 1_000_000
+"""Changed paths that are kept in mind; a store that changes more during a scan is not read."""
 
 Make = Callable[[], MetadataStore]
 """Makes the adapter; nothing is connected."""
@@ -41,7 +44,7 @@ def read(make: Make, reach: Reach, share: Share = WHOLE) -> Iterator[Batch]:
     """
 
     def attempt(spool: Spool) -> None:
-        asyncio.run(_read(make(), Folders(reach, share), reach.roots, spool))
+        asyncio.run(_read(make, Folders(reach, share), reach.roots, spool))
 
     return settled(attempt, again=(StoreUnavailable,), digests=reach.digests)
 
@@ -61,24 +64,20 @@ def value_at(make: Make, path: MetaPath) -> bytes | None:
     return asyncio.run(ask())
 
 
-async def _read(store: MetadataStore, folders: Folders, roots: Sequence[MetaPath], spool: Spool) -> None:
-    watch = _Watch()
-    following = None
+async def _read(make: Make, folders: Folders, roots: Sequence[MetaPath], spool: Spool) -> None:
+    store, watch = make(), _Watch()
     try:
         await store.open()
-        following = asyncio.create_task(watch.follow(store.watch(roots)))
-        await watch.armed()
-        for root in roots:
-            async with aclosing(cast("AsyncGenerator[tuple[Entry, ...]]", store.scan(root))) as pages:
-                async for page in pages:
-                    found = (_found(folders, each) for each in page)
-                    spool.add(Batch.of(each for each in found if each is not None))
-        await _settle(store, folders, watch, spool)
+        async with watch.following(store.watch(roots)):
+            await watch.armed()
+            for root in roots:
+                async with aclosing(cast("AsyncGenerator[tuple[Entry, ...]]", store.scan(root))) as pages:
+                    async for page in pages:
+                        found = (_found(folders, each) for each in page)
+                        spool.add(Batch.of(each for each in found if each is not None))
+                        watch.check()
+            await _settle(store, folders, watch, spool)
     finally:
-        if following is not None:
-            following.cancel()
-            with suppress(asyncio.CancelledError):
-                await following
         await store.close()
 
 
@@ -104,55 +103,83 @@ class _Watch:
     """What a store's watch has told so far."""
 
     def __init__(self) -> None:
-        self._signals: asyncio.Queue[WatchSignal | StoreError] = asyncio.Queue()
+        self._changed: dict[MetaPath, None] = {}
+        self._beats = 0
+        self._armed = False
+        self._broken: StoreError | None = None
+        self._news = asyncio.Event()
 
-    async def follow(self, signals: AsyncIterator[WatchSignal]) -> None:
-        """Listen, until the task is cancelled."""
+    @asynccontextmanager
+    async def following(self, signals: AsyncIterator[WatchSignal]) -> AsyncIterator[None]:
+        """Listen until the end of the block."""
+        task = asyncio.create_task(self._follow(signals))
         try:
-            async with aclosing(cast("AsyncGenerator[WatchSignal]", signals)) as open_signals:
-                async for signal in open_signals:
-                    self._signals.put_nowait(signal)
-        except StoreError as exc:
-            self._signals.put_nowait(exc)
-        else:
-            self._signals.put_nowait(Gap("the watch has ended"))
+            yield
+        finally:
+            task.cancel()
+            await asyncio.wait({task})
+
+    def check(self) -> None:
+        """Raise what has broken the watch; see :meth:`told`."""
+        if self._broken is not None:
+            raise self._broken
 
     async def armed(self) -> None:
-        """Wait until every change is told of.
-
-        Raises:
-            StoreUnavailable: There is a gap, or nothing is heard.
-        """
-        while not isinstance(await self._next(), Armed):
-            pass
+        """Wait until every change is told of; raises as :meth:`told` does."""
+        while not self._armed:
+            await self._next()
 
     async def told(self) -> list[MetaPath]:
         """All that has changed up to a moment that is not before this call, since the last one; no path twice.
 
         Raises:
             StoreUnavailable: There is a gap, or nothing is heard.
+            StoreError: The watch has ended with another error.
         """
-        changed: dict[MetaPath, None] = {}
-        for _ in range(self._signals.qsize()):
-            changed.update(_paths(await self._next()))
-        beats = 0
-        while beats < 2:
-            signal = await self._next()
-            changed.update(_paths(signal))
-            beats += isinstance(signal, Beat)
+        begun = self._beats
+        while self._beats < begun + 2:  # the first may have been on its way already: it tells of an earlier moment
+            await self._next()
+        changed, self._changed = self._changed, {}
         return list(changed)
 
-    async def _next(self) -> WatchSignal:
+    async def _next(self) -> None:
+        self._news.clear()
         try:
-            signal = await asyncio.wait_for(self._signals.get(), PATIENCE_S)
+            self.check()
+            await asyncio.wait_for(self._news.wait(), PATIENCE_S)
         except TimeoutError as exc:
             raise StoreUnavailable(f"the store's watch has said nothing for {PATIENCE_S:g} s") from exc
-        if isinstance(signal, StoreError):
-            raise signal
-        if isinstance(signal, Gap):
-            raise StoreUnavailable(f"the store's watch has missed changes: {signal.reason}")
-        return signal
+        self.check()
 
+    async def _follow(self, signals: AsyncIterator[WatchSignal]) -> None:
+        try:
+            async with aclosing(cast("AsyncGenerator[WatchSignal]", signals)) as open_signals:
+                async for signal in open_signals:
+                    self._take(signal)
+                    if self._broken is not None:
+                        return
+            self._break(StoreUnavailable("the store's watch has ended"))
+        except StoreError as exc:
+            self._break(exc)
+        except Exception as exc:  # noqa: BLE001 - of an adapter that anybody may have written
+            error = StoreError(f"the store's watch has failed: {exc!r}")
+            error.__cause__ = exc
+            self._break(error)
 
-def _paths(signal: WatchSignal) -> dict[MetaPath, None]:
-    return dict.fromkeys(signal.paths) if isinstance(signal, Changed) else {}
+    def _take(self, signal: WatchSignal) -> None:
+        match signal:
+            case Armed():
+                self._armed = True
+            case Changed(paths=paths):
+                self._changed.update(dict.fromkeys(paths))
+                if len(self._changed) > MAX_TOLD:
+                    self._break(StoreUnavailable(f"the store changed at more than {MAX_TOLD} paths while it was read"))
+            case Beat():
+                self._beats += 1
+            case Gap(reason=reason):
+                self._break(StoreUnavailable(f"the store's watch has missed changes: {reason}"))
+        self._news.set()
+
+    def _break(self, error: StoreError) -> None:
+        self._broken = error
+        self._news.set()

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Protocol, Self, cast
+from typing import Any, Final, Protocol, Self
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from spark_snapshot.sources.found import Batch
 from spark_snapshot.sources.reach import Reach, Share
@@ -72,7 +72,7 @@ class StorePlace:
         """The store of a configuration.
 
         Raises:
-            ConfigError: Its settings hold a secret, which no worker may be sent.
+            ConfigError: Its settings cannot be sent to workers; most often they hold a secret.
         """
         return cls.made(config.store.kind, config.store_settings, region=config.region)
 
@@ -80,9 +80,14 @@ class StorePlace:
     def made(cls, kind: str, settings: BaseModel, *, region: str = "") -> Self:
         """A store by its settings; raises as :meth:`of` does."""
         text = settings.model_dump_json()
-        if type(settings).model_validate_json(text) != settings:
+        try:
+            whole = type(settings).model_validate_json(text) == settings
+        except ValidationError:
+            whole = False
+        if not whole:
             raise ConfigError(
-                f"the settings of the store {kind!r} hold a secret, which readers in other processes cannot be sent",
+                f"the settings of the store {kind!r} cannot be sent to readers in other processes: they hold a secret, "
+                "or something else that is not told when they are written",
                 hint="Have its adapter take the secret from a file.",
             )
         return cls(kind=kind, settings=text, region=region)
@@ -247,7 +252,10 @@ def _any(kind: str, adapter: adapters.AdapterClass, settings: BaseModel) -> Sour
     from spark_snapshot.sources import contract  # noqa: PLC0415 - asyncio loads where it is used
 
     def make() -> MetadataStore:
-        return cast("MetadataStore", adapter(settings))
+        store = adapter(settings)
+        if not isinstance(store, MetadataStore):
+            raise ConfigError(f"the adapter {kind!r} is no metadata store")
+        return store
 
     def tell(region: str) -> Facts:
         return Facts(

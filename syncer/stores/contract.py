@@ -112,7 +112,11 @@ class Changed:
 
 @dataclass(frozen=True, slots=True)
 class Beat:
-    """Nothing was missed so far: the watch was verified to be whole just now. Yielded at least every 5 seconds."""
+    """Nothing was missed so far: the watch was verified to be whole just now. Yielded at least every 5 seconds.
+
+    Never kept in a queue: it is begun after the signal before it was taken. So whatever was written before a signal was
+    taken is told of before the second beat after that.
+    """
 
 
 @dataclass(frozen=True, slots=True)

@@ -155,6 +155,22 @@ class WatchingSuite(StoreCase):
         await watching.until(lambda: Beat() in watching.signals, what="a beat", deadline_s=BEAT_LIMIT_S)
         await watching.close()
 
+    async def test_what_was_written_is_told_before_the_second_beat(
+        self, harness: StoreHarness, store: MetadataStore, outside: OutsideWriter
+    ) -> None:
+        path = below(harness, "path")
+        watching = Watching(store, harness.prefix)
+        await watching.until(lambda: Beat() in watching.signals, what="a beat", deadline_s=BEAT_LIMIT_S)
+        outside.put(path, b"1")
+        second = watching.signals.count(Beat()) + 2
+        await watching.until(
+            lambda: watching.signals.count(Beat()) >= second, what="two beats more", deadline_s=2 * BEAT_LIMIT_S
+        )
+        beats = [place for place, signal in enumerate(watching.signals) if signal == Beat()]
+        before = watching.signals[: beats[second - 1]]
+        assert any(isinstance(signal, Changed) and path in signal.paths for signal in before)
+        await watching.close()
+
     async def test_what_was_opened_is_closed(self, harness: StoreHarness) -> None:
         async def once(*, by_store: bool) -> None:
             store = harness.make()

@@ -74,14 +74,18 @@ class Tables:
 class TablesStore:
     """The adapter.
 
-    Class attributes, for tests: ``between_pages`` is called between two pages of a scan, ``gaps`` are still to come.
+    Class attributes, for tests: ``between_pages`` is called between two pages of a scan, ``gaps`` are still to come,
+    ``failure`` ends the watch, ``opened`` counts those that are not closed.
     """
 
     config_model: ClassVar[type[BaseModel]] = TablesConfig
     between_pages: ClassVar[Callable[[], None]] = staticmethod(lambda: None)
     gaps: ClassVar[int] = 0
+    failure: ClassVar[Exception | None] = None
+    opened: ClassVar[int] = 0
 
     def __init__(self, config: TablesConfig) -> None:
+        asyncio.get_running_loop()  # as an adapter may that has locks or queues of its loop
         self._engine = create_engine(config.url)
 
     @property
@@ -96,10 +100,12 @@ class TablesStore:
         )
 
     async def open(self) -> None:
+        type(self).opened += 1
         with self._engine.connect():
             pass
 
     async def close(self) -> None:
+        type(self).opened -= 1
         self._engine.dispose()
 
     async def read(self, paths: Sequence[MetaPath]) -> Mapping[MetaPath, Entry | None]:
@@ -132,11 +138,16 @@ class TablesStore:
             if type(self).gaps:
                 type(self).gaps -= 1
                 yield Gap("the test wants one")
+            failure = type(self).failure
+            if failure is not None:
+                raise failure
             with self._engine.connect() as connection:
                 rows = connection.execute(select(LOG).where(LOG.c.number > seen).order_by(LOG.c.number)).all()
             if rows:
                 seen = rows[-1].number
-                yield Changed(tuple(MetaPath(row.path) for row in rows if row.path.startswith(tuple(prefixes))))
+                changed = tuple(MetaPath(row.path) for row in rows if row.path.startswith(tuple(prefixes)))
+                if changed:
+                    yield Changed(changed)
             yield Beat()
 
     def _newest(self) -> int:

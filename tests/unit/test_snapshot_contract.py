@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from spark_snapshot.sources.contract import PATIENCE_S
 from spark_snapshot.sources.place import StorePlace, facts, source
 from spark_snapshot.sources.reach import Reach
 from syncer.config import adapters
 from syncer.conflict.scope import Rule, Scope
 from syncer.conflict.settings import Direction
-from syncer.errors import ConfigError, StoreUnavailable
+from syncer.errors import AccessDenied, ConfigError, StoreError, StoreUnavailable
 from syncer.model import MetaPath
 from syncer.stores.sqlite import OutsideWriter
 from syncer.stores.sqlite.config import SqliteConfig
@@ -50,8 +52,10 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     (information / "entry_points.txt").write_text(ENTRY_POINTS, encoding="utf-8")
     monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
     adapters.installed.cache_clear()
+    monkeypatch.setattr(TablesStore, "opened", 0)
     yield
     adapters.installed.cache_clear()
+    assert TablesStore.opened == 0, "each is closed, whatever has happened"
 
 
 def read(place: StorePlace, reach: Reach) -> dict[MetaPath, bytes]:
@@ -95,25 +99,57 @@ def test_what_changes_while_it_is_read_is_read_again(url: str, tables: Tables, m
     assert read(place_of(url), Reach()) == wanted
 
 
-def test_a_store_that_never_rests_is_read_all_the_same(url: str, tables: Tables) -> None:
-    done, written = threading.Event(), [0]
+def test_a_store_that_never_rests_is_read_all_the_same(
+    url: str, tables: Tables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done, written, scanned = threading.Event(), [0], [0]
 
     def write() -> None:
         while not done.wait(0.002):
             tables.put(SPACE, value(message_ttl_in_seconds=written[0] + 1))
             written[0] += 1
 
+    def behind_the_last_page() -> None:
+        scanned[0] = written[0]
+
+    monkeypatch.setattr(TablesStore, "between_pages", staticmethod(behind_the_last_page))
     thread = threading.Thread(target=write)
     thread.start()
     try:
-        while not (before := written[0]):
-            pass
         found = read(place_of(url), Reach())
     finally:
         done.set()
         thread.join(20)
     assert found.keys() == resources("acme", topics=20).keys()
-    assert json.loads(found[SPACE])["message_ttl_in_seconds"] > before, "as it was during the last round"
+    assert json.loads(found[SPACE])["message_ttl_in_seconds"] > scanned[0] > 0, "as it was during the last round"
+
+
+@pytest.mark.parametrize(
+    ("failure", "said"),
+    [
+        (ValueError("its own"), "the store's watch has failed: ValueError"),
+        (AccessDenied("a secret path"), "a secret path"),
+    ],
+)
+def test_a_watch_that_fails_ends_the_reading_at_once(
+    url: str, tables: Tables, monkeypatch: pytest.MonkeyPatch, failure: Exception, said: str
+) -> None:
+    del tables
+    monkeypatch.setattr(TablesStore, "failure", failure)
+    began = time.monotonic()
+    with pytest.raises(StoreError, match=said):
+        read(place_of(url), Reach())
+    assert time.monotonic() - began < PATIENCE_S
+
+
+def test_a_watch_that_says_nothing_is_not_waited_for_for_ever(
+    url: str, tables: Tables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del tables
+    monkeypatch.setattr("tests.support.tables_store.BEAT_S", 60.0)
+    monkeypatch.setattr("spark_snapshot.sources.contract.PATIENCE_S", 0.2)
+    with pytest.raises(StoreUnavailable, match="has said nothing"):
+        read(place_of(url), Reach())
 
 
 def test_a_gap_begins_the_reading_anew_some_times(url: str, tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,7 +164,7 @@ def test_a_gap_begins_the_reading_anew_some_times(url: str, tables: Tables, monk
 
 def test_a_secret_is_never_sent_to_readers(url: str) -> None:
     settings = TablesConfig.model_validate({"url": url, "password": "hidden"})
-    with pytest.raises(ConfigError, match="hold a secret"):
+    with pytest.raises(ConfigError, match="they hold a secret"):
         StorePlace.made(KIND, settings)
 
 
