@@ -109,8 +109,13 @@ class PulsarBus:
             self._admin = None
 
     async def abandon(self) -> None:
-        """End as a killed process would: connections break, nothing is said. For failover drills and tests."""
+        """End as a killed process would: connections break, nothing is said. For failover drills and tests.
+
+        The threads end first: a call of a client that is shut down under it may never come back.
+        """
         self._feed.close()
+        for thread in (self._receiver, self._keeper, self._publisher, self._flusher):
+            await thread.stop()
         for client in (self._client, self._lock_client):
             if client is not None:
                 client.shutdown()
