@@ -28,6 +28,12 @@ def batch(number: int, values: list[bytes]) -> Batch:
     )
 
 
+@pytest.fixture(scope="module", autouse=True)
+def loaded() -> None:
+    """What the first call of all loads is no example's time."""
+    list(stored([batch(0, [b"{}"])]))
+
+
 @given(batches=st.lists(VALUES, max_size=6), group=st.sampled_from([1, 700, 1 << 20]))
 def test_what_is_kept_is_what_was_read(
     batches: list[list[bytes]], group: int, tmp_path_factory: pytest.TempPathFactory
