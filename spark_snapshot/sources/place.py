@@ -22,7 +22,6 @@ from syncer.errors import ConfigError, ValueInvalid
 from syncer.model import MetaPath, Region
 from syncer.paths import fence_path
 from syncer.replication.fence import Fence
-from syncer.stores.contract import MetadataStore
 
 Part = Any
 """What one of several readers reads; each kind of place has its own, which can be pickled."""
@@ -171,11 +170,10 @@ def source(place: StorePlace) -> Source:
     """
     if place.kind in WRITTEN_BY:
         return {ZOOKEEPER_FILES: _zookeeper_files, ETCD_FILE: _etcd_file}[place.kind](json.loads(place.settings))
-    adapter = adapters.load(adapters.STORES, place.kind)
-    settings = adapter.config_model.model_validate_json(place.settings)
+    settings = adapters.load(adapters.STORES, place.kind).config_model.model_validate_json(place.settings)
     makers: dict[str, Callable[[Any], Source]] = {"zookeeper": _zookeeper, "etcd": _etcd, "sqlite": _sqlite}
     maker = makers.get(place.kind)
-    return _any(place.kind, adapter, settings) if maker is None else maker(settings)
+    return _any(place.kind, settings) if maker is None else maker(settings)
 
 
 def facts(place: StorePlace) -> Facts:
@@ -248,14 +246,10 @@ def _sqlite(config: Any) -> Source:  # noqa: ANN401 - the adapter's own model
     return _Made(parts_of=lambda reach, _: _shares(reach, 1), read_part=partial(sqlite.read, config), tell=tell)
 
 
-def _any(kind: str, adapter: adapters.AdapterClass, settings: BaseModel) -> Source:
+def _any(kind: str, settings: BaseModel) -> Source:
     from spark_snapshot.sources import contract  # noqa: PLC0415 - asyncio loads where it is used
 
-    def make() -> MetadataStore:
-        store = adapter(settings)
-        if not isinstance(store, MetadataStore):
-            raise ConfigError(f"the adapter {kind!r} is no metadata store")
-        return store
+    make = partial(adapters.make_store, kind, settings)
 
     def tell(region: str) -> Facts:
         return Facts(

@@ -22,6 +22,7 @@ from syncer.cli.planning_calls import (
     Wish,
     allowed,
     carry_out,
+    check_own,
     compared,
     now_ms,
     opened,
@@ -29,7 +30,7 @@ from syncer.cli.planning_calls import (
     undo_beside,
 )
 from syncer.cli.session import log_to_stderr, session_of
-from syncer.errors import BackupDamaged, ExitCode, PreconditionFailed, disposition
+from syncer.errors import BackupDamaged, ExitCode, disposition
 
 if TYPE_CHECKING:
     from syncer.backup.layout import Manifest
@@ -142,11 +143,7 @@ def restore(
 
     async def run() -> ExitCode:
         async with other_side(config, other=None, backup=directory) as there, opened(config) as target:
-            if there.region != config.region and not foreign:
-                raise PreconditionFailed(
-                    f"{directory} is a backup of region {there.region}, not of {config.region}",
-                    hint="Name that region's configuration, or give --from-another-region to copy it over here.",
-                )
+            check_own(f"{directory} is a backup", there.region, config, foreign=foreign)
             found = await compared(target, there, deletes=delete, tenants=tenant)
             return await carry_out(
                 target,

@@ -146,6 +146,19 @@ async def other_side(config: Config, *, other: Path | None, backup: Path | None)
         yield target.side
 
 
+def check_own(what: str, there: Region, config: Config, *, foreign: bool) -> None:
+    """Refuse to bring another region's state over here, unless a person says so.
+
+    Raises:
+        PreconditionFailed: It is another region's.
+    """
+    if there != config.region and not foreign:
+        raise PreconditionFailed(
+            f"{what} of region {there}, not of {config.region}",
+            hint="Name that region's configuration, or give --from-another-region to copy it over here.",
+        )
+
+
 def _any(_path: MetaPath) -> bool:
     return True
 

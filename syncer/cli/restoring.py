@@ -23,6 +23,7 @@ from syncer.cli.planning_calls import (
     Wish,
     allowed,
     carry_out,
+    check_own,
     compared,
     differ,
     opened,
@@ -30,7 +31,7 @@ from syncer.cli.planning_calls import (
 )
 from syncer.cli.session import Session, log_to_stderr, session_of
 from syncer.cli.snapshot_calls import Folder, Namespaces, Paths, Tenants, bulk, named, selection_of
-from syncer.errors import ExitCode, PreconditionFailed, StateError
+from syncer.errors import ExitCode, StateError
 from syncer.model import MetaPath, Region, Stamp
 from syncer.paths import tenant_of
 from syncer.replacing import replace
@@ -85,11 +86,7 @@ def restore(
         (found,) = named(session, folder, [snapshot])
         selection = selection_of(tenant, namespace, path)
         there = SnapshotSide(found, selection)
-    if there.region != config.region and not foreign:
-        raise PreconditionFailed(
-            f"{found.id} is a snapshot of region {there.region}, not of {config.region}",
-            hint="Name that region's configuration, or give --from-another-region to copy it over here.",
-        )
+    check_own(f"{found.id} is a snapshot", there.region, config, foreign=foreign)
     ending = _Ending(save, undo or undo_beside(Path.cwd() / f"restore-{found.id}"), session.form, dry_run, yes)
 
     async def find(target: Target) -> Comparison:
@@ -125,11 +122,12 @@ def reverse(
     log_to_stderr()
     given = given_to(Region(config.region), RepairFile(plan))
     with bulk():
+        from spark_snapshot.selection import Selection
         from spark_snapshot.side import SnapshotSide
 
         (found,) = named(session, folder, [given.snapshot])
-        tenants = {tenant_of(each) for each in given.winners}
-        there = SnapshotSide(found, selection_of(None if "" in tenants else sorted(tenants), None, None))
+        tenants = frozenset(map(tenant_of, given.winners))
+        there = SnapshotSide(found, Selection() if "" in tenants else Selection(tenants=tenants))
     ending = _Ending(save, undo or undo_beside(Path.cwd() / f"reverse-{found.id}"), session.form, dry_run, yes)
 
     async def find(target: Target) -> Comparison:

@@ -14,9 +14,7 @@ import typer
 
 from syncer.cli import output, repairs, restoring
 from syncer.cli.output import Format, say
-from syncer.cli.planning_calls import (
-    now_ms,
-)
+from syncer.cli.planning_calls import now_ms
 from syncer.cli.session import log_to_stderr, session_of
 from syncer.cli.snapshot_calls import (
     PROGRESS_FORM,

@@ -14,6 +14,7 @@ from pydantic import BaseModel
 
 from syncer.config.durations import parse_duration
 from syncer.errors import ConfigError
+from syncer.stores.contract import MetadataStore
 
 STORES: Final = "syncer.stores"
 BUSES: Final = "syncer.buses"
@@ -52,6 +53,18 @@ def load(group: str, kind: str) -> AdapterClass:
             f"the adapter {kind!r} in {group} cannot be loaded: {exc}", hint="Install the package that it needs."
         ) from exc
     return adapter
+
+
+def make_store(kind: str, settings: BaseModel) -> MetadataStore:
+    """A store, not yet opened.
+
+    Raises:
+        ConfigError: There is no such adapter, it is no store's, or a file that its settings name cannot be read.
+    """
+    store = load(STORES, kind)(settings)
+    if not isinstance(store, MetadataStore):
+        raise ConfigError(f"the adapter {kind!r} is no metadata store")
+    return store
 
 
 def checked(group: str, raw: Mapping[str, Any], defaults: Mapping[str, Any]) -> BaseModel:

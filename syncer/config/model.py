@@ -130,10 +130,7 @@ class Config(Section):
         Raises:
             ConfigError: The adapter is none, or a file that its settings name cannot be read.
         """
-        store = adapters.load(self.store.group, self.store.kind)(self.store_settings)
-        if not isinstance(store, MetadataStore):
-            raise ConfigError(f"the adapter {self.store.kind!r} is no metadata store")
-        return store
+        return adapters.make_store(self.store.kind, self.store_settings)
 
     def make_bus(self) -> Bus:
         """The bus, not yet opened.
