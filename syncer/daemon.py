@@ -371,7 +371,11 @@ def admin_settings(config: AdminConfig) -> AdminSettings:
     elif config.cert_file is not None and config.key_file is not None:
         auth = CertificateAuth(certificate=config.cert_file, key=config.key_file)
     return AdminSettings(
-        url=config.url.rstrip("/"), auth=auth, trust=Trust(certificates=config.ca_file), timeout=config.timeout
+        url=config.url.rstrip("/"),
+        brokers=config.brokers,
+        auth=auth,
+        trust=Trust(certificates=config.ca_file),
+        timeout=config.timeout,
     )
 
 

@@ -20,7 +20,8 @@
     │   └── StateForeign              it belongs to another region or to a newer version
     ├── ValueInvalid                a stored value that is not what its path calls for
     ├── AdminError                  Pulsar's admin REST API answered with an error
-    │   └── AdminUnreachable          it did not answer; the outcome is unknown
+    │   ├── AdminUnreachable          it did not answer; the outcome is unknown
+    │   └── AdminRedirectRefused      it sent the call on to where no credentials may go
     ├── PreconditionFailed          the request is understood, but its conditions do not hold
     ├── NotFound                    the thing asked for does not exist
     ├── PlanError                   a plan cannot be used
@@ -235,6 +236,16 @@ class AdminUnreachable(AdminError):
     default_hint = "Check that a broker is up at the admin URL."
 
 
+class AdminRedirectRefused(AdminError):
+    """Pulsar's admin REST API sent a call on to an address that is not known to be a broker of the cluster."""
+
+    code = "admin-redirect-refused"
+    default_hint = (
+        "If it is a broker of the cluster, name it in 'admin.brokers' (in the bus's table: 'admin_brokers'), or give "
+        "the role the right to list brokers."
+    )
+
+
 class PreconditionFailed(SyncerError):
     """The request is understood, but its conditions do not hold. Nothing was changed."""
 
@@ -417,6 +428,7 @@ DISPOSITIONS: Final[dict[type[SyncerError], Disposition]] = {
     ValueInvalid: Disposition(422, ExitCode.FAILED, "warning"),
     AdminError: Disposition(502, ExitCode.FAILED, "error"),
     AdminUnreachable: Disposition(503, ExitCode.UNREACHABLE, "warning"),
+    AdminRedirectRefused: Disposition(502, ExitCode.NOT_ALLOWED, "error"),
     PreconditionFailed: Disposition(412, ExitCode.REFUSED, "warning"),
     NotFound: Disposition(404, ExitCode.FAILED, "info"),
     PlanError: Disposition(422, ExitCode.REFUSED, "warning"),

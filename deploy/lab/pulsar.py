@@ -29,7 +29,7 @@ STORE_SESSION_MS: Final = 6_000
 """Longest session in a cluster's own ZooKeeper: how long a killed bookie seems to be alive."""
 
 # Small and quick; whatever is not here is as the distribution has it.
-_BROKER: Final[Mapping[str, str]] = {
+BROKER: Final[Mapping[str, str]] = {
     "bindAddress": HOST,
     "advertisedAddress": HOST,
     "numIOThreads": "2",
@@ -104,6 +104,7 @@ class ClusterSettings:
         separate_configuration: Whether tenants, namespaces and the like have a store process of their own.
         broker: Broker settings over the lab's own, as in ``broker.conf``.
         quick_start: See :class:`Jvm`; off for measurements.
+        token: What the lab shows to the brokers, where they ask who is there.
     """
 
     name: str
@@ -111,6 +112,7 @@ class ClusterSettings:
     separate_configuration: bool = False
     broker: Mapping[str, str] = field(default_factory=dict)
     quick_start: bool = True
+    token: str = field(default="", repr=False)
 
 
 class PulsarCluster:
@@ -198,7 +200,7 @@ class PulsarCluster:
                 self.configuration_store.wait_ready()
             case Part.BROKER:
                 made_last = f"{self.admin_url}/admin/v2/namespaces/public/default"
-                self.broker.wait_until(lambda: rest.answers(made_last), timeout_s=READY_TIMEOUT_S)
+                self.broker.wait_until(lambda: rest.answers(made_last, self.settings.token), timeout_s=READY_TIMEOUT_S)
 
     def start(self, part: Part | None = None) -> None:
         """Start one part, or all, and wait until it serves."""
@@ -225,7 +227,7 @@ class PulsarCluster:
 
     def healthy(self) -> bool:
         """Whether the broker says that it can produce and consume."""
-        return rest.answers(f"{self.admin_url}/admin/v2/brokers/health")
+        return rest.answers(f"{self.admin_url}/admin/v2/brokers/health", self.settings.token)
 
     def status(self) -> dict[str, object]:
         """What an operator wants to see of it."""
@@ -266,8 +268,8 @@ class PulsarCluster:
             "metadataStoreUrl": self.store.metadata_url,
             "configurationMetadataStoreUrl": self.configuration_store.metadata_url,
         }
-        values = {**_BROKER, **_BOOKIE, **own, **self.settings.broker}
-        configuration.write_text(_laid_over(home / "conf" / "standalone.conf", values))
+        values = {**BROKER, **_BOOKIE, **own, **self.settings.broker}
+        configuration.write_text(laid_over(home / "conf" / "standalone.conf", values))
         jvm = Jvm(heap_mb=BROKER_HEAP_MB, direct_mb=BROKER_DIRECT_MB, quick_start=self.settings.quick_start)
         return Command(
             words=(
@@ -346,7 +348,7 @@ def _load(file: Path) -> tuple[ClusterSettings, Ports]:
     return ClusterSettings(**settings), Ports(**ports)
 
 
-def _laid_over(template: Path, values: Mapping[str, str]) -> str:
+def laid_over(template: Path, values: Mapping[str, str]) -> str:
     """The template's settings with ``values`` in their place; what it does not have is added at the end."""
     settings: dict[str, str] = {}
     for line in template.read_text().splitlines():

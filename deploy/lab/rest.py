@@ -15,10 +15,13 @@ _NOT_FOUND: Final = 404
 _CONFLICT: Final = 409
 
 
-def answers(url: str) -> bool:
-    """Whether a GET succeeds."""
+def answers(url: str, token: str = "") -> bool:
+    """Whether a GET succeeds, with this token where one is given."""
+    request = urllib.request.Request(url)  # noqa: S310 - our own http URL
+    if token:
+        request.add_header("Authorization", f"Bearer {token}")
     try:
-        with urllib.request.urlopen(url, timeout=TIMEOUT_S) as answer:  # noqa: S310 - our own http URL
+        with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:  # noqa: S310 - our own http URL
             return bool(answer.status < 300)
     except (urllib.error.URLError, OSError):
         return False

@@ -2,11 +2,16 @@
 
 Reads are repeated with back-off when the broker cannot be reached or is not ready; writes never are, the caller knows
 whether a repeat is safe. Every error is an ``AdminError`` with the status and the broker's own words.
+
+A broker that does not own a topic sends the call on to the one that does; it is followed with method, body and
+credentials, only to brokers of the cluster (:mod:`syncer.admin.redirects`).
 """
 
 from __future__ import annotations
 
 import json
+import math
+import time
 from collections.abc import Mapping
 from datetime import timedelta
 from types import TracebackType
@@ -19,18 +24,25 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from syncer.admin.auth import Auth, OAuth2Auth, TokenAuth, Trust
 from syncer.admin.oauth2 import OAuth2Tokens
-from syncer.errors import AdminError, AdminUnreachable
+from syncer.admin.redirects import FOLLOWED, MOST, Origin, listed, target_of
+from syncer.errors import AdminError, AdminRedirectRefused, AdminUnreachable
 
 NOT_READY: Final = frozenset({502, 503, 504})
 _REASON_CHARS: Final = 500
+_LIST_COUNTS_S: Final = 60.0
+"""How long a broker that the cluster has listed is taken for one: its address may be somebody else's later."""
 
 
 class AdminConfig(BaseModel):
-    """Where a cluster's admin REST API is, and how to speak to it."""
+    """Where a cluster's admin REST API is, and how to speak to it.
+
+    ``brokers`` are addresses that calls may be sent on to, beside those that the cluster lists.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     url: str = Field(pattern=r"^https?://")
+    brokers: tuple[str, ...] = ()
     auth: Auth | None = None
     trust: Trust = Trust()
     timeout: timedelta = Field(default=timedelta(seconds=10), gt=timedelta(0))
@@ -59,16 +71,17 @@ class AdminClient:
         self._config = config
         secure = config.url.startswith("https://")
         self._http = httpx2.AsyncClient(
-            base_url=config.url.rstrip("/"),
             timeout=config.timeout.total_seconds(),
             verify=config.trust.context(config.auth) if secure else True,
-            follow_redirects=True,
+            follow_redirects=False,  # it would follow to anywhere, and leave the credentials behind
             trust_env=False,
         )
         auth = config.auth
         self._tokens = (
             OAuth2Tokens(auth, timeout_s=config.timeout.total_seconds()) if isinstance(auth, OAuth2Auth) else None
         )
+        self._named = {origin for url in (config.url, *config.brokers) if (origin := Origin.of(url)) is not None}
+        self._listed: dict[Origin, float] = {}
 
     @property
     def url(self) -> str:
@@ -233,6 +246,30 @@ class AdminClient:
             raise
 
     async def _request(self, method: str, path: str, body: object) -> Any:  # noqa: ANN401 - JSON of the broker
+        """Make one call, wherever it is sent on to; what the broker that answers says."""
+        url = f"{self.url.rstrip('/')}{path}"
+        answer = await self._call(method, url, body)
+        for _ in range(MOST):
+            if answer.status_code not in FOLLOWED:
+                break
+            url = await self._next(url, answer.headers.get("Location", ""))
+            answer = await self._call(method, url, body)
+        else:
+            if answer.status_code in FOLLOWED:
+                raise AdminUnreachable(
+                    f"{method} {self.url}{path}: sent on more than {MOST} times: its brokers do not agree on the owner"
+                )
+        if answer.is_success:
+            return _json(answer) if answer.content else None
+        reason = _reason(answer)
+        raise AdminRefused(
+            f"{method} {url} answered {answer.status_code}: {reason}",
+            status=answer.status_code,
+            reason=reason,
+            hint=_hint(answer.status_code),
+        )
+
+    async def _call(self, method: str, url: str, body: object) -> httpx2.Response:
         headers = {"Accept": "application/json"}
         content = None
         if body is not None:
@@ -243,23 +280,50 @@ class AdminClient:
                 headers["Authorization"] = f"Bearer {self._config.auth.read()}"
             elif self._tokens is not None:
                 headers["Authorization"] = f"Bearer {await self._tokens.current()}"
-            answer = await self._http.request(method, path, content=content, headers=headers)
+            return await self._http.request(method, url, content=content, headers=headers)
         except httpx2.HTTPError as exc:
-            raise AdminUnreachable(f"{method} {self.url}{path}: no answer: {str(exc) or type(exc).__name__}") from exc
-        if answer.is_success:
-            return _json(answer) if answer.content else None
-        reason = _reason(answer)
-        raise AdminRefused(
-            f"{method} {self.url}{path} answered {answer.status_code}: {reason}",
-            status=answer.status_code,
-            reason=reason,
-            hint=_hint(answer.status_code),
-        )
+            raise AdminUnreachable(f"{method} {url}: no answer: {str(exc) or type(exc).__name__}") from exc
+
+    async def _next(self, url: str, location: str) -> str:
+        """The address that a call is sent on to, if it may be followed.
+
+        Raises:
+            AdminRedirectRefused: It may not.
+            AdminUnreachable: The cluster's list of brokers could not be read.
+        """
+        target = target_of(url, location)
+        there, configured = Origin.of(target), Origin.of(self.url)
+        if there is None or configured is None or there in self._named:
+            return target
+        if time.monotonic() - self._listed.get(there, -math.inf) < _LIST_COUNTS_S:
+            return target
+        answer = await self._call("GET", f"{self.url.rstrip('/')}/admin/v2/brokers", None)
+        if answer.status_code in NOT_READY:
+            raise AdminUnreachable(f"{self.url} cannot list the brokers yet: {answer.status_code}")
+        if not answer.is_success:
+            raise AdminRedirectRefused(
+                f"{Origin.of(url)} redirects to {there}, and this role may not list the cluster's brokers "
+                f"({answer.status_code})"
+            )
+        found = _json(answer)
+        brokers = [each for each in found if isinstance(each, str)] if isinstance(found, list) else []
+        if not listed(there, brokers, configured):
+            raise _Unlisted(f"{Origin.of(url)} redirects to {there}, which is none of the cluster's brokers")
+        self._listed[there] = time.monotonic()
+        return target
+
+
+class _Unlisted(AdminRedirectRefused):
+    """The list of brokers may be behind: a broker that is new to one is a moment later known to the other."""
+
+    code = AdminRedirectRefused.code
 
 
 def may_pass(error: Exception) -> bool:
-    """Whether the same call may be answered later: nobody answered, or the broker is not ready."""
-    return isinstance(error, AdminUnreachable) or (isinstance(error, AdminRefused) and error.status in NOT_READY)
+    """Whether the same call may be answered later: nobody answered, or the broker is not ready, or too new."""
+    if isinstance(error, AdminRefused):
+        return error.status in NOT_READY
+    return isinstance(error, AdminUnreachable | _Unlisted)
 
 
 def _part(name: str) -> str:

@@ -86,7 +86,11 @@ class PulsarBus:
             self._client = make_client(config, operation_timeout_s=self._operation_s)
             self._lock_client = make_client(config, operation_timeout_s=_LOCK_WAIT_S)
             if config.admin_url is not None:
-                self._admin = AdminClient(AdminConfig(url=config.admin_url, auth=config.auth, trust=config.trust))
+                self._admin = AdminClient(
+                    AdminConfig(
+                        url=config.admin_url, brokers=config.admin_brokers, auth=config.auth, trust=config.trust
+                    )
+                )
             self._publisher.start()
             self._flusher.start()
             self._receiver.start()

@@ -25,7 +25,8 @@ class PulsarBusConfig(BaseModel):
 
     ``lock_topic`` is in a namespace that only the local cluster serves: an exclusive producer cannot live on a
     replicated topic. Without ``admin_url`` the subscription is first made when this daemon becomes active, and its
-    depth is unknown.
+    depth is unknown. ``admin_brokers`` are brokers that its calls may be sent on to, beside those that the cluster
+    lists.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -34,6 +35,7 @@ class PulsarBusConfig(BaseModel):
     region: str = Field(min_length=1, pattern=r"^[^/\s]+$")
     service_url: str = Field(pattern=r"^pulsar(\+ssl)?://")
     admin_url: str | None = Field(default=None, pattern=r"^https?://")
+    admin_brokers: tuple[str, ...] = ()
     topic: str = Field(pattern=_TOPIC)
     subscription: str = Field(default="pulsar-syncer", min_length=1)
     lock_topic: str | None = Field(default=None, pattern=_TOPIC)

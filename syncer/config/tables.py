@@ -198,6 +198,13 @@ class AdminConfig(Section):
     url: str = Field(
         pattern=r"^https?://[^/\s@]+/?$", description="Base URL of a broker.", examples=["http://127.0.0.1:8080"]
     )
+    brokers: tuple[Annotated[str, StringConstraints(pattern=r"^https?://[^/\s@]+/?$")], ...] = Field(
+        default=(),
+        description="Base URLs of the cluster's brokers: a call about a topic is sent on to the broker that owns it, "
+        "and the token with it. Needed where the role may not list the brokers; those that are listed need not stand "
+        "here.",
+        examples=[["http://broker-1.example:8080", "http://broker-2.example:8080"]],
+    )
     token_file: Path | None = Field(default=None, description="File that holds the token; read again when it changes.")
     ca_file: Path | None = Field(default=None, description="Certificates to trust; the system's when not given.")
     cert_file: Path | None = Field(default=None, description="Our own certificate, where the broker asks for one.")

@@ -24,7 +24,8 @@ def serving(answer: Callable[[Asked], tuple[int, str]]) -> Iterator[str]:
     """Serve on a free loopback port, each request in a thread of its own; the base URL.
 
     Args:
-        answer: Status and body for a request; it may take its time, and must end before the block does.
+        answer: Status and body for a request, of a redirect the address; it may take its time, and must end before
+            the block does.
     """
 
     class Handler(BaseHTTPRequestHandler):
@@ -33,8 +34,10 @@ def serving(answer: Callable[[Asked], tuple[int, str]]) -> Iterator[str]:
             authorization = self.headers.get("Authorization") or ""
             asked = Asked(method=self.command, path=self.path, body=body, authorization=authorization)
             status, text = answer(asked)
-            raw = text.encode()
+            raw = b"" if 300 <= status < 400 else text.encode()
             self.send_response(status)
+            if 300 <= status < 400:
+                self.send_header("Location", text)
             self.send_header("Content-Length", str(len(raw)))
             self.end_headers()
             self.wfile.write(raw)
