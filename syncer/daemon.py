@@ -231,7 +231,7 @@ class Daemon:
                 region=Region(self.config.region),
                 timing=Timing(
                     heartbeat_s=self.config.heartbeat_interval.total_seconds(),
-                    journal_retention_s=self.config.limits.journal_retention.total_seconds(),
+                    journal_retention_s=self.config.limits.journal_kept.total_seconds(),
                     max_writes_per_s=self.config.limits.max_writes_per_s,
                 ),
                 version=version(),

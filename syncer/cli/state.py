@@ -49,7 +49,7 @@ def compact(context: typer.Context) -> None:
 
     session = session_of(context)
     config = session.config(whole=False)
-    kept_s = config.limits.journal_retention.total_seconds()
+    kept_s = config.limits.journal_kept.total_seconds()
     done = shrink(config.database_url(), Region(config.region), journal_retention_s=kept_s)
     found = CompactDocument(rows_dropped=done.rows, bytes_before=done.before, bytes_after=done.after)
     if session.form is Format.TABLE:

@@ -191,6 +191,11 @@ class LimitsConfig(Section):
         default=None, gt=0, description="Most writes per second into the store; no bound when not given."
     )
 
+    @property
+    def journal_kept(self) -> timedelta:
+        """How long decisions are kept: at least as long as deletes are counted by them."""
+        return max(self.journal_retention, self.delete_window)
+
 
 class AdminConfig(Section):
     """Pulsar's admin REST API, to ask whether a namespace still has topics before it is deleted."""

@@ -7,7 +7,7 @@ Letters refer to the rules: (a) mass delete, (b) a cluster left out, (c) fewer p
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
@@ -15,6 +15,7 @@ from typing import Any, Final
 from syncer.conflict.projection import Document
 from syncer.conflict.register import HoldReason, Register
 from syncer.conflict.settings import Limits, Settings
+from syncer.errors import InvariantBroken
 from syncer.model import Millis, ResourceKind, Version
 
 UNTOLD_TOPICS: Final = "it cannot be asked here whether topics exist"
@@ -200,25 +201,53 @@ def recent_flips(flips: tuple[Millis, ...], now: Millis, limits: Limits) -> tupl
 class DeleteWindow:
     """(a) Counts local deletes within a moving window and says when they are too many.
 
-    The window is the daemon's, not the store's: a restart starts it empty, and the scan after it meets the whole loss
-    at once.
+    The window is the region's, not the daemon's: one that becomes active begins with what its database says has passed
+    of late (:meth:`begin`). So a standby that takes over, or a daemon that is started again and again, lets no more
+    pass than one that runs on.
     """
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._passed: deque[tuple[Millis, int]] = deque()
+        self._passed: deque[Millis] | None = None
+
+    @property
+    def begun(self) -> bool:
+        """Whether it is known what has passed before."""
+        return self._passed is not None
+
+    @property
+    def kept(self) -> int:
+        """How many of the latest deletes tell as much as all of them: once so many have passed, no other one does."""
+        return self._limits.max_deletes
+
+    def since(self, now: Millis) -> Millis:
+        """What has passed at that moment or before counts no more."""
+        return Millis(now - self._limits.delete_window_ms)
+
+    def begin(self, passed: Sequence[Millis]) -> None:
+        """Take when the latest deletes have passed, the oldest first."""
+        self._passed = deque(passed)
 
     def permits(self, deletes: int, alive: int, now: Millis) -> bool:
-        """Whether this many more deletes pass, of ``alive`` paths in scope before them; counts them if so."""
-        while self._passed and self._passed[0][0] <= now - self._limits.delete_window_ms:
+        """Whether this many more deletes pass, of ``alive`` paths in scope before them.
+
+        Raises:
+            InvariantBroken: It was not begun (a bug of the caller).
+        """
+        if self._passed is None:
+            raise InvariantBroken("nobody has said which deletes have passed of late")
+        since = self.since(now)
+        while self._passed and self._passed[0] <= since:
             self._passed.popleft()
-        earlier = sum(count for _, count in self._passed)
+        earlier = len(self._passed)
         total = earlier + deletes
         share = self._limits.max_delete_fraction * (alive + earlier)
-        too_many = total > self._limits.max_deletes or (total > self._limits.min_deletes and total > share)
-        if not too_many and deletes:
-            self._passed.append((now, deletes))
-        return not too_many
+        return total <= self._limits.max_deletes and (total <= self._limits.min_deletes or total <= share)
+
+    def passed(self, deletes: int, now: Millis) -> None:
+        """So many deletes have passed; one that knows nothing yet learns of them with all others."""
+        if self._passed is not None:
+            self._passed.extend([now] * deletes)
 
 
 def _unless_empty(proposal: Proposal, detail: str, reason: HoldReason) -> Refusal | None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from syncer.conflict import folding, observing, seating
-from syncer.conflict.acts import Decision, DropHeld, Need, Outcome, Publish
+from syncer.conflict.acts import Decision, DropHeld, Journal, Need, Outcome, Publish
 from syncer.conflict.folding import journal, knowing, version_of
 from syncer.conflict.guards import Topics, wants_answer
 from syncer.conflict.observing import event_of, settled
@@ -97,6 +97,7 @@ class Replica:
         """Keep a local delete from being published until a person decides; its path is frozen."""
         events = [act.event for act in outcome.acts if isinstance(act, Publish)]
         held = tuple(replace(act, held=True) if isinstance(act, Publish) else act for act in outcome.acts)
+        held = tuple(act for act in held if not isinstance(act, Journal) or act.decision is not Decision.PUBLISHED)
         hold = Hold(reason=HoldReason.MASS_DELETE, stamp=events[0].stamp, since_ms=now, detail=detail, local=True)
         note = journal(outcome.register.path, version_of(events[0]), Decision.HELD, detail=f"{hold.reason}: {detail}")
         return replace(outcome, register=replace(outcome.register, hold=hold), acts=(*held, note))

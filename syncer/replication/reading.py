@@ -150,7 +150,7 @@ def decide(
         landing = {path for path in answers if unit[path].intent is not None}
         observed = _observe(context, unit, {p: e for p, e in answers.items() if p not in landing}, origins, now)
         unit.reread(landing)
-        _hold_mass_delete(context, tx, observed, now)
+        _hold_mass_delete(context, unit, tx, observed)
         for outcome in observed.values():
             unit.take(outcome)
         seat(context, unit, tx, {path: answers[path] for path in observed}, packer)
@@ -185,13 +185,19 @@ def _observe(
     return outcomes
 
 
-def _hold_mass_delete(context: Context, tx: Transaction, outcomes: dict[MetaPath, Outcome], now: Millis) -> None:
-    """Too many local deletes at once are kept from being published until a person decides."""
+def _hold_mass_delete(context: Context, unit: Unit, tx: Transaction, outcomes: dict[MetaPath, Outcome]) -> None:
+    """Too many local deletes at once are kept from being published until a person decides.
+
+    What has passed before this daemon was active is in the journal of its database.
+    """
     deleted = [path for path, outcome in outcomes.items() if _deletes(outcome)]
     if not deleted:
         return
-    alive = tx.count_alive()
-    if context.deletes.permits(len(deleted), alive, now):
+    window, now, alive = context.deletes, unit.now, tx.count_alive()
+    if not window.begun:
+        window.begin(tx.deletes_passed(window.since(now), window.kept))
+    if window.permits(len(deleted), alive, now):
+        unit.afterwards(partial(window.passed, len(deleted), now))
         return
     limits = context.replica.settings.limits
     detail = (

@@ -345,6 +345,10 @@ class Transaction(RepairTransaction, Protocol):
         """Append decisions."""
         ...
 
+    def deletes_passed(self, since: Millis, limit: int) -> list[Millis]:
+        """When the latest local deletes were journaled as published, after ``since``, oldest first; not those held."""
+        ...
+
     def conflict(self, record: RecordConflict, now: Millis) -> None:
         """Keep a conflict; the same path and loser stamp is kept once, its value filled if it was lacking."""
         ...

@@ -38,6 +38,12 @@ class DeadRows:
         found = self._connection.execute(query.order_by(c.k_time, c.path).limit(limit))
         return [Tombstone(path, Stamp(time, region)) for path, time, region in found]
 
+    def deletes_passed(self, since: Millis, limit: int) -> list[Millis]:
+        """When the latest local deletes were journaled as published, after ``since``, oldest first; not those held."""
+        at = tables.journal.c.at
+        query = select(at).where(tables.DELETES, at > since).order_by(at.desc()).limit(limit)
+        return list(self._connection.execute(query).scalars())[::-1]
+
     def dying(self, limit: int, after: MetaPath | None = None) -> list[MetaPath]:
         """Paths that are known to be deleted while something of them is unsettled, in path order, beyond ``after``."""
         c = tables.registers.c

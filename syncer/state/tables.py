@@ -182,6 +182,9 @@ journal: Final = Table(
     Index("journal_path", "path", "id"),
     sqlite_autoincrement=True,
 )
+DELETES: Final = text("decision = 'published' AND digest IS NULL")
+"""Local deletes; likewise."""
+Index("journal_deletes", journal.c.at, sqlite_where=DELETES, postgresql_where=DELETES)
 
 conflicts: Final = Table(
     "conflicts",

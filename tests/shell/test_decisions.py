@@ -55,6 +55,37 @@ async def test_a_mass_delete_waits_for_a_person(decision: str, make_site: MakeSi
     assert len(deletes) == (8 if decision == "confirm" else 0)
 
 
+async def test_daemons_that_are_killed_again_and_again_let_no_more_deletes_pass_than_one(
+    make_site: MakeSite, west: Site, bus_file: Path
+) -> None:
+    """Neither a daemon that crashes in a loop nor standbys that take turns."""
+    east = make_site("east", limits={"max_deletes": 3, "max_delete_fraction": 0.5, "delete_window": "1h"})
+    for number in range(12):
+        east.writer.put(path_of(f"t{number}"), tenant(str(number)))
+    async with west.running():
+        east.start()
+        try:
+            await active(east)
+            await until(lambda: len(west.picture()) == 12, "both hold all")
+            for number in range(0, 6, 2):
+                for doomed in (number, number + 1):
+                    east.writer.delete(path_of(f"t{doomed}"))
+
+                def met(doomed: int = number) -> bool:
+                    gone = east.ask(lambda views: views.register(path_of(f"t{doomed}")))
+                    return not gone.seated_alive
+
+                await until(met, "it is noticed")
+                east.kill()
+                east.start()
+        finally:
+            east.kill()
+        passed = [event for event in distinct_changes_on(bus_file) if event.type is EventType.DELETED]
+        assert len(passed) <= 3
+        assert len(east.holds()) >= 3
+        assert {row.hold.reason for row in east.holds().values()} == {HoldReason.MASS_DELETE}
+
+
 @pytest.mark.parametrize("decision", ["confirm", "reject"])
 async def test_fewer_partitions_wait_for_a_person(decision: str, east: Site, west: Site) -> None:
     async with east.running(), west.running():

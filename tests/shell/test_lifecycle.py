@@ -231,7 +231,7 @@ async def test_the_journal_is_pruned(east: Site, bus_file: Path) -> None:
         east.writer.put(TENANT, tenant())
         await until(lambda: east.ask(lambda views: views.journal(TENANT, 10)), "a decision is kept")
         await east.do("pause")
-    async with east.running(limits={"journal_retention": "1ms"}):
+    async with east.running(limits={"journal_retention": "1ms", "delete_window": "1ms"}):
         await until(lambda: not east.ask(lambda views: views.journal(TENANT, 10)), "it is dropped")
         await until(lambda: east.ask(lambda views: views.operation(1)) is None, "so are finished operations")
     assert east.ask(lambda views: views.register(TENANT)) is not None

@@ -37,6 +37,7 @@ from syncer.state.repair import RefusedTelling, Repair, RepairState, Telling
 from tests.support.memory_state import (
     dead,
     dying,
+    is_delete,
     kept_aside,
     living,
     logged,
@@ -78,6 +79,8 @@ class Tables:
     peers: dict[Region, PeerRow] = field(default_factory=dict)
     operations: dict[int, Operation] = field(default_factory=dict)
     journal: list[Journal] = field(default_factory=list)
+    deletes: list[Millis] = field(default_factory=list)
+    """When local deletes were journaled as published."""
     tree: KeptTree = field(default_factory=lambda: KeptTree(label="", number=0))
     membership: Membership = field(default_factory=Membership)
     repairs: dict[int, Repair] = field(default_factory=dict)
@@ -104,6 +107,7 @@ class Tables:
             self.peers.copy(),
             self.operations.copy(),
             self.journal.copy(),
+            self.deletes.copy(),
             self.tree,
             self.membership,
             self.repairs.copy(),
@@ -156,7 +160,8 @@ class Disk:
         identity = Identity(region=former.identity.region, database_id=f"db-{former.identity.region}-{self.made}")
         fresh = Tables(replace(identity, paused=former.identity.paused, **facts))
         fresh.conflicts, fresh.poison, fresh.peers = former.conflicts, former.poison, former.peers
-        fresh.operations, fresh.journal, fresh.stamped = former.operations, former.journal, former.stamped
+        fresh.operations, fresh.stamped = former.operations, former.stamped
+        fresh.journal, fresh.deletes = former.journal, former.deletes
         fresh.membership, fresh.forgotten = former.membership, former.forgotten
         fresh.repairs, fresh.tellings = former.repairs, former.tellings
         self.tables = fresh
@@ -416,6 +421,11 @@ class DiskTransaction:
     def journal(self, rows: Sequence[Journal], now: Millis) -> None:
         """Append decisions."""
         self._write.journal.extend(rows)
+        self._write.deletes.extend(now for row in rows if is_delete(row))
+
+    def deletes_passed(self, since: Millis, limit: int) -> list[Millis]:
+        """When the latest local deletes were journaled."""
+        return sorted(at for at in self._read.deletes if at > since)[-limit:]
 
     def conflict(self, record: RecordConflict, now: Millis) -> None:
         """Keep a conflict, once per path and loser."""

@@ -420,6 +420,10 @@ def _no_delete_window() -> Patches:
     return [(DeleteWindow, "permits", lambda *_: True)]
 
 
+def _delete_window_starts_empty() -> Patches:
+    return [(DiskTransaction, "deletes_passed", lambda *_: [])]
+
+
 def _unreadable_is_absent() -> Patches:
     digest = observing._digest_of
 
@@ -671,6 +675,7 @@ MUTANTS = (
     Mutant("what is found at first is a change", ("found",), _first_sight_is_a_change),
     Mutant("no guards", ("people",), _no_guards),
     Mutant("no limit of deletes", ("people", "guards"), _no_delete_window),
+    Mutant("each start begins with no deletes", ("guards", "people"), _delete_window_starts_empty),
     Mutant("what cannot be read is absent", ("people",), _unreadable_is_absent),
     Mutant("scopes do not bind writes", ("scopes",), _scope_does_not_bind_writes),
     Mutant("scopes do not bind publishing", ("scopes",), _scope_does_not_bind_publishing),

@@ -69,6 +69,8 @@ class Referee:
         self._sites = sites
         self._gone = gone
         self._judged: dict[str, int] = {}
+        self._deleted: list[MetaPath] = []
+        """Local deletes of the call that is judged."""
         self._blind: set[Content] = set()
         self._keepers: tuple[Site, ...] = ()
         self._forgotten: set[MetaPath] = set()
@@ -106,6 +108,7 @@ class Referee:
             }
             for event in tables.stamped[done:]:
                 self._event(site, before, event, contents, asserted=(event.path, event.stamp) in asserted)
+            self._few_deletes(site, before)
         if len(tables.conflicts) > len(before.conflicts):
             for row in list(tables.conflicts.values())[len(before.conflicts) :]:
                 self._conflict(site, row)
@@ -206,11 +209,21 @@ class Referee:
             raise Violation(
                 "first sight", path, f"{site.region} took what it found at first for a change, {event.stamp}"
             )
-        if event.value is None and event.sequence and limits.max_deletes < _UNLIMITED:
-            site.deletes.append(site.clock())
-            lately = [at for at in site.deletes if at > site.clock() - limits.delete_window_ms]
-            if len(lately) > limits.max_deletes:
-                raise Violation("guard", path, f"{len(lately)} deletes of {site.region} passed without a person")
+        if event.value is None and event.sequence:
+            self._deleted.append(path)
+
+    def _few_deletes(self, site: Site, before: Tables) -> None:
+        """What a region's own deletes have been in the window, under whichever daemon, is not too much."""
+        deleted, self._deleted = self._deleted, []
+        limits, now = site.replica.settings.limits, site.clock()
+        if not deleted or limits.max_deletes >= _UNLIMITED:
+            return
+        lately = [at for at in site.deletes if at > now - limits.delete_window_ms]
+        site.deletes = [*lately, *[now] * len(deleted)]
+        alive = sum(register.seated_alive for register in before.registers.values())
+        total, share = len(site.deletes), limits.max_delete_fraction * (alive + len(lately))
+        if total > limits.max_deletes or total > max(limits.min_deletes, share):
+            raise Violation("guard", deleted[0], f"{total} deletes of {site.region} passed without a person")
 
     def wrote(self, site: Site, path: MetaPath, stamp: Stamp, before: bytes | None, after: bytes | None) -> None:
         """A daemon's write has landed: it may land there, and needs no person or has one."""

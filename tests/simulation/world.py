@@ -103,7 +103,7 @@ class Site:
     """Who raised the fence last."""
     topics: dict[MetaPath, Topics] = field(default_factory=dict)
     deletes: list[int] = field(default_factory=list)
-    """When the present daemon let deletes pass."""
+    """When daemons of the present database, or of an earlier state of it, let deletes pass."""
 
     def clock(self) -> Millis:
         """The region's clock, wrong by its skew."""
@@ -228,7 +228,6 @@ class World:
         site = self.sites[Region(region)]
         daemon = Daemon(self, site)
         site.daemons.append(daemon)
-        site.deletes.clear()
         self.story.tell(region, "a daemon starts")
         return daemon
 
@@ -609,6 +608,7 @@ class World:
                 if other is not site and other.daemons:
                     self.drain(other)
         site.disk.lose(copy)
+        site.deletes.clear()  # nobody is left who knows of them
         if copy is None and self.mode.picture:
             site.disk.set_facts(generation=site.disk.born())
         self.referee.loses(site)

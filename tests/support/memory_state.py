@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 
-from syncer.conflict.acts import FillConflict, Journal, RecordConflict
+from syncer.conflict.acts import Decision, FillConflict, Journal, RecordConflict
 from syncer.conflict.consumed import Consumed
 from syncer.conflict.register import HoldReason, Register
 from syncer.conflict.tombstones import COUNTED
@@ -300,6 +300,10 @@ class MemoryTransaction:
         for entry in rows:
             self._put(self._db.journal, self._number("journal"), (now, entry))
 
+    def deletes_passed(self, since: Millis, limit: int) -> list[Millis]:
+        deletes = (at for at, row in self._db.journal.values() if is_delete(row))
+        return sorted(at for at in deletes if at > since)[-limit:]
+
     def conflict(self, record: RecordConflict, now: Millis) -> None:
         for number, row in self._db.conflicts.items():
             if row.path == record.path and row.loser == record.loser:
@@ -478,6 +482,11 @@ def stood(register: Register) -> bool:
     """Whether something stood at the path when it was last read."""
     unreadable = register.hold is not None and register.hold.reason is HoldReason.UNREADABLE
     return register.seated_alive or unreadable
+
+
+def is_delete(row: Journal) -> bool:
+    """Whether a decision is that a local delete is published."""
+    return row.decision is Decision.PUBLISHED and row.digest is None
 
 
 def living(registers: Mapping[MetaPath, Register], limit: int, after: MetaPath | None) -> list[tuple[MetaPath, Digest]]:

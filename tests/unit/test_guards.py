@@ -21,6 +21,7 @@ from syncer.conflict.guards import (
 )
 from syncer.conflict.register import Hold, HoldReason, Register
 from syncer.conflict.settings import Limits, Settings
+from syncer.errors import InvariantBroken
 from syncer.model import Millis, ResourceKind, Stamp
 from tests.property.strategies import NOW, PATH_OF_KIND
 from tests.unit.registers import HERE, THERE, X, at, seated, version
@@ -60,38 +61,91 @@ def reason(asked: Proposal) -> HoldReason | str | None:
 # -- (a) mass deletes
 
 
+def window_of(**limits: Any) -> DeleteWindow:
+    """A window of a database where nothing was deleted."""
+    window = DeleteWindow(Limits(**limits))
+    window.begin(())
+    return window
+
+
+def passes(window: DeleteWindow, deletes: int, alive: int, now: Millis = NOW) -> bool:
+    """Whether so many pass; if so, they have."""
+    if not window.permits(deletes, alive, now):
+        return False
+    window.passed(deletes, now)
+    return True
+
+
 def test_deletes_pass_up_to_the_bound_of_the_window() -> None:
-    window = DeleteWindow(Limits(max_deletes=5, min_deletes=0, max_delete_fraction=1.0))
-    assert window.permits(3, 1_000, NOW)
-    assert window.permits(2, 997, NOW)
-    assert not window.permits(1, 995, NOW)
-    assert window.permits(0, 995, NOW)
+    window = window_of(max_deletes=5, min_deletes=0, max_delete_fraction=1.0)
+    assert passes(window, 3, 1_000)
+    assert passes(window, 2, 997)
+    assert not passes(window, 1, 995)
+    assert passes(window, 0, 995)
 
 
 def test_deletes_pass_up_to_a_share_of_what_was_alive_when_the_window_began() -> None:
-    window = DeleteWindow(Limits(max_deletes=10_000, min_deletes=0, max_delete_fraction=0.1))
-    assert window.permits(6, 100, NOW)
-    assert window.permits(4, 94, NOW)
-    assert not window.permits(1, 90, NOW)
+    window = window_of(max_deletes=10_000, min_deletes=0, max_delete_fraction=0.1)
+    assert passes(window, 6, 100)
+    assert passes(window, 4, 94)
+    assert not passes(window, 1, 90)
 
 
 def test_a_small_store_may_lose_a_few_paths() -> None:
-    window = DeleteWindow(Limits(min_deletes=10))
-    assert window.permits(10, 12, NOW)
-    assert not window.permits(1, 2, NOW)
+    window = window_of(min_deletes=10)
+    assert passes(window, 10, 12)
+    assert not passes(window, 1, 2)
 
 
 def test_the_window_moves() -> None:
-    window = DeleteWindow(Limits(max_deletes=2, delete_window_ms=Millis(100)))
-    assert window.permits(2, 1_000, NOW)
-    assert not window.permits(1, 998, Millis(NOW + 99))
-    assert window.permits(1, 998, Millis(NOW + 100))
+    window = window_of(max_deletes=2, delete_window_ms=Millis(100))
+    assert passes(window, 2, 1_000)
+    assert not passes(window, 1, 998, Millis(NOW + 99))
+    assert passes(window, 1, 998, Millis(NOW + 100))
 
 
 def test_what_is_held_does_not_count() -> None:
-    window = DeleteWindow(Limits(max_deletes=10))
-    assert not window.permits(11, 10_000, NOW)
+    window = window_of(max_deletes=10)
+    assert not passes(window, 11, 10_000)
+    assert passes(window, 10, 10_000)
+
+
+def test_what_was_not_stored_does_not_count() -> None:
+    """A transaction that fails is tried again: its deletes are asked about twice."""
+    window = window_of(max_deletes=10)
     assert window.permits(10, 10_000, NOW)
+    assert passes(window, 10, 10_000)
+
+
+def test_a_window_begins_with_what_a_former_daemon_let_pass() -> None:
+    window = DeleteWindow(Limits(max_deletes=10, delete_window_ms=Millis(100)))
+    window.begin([Millis(NOW - 100)] * 4 + [Millis(NOW - 99)] * 7)
+    assert not window.permits(4, 10_000, NOW)
+    assert window.permits(3, 10_000, NOW)
+    assert window.permits(10, 10_000, Millis(NOW + 1))
+
+
+def test_as_many_as_the_bound_tell_as_much_as_all() -> None:
+    limits = Limits(max_deletes=3, max_delete_fraction=1.0, delete_window_ms=Millis(100))
+    whole, latest = DeleteWindow(limits), DeleteWindow(limits)
+    passed = [Millis(NOW - 60 + 10 * number) for number in range(6)]
+    whole.begin(passed)
+    latest.begin(passed[-whole.kept :])
+    for offset in range(0, 120, 5):
+        now = Millis(NOW + offset)
+        for deletes in range(1, 5):
+            assert whole.permits(deletes, 50, now) == latest.permits(deletes, 50, now)
+
+
+def test_a_window_that_knows_nothing_of_before_lets_nothing_pass() -> None:
+    window = DeleteWindow(Limits())
+    assert not window.begun
+    window.passed(1, NOW)
+    assert not window.begun, "nor does it know by what passes now"
+    with pytest.raises(InvariantBroken):
+        window.permits(1, 10_000, NOW)
+    window.begin(())
+    assert window.begun
 
 
 # -- (b) a cluster left out

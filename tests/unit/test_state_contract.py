@@ -385,6 +385,24 @@ def test_operations_are_asked_done_and_pruned_with_the_journal(subject: Subject)
         assert [one.id for one in work.pending_operations(10)] == [second]
 
 
+def test_which_local_deletes_have_passed_of_late_is_in_the_journal(subject: Subject) -> None:
+    path, gone = MetaPath("/a"), stamp()
+    deleted = Journal(path=path, decision=Decision.PUBLISHED, stamp=gone)
+    others = [
+        Journal(path=path, decision=Decision.PUBLISHED, stamp=gone, digest=Digest(b"d")),
+        Journal(path=path, decision=Decision.ADOPTED, stamp=gone),
+        Journal(path=path, decision=Decision.HELD, stamp=gone),
+    ]
+    with subject.state.transaction() as work:
+        assert work.deletes_passed(Millis(0), 10) == []
+        for time in (100, 100, 90, 110, 120):
+            work.journal([deleted, *others], Millis(time))
+    with subject.state.transaction() as work:
+        assert work.deletes_passed(Millis(90), 10) == [100, 100, 110, 120]
+        assert work.deletes_passed(Millis(90), 3) == [100, 110, 120]
+        assert work.deletes_passed(Millis(120), 10) == []
+
+
 def test_transactions_do_not_nest(subject: Subject) -> None:
     with pytest.raises(InvariantBroken), subject.state.transaction(), subject.state.transaction():
         pass

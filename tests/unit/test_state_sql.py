@@ -154,6 +154,13 @@ def test_partial_indexes_are_used(state: SqlState, where: str) -> None:
     assert "USING COVERING INDEX registers_" in plan or "USING INDEX registers_" in plan
 
 
+def test_deletes_are_counted_without_a_look_at_the_rest_of_the_journal(state: SqlState) -> None:
+    with state.engine.connect() as connection:
+        query = f"EXPLAIN QUERY PLAN SELECT at FROM journal WHERE {tables.DELETES} AND at > 5 ORDER BY at DESC LIMIT 9"
+        plan = " ".join(str(row) for row in connection.exec_driver_sql(query))
+    assert "USING COVERING INDEX journal_deletes" in plan
+
+
 def test_views_show_what_the_daemon_wrote(state: SqlState, url: str) -> None:
     parked = Register(path=MetaPath("/b"), known=FULL.known, parked=FULL.parked)
     with closing(Views.open(url, EAST)) as views, closing(Views.open(url)) as other:
