@@ -10,7 +10,7 @@ from typing import Final
 
 from syncer.bus.codec import decode, encode
 from syncer.bus.contract import Outgoing
-from syncer.bus.messages import Heartbeat, Ignored, Message
+from syncer.bus.messages import Heartbeat, Ignored, Message, Said
 from syncer.bus.signing import Keyring
 from syncer.errors import PayloadInvalid
 from syncer.model import MetadataChangeEvent, MetaPath, Region, Stamp
@@ -28,7 +28,7 @@ class Delivery:
     """Messages handed to a reader and not acknowledged yet."""
 
     region: Region
-    messages: tuple[tuple[int, Message], ...]
+    messages: tuple[tuple[int, Message | PayloadInvalid], ...]
 
 
 @dataclass(eq=False, slots=True)
@@ -58,9 +58,11 @@ class SimBus:
 
     regions: tuple[Region, ...]
     reorder: int
-    log: list[Message] = field(default_factory=list)
+    log: list[Message | PayloadInvalid] = field(default_factory=list)
+    lies: set[int] = field(default_factory=set)
+    """Which of them a liar has said."""
     stamps: set[tuple[MetaPath, Stamp]] = field(default_factory=set)
-    """Of all changes that ever arrived."""
+    """Of all changes that ever arrived, but for those that a liar has told."""
     waiting: dict[Region, list[int]] = field(default_factory=dict)
     under_way: list[Publishing] = field(default_factory=list)
     vanishes: Callable[[Region], bool] = field(default=lambda _: False)
@@ -98,6 +100,23 @@ class SimBus:
             message = _unchanged(message, decode(sent.payload, sent.properties))
             if self.coded:
                 self.bytes.append(sent)
+        self._wait(message)
+
+    def lie(self, message: Said) -> bool:
+        """A liar says something; whether it can be decoded."""
+        sent = encode(message)
+        decoded: Message | PayloadInvalid
+        try:
+            decoded = decode(sent.payload, sent.properties)
+        except PayloadInvalid as exc:
+            decoded = exc
+        if self.coded:
+            self.bytes.append(sent)
+        self.lies.add(len(self.log))
+        self._wait(decoded)
+        return not isinstance(decoded, PayloadInvalid)
+
+    def _wait(self, message: Message | PayloadInvalid) -> None:
         self.log.append(message)
         for region, waiting in self.waiting.items():
             if self.vanishes(region):
@@ -105,7 +124,7 @@ class SimBus:
             else:
                 waiting.append(len(self.log) - 1)
 
-    def arrived(self, number: int, message: Message) -> Arrived:
+    def arrived(self, number: int, message: Message | PayloadInvalid) -> Arrived:
         """A message as a reader gets it.
 
         Raises:
@@ -115,7 +134,8 @@ class SimBus:
             return Arrived(message=message, position=str(number))
         outgoing = self.bytes[number]
         arrived = arrived_of(outgoing.payload, outgoing.properties, str(number), _UNSIGNED)
-        _unchanged(message, arrived.message)
+        if not isinstance(message, PayloadInvalid):
+            _unchanged(message, arrived.message)
         return arrived
 
     def expire(self, region: Region) -> None:
@@ -156,8 +176,12 @@ class SimBus:
 
     @property
     def events(self) -> list[MetadataChangeEvent]:
-        """All change events that ever arrived, duplicates included."""
-        return [message for message in self.log if isinstance(message, MetadataChangeEvent)]
+        """All change events that ever arrived, duplicates included, but for those that a liar has told."""
+        return [
+            message
+            for number, message in enumerate(self.log)
+            if isinstance(message, MetadataChangeEvent) and number not in self.lies
+        ]
 
 
 def _unchanged(message: Message, decoded: Message | PayloadInvalid) -> Message:

@@ -55,6 +55,8 @@ class Mode:
         topics: Chance that topics exist below a path of which a guard asks.
         retrieve: Chance that a person restores the loser of a conflict.
         picture: Chance that a snapshot of a region is taken, and that one of any age is told again by any region.
+        lies: Chance that a member says something about anybody that it has made up.
+        masked: It also speaks in the names of others, as it can where all have one key.
         scopes: The scopes of the regions differ.
         compares: Regions compare their digest trees.
         forgets: Tombstones are dropped, after hardly any grace.
@@ -96,6 +98,8 @@ class Mode:
     topics: float = 0.0
     retrieve: float = 0.0
     picture: float = 0.0
+    lies: float = 0.0
+    masked: bool = False
     scopes: bool = False
     compares: bool = False
     forgets: bool = False
@@ -158,6 +162,28 @@ _FORGETTING_STORM: Final = replace(
     late=0.3,
 )
 _SCOPES: Final = replace(_CALM, name="scopes", scopes=True, crash=0.01, gap=0.01, outside=0.15, reorder=2)
+
+_LIAR: Final = replace(
+    _CALM,
+    name="liar",
+    lies=0.3,
+    compares=True,
+    regions=(2, 2, 3),
+    paths=3,
+    reorder=3,
+    crash=0.01,
+    gap=0.005,
+    lose=0.02,
+    vanish=0.02,
+)
+LIARS: Final = (
+    _LIAR,
+    replace(_LIAR, name="liar-forgetting", forgets=True, actions=(150, 300), outside=0.1, vanish=0.05, lies=0.2),
+    replace(_LIAR, name="liar-wiped", wipe=0.02, mislay=0.1),
+    replace(_LIAR, name="liar-parting", forgets=True, part=0.015, join=0.015, regions=(3,), actions=(100, 220)),
+    replace(_LIAR, name="liar-masked", masked=True),
+)
+"""A member says anything about anybody."""
 
 MODES: Final[dict[str, Mode]] = {
     mode.name: mode

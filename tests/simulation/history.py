@@ -6,9 +6,10 @@ one fact alone: who writes into a store has seen what stood there.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from syncer.model import Counter, Digest, MetaPath, Region, Stamp, Version
+from syncer.model import NOTHING_SEEN, Counter, Digest, MetaPath, Millis, Region, Seen, Stamp, Version
 
 
 class Violation(AssertionError):
@@ -35,6 +36,8 @@ class Content:
         stamp: The name that the region gave to it, once it did.
         by: The counter that this stamp was counted by.
         held: Its publication was held back when it was stamped.
+        invented: A liar has made it up, in whatever name.
+        claims: What a liar says that its author had seen.
     """
 
     number: int
@@ -49,9 +52,12 @@ class Content:
     stamp: Stamp | None = None
     by: Counter | None = None
     held: bool = False
+    invented: bool = False
+    claims: Seen = field(default_factory=lambda: NOTHING_SEEN)
 
     def __str__(self) -> str:
         what = "⊥" if self.digest is None else f"#{self.number}"
+        what = f"{what}, a lie" if self.invented else what
         return what if self.outside else f"{what} (ours)"
 
     @property
@@ -85,6 +91,12 @@ class History:
     contents: list[Content] = field(default_factory=list)
     named: dict[tuple[MetaPath, Stamp], Content] = field(default_factory=dict)
     withdrawn: set[tuple[MetaPath, Stamp]] = field(default_factory=set)
+    twins: dict[tuple[MetaPath, Stamp], list[Content]] = field(default_factory=dict)
+    """Where a liar has told one stamp with several values: those that are not the named one."""
+    lied: bool = False
+    """A liar has told something."""
+    latest: Callable[[], int] = lambda: 0
+    """No region believes now that anybody has seen what is stamped later than this."""
 
     def _new(self, path: MetaPath, digest: Digest | None, region: Region, over: Content | None) -> Content:
         content = Content(len(self.contents) + 1, path, digest, region, outside=True, over=over)
@@ -101,7 +113,8 @@ class History:
         Of what comes from elsewhere it knows what its author had seen, and nothing that was learned there since.
         """
         content = self._new(path, digest, region, None)
-        content.fixed = frozenset({content}).union(*(one.reach() if one.region == region else one.past for one in seen))
+        past = frozenset({content}).union(*(one.reach() if one.region == region else one.past for one in seen))
+        content.fixed = self._claimed(past)
         return content
 
     def merged(self, path: MetaPath, known: Version) -> list[Content]:
@@ -133,7 +146,14 @@ class History:
                 raise Violation(
                     "causality", path, f"{stamp} was given to {content}, whose author had seen {older.stamp}"
                 )
-        content.stamp, content.fixed = stamp, past
+        content.stamp, content.fixed = stamp, self._claimed(past)
+        self._give(content, path, stamp)
+
+    def _give(self, content: Content, path: MetaPath, stamp: Stamp) -> None:
+        """A region gives a stamp away; a liar that has guessed it before has told another version."""
+        guessed = self.named.get((path, stamp))
+        if guessed is not None and guessed.invented:
+            self.twins.setdefault((path, stamp), []).append(guessed)
         self.named[path, stamp] = content
 
     def name_again(self, content: Content, stamp: Stamp) -> Content:
@@ -146,21 +166,67 @@ class History:
         again = self._new(content.path, content.digest, content.region, None)
         again.stamp, again.fixed = stamp, frozenset({again})
         content.same.append(again)
-        self.named[content.path, stamp] = again
+        self._give(again, content.path, stamp)
         return again
 
-    def carried(self, path: MetaPath, stamp: Stamp, region: Region) -> Content:
-        """The content that a daemon writes when it applies the version of this stamp."""
-        origin = self.named.get((path, stamp))
+    # -- what a liar tells
+
+    def told(self, path: MetaPath, stamp: Stamp, by: Counter, seen: Seen, digest: Digest | None) -> None:
+        """A liar tells a version: one that it has made up, or a true one of which it says what its author had seen."""
+        self.lied = True
+        content = self.version(path, stamp, digest)
+        if content is None or content.digest != digest:
+            content = self._new(path, digest, stamp.region, None)
+            content.stamp, content.by, content.invented, content.fixed = stamp, by, True, frozenset({content})
+            if (path, stamp) in self.named:
+                self.twins.setdefault((path, stamp), []).append(content)
+            else:
+                self.named[path, stamp] = content
+        content.claims = _joined(content.claims, seen)
+
+    def version(self, path: MetaPath, stamp: Stamp, digest: Digest | None) -> Content | None:
+        """What a stamp names; where a liar has told several values under it, the one of this digest."""
+        named = self.named.get((path, stamp))
+        if named is None or named.digest == digest:
+            return named
+        return next((twin for twin in self.twins.get((path, stamp), ()) if twin.digest == digest), named)
+
+    def _claimed(self, past: frozenset[Content]) -> frozenset[Content]:
+        """A past with all that liars say that it holds, as far as that is believed now and stamped already."""
+        if not self.lied:
+            return past
+        claims: Seen = NOTHING_SEEN
+        for content in past:
+            claims = _joined(claims, {by: at for by, at in content.claims.items() if at <= self._believed(content)})
+        paths = {content.path for content in past}
+        covered = (
+            content
+            for (path, stamp), content in self.named.items()
+            if path in paths and content.by is not None and claims.get(content.by, -1) >= stamp.updated_at_ms
+        )
+        return past.union(*(content.past for content in covered if content not in past))
+
+    def _believed(self, content: Content) -> int:
+        """Nobody has seen what is later than the own change."""
+        own = content.stamp.updated_at_ms if content.stamp is not None else 0
+        return min(own, self.latest())
+
+    # -- what daemons do with it
+
+    def carried(
+        self, path: MetaPath, stamp: Stamp, region: Region, digest: Callable[[], Digest | None] = lambda: None
+    ) -> Content:
+        """The content that a daemon writes when it applies the version of this stamp; ``digest``: of what it writes."""
+        origin = self.version(path, stamp, digest()) if self.twins else self.named.get((path, stamp))
         if origin is None:
             raise Violation("invented", path, f"{stamp} is applied at {region}, and nobody ever stamped it")
         content = Content(origin.number, path, origin.digest, region, outside=False, carries=origin, stamp=stamp)
-        content.fixed = origin.past | {content}
+        content.fixed = self._claimed(origin.past | {content})
         return content
 
     def took_for(self, content: Content, stamp: Stamp) -> None:
         """A region read a content and takes it for the version of this stamp, because the digests are equal."""
-        other = self.named.get((content.path, stamp))
+        other = self.version(content.path, stamp, content.digest)
         if other is not None and other not in content.names and other.digest == content.digest:
             content.same.append(other)
 
@@ -188,3 +254,7 @@ class History:
     def unnoticed(self, content: Content) -> bool:
         """Whether a path is absent and nothing that stood there was ever read: as if nothing had been."""
         return content.digest is None and all(other.stamp is None for other in content.past)
+
+
+def _joined(left: Seen, right: Seen) -> Seen:
+    return {by: max(left.get(by, Millis(0)), right.get(by, Millis(0))) for by in {**left, **right}}

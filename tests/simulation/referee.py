@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -35,6 +36,7 @@ from tests.simulation.store import GARBAGE, digest_of
 from tests.simulation.story import Story
 
 if TYPE_CHECKING:
+    from tests.simulation.liar import Liar
     from tests.simulation.region import Contents
     from tests.simulation.world import Site, World
 
@@ -85,6 +87,8 @@ class Referee:
         self._told_again: set[tuple[MetaPath, Stamp]] = set()
         self._echoes: set[tuple[MetaPath, Stamp]] = set()
         self._to_learn: dict[str, tuple[_Telling, ...]] = {}
+        self.liar: Liar | None = None
+        """A member who says anything; what others may do because of that is not held against them."""
 
     # -- while it runs
 
@@ -93,6 +97,8 @@ class Referee:
         tables = site.disk.tables
         if tables.identity.database_id != before.identity.database_id:
             self._begins_anew(site)
+            if self.liar is not None:
+                self.loses(site)  # as a lie may make it do, once per start
         self._meet(before, tables)
         for path in tables.forgotten.keys() - before.forgotten.keys():
             self._story.tell(site.region, "forgets the delete of", path)
@@ -138,7 +144,7 @@ class Referee:
         loser = self.history.named.get((row.path, row.loser))
         winner = self.history.named.get((row.path, row.winner))
         self._story.tell(site.region, "records a conflict", row.path, row.loser, "lost to", row.winner, row.reason)
-        if loser is None or winner is None or row.reason != "concurrent" or self.lost:
+        if loser is None or winner is None or row.reason != "concurrent" or self.lost or self.history.lied:
             return  # what an author saw of a value is forgotten with its database
         if loser.digest is None and row.path in self._forgotten:
             return  # the winner's author had forgotten the delete, which nobody loses anything by
@@ -160,20 +166,7 @@ class Referee:
         self, site: Site, before: Tables, event: MetadataChangeEvent, contents: Contents, *, asserted: bool
     ) -> None:
         path, digest = event.path, digest_of_event(event)
-        known = self.history.named.get((path, event.stamp))
-        if known is not None and event.stamp.region in self.lost and known.digest != digest:
-            if site.region != event.stamp.region:  # it has what was published; what else had that stamp never was
-                self._told_again.add((path, event.stamp))
-                return
-            if any((each.path, each.stamp) == (path, event.stamp) for each in self.published()):
-                return  # an old copy uses a stamp again: it has to be dropped unpublished, which is judged at the end
-            known = None
-        if known is not None:
-            if known.digest != digest:
-                raise Violation("two values", path, f"{event.stamp} names two values")
-            if not known.held:
-                self._told_again.add((path, event.stamp))
-            known.held = event.sequence == 0
+        if self._told_before(site, event, digest):
             return
         if asserted:
             content = self._asserted(site, before, path, digest, contents)
@@ -193,6 +186,27 @@ class Referee:
             self.history.name(content, event.stamp)
         content.by = event.by
         content.held = event.sequence == 0
+
+    def _told_before(self, site: Site, event: MetadataChangeEvent, digest: Digest | None) -> bool:
+        """Whether an event has no stamp of its own: what it tells was stamped, or made up, before."""
+        path = event.path
+        known = self.history.version(path, event.stamp, digest)
+        if known is not None and known.invented and known.digest != digest:
+            return False  # the liar has guessed its stamp
+        if known is not None and event.stamp.region in self.lost and known.digest != digest:
+            if site.region != event.stamp.region:  # it has what was published; what else had that stamp never was
+                self._told_again.add((path, event.stamp))
+                return True
+            # an old copy uses a stamp again: what is published already has to be dropped, which is judged at the end
+            return any((each.path, each.stamp) == (path, event.stamp) for each in self.published())
+        if known is None:
+            return False
+        if known.digest != digest:
+            raise Violation("two values", path, f"{event.stamp} names two values")
+        if not known.held:
+            self._told_again.add((path, event.stamp))
+        known.held = event.sequence == 0
+        return True
 
     def _rightly_stamped(self, site: Site, before: Tables, event: MetadataChangeEvent, content: Content) -> None:
         """A local change: the path may leave the region, its time is not from the future, and it is no first sight."""
@@ -312,6 +326,8 @@ class Referee:
         self._story.tell(site.region, "overwrites", path, old, "with", new, new.stamp)
         self.met["overwritten"] += 1
         history = self.history
+        if old.invented or (old.carries is not None and old.carries.invented):
+            return  # what a liar has made up may be lost
         stamp = old.stamp
         if old.outside and stamp is not None and not self.lost and not stamp.is_baseline:
             taken_back = (path, stamp) in history.withdrawn
@@ -326,7 +342,8 @@ class Referee:
             return
         everybody = {**self._gone, **self._sites}
         again = [each for each in history.contents if self._asserts_again(each, old)]
-        home = {everybody[name.stamp.region] for name in (*names, *again) if name.stamp is not None}
+        authors = [name.stamp.region for name in (*names, *again) if name.stamp is not None and not name.invented]
+        home = {everybody[region] for region in authors}
         keepers = self._keepers or {site, *home}
         rows = [row for each in keepers for row in each.disk.conflicts(path)]
         for row in [*rows, *(row for each in keepers for row in each.disk.lost if row.path == path)]:
@@ -374,6 +391,8 @@ class Referee:
             Violation: The first rule that does not hold.
         """
         for site in world.sites.values():
+            if site.disk.tables.membership.left_at is not None and site.region not in world.leaving:
+                raise Violation("stands still", "", f"{site.region} has left the group, which nobody has asked it to")
             self._at_rest(world, site)
             self._conflicts(site)
         self._published(world)
@@ -425,9 +444,13 @@ class Referee:
         if register is not None and register.seated is not None and register.seated.stamp == loser:
             return True
         content = self.history.named.get((path, loser))
-        return content is None or any(
-            other.path == path and other is not content and (content in other.past or _again(content, other))
-            for other in self.history.contents
+        return (
+            content is None
+            or content.invented
+            or any(
+                other.path == path and other is not content and (content in other.past or _again(content, other))
+                for other in self.history.contents
+            )
         )
 
     def _published(self, world: World) -> None:
@@ -435,6 +458,7 @@ class Referee:
         numbers: dict[tuple[str, int], MetadataChangeEvent] = {}
         stamps: dict[tuple[MetaPath, Stamp], tuple[str, int]] = {}
         digests: dict[tuple[MetaPath, Stamp], Digest | None] = {}
+        twins = self.history.twins
         for event in world.bus.events:
             key = (event.sender, event.sequence)
             if numbers.setdefault(key, event) != event and not self.lost:
@@ -442,12 +466,12 @@ class Referee:
             name = (event.path, event.stamp)
             if name in self._echoes:
                 raise Violation("echo", event.path, f"{event.stamp} is what a daemon had written itself")
-            if digests.setdefault(name, digest_of_event(event)) != digest_of_event(event):
+            if digests.setdefault(name, digest_of_event(event)) != digest_of_event(event) and name not in twins:
                 raise Violation("two values", event.path, f"{event.stamp} was published with two values")
             if stamps.setdefault(name, key) != key and name not in self._told_again:
                 raise Violation("published twice", event.path, f"{event.stamp} under two numbers")
         for (path, stamp), content in self.history.named.items():
-            if (path, stamp) in self.history.withdrawn or (path, stamp) in stamps:
+            if content.invented or (path, stamp) in self.history.withdrawn or (path, stamp) in stamps:
                 continue
             moot = content.held and any(
                 other is not content and other.region == content.region and content in other.past
@@ -474,14 +498,33 @@ class Referee:
             if (digest_of(path, node.value) if node is not None and node.value else None) != expected:
                 raise Violation("diverged", path, f"the store of {site.region} does not hold what is known")
 
+    def _nothing_rises(self, world: World, path: MetaPath) -> None:
+        """Whatever a liar tells, no region goes back behind the greatest stamp that an honest one has given."""
+        honest = [
+            stamp
+            for (at, stamp), content in self.history.named.items()
+            if at == path and not content.invented and (at, stamp) not in self.history.withdrawn
+        ]
+        winner = functools.reduce(_greater, honest) if honest else None
+        for site in world.sites.values() if winner is not None else ():
+            known = _known_of(site, path) or _known_in(site.disk.tables.forgotten.get(path))
+            if winner is None or (known is not None and _greater(known.stamp, winner) == known.stamp):
+                continue
+            dead = self.history.named[path, winner].digest is None
+            if (known.digest if known is not None else None) != self.history.named[path, winner].digest or dead:
+                detail = f"{site.region} knows {known.stamp if known else None}, an honest region stamped {winner}"
+                raise Violation("wrong winner", path, detail)
+
     def _converged(self, world: World, path: MetaPath) -> None:
         stamps = [stamp for at, stamp in self.history.named if at == path and (at, stamp) not in self.history.withdrawn]
         frozen = [site for site in world.sites.values() if path in site.disk.tables.held]
         taken_back = {stamp.region for at, stamp in self.history.withdrawn if at == path}
         if not stamps or frozen or taken_back == set(world.sites):
             return  # where every region took its delete back, nobody has the value any more
-        if self.lost:
+        if self.lost or self.liar is not None:
             self._same_everywhere(world, path)
+            if not self.lost:
+                self._nothing_rises(world, path)
             return
         winner = stamps[0]
         for stamp in stamps[1:]:
@@ -507,8 +550,15 @@ class Referee:
                 raise Violation("diverged", path, f"the store of {site.region} does not hold {winner}")
 
 
+def _greater(one: Stamp, other: Stamp) -> Stamp:
+    return one if later(one, other, TieOrder.SMALLER_REGION) else other
+
+
 def _known_of(site: Site, path: MetaPath) -> Version | None:
-    register = site.disk.tables.registers.get(path)
+    return _known_in(site.disk.tables.registers.get(path))
+
+
+def _known_in(register: Register | None) -> Version | None:
     return register.known if register is not None else None
 
 

@@ -147,7 +147,7 @@ class Daemon:
             self.scope,
             site.disk.open(),
             site.store.capabilities,
-            expected=[region for region in world.sites if region != site.region],
+            expected=world.expected_by(site.region),
             forgetting=FORGETTING if forgets else COMPARING,
         )
         self.driver.context.comparisons.pace = PACE

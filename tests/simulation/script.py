@@ -8,6 +8,7 @@ from random import Random
 from syncer.bus.messages import Message
 from syncer.conflict.acts import Decision
 from syncer.conflict.settings import Limits
+from syncer.errors import PayloadInvalid
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region
 from syncer.state.contract import ConflictRow
 from tests.simulation.bus import Delivery
@@ -129,7 +130,7 @@ class Script(World):
         self.publish(region)
         return self.bus.events[-1]
 
-    def deliver(self, region: str, *events: Message) -> None:
+    def deliver(self, region: str, *events: Message | PayloadInvalid) -> None:
         """These events reach the region, in this order, and are folded."""
         daemon = self.daemon(region)
         for event in events:

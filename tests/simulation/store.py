@@ -182,7 +182,7 @@ class SimStore:
         contents: list[tuple[MetaPath, Content, Content]] = []
         for index, write in enumerate(writes):
             stamp = meaning.get(write.path)
-            new = self._history.carried(write.path, stamp, self.region) if stamp is not None else None
+            new = self._carried(write, stamp) if stamp is not None else None
             if new is not None:
                 contents.append((write.path, self.content(write.path), new))
             try:
@@ -201,6 +201,12 @@ class SimStore:
                 self._overwritten(path, old, new)
         self._tell(changed)
         return tuple(answers)
+
+    def _carried(self, write: Write, stamp: Stamp) -> Content:
+        def written() -> Digest | None:
+            return digest_of(write.path, write.value) if isinstance(write, Put) else None
+
+        return self._history.carried(write.path, stamp, self.region, written)
 
     def _check_carried(self, path: MetaPath, new: Content) -> None:
         node = self.nodes.get(path)

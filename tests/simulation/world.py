@@ -29,6 +29,7 @@ from tests.simulation.bus import Publishing, SimBus
 from tests.simulation.disk import Disk, Tables, Trouble
 from tests.simulation.faults import MODES, PARK_GRACE_MS, Mode
 from tests.simulation.history import Content, History, Violation
+from tests.simulation.liar import Liar
 from tests.simulation.pictures import Picture
 from tests.simulation.referee import Referee
 from tests.simulation.region import PUT_BACK, Daemon, Purpose, Request
@@ -167,6 +168,8 @@ class World:
         self.history = History()
         self.sites: dict[Region, Site] = {}
         self.gone: dict[Region, Site] = {}
+        self.leaving: set[Region] = set()
+        """Regions that a person has asked to leave."""
         self.referee = Referee(self.history, self.story, self.sites, self.gone)
         self.scope = SCOPE
         self.forsaken: list[Publishing] = []
@@ -190,6 +193,10 @@ class World:
         self.mislays = mode.mislay
         self.dark_until: dict[Region, int] = {}
         self._tag = 0
+        self.liar = Liar(self) if mode.lies else None
+        if self.liar is not None:
+            self.history.latest = lambda: self.story.now + mode.skew_ms + mode.limits.max_clock_skew_ms
+            self.referee.liar = self.liar
 
     def _site(self, region: Region, kind: StoreKind) -> Site:
         clusters = frozenset({"east"} if self.mode.guarded else ())
@@ -215,6 +222,11 @@ class World:
         if self.dark_until.get(region, 0) > self.story.now:
             return True
         return bool(self.mode.vanish) and self.rng.random() < self.mode.vanish
+
+    def expected_by(self, region: Region) -> list[Region]:
+        """The peers that a region's daemon is told to expect; none: whoever speaks."""
+        others = [other for other in self.sites if other != region]
+        return others if self.liar is None else self.liar.expected_by(others)
 
     @property
     def everywhere(self) -> tuple[Site, ...]:
@@ -322,6 +334,8 @@ class World:
         rng, mode, part = self.rng, self.mode, self._part
         if rng.random() < mode.outside and part((number, "outside")):
             self._outside()
+        if self.liar is not None and rng.random() < mode.lies and part((number, "lie")):
+            self.liar.speak()
         part((number, "site"))
         site = rng.choice(list(self.sites.values()))
         if part((number, "fault")):
@@ -543,6 +557,7 @@ class World:
         """A region leaves the group in order, as soon as it may; or it is lost for good, and forgotten."""
         if self.rng.random() < 0.5:
             site.disk.ask("regions-leave")
+            self.leaving.add(site.region)
             return
         self.loses_for_good(site.region)
 
@@ -558,7 +573,8 @@ class World:
     def _dismiss_left(self) -> None:
         """Regions that have left, and have said so, are switched off."""
         for site in list(self.sites.values()):
-            if site.disk.tables.membership.left_at is not None and site.daemons and site.daemon.raised:
+            left = site.disk.tables.membership.left_at is not None and site.region in self.leaving
+            if left and site.daemons and site.daemon.raised:
                 site.daemon.beat_heart()
                 self.story.tell(site.region, "has left")
                 self._dismiss(site)
@@ -680,6 +696,8 @@ class World:
                 if node.value == GARBAGE:
                     self.put(site.region, path, self.value(path))
         self.dark_until.clear()
+        if self.liar is not None and self.liar.falls_silent():
+            self._configure()
         self.settle()
         self.referee.judge(self)
         if self.rng.random() < 0.3:
@@ -720,7 +738,8 @@ class World:
             if self.mode.part:
                 self._dismiss_left()
             acted = operated and self._operator()
-            acted |= any(daemon.driver.hearing for site in self.sites.values() for daemon in site.daemons)
+            drivers = [daemon.driver for site in self.sites.values() for daemon in site.daemons]
+            acted |= any(driver.hearing or (self.liar is not None and driver.starting) for driver in drivers)
             quiet = 0 if acted or self._progress() != before or not self._agreed() else quiet + 1
             if quiet > _QUIET_ROUNDS:
                 return
@@ -788,7 +807,7 @@ class World:
 
     def _operator(self) -> bool:
         """A person lets held changes pass, or takes them back."""
-        acted = False
+        acted = self.liar is not None and self.liar.cure()
         active = [site.daemon.driver for site in self.sites.values() if site.daemons]
         if active and all(driver.hearing for driver in active):
             self.story.tell(next(iter(self.sites)), "operator: all databases were lost")

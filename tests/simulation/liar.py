@@ -1,0 +1,239 @@
+"""A member that says anything about anybody: who it is, what it knows, what it says, and how people get over it.
+
+It sees everything, as the worst one would: which databases there are, what they have given out, what every region
+knows. It has no store and no daemon; whatever it says goes onto the bus like any message. In its own name, and in
+names that nobody has, it says anything; of what others have changed it tells anything, for who tells a change need not
+have made it. In the name of another member it speaks only where all have one key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from enum import StrEnum
+from random import Random
+from typing import TYPE_CHECKING, Final
+
+from syncer.bus.messages import Control, Heartbeat, ListingAsked, ListingTold, Said, TreeMessage
+from syncer.conflict.projection import PROJECTIONS
+from syncer.errors import ValueInvalid
+from syncer.model import Counter, Digest, MetadataChangeEvent, MetaPath, Millis, Region, Stamp, TieOrder
+from syncer.replication.listing import LISTING
+from syncer.replication.summing import label_of
+from tests.simulation.history import Content
+from tests.simulation.lies import LIES
+from tests.simulation.store import digest_of
+
+if TYPE_CHECKING:
+    from tests.simulation.world import Site, World
+
+INVENTED: Final = tuple(Region(f"x{number}") for number in range(1, 5))
+"""Regions that nobody has."""
+NAMES: Final = (Region("A"), Region("z"))
+"""Names of the liar: before all others, and after them."""
+
+
+class Standing(StrEnum):
+    """What the honest regions have been told of the liar."""
+
+    EXPECTED = "expected"
+    """It is among the expected peers."""
+
+    OPEN = "open"
+    """No peers are configured: whoever speaks is heard."""
+
+    STRANGER = "stranger"
+    """The expected peers are named, and it is none of them."""
+
+
+_STANDINGS: Final = (Standing.EXPECTED, Standing.EXPECTED, Standing.OPEN, Standing.STRANGER)
+
+
+class Liar:
+    """The liar of one schedule."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.rng: Random = world.rng
+        self.region = self.rng.choice(NAMES)
+        self.standing = self.rng.choice(_STANDINGS)
+        self.sender = f"db-{self.region}"
+        self.sequence = 0
+        self.round = 0
+        self.dismissed = False
+        """People have taken it out of the expected peers."""
+        world.story.tell(self.region, f"is a liar: {self.standing}")
+
+    # -- what it knows
+
+    @property
+    def now(self) -> Millis:
+        """Its clock, which is right."""
+        return Millis(self.world.story.now)
+
+    @property
+    def label(self) -> str:
+        """What everybody's digest tree sums."""
+        return label_of(self.world.scope)
+
+    def somebody(self) -> Site:
+        """An honest region."""
+        return self.rng.choice(list(self.world.sites.values()))
+
+    def database(self, site: Site | None = None) -> str:
+        """The database of an honest region."""
+        return (site or self.somebody()).disk.tables.identity.database_id
+
+    def databases(self) -> list[str]:
+        """All databases of honest regions."""
+        return [self.database(site) for site in self.world.sites.values()]
+
+    def given_out(self) -> dict[str, int]:
+        """Honest database → its last number."""
+        identities = [site.disk.tables.identity for site in self.world.sites.values()]
+        return {identity.database_id: identity.last_sequence for identity in identities}
+
+    def honest_change(self, path: MetaPath | None = None) -> Content | None:
+        """What an honest region has once stamped."""
+        found = [
+            content
+            for (at, _), content in self.world.history.named.items()
+            if not content.invented and content.by is not None and path in {None, at}
+        ]
+        return self.rng.choice(found) if found else None
+
+    def counters(self, path: MetaPath) -> dict[Counter, Millis]:
+        """The latest change of every honest counter at a path."""
+        found: dict[Counter, Millis] = {}
+        for (at, stamp), content in self.world.history.named.items():
+            if at == path and content.by is not None and not content.invented:
+                found[content.by] = max(found.get(content.by, stamp.updated_at_ms), stamp.updated_at_ms)
+        return found
+
+    def path(self) -> MetaPath:
+        """A path that takes part."""
+        return self.rng.choice(self.world.paths)
+
+    # -- what it says
+
+    def heartbeat(self) -> Heartbeat:
+        """One that no honest member would say otherwise in its place; the lie is laid over it."""
+        had, somebody = self.given_out(), self.somebody()
+        tree = somebody.daemon.driver.context.sums.tree if somebody.daemons else None
+        return Heartbeat(
+            region=self.region,
+            sender=self.sender,
+            generation=1,
+            sent_at_ms=self.now,
+            last_sequence=self.sequence,
+            consumed=had,
+            reached=had,
+            watermark=self.now,
+            projections={str(kind): projection.id for kind, projection in PROJECTIONS.items()},
+            scope=self.world.scope.fingerprint,
+            tie_order=TieOrder.SMALLER_REGION,
+            mode="active",
+            version="simulated",
+            tree=self.label if tree is not None else "",
+            root=f"{tree.root:032x}" if tree is not None else "",
+            alive=tree.count if tree is not None else 0,
+            unfolded=0,
+        )
+
+    def number(self) -> int:
+        """Its next number."""
+        self.sequence += 1
+        return self.sequence
+
+    def speak(self) -> None:
+        """Say the next thing."""
+        name = self.rng.choice(list(LIES))
+        messages = list(LIES[name].make(self))
+        if messages:
+            self.world.met[f"lie: {name}"] += 1
+        if self.world.mode.masked and self.rng.random() < 0.5:
+            messages = self._masked(messages)
+        for message in messages:
+            self.say(message, name)
+
+    def say(self, message: Said, name: str = "") -> None:
+        """Put a message onto the bus; the referee hears which versions it has made up."""
+        path = message.path if isinstance(message, MetadataChangeEvent) else None
+        self.world.story.tell(self.region, f"lies: {name}", path, _shown(message))
+        if not self.world.bus.lie(message):
+            return
+        if isinstance(message, MetadataChangeEvent):
+            try:
+                digest = digest_of(message.path, message.value) if message.value is not None else None
+            except ValueInvalid:
+                return
+            self.world.history.told(message.path, message.stamp, message.by, message.seen, digest)
+        elif isinstance(message, ListingTold):
+            for text, time, region, by, seen, dead_or_digest in message.entries:
+                listed = Digest(bytes.fromhex(dead_or_digest)) if dead_or_digest is not None else None
+                stamp = Stamp(Millis(time), Region(region))
+                vector = {Counter(counter): Millis(at) for counter, at in seen.items()}
+                self.world.history.told(MetaPath(text), stamp, Counter(by), vector, listed)
+
+    def _masked(self, messages: Sequence[Said]) -> list[Said]:
+        """The same in the name of an honest member, or of another database of it."""
+        self.world.met["lie: mask"] += bool(messages)
+        site = self.somebody()
+        sender = self.rng.choice(
+            (self.database(site), self.database(site), f"db-{site.region}-{self.rng.randint(1, 3)}")
+        )
+        found: list[Said] = []
+        for message in messages:
+            if isinstance(message, MetadataChangeEvent):
+                found.append(replace(message, sender=sender))
+            elif isinstance(message, Heartbeat | Control | TreeMessage | ListingAsked | ListingTold):
+                found.append(replace(message, region=site.region, sender=sender))
+        return found
+
+    # -- who believes it, and how people get over it
+
+    def expected_by(self, others: list[Region]) -> list[Region]:
+        """The peers that an honest region expects."""
+        if self.standing is Standing.OPEN:
+            return []
+        known = self.standing is Standing.EXPECTED and not self.dismissed
+        return [*others, self.region] if known else others
+
+    def falls_silent(self) -> bool:
+        """It says nothing any more; whether it is taken out of the expected peers, for which all start anew."""
+        self.world.story.tell(self.region, "falls silent")
+        heard = all(self.region in site.disk.tables.peers for site in self.world.sites.values())
+        self.dismissed = self.standing is Standing.EXPECTED and (not heard or self.rng.random() < 0.5)
+        return self.dismissed
+
+    def cure(self) -> bool:
+        """What a person does about it, by the documented commands; whether there was anything to do."""
+        acted = False
+        for site in self.world.sites.values():
+            tables = site.disk.tables
+            strange = [region for region in tables.peers if not self._is_honest(region)]
+            for region in strange:
+                if not tables.peers[region].document.get("forgotten"):
+                    site.disk.ask("regions-forget", region=region, force="true")
+                    acted = True
+            if any(daemon.driver.hearing for daemon in site.daemons):
+                others = sorted({self.region, *INVENTED, *strange})
+                site.disk.ask("rebuild", without=",".join(others))
+            for row in list(tables.poison.values()):
+                if row.poison.origin in {"bus", LISTING}:
+                    site.disk.ask("quarantine-discard", id=str(row.id))
+                    acted = True
+        return acted
+
+    def _is_honest(self, region: Region) -> bool:
+        return region in self.world.sites or region in self.world.gone
+
+
+def _shown(message: Said) -> str:
+    """A lie in one line."""
+    if isinstance(message, MetadataChangeEvent):
+        seen = dict(list(message.seen.items())[:4])
+        what = "deletes" if message.value is None else "puts"
+        return f"{what} {message.stamp} by {message.by}, has seen {seen}, {message.sender} {message.sequence}"
+    text = repr(message)
+    return text if len(text) < 600 else f"{text[:600]}…"
