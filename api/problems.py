@@ -14,6 +14,7 @@ from fastapi.exceptions import (  # type: ignore[attr-defined]  # what the route
 from pydantic import BaseModel, ConfigDict, Field
 
 from syncer.errors import SyncerError, disposition
+from syncer.terminal import json_text
 
 MEDIA_TYPE: Final = "application/problem+json"
 
@@ -46,7 +47,9 @@ def respond(request: Request, *, status: int, code: str, detail: str, hint: str)
         hint=hint,
     )
     headers = {"Retry-After": "5"} if status == http.HTTPStatus.SERVICE_UNAVAILABLE else None
-    return Response(problem.model_dump_json(), status_code=status, media_type=MEDIA_TYPE, headers=headers)
+    return Response(
+        json_text(problem.model_dump(mode="json")), status_code=status, media_type=MEDIA_TYPE, headers=headers
+    )
 
 
 def install(app: FastAPI) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Response
 
 from api.probe import Probe
 from api.problems import MEDIA_TYPE, Problem
 from syncer.status import StatusDocument
+from syncer.terminal import json_text
 
 
 def router(probe: Probe) -> APIRouter:
@@ -15,10 +16,12 @@ def router(probe: Probe) -> APIRouter:
 
     @routes.get(
         "/status",
+        response_model=StatusDocument,
         responses={503: {"content": {MEDIA_TYPE: {"schema": Problem.model_json_schema()}}, "description": "Not now."}},
     )
-    async def status() -> StatusDocument:
+    async def status() -> Response:
         """The document that ``syncer status -o json`` prints."""
-        return StatusDocument.model_validate(await probe.status())
+        document = StatusDocument.model_validate(await probe.status())
+        return Response(json_text(document.model_dump(mode="json")), media_type="application/json")
 
     return routes

@@ -15,6 +15,8 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from syncer.terminal import visible
+
 COLOURS: Final = {"only-in": "#3b7dd8", "differs": "#d9822b", "deleted": "#c23030", "held": "#7157d9"}
 _NEUTRAL: Final = "#5c7080"
 _INK: Final = "#30404d"
@@ -98,5 +100,5 @@ def _svg(figure: Figure) -> str:
 
 
 def _short(name: str) -> str:
-    clean = "".join(sign if sign.isprintable() else "?" for sign in name)
+    clean = visible(name)
     return clean if len(clean) <= _MAX_NAME else f"{clean[: _MAX_NAME - 1]}…"

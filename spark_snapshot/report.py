@@ -16,6 +16,7 @@ from spark_snapshot import charts
 from spark_snapshot.fields import Differences, FieldDifference
 from spark_snapshot.summary import CLASSES, Summary
 from syncer.model import Stamp
+from syncer.terminal import visible
 
 MEANINGS: Final = {
     "only-in": "only some regions have it, and all that do agree",
@@ -202,8 +203,8 @@ def _shown(text: str) -> str:
 
 
 def _clean(text: str) -> str:
-    """Escaped; what does not print (control signs, turns of direction) as a sign that does."""
-    return escape("".join(sign if sign.isprintable() else "�" for sign in text))
+    """Escaped; what does not print (control signs, turns of direction) as its escape."""
+    return escape(visible(text))
 
 
 def _said(stamp: Stamp) -> str:

@@ -6,15 +6,18 @@ secret passes: values under telling keys are hidden, and so is every known secre
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import re
 import sys
-from collections.abc import Collection, Mapping, MutableMapping
+from collections.abc import Callable, Collection, Mapping, MutableMapping
 from typing import Any, Final, Literal, TextIO
 
 import structlog
 from structlog.typing import Processor
+
+from syncer.terminal import visible, visible_json, visible_lines
 
 Form = Literal["auto", "json", "console"]
 
@@ -27,6 +30,7 @@ _HARMLESS: Final = re.compile(r"_(file|path|count|bytes|at|ms|s)$", re.IGNORECAS
 _USER_INFO: Final = re.compile(r"(?<=://)([^/@:\s]*):[^/@\s]+@")
 _BEARER: Final = re.compile(r"\b(Bearer|Basic)\s+[A-Za-z0-9._~+/=-]+", re.IGNORECASE)
 _MAX_DEPTH: Final = 8
+_TRACES: Final = frozenset({"exception", "stack"})
 
 _QUIET: Final = ("kazoo", "grpc", "sqlalchemy", "alembic", "uvicorn.access", "asyncio", "httpx2", "httpcore2")
 """Loggers of libraries that tell every call: from warnings on, unless the level is debug."""
@@ -99,9 +103,9 @@ def configure(
     last: list[Processor] = [structlog.stdlib.ProcessorFormatter.remove_processors_meta, Redactor(secrets)]
     if console:
         colors = out.isatty() and not os.environ.get("NO_COLOR")
-        last.append(structlog.dev.ConsoleRenderer(colors=colors, timestamp_key="at", pad_event_to=24))
+        last += [_visible, structlog.dev.ConsoleRenderer(colors=colors, timestamp_key="at", pad_event_to=24)]
     else:
-        last.append(structlog.processors.JSONRenderer(sort_keys=False, ensure_ascii=False, default=str))
+        last.append(structlog.processors.JSONRenderer(_json, default=str))
     handler = _Stderr() if stream is None else logging.StreamHandler(stream)
     handler.setFormatter(structlog.stdlib.ProcessorFormatter(foreign_pre_chain=[*shared, _foreign], processors=last))
     handler.set_name("syncer")
@@ -139,6 +143,23 @@ class _Stderr(logging.StreamHandler[TextIO]):
     def stream(self) -> TextIO:  # type: ignore[override]  # a property in place of an attribute
         """Standard error."""
         return sys.stderr
+
+
+def _visible(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """A line for a terminal: no text acts on it, and only a trace has lines of its own."""
+    return {visible(key): _shown(key, value) for key, value in event.items()}
+
+
+def _shown(key: str, value: object) -> object:
+    if isinstance(value, (dict, list)):
+        return visible(repr(value))
+    if not isinstance(value, str):
+        return value
+    return visible_lines(value) if key in _TRACES else visible(value)
+
+
+def _json(event: Mapping[str, Any], *, default: Callable[[object], object]) -> str:
+    return visible_json(json.dumps(event, ensure_ascii=False, default=default))
 
 
 def _foreign(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:

@@ -18,6 +18,7 @@ from syncer.conflict.acts import Decision
 from syncer.conflict.register import HoldReason
 from syncer.errors import DISPOSITIONS
 from syncer.model import Region
+from syncer.terminal import visible
 
 MAX_PEERS: Final = 64
 OTHER: Final = "other"
@@ -271,7 +272,7 @@ class Metrics:
                 self._peers.discard(peer)
                 for family in (SKEW, PEER_HEARD, DIFFERING, EQUAL_AT):
                     with suppress(KeyError):  # never compared
-                        self._collectors[family.name].remove(peer)
+                        self._collectors[family.name].remove(visible(peer))
 
     def _observe(self, family: Family, seconds: float, label: str) -> None:
         child = self._child(family, label)
@@ -283,7 +284,7 @@ class Metrics:
         collector = self._collectors[family.name]
         if not family.label:
             return collector
-        return collector.labels(self._bounded(family, label))
+        return collector.labels(visible(self._bounded(family, label)))
 
     def _bounded(self, family: Family, label: str) -> str:
         if family.values is not None:

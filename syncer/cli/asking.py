@@ -16,6 +16,7 @@ from syncer.cli import output
 from syncer.cli.documents import OperationDocument, OperationList
 from syncer.cli.output import Format, say
 from syncer.errors import DISPOSITIONS, ExitCode, PreconditionFailed
+from syncer.terminal import visible
 
 if TYPE_CHECKING:
     from syncer.state.contract import Operation
@@ -36,19 +37,20 @@ class Request:
     arguments: Mapping[str, str]
 
 
-def agree(target: str, consequence: str, *, yes: bool) -> None:
-    """Have a person agree by typing what it is about.
+def agree(target: str, *consequences: str, yes: bool) -> None:
+    """Have a person agree by typing what it is about; each consequence is a line of its own.
 
     Raises:
         PreconditionFailed: Nobody agreed, or there is nobody to ask.
     """
-    say(consequence)
+    for consequence in consequences:
+        say(consequence)
     if yes:
         return
     if not attended():
         raise PreconditionFailed(f"nobody is there to confirm this for {target}", hint="Give --yes to go ahead.")
     say(f"Type {target} to go ahead, anything else to leave it as it is:")
-    if sys.stdin.readline().strip() != target:
+    if sys.stdin.readline().strip() not in {target, visible(target)}:
         raise PreconditionFailed(
             "not confirmed; nothing was asked", hint="Type the name exactly as shown, or give --yes."
         )

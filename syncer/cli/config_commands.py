@@ -9,7 +9,7 @@ import typer
 
 from syncer.cli import output
 from syncer.cli.documents import CheckDocument, DependencyDocument, ProblemDocument
-from syncer.cli.output import Format, out, say
+from syncer.cli.output import Format, out, out_lines, say
 from syncer.cli.session import Session, log_to_stderr, session_of
 from syncer.errors import ConfigError, ExitCode, PreconditionFailed
 
@@ -28,7 +28,7 @@ def init(
 
     text = sample(store=store, bus=bus, region=region)
     if stdout:
-        out(text.rstrip())
+        out_lines(text.rstrip())
         return
     path = session_of(context).config_path
     try:

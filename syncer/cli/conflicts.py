@@ -10,7 +10,7 @@ import typer
 from syncer.cli import output
 from syncer.cli.asking import Request, Timeout, Why, Yes, agree, ask
 from syncer.cli.documents import ConflictDetail, ConflictDocument, ConflictList
-from syncer.cli.output import Format, moment, out, say
+from syncer.cli.output import Format, moment, out, out_lines, say
 from syncer.cli.session import session_of
 from syncer.errors import NotFound
 
@@ -83,7 +83,7 @@ def show(context: typer.Context, number: Number) -> None:
     if found.deleted:
         out("(the loser was a delete)")
     elif found.value is not None:
-        out(found.value)
+        out_lines(found.value)
     elif found.value_base64 is not None:
         out(f"base64:{found.value_base64}")
     else:

@@ -107,7 +107,7 @@ def reject(
             consequences.append(
                 "The local delete is taken back: the value is fetched from a peer and written here again."
             )
-        agree(_target(held, path, views), "\n".join([f"Rejecting {_many(held)}.", *consequences, _LEAVE]), yes=yes)
+        agree(_target(held, path, views), f"Rejecting {_many(held)}.", *consequences, _LEAVE, yes=yes)
         requests = [Request("undo" if each.waits == "publication" else "reject", {"path": each.path}) for each in held]
         ask(views, requests, reason=reason, timeout_s=timeout, form=session.form)
 

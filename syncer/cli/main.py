@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import importlib.metadata
+import io
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
 import typer.core
+from typer.exceptions import TyperException
 
 from syncer.cli import (
     backups,
@@ -24,9 +30,10 @@ from syncer.cli import (
     topic,
 )
 from syncer.cli import regions as _regions  # noqa: F401 - its commands go into overview's group
-from syncer.cli.output import Format, out, say
+from syncer.cli.output import Format, out, say, say_lines
 from syncer.cli.session import Session
-from syncer.errors import SyncerError, disposition
+from syncer.errors import ConfigError, ExitCode, SyncerError, disposition
+from syncer.terminal import visible_lines
 
 DEFAULT_CONFIG: Final = Path("/etc/pulsar-syncer/config.toml")
 _EVERYWHERE: Final = {"-c": "--config", "--config": "--config", "-o": "--output", "--output": "--output"}
@@ -38,16 +45,28 @@ class Root(typer.core.TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 - Typer's own copy of click
         """Move the options of every command to the front."""
         front, rest = hoisted(args)
-        return super().parse_args(ctx, front + rest)
+        with _shown_safely():
+            return super().parse_args(ctx, front + rest)
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - Typer's own copy of click
         """Run the command; say what is wrong and what to do about it."""
         try:
-            return super().invoke(ctx)
+            with _shown_safely():
+                return super().invoke(ctx)
         except SyncerError as exc:
-            say(f"error: {exc.message}")
+            (say_lines if isinstance(exc, ConfigError) else say)(f"error: {exc.message}")
             say(f"hint: {exc.hint}")
             raise typer.Exit(disposition(exc).exit_code) from exc
+
+
+@contextmanager
+def _shown_safely() -> Iterator[None]:
+    """Have what Typer says of a wrong command line hold no sign that acts on a terminal."""
+    try:
+        yield
+    except TyperException as exc:
+        exc.message = visible_lines(exc.message)
+        raise
 
 
 def hoisted(args: list[str]) -> tuple[list[str], list[str]]:
@@ -123,5 +142,12 @@ app.command("resume")(running.resume)
 
 
 def main() -> None:
-    """Entry point of the ``syncer`` command."""
-    app(prog_name="syncer")
+    """Entry point of the ``syncer`` command. A bug leaves with its trace, which holds text of strangers too."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # where a terminal's encoding lacks a letter
+    try:
+        app(prog_name="syncer")
+    except Exception:  # noqa: BLE001 - whatever it is: the last words of a bug are shown as all text is
+        say_lines(traceback.format_exc().rstrip())
+        raise SystemExit(ExitCode.FAILED) from None

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
+from typing import TextIO
 
 from pydantic import BaseModel
+
+from syncer.terminal import json_text, visible, visible_lines, yaml_text
 
 
 class Format(StrEnum):
@@ -23,25 +25,36 @@ Row = Sequence[object]
 
 
 def out(text: str) -> None:
-    """Write data."""
-    sys.stdout.write(text + "\n")
-    sys.stdout.flush()
+    """Write one line of data."""
+    _write(sys.stdout, visible(text))
+
+
+def out_lines(text: str) -> None:
+    """Write data of several lines."""
+    _write(sys.stdout, visible_lines(text))
 
 
 def say(text: str) -> None:
-    """Talk to the person, beside the data."""
-    sys.stderr.write(text + "\n")
-    sys.stderr.flush()
+    """Talk to the person, beside the data, in one line."""
+    _write(sys.stderr, visible(text))
+
+
+def say_lines(text: str) -> None:
+    """Talk to the person in several lines."""
+    _write(sys.stderr, visible_lines(text))
+
+
+def _write(to: TextIO, text: str) -> None:
+    to.write(text + "\n")
+    to.flush()
 
 
 def structured(value: object, form: Format) -> None:
     """Write plain data as JSON, or as YAML."""
     if form is Format.YAML:
-        import yaml
-
-        out(yaml.safe_dump(value, sort_keys=False, allow_unicode=True).rstrip())
+        _write(sys.stdout, yaml_text(value).rstrip())
     else:
-        out(json.dumps(value, indent=2, ensure_ascii=False))
+        _write(sys.stdout, json_text(value, indent=2))
 
 
 def document(model: BaseModel, form: Format) -> None:
@@ -55,7 +68,7 @@ def stream(model: BaseModel, form: Format) -> None:
         out("---")
         structured(model.model_dump(mode="json"), form)
     else:
-        out(json.dumps(model.model_dump(mode="json"), ensure_ascii=False))
+        _write(sys.stdout, json_text(model.model_dump(mode="json")))
 
 
 def table(headings: Sequence[str], rows: Iterable[Row], *, empty: str = "") -> None:
@@ -83,8 +96,7 @@ def _cell(value: object) -> str:
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    text = str(value)
-    return text if text.isprintable() else "".join(sign if sign.isprintable() else "?" for sign in text)
+    return visible(str(value))
 
 
 def moment(at_ms: int | None) -> str:

@@ -410,7 +410,13 @@ class Views(RepairViews):
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
         with translated(self._url), self._reader.connect() as connection, connection.begin():
-            yield connection
+            try:
+                yield connection
+            except (ValueError, LookupError, TypeError) as exc:
+                raise StateForeign(
+                    f"the sidecar database holds a row that no daemon of this version writes: {exc}",
+                    hint="Look at it with 'syncer state check'; a daemon rebuilds what is lost from its peers.",
+                ) from exc
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
