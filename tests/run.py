@@ -2,9 +2,10 @@
 
 Only the standard library is imported: the first suite makes the environment that the others run in.
 
-The last line is ``tests: P passed, F failed``. A pytest step counts its test cases, any other step counts as one. A
-pytest step that fails without a failed case (nothing collected, a crash, a deadline) counts as one failure. Exit
-status: 0 when at least one passed and none failed, else 1.
+The last line is ``tests: P passed, F failed``. A pytest step counts its test cases; a command that counts by itself
+counts as its last line says, ``P passed, F failed``; any other step counts as one. A step that fails without a failed
+case (nothing collected, a crash, a deadline) counts as one failure. Exit status: 0 when at least one passed and none
+failed, else 1.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -38,15 +40,18 @@ GRACE_S: Final = 20.0
 """How long an ended step may take to clean up before it is killed."""
 NOTHING_COLLECTED: Final = 5
 """Exit status of pytest when no test ran."""
+COUNTED: Final = re.compile(r"(\d+) passed, (\d+) failed")
+"""The last line of a command that counts by itself; before it, a line that begins with ``FAIL`` for each failure."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One command of a suite, or one pytest run; exactly one of the two is given."""
+    """One command of a suite, or one pytest run; exactly one of the two is given. ``counts``: a command's own count."""
 
     name: str
     run: tuple[str, ...] = ()
     pytest: tuple[str, ...] = ()
+    counts: bool = False
     essential: bool = False
 
 
@@ -126,11 +131,21 @@ def _suite(*, name: str, share_minutes: float, steps: Sequence[Mapping[str, obje
     return Suite(name=name, share_minutes=share_minutes, steps=made)
 
 
-def _step(*, name: str, run: Sequence[str] = (), pytest: Sequence[str] = (), essential: bool = False) -> Step:
+def _step(
+    *,
+    name: str,
+    run: Sequence[str] = (),
+    pytest: Sequence[str] = (),
+    counts: bool = False,
+    essential: bool = False,
+) -> Step:
     if bool(run) == bool(pytest):
         message = f"step {name} needs either 'run' or 'pytest'"
         raise TypeError(message)
-    return Step(name=name, run=tuple(run), pytest=tuple(pytest), essential=essential)
+    if counts and not run:
+        message = f"step {name}: pytest is counted in any case"
+        raise TypeError(message)
+    return Step(name=name, run=tuple(run), pytest=tuple(pytest), counts=counts, essential=essential)
 
 
 def read_junit(file: Path, rules: Rules) -> Outcome:
@@ -158,17 +173,32 @@ def read_junit(file: Path, rules: Rules) -> Outcome:
     return sum(cases.values(), Outcome())
 
 
+def read_counts(lines: Sequence[str]) -> Outcome:
+    """Count what a command has counted: its last line says how much passed and failed; without one nothing did."""
+    counted = COUNTED.fullmatch(lines[-1].strip()) if lines else None
+    if counted is None:
+        return Outcome()
+    problems = tuple(f"failed: {line.removeprefix('FAIL').strip()}" for line in lines if line.startswith("FAIL"))
+    return Outcome(passed=int(counted[1]), failed=int(counted[2]), problems=problems)
+
+
 def run_step(step: Step, *, deadline_s: float, rules: Rules) -> Outcome:
     """Run one step to its end, or to the deadline, with its output passed through."""
     with tempfile.TemporaryDirectory(prefix="suites-") as scratch:
         junit = Path(scratch) / "junit.xml"
-        status = _call(_command(step, junit, rules), deadline_s=deadline_s, rules=rules)
+        said: list[str] | None = [] if step.counts else None
+        status = _call(_command(step, junit, rules), deadline_s=deadline_s, rules=rules, said=said)
         if step.pytest and junit.exists():
             outcome = read_junit(junit, rules)
+        elif said is not None:
+            outcome = read_counts(said)
         else:
             outcome = Outcome(passed=int(status == 0 and not step.pytest))
-    if status != 0 and outcome.failed == 0:
+    silent = step.counts and outcome == Outcome()
+    if (status != 0 or silent) and outcome.failed == 0:
         cause = "no test ran" if step.pytest and status == NOTHING_COLLECTED else f"exit status {status}"
+        if silent and status == 0:
+            cause = "it counted nothing"
         if status is None:
             cause = "it did not end in time"
         outcome += Outcome(failed=1, problems=(f"failed: {step.name}: {cause}",))
@@ -182,22 +212,50 @@ def _command(step: Step, junit: Path, rules: Rules) -> list[str]:
     return [str(BIN / "python"), "-m", "pytest", "-q", "--no-header", f"--junitxml={junit}", *form, *step.pytest]
 
 
-def _call(command: Sequence[str], *, deadline_s: float, rules: Rules) -> int | None:
-    """Run a command in a process group of its own; ``None`` when it had to be ended at the deadline."""
+def _call(command: Sequence[str], *, deadline_s: float, rules: Rules, said: list[str] | None = None) -> int | None:
+    """Run a command in a process group of its own; ``None`` when it had to be ended at the deadline.
+
+    Args:
+        command: The command.
+        deadline_s: How long it may take.
+        rules: How to judge.
+        said: Takes the lines of its output, which is passed through all the same; ``None``: nobody asks for them.
+    """
     environment = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}
     environment["TEST_FORM"] = "long" if rules.long else "short"
     print(f"$ {shlex.join(command)}", flush=True)
     try:
-        process = subprocess.Popen(command, cwd=REPOSITORY, env=environment, start_new_session=True)
+        process = subprocess.Popen(
+            command,
+            cwd=REPOSITORY,
+            env=environment,
+            start_new_session=True,
+            stdout=None if said is None else subprocess.PIPE,
+        )
     except OSError as exc:
         print(f"{command[0]}: {exc.strerror}", flush=True)
         return 127
+    listener = threading.Thread(target=_pass_through, args=(process, said), daemon=True)
+    listener.start()
     try:
         return process.wait(timeout=max(deadline_s, 0))
     except subprocess.TimeoutExpired:
         return None
     finally:
         _end(process)
+        listener.join(GRACE_S)
+
+
+def _pass_through(process: subprocess.Popen[bytes], said: list[str] | None) -> None:
+    """Print what a command says, and remember it."""
+    if process.stdout is None:
+        return
+    with process.stdout as output:
+        for line in output:
+            text = line.decode("utf-8", "replace")
+            print(text, end="", flush=True)
+            if said is not None:
+                said.append(text.rstrip("\n"))
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -76,6 +76,37 @@ def test_counts_cases_and_steps(tmp_path: Path) -> None:
     assert "test_skipped: no such server" in result.stdout
 
 
+def test_a_command_that_counts_by_itself_is_counted_as_it_says(tmp_path: Path) -> None:
+    script = tmp_path / "attacks.sh"
+    script.write_text("echo PASS one\necho FAIL two: it ended\necho 7 passed, 1 failed\nexit 1\n", encoding="utf-8")
+    steps = [f'{{ name = "attacks", run = ["sh", "{script}"], counts = true }}', '{ name = "lint", run = ["true"] }']
+
+    result = run(one_suite(tmp_path / "suites.toml", *steps))
+
+    assert (result.returncode, last(result)) == (1, "tests: 8 passed, 1 failed")
+    assert "PASS one" in result.stdout
+    assert "it: failed: two: it ended" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("script", "cause", "counts"),
+    [
+        ("echo 7 passed, 0 failed; exit 3", "exit status 3", (7, 1)),
+        ("echo 7 passed, 0 failed; echo and then it broke", "it counted nothing", (0, 1)),
+        ("exit 0", "it counted nothing", (0, 1)),
+        ("exit 3", "exit status 3", (0, 1)),
+    ],
+)
+def test_a_command_that_should_count_and_does_not_has_failed(
+    tmp_path: Path, script: str, cause: str, counts: tuple[int, int]
+) -> None:
+    (tmp_path / "it.sh").write_text(script, encoding="utf-8")
+    step = SuiteStep(name="attacks", run=("sh", str(tmp_path / "it.sh")), counts=True)
+    outcome = run_step(step, deadline_s=60, rules=Rules())
+    assert (outcome.passed, outcome.failed) == counts
+    assert any(cause in problem for problem in outcome.problems)
+
+
 def test_green_needs_something_that_passed(tmp_path: Path) -> None:
     result = run(one_suite(tmp_path / "suites.toml", '{ name = "lint", run = ["true"] }'))
     assert (result.returncode, last(result)) == (0, "tests: 1 passed, 0 failed")
@@ -182,6 +213,7 @@ def test_the_short_form_leaves_slow_tests_out(tmp_path: Path, monkeypatch: pytes
         'allowed_skips = []\n[[suite]]\nname = "a"\nshare_minutes = 1\nsteps = [{ name = "x" }]\n',
         'allowed_skips = []\n[[suite]]\nname = "a"\nshare_minutes = 1\nsteps = [{ name = "x", runs = ["true"] }]\n',
         'allowed_skips = []\n[[suite]]\nname = "a"\nsteps = []\n',
+        'suite = [{name = "a", share_minutes = 1, steps = [{name = "x", pytest = ["t"], counts = true}]}]',
     ],
 )
 def test_a_wrong_table_is_refused(tmp_path: Path, body: str) -> None:
