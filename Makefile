@@ -88,6 +88,10 @@ SOAK = $(if $(MINUTES),--minutes $(MINUTES),$(if $(HOURS),--hours $(HOURS),$(err
 soak: servers ## The same for as long as wished, with a report: make soak HOURS=8 (or MINUTES=30; SEED=n)
 	@$(BIN)/python -m tests.faults $(SOAK) $(if $(SEED),--seed $(SEED)) --report soak-out
 
+.PHONY: hostile
+hostile: setup ## Attack a group of three regions in every way that is known (about two minutes)
+	@$(BIN)/python -m tests.hostile
+
 .PHONY: fmt
 fmt: setup ## Format the code and apply the safe fixes of the linter
 	@$(BIN)/ruff check --quiet --fix . || true

@@ -30,6 +30,8 @@ from syncer.config.model import Config
 from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.scope import ALLOWED_PREFIXES, DEFAULT_RULES
 from syncer.state.tables import metadata
+from tests.hostile.attack import Topic
+from tests.hostile.attacks import ATTACKS
 from tests.simulation.coverage import FAULTS, TORN
 from tests.simulation.mutants import MUTANTS
 
@@ -403,6 +405,33 @@ def breaks() -> str:
     return table(("Break", "Looked for in schedules of the mode, or by"), rows)
 
 
+# -- what was tried on purpose
+
+
+def attacks() -> str:
+    """Every attack that is played, by what it aims at."""
+    lines: list[str] = []
+    for topic in Topic:
+        rows = [
+            (attack.name, attack.what, "; ".join(map(str, attack.who)), _left_of(attack.cure, attack.remains))
+            for attack in ATTACKS
+            if attack.topic is topic
+        ]
+        lines += [
+            f"### {topic.capitalize()}",
+            "",
+            table(("Attack", "What is done", "By whom", "What remains"), rows),
+            "",
+        ]
+    return "\n".join(lines)
+
+
+def _left_of(cure: Sequence[str], remains: str) -> str:
+    """What an attack leaves behind, and the commands that undo it."""
+    cures = ", ".join(f"`syncer {command.replace('{name}', 'NAME')}`" for command in cure)
+    return f"{remains} Cure: {cures}" if cures else remains
+
+
 PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "command-line": command_line,
     "configuration": configuration,
@@ -413,4 +442,5 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "sidecar": sidecar,
     "faults": faults,
     "breaks": breaks,
+    "attacks": attacks,
 }

@@ -1,0 +1,151 @@
+"""What must hold after each attack, whoever made it and whatever it was."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from syncer.conflict.projection import PROJECTIONS
+from syncer.model import MetaPath
+from syncer.paths import classify
+from syncer.replication.surroundings import wall_clock_ms
+from tests.hostile.group import NAMES, Group, Member, conflicts_of
+from tests.shell.region import until
+
+MEMORY_MIB: Final = 384
+"""Bound of the resident memory of one daemon; one that has just started takes about 85."""
+SHOWN: Final = 80
+"""Characters of a path."""
+SETTLED_S: Final = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Which daemon process works on which database, in which of its turns as the active one."""
+
+    pid: int
+    database: str
+    generation: int
+    epoch: int
+    tally: dict[str, int]
+    quarantine: int
+    last_poison: int
+    conditions: frozenset[str]
+
+    @classmethod
+    def of(cls, member: Member) -> Standing:
+        """How a member stands now."""
+        status = member.status()
+        report: dict[str, Any] = dict(status.document or {})
+        identity = status.identity
+        return cls(
+            pid=member.pid,
+            database=identity.database_id,
+            generation=identity.generation,
+            epoch=identity.epoch,
+            tally=dict(report.get("tally", {})),
+            quarantine=status.counts.quarantine,
+            last_poison=max((row.id for row in member.quarantined()), default=0),
+            conditions=frozenset(each["code"] for each in report.get("conditions", ())),
+        )
+
+
+def standing(group: Group) -> dict[str, Standing]:
+    """How all stand now."""
+    return {member.name: Standing.of(member) for member in group}
+
+
+async def all_well(group: Group, before: dict[str, Standing], *, renews: bool) -> None:
+    """Wait until all is as if nothing had been said.
+
+    Raises:
+        AssertionError: It is not, and the text says what.
+    """
+    began_ms = wall_clock_ms()
+    await honest_writes_arrive(group)
+    await roots_are_equal(group, began_ms)
+    for member in group:
+        now, then = Standing.of(member), before[member.name]
+        assert now.pid == then.pid, f"the daemon of {member.name} was started anew"
+        same = now.database == then.database
+        assert same or renews, f"{member.name} has thrown its database away"
+        assert now.epoch == then.epoch or not same, f"the daemon of {member.name} has fallen, and begun anew"
+        paused = member.identity.paused
+        assert paused is None, f"{member.name} stands still: {paused}"
+        resident = member.resident_mib
+        assert resident < MEMORY_MIB, f"the daemon of {member.name} has {resident:.0f} MiB, bound {MEMORY_MIB}"
+
+
+async def honest_writes_arrive(group: Group) -> None:
+    """Every honest write is everywhere, or was kept whole in a conflict."""
+    group.write_everywhere()
+    group.quarrel()
+    await group.lose()
+
+    def all_have_it() -> bool:
+        _check_alive(group)
+        return not any(_missing(group))
+
+    deadline = time.monotonic() + SETTLED_S
+    try:
+        await until(all_have_it, "every honest write is everywhere", SETTLED_S)
+    except AssertionError:
+        if time.monotonic() < deadline:
+            raise
+        missing = sorted(set(_missing(group)))
+        text = ", ".join(path[:SHOWN] for path in missing[:5])
+        raise AssertionError(f"{len(missing)} honest paths are not everywhere after {SETTLED_S:g} s: {text}") from None
+    for path, values in _overwritten(group):
+        kept = conflicts_of(list(group), path)
+        lost = [value for value in values if not any(same(path, value, each) for each in kept)]
+        assert not lost, f"{path[:SHOWN]}: {lost[0][:60]!r} stands nowhere, and in no conflict record"
+    group.unsettled.clear()
+
+
+def _check_alive(group: Group) -> None:
+    for member in group:
+        assert not member.ended(), member.ended()
+
+
+def _missing(group: Group) -> Iterator[MetaPath]:
+    """Honest paths that are not the same everywhere."""
+    first, *others = (member.writer.items() for member in group)
+    for path in group.unsettled:
+        if not all(same(path, other.get(path), first.get(path)) for other in others):
+            yield path
+
+
+def same(path: MetaPath, one: bytes | None, other: bytes | None) -> bool:
+    """Whether two values are the same in all that is replicated."""
+    if one is None or other is None or one == other:
+        return one == other
+    resource = classify(path)
+    assert resource is not None
+    digest = PROJECTIONS[resource.kind].digest
+    return digest(one) == digest(other)
+
+
+def _overwritten(group: Group) -> Iterator[tuple[MetaPath, list[bytes]]]:
+    """Honest paths, and the values of them that stand nowhere."""
+    held = group.members[NAMES[0]].writer.items()
+    for path in sorted(group.unsettled):
+        if gone := [value for value in group.honest[path] if not same(path, value, held.get(path))]:
+            yield path, gone
+
+
+async def roots_are_equal(group: Group, since_ms: int) -> None:
+    """Every pair of regions finds its digest trees equal, by heartbeats sent after this moment."""
+
+    def equal() -> bool:
+        _check_alive(group)
+        for member in group:
+            found = member.report().get("comparisons", {})
+            for peer in set(NAMES) - {member.name}:
+                compared = found.get(peer, {})
+                if compared.get("state") != "equal" or (compared.get("equal_at_ms") or 0) < since_ms:
+                    return False
+        return True
+
+    await until(equal, "all roots are equal", SETTLED_S)

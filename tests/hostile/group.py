@@ -1,0 +1,237 @@
+"""The group under attack: three honest regions, each a process of its own, and the people who write to their stores."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import partial
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from random import Random
+from typing import Any, Final
+
+import orjson
+from typer.testing import CliRunner
+
+from syncer.bus.embedded import set_link
+from syncer.cli.main import app
+from syncer.errors import StateForeign, StateUnavailable
+from syncer.model import MetaPath
+from syncer.state.contract import Identity
+from tests.hostile import daemon
+from tests.shell.region import Site, heard, path_of, tenant, until
+
+NAMES: Final = ("east", "north", "west")
+USUAL: Final = {
+    "heartbeat_interval": "100ms",
+    "log": {"level": "warning"},
+    "bus": {"lease": "20s"},  # on a machine that is busy with something else nobody loses his role
+}
+START_S: Final = 90.0
+ENDS_S: Final = 10.0
+LOST_S: Final = 20.0
+KIBIBYTE: Final = 1024
+
+
+@dataclass(slots=True)
+class Member(Site):
+    """One honest region."""
+
+    running_as: BaseProcess | None = None
+
+    def start(self, **overrides: Any) -> None:
+        """Start the daemon as a process of its own."""
+        assert self.running_as is None
+        self.file.write_text(self.dumped(**overrides), encoding="utf-8")
+        self.file.chmod(0o600)
+        self.running_as = daemon.start(self.file, self.log)
+
+    def kill(self) -> None:
+        """End the process at whatever instruction it is."""
+        if self.running_as is not None:
+            self.running_as.kill()
+            self.running_as.join(ENDS_S)
+            self.running_as = None
+
+    @property
+    def log(self) -> Path:
+        """What its daemon has said."""
+        return self.folder / "daemon.log"
+
+    @property
+    def pid(self) -> int:
+        """Of its daemon."""
+        assert self.running_as is not None
+        assert self.running_as.pid is not None
+        return self.running_as.pid
+
+    @property
+    def file(self) -> Path:
+        """Its configuration."""
+        return self.folder / "syncer.yaml"
+
+    @property
+    def identity(self) -> Identity:
+        """What its database says of itself."""
+        return self.status().identity
+
+    @property
+    def resident_mib(self) -> float:
+        """Memory of its daemon."""
+        with Path(f"/proc/{self.pid}/status").open(encoding="ascii") as status:
+            lines = dict(line.split(":", 1) for line in status)
+        return int(lines["VmRSS"].split()[0]) / KIBIBYTE
+
+    def ended(self) -> str:
+        """How its daemon has ended, with the last of its log; empty: it runs."""
+        assert self.running_as is not None
+        if self.running_as.is_alive():
+            return ""
+        last = self.log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1:]
+        return f"the daemon of {self.name} has ended with {self.running_as.exitcode}: {''.join(last)[-400:]}"
+
+    def command(self, *words: str) -> str:
+        """Give a command as its operator does; what it printed.
+
+        Raises:
+            AssertionError: It failed.
+        """
+        result = CliRunner().invoke(app, ["--config", str(self.file), *words])
+        assert result.exit_code == 0, f"'syncer {' '.join(words)}' failed: {result.output[-500:]}"
+        return str(result.output)
+
+
+@dataclass(slots=True)
+class Group:
+    """Three regions on one bus.
+
+    Args:
+        folder: Holds everything.
+        tables: Of each region's configuration, beside the usual ones.
+        seed: Of every choice.
+    """
+
+    folder: Path
+    tables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    seed: int = 0
+    members: dict[str, Member] = field(init=False)
+    honest: dict[MetaPath, list[bytes]] = field(default_factory=dict)
+    unsettled: set[MetaPath] = field(default_factory=set)
+    victims: set[MetaPath] = field(default_factory=set)
+    rng: Random = field(init=False)
+    writes: int = 0
+
+    def __post_init__(self) -> None:
+        self.folder.mkdir(parents=True)
+        self.rng = Random(self.seed)
+        self.members = {
+            name: Member(
+                self.folder / name,
+                self.bus_file,
+                name,
+                {**USUAL, **self.tables.get(name, {})},
+            )
+            for name in NAMES
+        }
+
+    @property
+    def bus_file(self) -> Path:
+        """Their bus."""
+        return self.folder / "bus.db"
+
+    def __iter__(self) -> Iterator[Member]:
+        return iter(self.members.values())
+
+    async def start(self) -> None:
+        """Start the daemons, and wait until each has heard both others."""
+        for member in self:
+            member.start()
+        for member in self:
+            await until(partial(_is_active, member), f"{member.name} is active", START_S)
+        await until(lambda: all(len(heard(member)) >= len(NAMES) - 1 for member in self), "all are heard", START_S)
+        paths = self.write_everywhere()
+        await until(lambda: all(member.get(path) for member in self for path in paths), "writes arrive", START_S)
+        self.unsettled.clear()
+
+    def stop(self) -> None:
+        """End the daemons, as a power loss would."""
+        for member in self:
+            member.kill()
+            member.writer.close()
+
+    # -- what honest people do
+
+    def write(self, member: Member, path: MetaPath, value: bytes) -> MetaPath:
+        """Write to a store, and remember it: it has to be everywhere, or kept whole in a conflict."""
+        member.writer.put(path, value)
+        self.honest.setdefault(path, []).append(value)
+        self.unsettled.add(path)
+        return path
+
+    def write_everywhere(self) -> list[MetaPath]:
+        """One new path in each store."""
+        paths = []
+        for member in self:
+            self.writes += 1
+            paths.append(self.write(member, path_of(f"honest-{self.writes:05}"), tenant(member.name)))
+        return paths
+
+    def take_victim(self) -> MetaPath:
+        """A path for an attack to aim at: it stands everywhere, and no attack has aimed at it."""
+        victim = next(path for path in reversed(self.honest) if path not in self.unsettled and path not in self.victims)
+        self.victims.add(victim)
+        self.unsettled.add(victim)
+        return victim
+
+    def quarrel(self) -> MetaPath:
+        """Two write to one path at the same time: one of them wins, the other one is kept whole."""
+        self.writes += 1
+        path = path_of(f"quarrel-{self.writes:05}")
+        for member in self.rng.sample(list(self), 2):
+            self.write(member, path, tenant(member.name))
+        return path
+
+    async def lose(self) -> MetaPath:
+        """Have one change never reach one region: only anti-entropy can bring it there."""
+        author, robbed, other = self.rng.sample(list(self), 3)
+        self.writes += 1
+        path = path_of(f"lost-{self.writes:05}")
+        set_link(self.bus_file, robbed.name, up=False)
+        try:
+            self.write(author, path, tenant("lost"))
+            await until(lambda: other.get(path), f"{other.name} has what {author.name} wrote", LOST_S)
+            assert robbed.get(path) is None
+            assert self._remove(path) > 0, "nothing was lost, so nothing can be healed"
+        finally:
+            set_link(self.bus_file, robbed.name, up=True)
+        return path
+
+    def _remove(self, path: MetaPath) -> int:
+        """Delete the messages of a path from the bus; how many there were."""
+        name = orjson.dumps(path.rpartition("/")[2])
+        with closing(sqlite3.connect(self.bus_file, timeout=10)) as db, db:
+            rows = db.execute("SELECT id, properties FROM message ORDER BY id DESC LIMIT 500").fetchall()
+            found = [number for number, properties in rows if b'"syncer.name":' + name in bytes(properties)]
+            for number in found:
+                db.execute("DELETE FROM log WHERE message = ?", (number,))
+                db.execute("DELETE FROM message WHERE id = ?", (number,))
+        return len(found)
+
+
+def _is_active(member: Member) -> bool:
+    assert not member.ended(), member.ended()
+    try:
+        return member.database.exists() and member.identity.genesis
+    except (StateForeign, StateUnavailable):  # the schema is being made
+        return False
+
+
+def conflicts_of(members: Sequence[Member], path: MetaPath) -> list[bytes]:
+    """The values of a path that are kept in any region's conflict records."""
+    found: list[bytes] = []
+    for member in members:
+        rows = member.ask(lambda views: [views.conflict(row.id) for row in views.conflicts(10_000) if row.path == path])
+        found += [row.value for row in rows if row is not None and row.value is not None]
+    return found

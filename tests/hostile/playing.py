@@ -1,0 +1,127 @@
+"""Plays the attacks: some groups at the same time, in each one attack after the other."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from syncer.bus.signing import UNSIGNED
+from tests.hostile.attack import Attack, Who
+from tests.hostile.attacker import Attacker, Signer
+from tests.hostile.checks import all_well, standing
+from tests.hostile.group import NAMES, Group
+from tests.hostile.report import Played, happened
+from tests.hostile.scene import Scene
+from tests.support.group_keys import keyring, signing
+
+OURS: Final = "ours"
+THEIRS: Final = "theirs"
+
+
+@dataclass(frozen=True, slots=True)
+class Play:
+    """One attack by one attacker."""
+
+    attack: Attack
+    who: Who
+
+
+@dataclass(slots=True)
+class Stage:
+    """Where one kind of attacker meets group after group, each as long as it stands.
+
+    Args:
+        folder: Holds everything.
+        who: Who attacks here; all of them meet the same group.
+        seed: Of every choice.
+    """
+
+    folder: Path
+    who: tuple[Who, ...]
+    seed: int
+    group: Group | None = None
+    groups: int = 0
+    number: int = 0
+
+    async def play(self, plays: Iterable[Play]) -> AsyncIterator[Played]:
+        """Play them in turn; after one that has failed, and for one that wants it, there is a new group."""
+        try:
+            for play in plays:
+                if play.attack.apart:
+                    self._end_group()
+                played = await self._one(play)
+                if played.failure or play.attack.apart:
+                    self._end_group()
+                yield played
+        finally:
+            self._end_group()
+
+    async def _one(self, play: Play) -> Played:
+        began = time.monotonic()
+        self.number += 1
+        failure, words = "", ""
+        try:
+            group = self.group or await self._new_group()
+            words = await self._against(group, play)
+        except AssertionError as exc:
+            failure = str(exc) or "it holds no longer"
+        except Exception as exc:  # noqa: BLE001 - whatever it is, the next attack has its turn
+            failure = f"{type(exc).__name__}: {exc}"
+        return Played(
+            attack=play.attack, who=play.who, failure=failure, happened=words, seconds=time.monotonic() - began
+        )
+
+    async def _against(self, group: Group, play: Play) -> str:
+        attack, before = play.attack, standing(group)
+        victim = group.take_victim()
+        async with Attacker.on_file(group.bus_file, signers_of(play.who)) as attacker:
+            scene = Scene(
+                group=group, who=play.who, attacker=attacker, number=self.number, victim=victim, before=before
+            )
+            group.write_everywhere()
+            await attack.does(scene)
+            cure: Sequence[str] = ()
+            if scene.believed:
+                if attack.sees is not None:
+                    await attack.sees(scene)
+                cure = [command.format(name=scene.name) for command in attack.cure]
+                for command in cure:
+                    scene.east.command(*command.split())
+            elif attacker.said:
+                await scene.refused()
+        await all_well(group, before, renews=attack.renews and scene.believed)
+        return happened(before["east"], standing(group)["east"], cure)
+
+    async def _new_group(self) -> Group:
+        self.groups += 1
+        folder = self.folder / f"{self.groups}"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.group = group = Group(folder, tables_of(self.who, self.folder), self.seed + self.groups)
+        await group.start()
+        return group
+
+    def _end_group(self) -> None:
+        if self.group is not None:
+            self.group.stop()
+            self.group = None
+
+
+def signers_of(who: Who) -> Sequence[Signer]:
+    """What an attacker signs with: a stranger now with nothing, now with a key that is none of the group's."""
+    match who:
+        case Who.STRANGER:
+            return [UNSIGNED, keyring(THEIRS)]
+        case Who.MEMBER:
+            return [keyring(OURS)]
+        case _:
+            return [UNSIGNED]
+
+
+def tables_of(who: Sequence[Who], folder: Path) -> dict[str, dict[str, Any]]:
+    """What the configuration of each region has for this attacker to meet."""
+    if Who.ANYBODY in who:
+        return {}
+    return {name: {"signing": signing(folder, OURS)} for name in NAMES}

@@ -1,0 +1,154 @@
+"""What attacks say on the bus and make in a store, as pieces: sound messages with one thing wrong."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+import orjson
+
+from syncer.bus.codec import encode
+from syncer.bus.contract import Outgoing
+from syncer.bus.messages import ListingAsked, ListingTold, Said, TreeMessage
+from syncer.bus.native import NativeEvent, NativeType, decode_native, encode_native
+from syncer.bus.tree_bodies import Listing, TreeEntry, listing_body
+from syncer.conflict.scope import Scope
+from syncer.model import Counter, Digest, MetadataChangeEvent, MetaPath, Millis, Region, Seen, Stamp
+from syncer.paths import PARTITIONED_TOPICS, RESOURCE_GROUPS
+from syncer.replication.summing import label_of
+from tests.hostile.scene import Scene
+from tests.shell.region import NAMESPACE, TENANT, tenant
+
+LEVELS: Final = 100_000
+DEEP: Final = b'{"a":' * LEVELS + b"1" + b"}" * LEVELS
+YEAR_2200_MS: Final = 7_258_118_400_000
+YEAR_9999_MS: Final = 253_402_300_799_000
+BIDI: Final = "\u202e"
+ESCAPE: Final = "\x1b[2J"
+MIB: Final = 1 << 20
+
+
+def tree(scene: Scene, step: str, body: bytes, **facts: str) -> TreeMessage:
+    """A step of a comparison that nobody has begun."""
+    return TreeMessage(
+        region=Region(facts.get("region", scene.name)),
+        sender=scene.sender,
+        sent_at_ms=scene.now,
+        target=facts.get("target", "east"),
+        label=facts.get("label", label_of(Scope())),
+        step=step,
+        round=1,
+        body=body,
+    )
+
+
+def asked(scene: Scene, region: str, **facts: object) -> ListingAsked:
+    """Somebody says to have lost a database."""
+    return ListingAsked(
+        region=Region(region),
+        sender=scene.sender,
+        sent_at_ms=scene.now,
+        target="east",
+        after=str(facts.get("after", "")),
+        told=int(str(facts.get("told", 0))),
+    )
+
+
+def told(scene: Scene, region: str, asker: str) -> ListingTold:
+    """An answer that nobody has asked for."""
+    entry = (str(scene.victim), scene.now + 1, region, f"{region}~1", {f"{region}~1": scene.now + 1}, None)
+    return ListingTold(
+        region=Region(region),
+        sender=scene.sender,
+        sent_at_ms=scene.now,
+        target="east",
+        asker=asker,
+        entries=(entry,),
+        last=True,
+        total=1,
+    )
+
+
+def lying_listing(scene: Scene, *entries: TreeEntry) -> bytes:
+    """Says to hold what nobody has."""
+    made_up = [
+        TreeEntry(scene.path(f"lie{number:04}"), Digest(bytes(16)), Stamp(scene.now, Region(scene.name)))
+        for number in range(900)
+    ]
+    return listing_body(Listing(buckets=list(range(4096)), entries=[*made_up, *entries]))
+
+
+def native(scene: Scene, path: str, source: str | None, **facts: object) -> Outgoing:
+    """A record as a broker's own synchronizer would send it."""
+    record = NativeEvent(path, tenant("evil"), source, NativeType.MODIFIED, scene.now)
+    return Outgoing(encode_native(record._replace(**facts)), {})  # type: ignore[arg-type]  # fields by name
+
+
+def topic(name: str) -> MetaPath:
+    """Path of a partitioned topic, as Pulsar writes it."""
+    return MetaPath(f"{PARTITIONED_TOPICS}/acme/orders/persistent/{name}")
+
+
+async def make_topic(scene: Scene, name: str) -> None:
+    """A tenant makes a partitioned topic in a namespace of its own, and it has to be everywhere."""
+    await make(scene, TENANT, tenant("acme"))
+    await make(scene, NAMESPACE, b'{"replication_clusters":["east","north","west"]}')
+    await make(scene, topic(name), b'{"partitions":3}')
+
+
+async def make(scene: Scene, path: str, value: bytes) -> None:
+    """A tenant makes something, and it has to be everywhere."""
+    scene.group.write(scene.east, MetaPath(path), value)
+
+
+async def make_aside(scene: Scene, path: str, value: bytes) -> None:
+    """A tenant makes something that nobody can carry."""
+    scene.east.writer.put(path, value)
+
+
+async def make_both(scene: Scene) -> None:
+    for sign in (BIDI, "\u00a0"):
+        await make(scene, f"{RESOURCE_GROUPS}/group{scene.number}{sign}", b'{"publishRateInMsgs":1}')
+
+
+async def make_odd(scene: Scene) -> None:
+    for sign in ("\0", "\n", ESCAPE):
+        await make_aside(scene, f"{scene.path()}{sign}", tenant("odd"))
+
+
+async def make_nonsense(scene: Scene) -> None:
+    values = (b"no JSON", DEEP, b'{"a":"\\ud800"}', b'{"a":1e999}', b'{"a":' + b"9" * 100_000 + b"}", b"\xff\xfe", b"")
+    for number, value in enumerate(values):
+        await make_aside(scene, scene.path(number), value)
+
+
+def respelt(message: Said, **fields: object) -> Outgoing:
+    """A message with some fields of its JSON replaced; what no daemon would let itself be made to say."""
+    sound = encode(message)
+    record = decode_native(sound.payload)
+    said = orjson.loads(record.value or b"")
+    text = json.dumps({**said, **fields}).encode()  # unlike orjson's, it writes lone surrogates too
+    return Outgoing(encode_native(record._replace(value=text)), sound.properties)
+
+
+def stamped(message: MetadataChangeEvent, time_ms: int) -> Outgoing:
+    """A change with the time of its record replaced."""
+    sound = encode(message)
+    return Outgoing(encode_native(decode_native(sound.payload)._replace(timestamp_ms=time_ms)), sound.properties)
+
+
+def climbing(scene: Scene, count: int, step_ms: int) -> Iterator[MetadataChangeEvent]:
+    """Changes of one path, each of which follows the one before, so many milliseconds later."""
+    by = Counter(f"{scene.name}~1")
+    base = scene.seen_of(scene.victim)
+    for number in range(1, count + 1):
+        at = Millis(scene.now + number * step_ms)
+        event = scene.change(path=scene.victim, time_ms=at, sequence=number)
+        yield replace_seen(event, {**base, by: at})
+
+
+def replace_seen(event: MetadataChangeEvent, seen: Seen) -> MetadataChangeEvent:
+    """A change whose author says to have seen this."""
+    return replace(event, seen=seen)

@@ -1,0 +1,153 @@
+"""What an attack has at hand: the group, a voice on the bus, a tenant's pen, and what everybody on the topic knows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from syncer.bus.codec import encode
+from syncer.bus.contract import Outgoing
+from syncer.bus.messages import Action, Control, Heartbeat, Said
+from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region, Seen
+from syncer.replication.surroundings import wall_clock_ms
+from tests.hostile.attack import Who
+from tests.hostile.attacker import Attacker
+from tests.hostile.checks import Standing
+from tests.hostile.group import Group, Member
+from tests.shell.on_bus import change, heartbeat
+from tests.shell.region import path_of, tenant, until
+
+SEEN_S: Final = 20.0
+REFUSED: Final = "refused.signature-invalid"
+
+
+@dataclass(slots=True, kw_only=True)
+class Scene:
+    """One attack by one attacker.
+
+    Args:
+        group: Whom it is made on.
+        who: Who makes it.
+        attacker: His voice.
+        number: Of the attack in this group: names are made of it, so that no attack meets another one's.
+        victim: An honest path that stands in every store.
+        before: How the regions stood before.
+    """
+
+    group: Group
+    who: Who
+    attacker: Attacker
+    number: int
+    victim: MetaPath
+    before: Mapping[str, Standing]
+
+    @property
+    def east(self) -> Member:
+        """Whose operator gives the commands, and in whose store the tenant writes."""
+        return self.group.members["east"]
+
+    @property
+    def west(self) -> Member:
+        """Another honest region."""
+        return self.group.members["west"]
+
+    @property
+    def believed(self) -> bool:
+        """Whether the group takes what is said for a message of a member."""
+        return self.who is not Who.STRANGER
+
+    @property
+    def name(self) -> str:
+        """A region that nobody has."""
+        return f"evil{self.number}"
+
+    @property
+    def sender(self) -> str:
+        """Its database."""
+        return f"{self.number:032x}"
+
+    @property
+    def now(self) -> Millis:
+        """The clock of everybody."""
+        return wall_clock_ms()
+
+    def path(self, mark: object = "") -> MetaPath:
+        """A tenant that nobody has."""
+        return path_of(f"evil-{self.number}-{mark}")
+
+    def database(self, region: str) -> str:
+        """Id of a region's database: every message of it shows it."""
+        return self.group.members[region].identity.database_id
+
+    def seen_of(self, path: MetaPath) -> Seen:
+        """The version vector of a path: its last change shows it."""
+        register = self.west.ask(lambda views: views.register(path))
+        assert register is not None
+        assert register.known is not None
+        return dict(register.known.seen)
+
+    # -- what is said
+
+    async def say(self, *messages: Said | Outgoing) -> None:
+        """Publish, while honest people write on."""
+        await self.say_all(messages)
+
+    async def say_all(self, messages: Iterable[Said | Outgoing]) -> None:
+        """Publish, while honest people write on."""
+        await self.attacker.say(messages)
+        self.group.write_everywhere()
+
+    def change(self, mark: object = "", value: bytes | None = b"", **facts: Any) -> MetadataChangeEvent:
+        """A change of the attacker's region."""
+        facts = {"region": self.name, "sender": self.sender, **facts}
+        path = facts.pop("path", None) or self.path(mark)
+        return change(path, tenant("evil") if value == b"" else value, **facts)
+
+    def spoilt(self, **properties: str) -> Outgoing:
+        """A change with some properties replaced."""
+        sound = encode(self.change("spoilt"))
+        return Outgoing(sound.payload, {**sound.properties, **{f"syncer.{n}": text for n, text in properties.items()}})
+
+    def beat(self, **facts: Any) -> Heartbeat:
+        """A heartbeat of the attacker's region, or of the one that it names."""
+        return heartbeat(facts.pop("region", self.name), **{"sender": self.sender, **facts})
+
+    def as_west(self, **facts: Any) -> Heartbeat:
+        """A heartbeat in the name of west, by its own database."""
+        return self.beat(region="west", **{"sender": self.database("west"), **facts})
+
+    def control(self, action: Action, *paths: str, **facts: Any) -> Control:
+        """A request of the attacker's region."""
+        facts = {"region": Region(self.name), "sender": self.sender, "sent_at_ms": self.now, **facts}
+        return Control(action=action, paths=paths, **facts)
+
+    # -- what can be seen of it
+
+    async def until(self, condition: Callable[[], object], what: str) -> None:
+        """Poll until the condition holds."""
+        await until(condition, what, SEEN_S)
+
+    async def set_aside(self, code: str = "") -> None:
+        """East keeps a message of this attack aside, by this code; by whatever code when none is given."""
+
+        def kept() -> bool:
+            rows = self.east.quarantined()
+            return any(row.id > self.before["east"].last_poison and code in {"", row.poison.code} for row in rows)
+
+        await self.until(kept, f"a message is set aside as {code}" if code else "a message is set aside")
+
+    async def refused(self) -> None:
+        """Nobody has believed anything of what was said."""
+
+        def all_refuse() -> bool:
+            counts = {member.name: member.report()["tally"].get(REFUSED, 0) for member in self.group}
+            return all(
+                count - self.before[name].tally.get(REFUSED, 0) >= self.attacker.said for name, count in counts.items()
+            )
+
+        await self.until(all_refuse, f"all {self.attacker.said} messages are refused everywhere")
+
+    async def told(self, code: str) -> None:
+        """East's status shows a condition."""
+        await self.until(lambda: code in self.east.conditions(), f"the status shows {code}")
