@@ -14,7 +14,8 @@
     ├── TransportError              the bus
     │   ├── BusUnavailable            no connection, or no answer in time
     │   └── PayloadInvalid            a message that cannot be understood
-    │       └── SignatureInvalid        a message that is not signed with a key of the group
+    │       ├── SignatureInvalid        a message that is not signed with a key of the group
+    │       └── MessageUnreadable       a message that the bus itself cannot read whole
     ├── StateError                  the sidecar database
     │   ├── StateUnavailable          it cannot be read or written now (locked, full disk, gone)
     │   └── StateForeign              it belongs to another region or to a newer version
@@ -191,6 +192,13 @@ class SignatureInvalid(PayloadInvalid):
         "Give its region the key of the group ('signing.key_files'), then 'syncer quarantine retry'; a message that no "
         "region of yours has sent is thrown away by 'syncer quarantine discard'."
     )
+
+
+class MessageUnreadable(PayloadInvalid):
+    """A message that the bus itself cannot read whole. Nothing of it was taken, and nothing ever can be."""
+
+    code = "message-unreadable"
+    default_hint = "No daemon sends such a message: find out who may publish on the topic; 'syncer quarantine discard'."
 
 
 class StateError(SyncerError):
@@ -422,6 +430,7 @@ DISPOSITIONS: Final[dict[type[SyncerError], Disposition]] = {
     BusUnavailable: Disposition(503, ExitCode.UNREACHABLE, "warning"),
     PayloadInvalid: Disposition(422, ExitCode.FAILED, "warning"),
     SignatureInvalid: Disposition(422, ExitCode.NOT_ALLOWED, "warning"),
+    MessageUnreadable: Disposition(422, ExitCode.FAILED, "warning"),
     StateError: Disposition(500, ExitCode.FAILED, "error"),
     StateUnavailable: Disposition(503, ExitCode.FAILED, "error"),
     StateForeign: Disposition(500, ExitCode.BAD_CONFIG, "error"),

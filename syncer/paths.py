@@ -22,7 +22,14 @@ MANAGED_LEDGERS: Final = "/managed-ledgers"
 OWN_PREFIX: Final = "/pulsar-syncer"
 
 DOMAINS: Final = frozenset({"persistent", "non-persistent"})
-MAX_PATH_CHARS: Final = 4096
+MAX_PATH_BYTES: Final = 32 * 1024
+"""As UTF-8: more than Pulsar's REST API takes in a request (8 KB, of which a topic's name may grow threefold when it is
+escaped). Who opens a topic over Pulsar's own protocol can make longer ones; see :func:`fault_of`."""
+
+_MOST_BYTES: Final = 4
+"""Of one character, as UTF-8."""
+_SHOWN: Final = 200
+_NO_SEGMENTS: Final = frozenset({"", ".", ".."})
 
 _CACHE_SIZE: Final = 65536
 
@@ -41,7 +48,16 @@ class Resource:
 
 @functools.lru_cache(maxsize=_CACHE_SIZE)
 def classify(path: MetaPath) -> Resource | None:
-    """Tell what a path means, or ``None`` when it is no resource (inner node, unknown prefix, cluster-local state)."""
+    """Tell what a path means, or ``None`` when it is no resource that can be replicated.
+
+    That is an inner node, an unknown prefix, state of one cluster alone; or it is too long, or no database holds it.
+    """
+    resource = _resource_at(path)
+    return resource if resource is not None and fault_of(path) is None else None
+
+
+def _resource_at(path: str) -> Resource | None:
+    """What a path would mean, whatever it is made of."""
     if "//" in path:
         return None
     match path.split("/")[1:]:
@@ -116,22 +132,44 @@ def tenant_of(path: MetaPath) -> str:
             return ""
 
 
-def checked(path: str) -> MetaPath:
-    """Return the path if every store can hold it.
+def fault_of(path: str) -> str | None:
+    """Why a path cannot be replicated; ``None``: it can.
 
-    Raises:
-        ValueRefused: The path is relative, has an empty, ``.`` or ``..`` segment, a control character, or is too long.
+    One rule for all that comes in: from the region's own store, from the bus, in listings, plans and snapshots. What a
+    store has taken goes through, whatever signs it is made of, and another store may refuse it by its own rules, that
+    path alone. What is refused here is refused by its author already, so nobody else ever hears of it.
     """
     if not path.startswith("/") or len(path) < 2:
-        raise ValueRefused(f"illegal path {path!r}: it must start with '/' and name something")
-    if len(path) > MAX_PATH_CHARS:
-        raise ValueRefused(f"illegal path of {len(path)} characters (limit {MAX_PATH_CHARS}): {path[:80]!r}…")
-    for segment in path[1:].split("/"):
-        if segment in {"", ".", ".."}:
-            raise ValueRefused(f"illegal path {path!r}: segment {segment!r}")
-    if not path.isprintable():
-        raise ValueRefused(f"illegal path {path!r}: control or unassigned character")
+        return "it must start with '/' and name something"
+    if "\0" in path:
+        return "a zero byte, which databases cannot hold in a text"
+    if not path.isascii() and any("\ud800" <= sign <= "\udfff" for sign in path):
+        return "half of a surrogate pair, which is no text"
+    if len(path) > MAX_PATH_BYTES // _MOST_BYTES and (size := len(path.encode())) > MAX_PATH_BYTES:
+        return f"it has {size} bytes (limit {MAX_PATH_BYTES})"
+    wrong = next((segment for segment in path[1:].split("/") if segment in _NO_SEGMENTS), None)
+    return None if wrong is None else f"segment {wrong!r}"
+
+
+def misfit(path: str) -> str | None:
+    """Why what stands at a path of a store cannot be replicated although it is a resource by its place."""
+    return fault_of(path) if _resource_at(path) is not None else None
+
+
+def checked(path: str) -> MetaPath:
+    """Return the path if it can be replicated.
+
+    Raises:
+        ValueRefused: By :func:`fault_of`.
+    """
+    if (fault := fault_of(path)) is not None:
+        raise ValueRefused(f"illegal path {shown(path)}: {fault}")
     return MetaPath(path)
+
+
+def shown(path: str) -> str:
+    """A path as an error or a condition shows it: escaped, and its beginning only when it is long."""
+    return repr(path) if len(path) <= _SHOWN else f"{path[:_SHOWN]!r}… ({len(path)} characters)"
 
 
 def fence_path(region: Region) -> MetaPath:

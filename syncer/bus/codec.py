@@ -44,6 +44,7 @@ from syncer.bus.fields import (
     checked_region,
     checked_time,
     counted,
+    is_name,
     text_of,
 )
 from syncer.bus.heartbeats import check_heartbeat
@@ -296,7 +297,7 @@ def _from_change(record: NativeEvent, path: MetaPath, properties: Mapping[str, s
     region = checked_region(text_of(properties, "syncer.region"), "syncer.region")
     time_ms = checked_time(record.timestamp_ms, f"the stamp of {path}")
     by = text_of(properties, "syncer.by")
-    if by.rpartition("~")[0] != region or len(by) > NAME_CHARACTERS:
+    if by.rpartition("~")[0] != region or not is_name(by):
         raise PayloadInvalid(
             f"malformed property syncer.by: {by[:NAME_CHARACTERS]!r} is no counter of region {region!r}"
         )
@@ -328,8 +329,10 @@ def _seen(text: str) -> Seen:
     if type(seen) is not dict:
         raise PayloadInvalid("malformed property syncer.seen: no JSON object")
     for counter, time_ms in seen.items():
-        if type(time_ms) is not int or not 0 < len(counter) <= NAME_CHARACTERS:
-            raise PayloadInvalid(f"malformed property syncer.seen: {counter[:NAME_CHARACTERS]!r} has no time")
+        if type(time_ms) is not int or not is_name(counter):
+            raise PayloadInvalid(
+                f"malformed property syncer.seen: {counter[:NAME_CHARACTERS]!r} is no counter, or has no time"
+            )
         checked_time(time_ms, f"the time of {counter!r} in syncer.seen")
     return seen
 
@@ -364,8 +367,10 @@ def _from_tree(record: NativeEvent, path: MetaPath, properties: Mapping[str, str
 
 def _sender(properties: Mapping[str, str]) -> str:
     sender = text_of(properties, _SENDER)
-    if len(sender) > NAME_CHARACTERS:
-        raise PayloadInvalid(f"malformed property syncer.sender: it has {len(sender)} characters")
+    if sender and not is_name(sender):
+        raise PayloadInvalid(
+            f"malformed property syncer.sender: {sender[:100]!r}, of {len(sender)} characters, names no database"
+        )
     return sender
 
 
@@ -408,16 +413,25 @@ def _said(
     if isinstance(said, Heartbeat):
         check_heartbeat(said)
     elif isinstance(said, Control):
-        check_numbers(kind, region, {"number": said.number})
-        for time, author in said.stamps:
-            check_numbers(kind, region, {"stamps": time})
-            checked_region(author, "stamps")
-        if said.stamps and len(said.stamps) != len(said.paths):
-            raise PayloadInvalid(
-                f"a {kind} of region {region!r} has {len(said.stamps)} stamps of {len(said.paths)} paths"
-            )
+        _check_control(said)
     elif isinstance(said, ListingAsked):
         check_numbers(kind, region, {"told": said.told})
     elif isinstance(said, ListingTold):
         check_numbers(kind, region, {"total": said.total})
     return said
+
+
+def _check_control(control: Control) -> None:
+    region = control.region
+    check_numbers("control", region, {"number": control.number})
+    if control.action is Action.FORGET and control.paths:
+        checked_region(control.paths[0], "a forgotten region")
+        if not all(map(is_name, control.paths[1:])):
+            raise PayloadInvalid(f"a control of region {region!r} to forget a database that is none")
+    for time, author in control.stamps:
+        check_numbers("control", region, {"stamps": time})
+        checked_region(author, "stamps")
+    if control.stamps and len(control.stamps) != len(control.paths):
+        raise PayloadInvalid(
+            f"a control of region {region!r} has {len(control.stamps)} stamps of {len(control.paths)} paths"
+        )

@@ -26,7 +26,17 @@ class Outgoing:
 class Incoming:
     """A message as received.
 
-    ``position`` names it in the bus, for people and for the quarantine. ``published_at_ms`` is the publisher's clock.
+    Whoever may publish on the topic decides what stands in a message, so a bus hands over every one, also what is not
+    as it should be: an iteration of ``receive`` never fails because of what a message holds.
+
+    Args:
+        payload: As published.
+        properties: As published; empty where ``trouble`` says why they could not be read.
+        position: Names it in the bus, for people and for the quarantine.
+        published_at_ms: The publisher's clock.
+        redelivered: How often it was delivered before.
+        trouble: What of it the bus could not read; then nobody can tell what the message means, not even whether a
+            member has sent it. Empty: nothing.
     """
 
     payload: bytes = field(repr=False)
@@ -34,6 +44,7 @@ class Incoming:
     position: str
     published_at_ms: Millis
     redelivered: int = 0
+    trouble: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -242,21 +242,19 @@ class EmbeddedBus:
                     "UPDATE region SET delivered = max(delivered, ?) WHERE name = ? AND owner = ?",
                     (rows[-1][0], region, self._owner),
                 )
-        return _Fetched(
-            tuple(
-                (
-                    place,
-                    Incoming(
-                        payload=payload,
-                        properties=orjson.loads(properties),
-                        position=f"{region}:{place}",
-                        published_at_ms=Millis(published_at_ms),
-                        redelivered=int(place <= delivered),
-                    ),
-                )
-                for place, _, _, published_at_ms, properties, payload in rows
+        messages: list[tuple[int, Incoming]] = []
+        for place, _, _, published_at_ms, kept, payload in rows:
+            properties, trouble = _properties(kept)
+            message = Incoming(
+                payload=payload,
+                properties=properties,
+                position=f"{region}:{place}",
+                published_at_ms=Millis(published_at_ms),
+                redelivered=int(place <= delivered),
+                trouble=trouble,
             )
-        )
+            messages.append((place, message))
+        return _Fetched(tuple(messages))
 
     def _mark(self, upto: int) -> None:
         with self._writing() as db:
@@ -368,6 +366,17 @@ def sweep(config: EmbeddedConfig) -> int:
         finally:
             db.close()
     return removed
+
+
+def _properties(kept: bytes) -> tuple[dict[str, str], str]:
+    """The properties of a message, and why they cannot be read: whoever may write the file decides what it holds."""
+    try:
+        found = orjson.loads(kept)
+    except orjson.JSONDecodeError as exc:
+        return {}, f"the properties of the message cannot be read: {exc}"
+    if type(found) is not dict or not all(type(text) is str for text in found.values()):
+        return {}, "the properties of the message are no texts"
+    return found, ""
 
 
 def _now_ms() -> int:

@@ -9,6 +9,7 @@ import functools
 import re
 from collections.abc import Mapping
 from typing import Final
+from unicodedata import category
 
 from syncer.errors import PayloadInvalid, ValueRefused
 from syncer.model import MetaPath, Millis, Region
@@ -22,13 +23,30 @@ EARLIEST_TIME_MS: Final = 1_000_000_000
 
 NAME_CHARACTERS: Final = 512
 """Of names that regions give themselves, their databases, versions and rules; all of them are kept, and told on."""
-LEGAL_NAME: Final = re.compile(r"[^/\x00-\x20\x7f-\x9f]{1,255}\Z")
-"""Ids of regions and names of counters."""
+_ID: Final = re.compile(r"[^/ ]{1,255}\Z")
+_SIGNS: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+"""Categories of Unicode that no name has a character of: control, format, surrogate, separators of lines, paragraphs.
+Names are stored, told on and shown to people: these break a database's text, or what a terminal shows of the rest."""
 _MAX_DIGITS: Final = 18
 NUMBERS: Final = 2**53
 """Every number that is told is below this: all JSON readers, and both kinds of database, keep such a number exactly."""
 _CACHED_NAMES: Final = 1024
 _CACHED_PATHS: Final = 65536
+
+
+@functools.lru_cache(maxsize=_CACHED_NAMES)
+def _plain(text: str) -> bool:
+    return (text.isascii() and text.isprintable()) or not any(category(sign) in _SIGNS for sign in text)
+
+
+def is_name(text: str) -> bool:
+    """Whether a text may be a name that a region gives: itself, a database, a version, a rule. Empty is none."""
+    return 0 < len(text) <= NAME_CHARACTERS and _plain(text)
+
+
+def is_id(text: str) -> bool:
+    """Whether a text may be a region's id, or the name of a counter."""
+    return _ID.match(text) is not None and _plain(text)
 
 
 def text_of(properties: Mapping[str, str], name: str) -> str:
@@ -90,6 +108,6 @@ def checked_time(time_ms: int, what: str, *, earliest: int = 1) -> Millis:
 @functools.lru_cache(maxsize=_CACHED_NAMES)
 def checked_region(text: str, what: str) -> Region:
     """A region's id; ``what`` names it in the refusal."""
-    if LEGAL_NAME.match(text) is None:
+    if not is_id(text):
         raise PayloadInvalid(f"{what} {text!r} is no region id")
     return Region(text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from syncer.bus.fields import NAME_CHARACTERS, check_numbers, checked_region, checked_time, shown
+from syncer.bus.fields import check_numbers, checked_region, checked_time, is_name, shown
 from syncer.bus.messages import Heartbeat
 from syncer.errors import PayloadInvalid
 from syncer.model import FIRST_REAL_TIME_MS
@@ -22,11 +22,15 @@ def check_heartbeat(beat: Heartbeat) -> None:
     Raises:
         PayloadInvalid: The message says which field and why.
     """
-    texts = (beat.scope, beat.mode, beat.version, beat.tree, beat.root, *beat.projections, *beat.projections.values())
-    if max(map(len, (*texts, *beat.consumed, *beat.reached))) > NAME_CHARACTERS:
-        raise PayloadInvalid(f"malformed heartbeat of region {beat.region!r}: a name has too many characters")
     if max(map(len, (beat.projections, beat.consumed, beat.reached, beat.generations))) > TOLD_ENTRIES:
         raise PayloadInvalid(f"malformed heartbeat of region {beat.region!r}: it lists too much")
+    rules = (beat.scope, beat.mode, beat.version, beat.tree, beat.root, *beat.projections, *beat.projections.values())
+    first = (database for _, database in beat.generations.values())
+    names = (*rules, *beat.consumed, *beat.reached, *beat.generations, *first)
+    if not all(is_name(name) for name in names if name):
+        raise PayloadInvalid(
+            f"malformed heartbeat of region {beat.region!r}: a name is none, or has too many characters"
+        )
     numbers: dict[str, int | None] = {
         "last_sequence": beat.last_sequence,
         "alive": beat.alive,
@@ -47,7 +51,7 @@ def check_heartbeat(beat: Heartbeat) -> None:
         raise PayloadInvalid(f"malformed heartbeat of region {beat.region!r}: {len(beat.refused)} refused databases")
     for region, database in beat.refused:
         checked_region(region, "a refused region")
-        if not 0 < len(database) <= REFUSED_CHARACTERS:
+        if len(database) > REFUSED_CHARACTERS or not is_name(database):
             raise PayloadInvalid(f"malformed heartbeat of region {beat.region!r}: a refused database is none")
     checked_time(beat.watermark, f"the watermark of region {beat.region!r}", earliest=0)
     if beat.oldest_unseated_ms is not None:

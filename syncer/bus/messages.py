@@ -49,7 +49,8 @@ class Heartbeat:
         unseated_deletes: Deletes that it knows and has not seated, and events that wait for their time; counted to
             1,000.
         oldest_unseated_ms: Smallest stamp time of these.
-        unfolded: Messages that it has consumed and set aside unfolded; ``None`` from versions that do not tell.
+        unfolded: Changes of its own that stand in its quarantine, since the bus never takes them (from older versions
+            also what it has set aside unfolded); ``None`` from versions that do not tell.
         retold: Two of its sequence numbers: the messages beyond the first, up to the second, tell every delete that it
             knew when it had given out the first; ``None``: it has not told them lately.
         refused: Databases that are refused for ever, each after its region: whoever hears it refuses them too.

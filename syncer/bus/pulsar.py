@@ -276,17 +276,8 @@ class PulsarBus:
             while len(found) < room and size < DELIVERY_BYTES:
                 message = consumer.receive(timeout_millis=_IDLE_MS if last is None else 0)
                 last = message.message_id()
-                payload, properties = message.data(), message.properties()
-                size += message_bytes(Outgoing(payload, properties))
-                found.append(
-                    Incoming(
-                        payload=payload,
-                        properties=properties,
-                        position=str(last),
-                        published_at_ms=Millis(message.publish_timestamp()),
-                        redelivered=message.redelivery_count(),
-                    )
-                )
+                found.append(_read(message))
+                size += message_bytes(Outgoing(found[-1].payload, found[-1].properties))
         except Timeout:
             pass
         except PulsarException as exc:
@@ -353,6 +344,23 @@ class PulsarBus:
             ) from exc
         except PulsarException as exc:
             raise BusUnavailable(f"cannot {what}: {exc}") from exc
+
+
+def _read(message: pulsar.Message) -> Incoming:
+    """What was received. The client takes bytes that are no UTF-8 as properties, and cannot give them back."""
+    properties, trouble = {}, ""
+    try:
+        properties = message.properties()
+    except UnicodeDecodeError as exc:
+        trouble = f"a property of the message is no UTF-8: {exc.reason}"
+    return Incoming(
+        payload=message.data(),
+        properties=properties,
+        position=str(message.message_id()),
+        published_at_ms=Millis(message.publish_timestamp()),
+        redelivered=message.redelivery_count(),
+        trouble=trouble,
+    )
 
 
 class _Acks:

@@ -23,6 +23,14 @@ copies of D that other regions still keep. Forgetting goes region by region; who
 anti-entropy sums living paths only. A stamp's time does only restrict: which tombstones are old enough to be gathered,
 and whether an unseated delete could be one of them. Nothing goes sooner than the numbers allow, whatever clocks say.
 
+A message that was refused here holds nothing up either. Where it was not understood its number is unknown, or was not
+counted: then it is like one that never came. Where it was understood and could not be taken, its number counts as
+consumed if it says that something lives (a value that is none, a fault of the program): the D of the argument is a
+delete, and was folded; the N of the argument is known to its author for ever, and comparing brings it, or shows it as
+a difference, whether D is remembered or not. A delete has no value that could be wrong; where it cannot be taken all
+the same, its number is missing. So of what stands in quarantine only changes of the member itself are waited for that
+the bus will never take (``unfolded``): nobody else can have them.
+
 A message that never comes is made up for by :mod:`syncer.replication.retelling`: its number counts as consumed from
 then on, which is argued there.
 
@@ -55,7 +63,7 @@ class Report:
         reached: Sender → highest number consumed at all.
         unseated: Deletes that it knows and has not seated, and events that wait for their time; counted to 1,000.
         oldest_ms: Smallest stamp time of these; ``None`` when there are none.
-        unfolded: Messages that it has consumed and set aside.
+        unfolded: Changes of its own that the bus never takes; older versions count what they have set aside, too.
     """
 
     sender: str
@@ -198,7 +206,9 @@ def unfolded(report: Report) -> Wait | None:
     """Why it cannot be known what a member has folded."""
     if not report.unfolded:
         return None
-    return Wait(cause=Cause.UNFOLDED, text=f"has {report.unfolded} messages in quarantine that it could not fold")
+    return Wait(
+        cause=Cause.UNFOLDED, text=f"has {report.unfolded} messages in quarantine that it could not fold or send"
+    )
 
 
 def waiting(epoch: Epoch, reports: Mapping[Region, Report]) -> dict[Region, Wait]:

@@ -136,7 +136,10 @@ class BusPumps:
             if not is_change_of(own, each.properties) or sequence_of(each.properties) > published
         ]
         if others:
-            arrived = [arrived_of(each.payload, each.properties, each.position, context.keyring) for each in others]
+            arrived = [
+                arrived_of(each.payload, each.properties, each.position, context.keyring, each.trouble)
+                for each in others
+            ]
             planned = self._around.driver.look_ahead(arrived)
             if planned is not None:
                 return arrived, planned

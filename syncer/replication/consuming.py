@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -22,7 +22,7 @@ from syncer.conflict.acts import HoldEvent
 from syncer.conflict.consumed import Consumed
 from syncer.conflict.order import later
 from syncer.conflict.register import Register
-from syncer.errors import PayloadInvalid, ValueInvalid
+from syncer.errors import InvariantBroken, MessageUnreadable, PayloadInvalid, ValueInvalid
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region
 from syncer.replacing import replace
 from syncer.replication import antientropy, lacking, listing, membership, rebuild, retelling
@@ -37,6 +37,9 @@ from syncer.state.contract import Transaction
 
 _REASON_CHARACTERS: Final = 1000
 
+Settle = Callable[[], None]
+"""What memory takes over once a transaction is committed; it cannot fail because of a message."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arrived:
@@ -48,36 +51,51 @@ class Arrived:
     properties: dict[str, str] = field(default_factory=dict)
 
 
-def arrived_of(payload: bytes, properties: Mapping[str, str], position: str, keyring: Keyring) -> Arrived:
-    """Check and decode a message; one that is refused, or cannot be understood, carries the reason."""
+def arrived_of(
+    payload: bytes, properties: Mapping[str, str], position: str, keyring: Keyring, trouble: str = ""
+) -> Arrived:
+    """Check and decode a message; one that is refused, or cannot be understood, carries the reason.
+
+    Args:
+        payload: As received.
+        properties: As received.
+        position: Where it stands on the bus.
+        keyring: Whose messages are believed.
+        trouble: What the bus could not read of it; empty: nothing.
+    """
     message: Message | PayloadInvalid
     try:
-        message = unsealed(payload, properties, keyring)
+        message = MessageUnreadable(trouble) if trouble else unsealed(payload, properties, keyring)
     except PayloadInvalid as exc:
         message = exc
+    except (ValueError, TypeError, LookupError, ArithmeticError, RecursionError, InvariantBroken) as exc:
+        message = PayloadInvalid(f"it cannot be decoded: {type(exc).__name__}: {exc}")
     return Arrived(message=message, position=position, payload=payload, properties=dict(properties))
 
 
-def consume(context: Context, arrived: Sequence[Arrived], now: Millis, seen: Seen | None = None) -> None:
-    """Fold a delivery in one transaction; afterwards it may be acknowledged.
+def consume(context: Context, arrived: Sequence[Arrived], now: Millis, seen: Seen | None = None) -> Settle:
+    """Fold messages in one transaction.
 
     Args:
         context: The daemon's context.
         arrived: The messages, in the order of the topic.
         now: The daemon's clock.
-        seen: What was read ahead of it; its read is over with this call, whatever becomes of it.
+        seen: What was read ahead of them; its read is over with this call, whatever becomes of it.
+
+    Returns:
+        What memory takes over, now that it is stored.
 
     Raises:
         StateUnavailable: Nothing was stored: do not acknowledge.
     """
     try:
-        _consume(context, arrived, now, seen)
+        return _consume(context, arrived, now, seen)
     finally:
         if seen is not None:
             context.ledger.close(seen.ahead.ticket)
 
 
-def _consume(context: Context, arrived: Sequence[Arrived], now: Millis, seen: Seen | None) -> None:
+def _consume(context: Context, arrived: Sequence[Arrived], now: Millis, seen: Seen | None) -> Settle:
     packer = context.packer()
     with context.state.transaction() as tx:
         unit = Unit(context, tx, now)
@@ -87,8 +105,12 @@ def _consume(context: Context, arrived: Sequence[Arrived], now: Millis, seen: Se
             unit.decided(answers)
             seat(context, unit, tx, answers, packer)
         unit.store()
-    unit.settle()
-    context.writes.commit(packer.packed())
+
+    def settle() -> None:
+        unit.settle()
+        context.writes.commit(packer.packed())
+
+    return settle
 
 
 def take(context: Context, unit: Unit, tx: Transaction, arrived: Sequence[Arrived]) -> None:
@@ -153,20 +175,23 @@ def _fold_new(context: Context, unit: Unit, tx: Transaction, changes: Sequence[A
         tx.save_consumed({sender: consumed[sender] for sender in fresh})
 
 
-def release_future(context: Context, now: Millis, limit: int) -> None:
-    """Fold events that were ahead of this clock, and are not any more."""
-    until = Millis(now + context.replica.settings.limits.max_clock_skew_ms)
+def count(context: Context, tx: Transaction, event: MetadataChangeEvent) -> None:
+    """Count the number of a change as consumed."""
+    if event.sequence > 0 and event.sender not in {"", context.identity.database_id}:
+        before = tx.consumed([event.sender]).get(event.sender, Consumed())
+        tx.save_consumed({event.sender: before.adding([event.sequence])})
+
+
+def release_future(context: Context, now: Millis, events: Sequence[MetadataChangeEvent]) -> Settle:
+    """Fold events that were ahead of this clock, and are not any more; what memory takes over then."""
     with context.state.transaction() as tx:
-        events = tx.future_events(until, limit)
-        if not events:
-            return
         unit = Unit(context, tx, now)
         unit.load(tuple({event.path for event in events}))
         for event in events:
             unit.take(context.replica.fold(unit[event.path], event, now))
             tx.drop_future(event.path, event.stamp)
         unit.store()
-    unit.settle()
+    return unit.settle
 
 
 def _is_news(context: Context, register: Register, event: MetadataChangeEvent) -> bool:

@@ -31,7 +31,7 @@ from syncer.replication.summing import Sums
 from syncer.replication.talk import Talk
 from syncer.replication.unanswered import Unanswered
 from syncer.replication.writing import Packer, WriteQueue
-from syncer.state.contract import JOINING, Identity, State
+from syncer.state.contract import JOINING, Identity, State, Transaction
 
 DIRTY_BOUND: Final = 200_000
 WAITING_BOUND: Final = 100_000
@@ -168,6 +168,14 @@ class Context:
         """The value of this path is due here, and has to come from a peer; beyond the bound the tick finds it again."""
         if len(self.wanting) < WANTING_BOUND:
             self.wanting[path] = None
+
+    def recall(self, tx: Transaction) -> None:
+        """Take what the database keeps of the group: its regions, this one's place in it, and whether it is paused."""
+        self.identity = tx.identity()
+        self.paused = self.identity.paused
+        self.peers = Peers(self.peers.ours, tx.peers())
+        membership = tx.membership()
+        self.tombstones.floor, self.left_at = membership.floor, membership.left_at
 
     def renamed(self, identity: Identity) -> None:
         """The database has another generation: what is stamped from now on is counted by that."""

@@ -28,7 +28,7 @@ from syncer.replication import (
     antientropy,
     applying,
     asking,
-    consuming,
+    isolating,
     operations,
     provenance,
     reading,
@@ -45,7 +45,6 @@ from syncer.replication.context import Context
 from syncer.replication.fence import Fence, HeldFence, raised
 from syncer.replication.forgetting import Forgetting, Tombstones
 from syncer.replication.operations import Effect
-from syncer.replication.peers import Peers
 from syncer.replication.reading import ReadPlan
 from syncer.replication.reporting import report as report_of
 from syncer.replication.scanning import PageTicket, Scan
@@ -108,10 +107,8 @@ class Driver:
         self.context.talk.published = identity.last_sequence
         self._due_after: MetaPath | None = None
         with state.transaction() as tx:
-            self.context.peers = Peers(self.context.peers.ours, tx.peers())
+            self.context.recall(tx)
             self.context.sums.load(tx)
-            membership = tx.membership()
-        self.context.tombstones.floor, self.context.left_at = membership.floor, membership.left_at
 
     # -- becoming the writer
 
@@ -311,7 +308,7 @@ class Driver:
 
     def look_ahead(self, arrived: Sequence[Arrived]) -> Ahead | None:
         """Paths to read before a delivery is folded; ``None``: there are none."""
-        return ahead.look_ahead(self.context, arrived)
+        return isolating.plan_reads(self.context, arrived)
 
     def give_up_ahead(self, planned: Ahead) -> None:
         """The store did not answer in time: the delivery is folded without."""
@@ -319,7 +316,7 @@ class Driver:
 
     def consume(self, arrived: Sequence[Arrived], now: Millis, seen: Seen | None = None) -> None:
         """Fold a delivery, with what was read ahead of it; afterwards it may be acknowledged."""
-        consuming.consume(self.context, arrived, now, seen)
+        isolating.consume(self.context, arrived, now, seen)
 
     def outbox(self, limit: int, after: int = 0) -> list[OutboxRow]:
         """The next events to publish; none while paused or observing."""
@@ -453,7 +450,7 @@ class Driver:
         self._begin_anew_if_lost()
         rebuild.outgrow(context)
         rebuild.keep_quiet(context, now)
-        consuming.release_future(context, now, limit)
+        isolating.release_future(context, now, limit)
         tombstones.work(context, now)
         retelling.work(context, now)
         if context.clusters_grew:

@@ -13,7 +13,7 @@ from typing import Final
 
 import orjson
 
-from syncer.bus.fields import LATEST_TIME_MS, LEGAL_NAME
+from syncer.bus.fields import LATEST_TIME_MS, is_id
 from syncer.bus.messages import ListingAsked, ListingEntry, ListingTold
 from syncer.conflict.projection import DIGEST_BYTES
 from syncer.conflict.rebuilding import Answer, learn, untold
@@ -163,7 +163,7 @@ def _version_of(entry: ListingEntry) -> tuple[str, Version]:
         raise PayloadInvalid(f"the digest of {text[:200]!r} is no number") from exc
     if raw is not None and len(raw) != DIGEST_BYTES:
         raise PayloadInvalid(f"the digest of {text[:200]!r} has {len(raw)} bytes")
-    named = all(LEGAL_NAME.match(name) for name in (region, by, *seen))
+    named = all(map(is_id, (region, by, *seen)))
     if not named or not all(0 <= time <= LATEST_TIME_MS for time in (time_ms, *seen.values())):
         raise PayloadInvalid(f"the stamp of {text[:200]!r} is none")
     return text, Version(

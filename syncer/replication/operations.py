@@ -7,17 +7,21 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
+import structlog
+
 from syncer.bus.messages import Action
 from syncer.conflict.register import HoldReason, Register
-from syncer.errors import NotFound, PreconditionFailed, SyncerError
+from syncer.errors import InvariantBroken, MessageUnreadable, NotFound, PreconditionFailed, SyncerError
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region, Stamp
-from syncer.replication import listing, membership, rebuild, repairing
+from syncer.replication import isolating, listing, membership, rebuild, repairing
 from syncer.replication.consuming import arrived_of, take
 from syncer.replication.context import Context
 from syncer.replication.reading import state_event
 from syncer.replication.talk import Phase
 from syncer.replication.unit import Unit
 from syncer.state.contract import Operation, OperationState, Poison, Transaction
+
+log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +42,10 @@ Handler = Callable[[Context, Unit, Transaction, Operation], tuple[str, Effect]]
 
 
 def perform(context: Context, operation: Operation, now: Millis) -> Effect:
-    """Perform one operation. Its failure is its answer, and changes nothing else."""
+    """Perform one operation. Its failure is its answer, and changes nothing else.
+
+    What is decided again was said by others, so whatever goes wrong with it ends nothing either.
+    """
     try:
         with context.state.transaction() as tx:
             unit = Unit(context, tx, now)
@@ -55,11 +62,17 @@ def perform(context: Context, operation: Operation, now: Millis) -> Effect:
             answer, effect = handler(context, unit, tx, operation)
             unit.store()
             tx.finish_operation(operation.id, OperationState.DONE, answer, "", now)
-    except SyncerError as exc:
-        if exc.retryable or exc.code == "fenced":
+    except Exception as exc:
+        if not isolating.may_lie_in_a_message(exc):
             raise
+        failure = exc if isinstance(exc, SyncerError) else InvariantBroken(f"{type(exc).__name__}: {exc}")
+        if isinstance(failure, InvariantBroken):
+            where = isolating.place_of(exc)
+            log.error("operation_failed", kind=operation.kind, cause=failure.message, where=where)  # noqa: TRY400
         with context.state.transaction() as tx:
-            tx.finish_operation(operation.id, OperationState.FAILED, f"{exc.message}. {exc.hint}", exc.code, now)
+            context.recall(tx)
+            answer = f"{failure.message}. {failure.hint}"
+            tx.finish_operation(operation.id, OperationState.FAILED, answer, failure.code, now)
         return None
     unit.settle()
     return effect
@@ -205,7 +218,7 @@ def _retry(context: Context, unit: Unit, tx: Transaction, operation: Operation) 
     if path is None:
         return "dropped: it names no path", None
     unit.load((path,))
-    if poison.origin == listing.LISTING:
+    if poison.origin in {listing.LISTING, isolating.FUTURE}:
         unit.afterwards(partial(context.want, path))
         return "a peer is asked for what it knows of the path", None
     if poison.origin == "outbox":
@@ -219,6 +232,11 @@ def _retry(context: Context, unit: Unit, tx: Transaction, operation: Operation) 
 
 def _decode_again(context: Context, unit: Unit, tx: Transaction, poison: Poison) -> str:
     """Take a message as if it came now; it is no duplicate of its first coming."""
+    if poison.code == MessageUnreadable.code:
+        raise PreconditionFailed(
+            "the bus could not read this message whole, so nothing can be made of what is left of it",
+            hint=MessageUnreadable.default_hint,
+        )
     arrived = arrived_of(poison.payload, poison.properties, poison.position, context.keyring)
     if isinstance(arrived.message, MetadataChangeEvent):
         event = arrived.message

@@ -26,6 +26,9 @@ The equal trees are not for the deletes but for the living: messages that are no
 then on too, so what they carry has to be known already. Neither clocks nor the patience bear on any of this: asked too
 early, the deletes are told in vain. What is told may be lost like anything else; then it is asked for again, more and
 more rarely. Numbers beyond all that ever came are not believed; so who has no delete to tell tells something living.
+
+A message that came and was refused is one that never came, unless its number was counted: then it says that something
+lives, and is no G (see :mod:`syncer.conflict.tombstones`).
 """
 
 from __future__ import annotations

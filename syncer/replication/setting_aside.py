@@ -18,7 +18,7 @@ from syncer.errors import PayloadInvalid, SignatureInvalid
 from syncer.model import MetadataChangeEvent, MetaPath
 from syncer.replication.context import Context
 from syncer.replication.unit import Unit
-from syncer.state.contract import Amount, KeptAside, Poison, Transaction
+from syncer.state.contract import STRANGE_CODES, Amount, KeptAside, Poison, Transaction
 
 log = structlog.get_logger()
 
@@ -31,7 +31,7 @@ _DETAIL_CHARACTERS: Final = 2000
 class Shelf(StrEnum):
     """Places with room of their own, so that strangers cannot take that of the group."""
 
-    STRANGERS = "messages that are not signed with a key of the group"
+    STRANGERS = "messages that are not signed with a key of the group, or not readable at all"
     POISON = "messages of the bus that cannot be handled"
     FUTURE = "events from the future"
 
@@ -113,7 +113,7 @@ def refuse(context: Context, unit: Unit, shelves: Shelves, item: Item, error: Pa
 def set_aside(context: Context, unit: Unit, shelves: Shelves, item: Item, code: str, detail: str) -> bool:
     """Put a message of the bus into the quarantine; whether there was room for it."""
     event = item.message
-    shelf = Shelf.STRANGERS if code == SignatureInvalid.code else Shelf.POISON
+    shelf = Shelf.STRANGERS if code in STRANGE_CODES else Shelf.POISON
     size = len(item.payload) + sum(len(name) + len(text) for name, text in item.properties.items())
     if not shelves.take(shelf, size):
         _let_go(context, shelf)

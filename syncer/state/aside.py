@@ -6,20 +6,15 @@ from typing import Final
 
 from sqlalchemy import Connection, delete, func, insert, select
 
-from syncer.errors import SignatureInvalid
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Stamp
 from syncer.state import rows, tables
 from syncer.state.cache import Cache
-from syncer.state.contract import REFUSED_CODES, Amount, KeptAside, Poison, PoisonRow
+from syncer.state.contract import STRANGE_CODES, Amount, KeptAside, Poison, PoisonRow
 from syncer.state.statements import inserting, octets
 
-UNFOLDED: Final = ("bus", "outbox")
-"""Where messages in quarantine come from that could not be folded, here or elsewhere."""
-
-
-def storable(text: str) -> str:
-    """Text that any database takes: PostgreSQL has no zero byte in text, and strangers write what they like."""
-    return text.replace("\0", "\N{REPLACEMENT CHARACTER}")
+OUTBOX: Final = "outbox"
+"""Where messages in quarantine come from that nobody else can fold. What has come by the bus and could not be folded
+here needs no counting: its number was not consumed, or it says what lives, on which no forgetting rests."""
 
 
 class AsideRows:
@@ -30,7 +25,7 @@ class AsideRows:
 
     def quarantine(self, poison: Poison, now: Millis) -> None:
         """Keep something that cannot be handled; the same origin and position is kept once."""
-        table, position = tables.quarantine, storable(poison.position)
+        table, position = tables.quarantine, rows.storable(poison.position)
         same = select(table.c.id).where(table.c.origin == poison.origin, table.c.position == position)
         if self._connection.execute(same).first() is not None:
             return
@@ -38,14 +33,14 @@ class AsideRows:
             origin=poison.origin,
             position=position,
             code=poison.code,
-            detail=storable(poison.detail),
-            path=poison.path,
-            properties=rows.dumps(poison.properties),
+            detail=rows.storable(poison.detail),
+            path=None if poison.path is None else rows.storable(poison.path),
+            properties=rows.dumps_texts(poison.properties),
             recorded_at=now,
             payload=poison.payload,
         )
         self._connection.execute(new)
-        self._unfolded_changed(poison.origin, poison.code, 1)
+        self._unfolded_changed(poison.origin, 1)
 
     def kept_aside(self) -> KeptAside:
         """How much of what came by the bus is kept aside."""
@@ -53,7 +48,7 @@ class AsideRows:
         dialect = self._connection.dialect
         size = func.coalesce(func.sum(octets(dialect, c.payload) + octets(dialect, c.properties)), 0)
         query = select(func.count(), size).where(c.origin == "bus")
-        strange = c.code == SignatureInvalid.code
+        strange = c.code.in_(STRANGE_CODES)
         strangers, poison = (
             Amount(*map(int, self._connection.execute(query.where(which)).one())) for which in (strange, ~strange)
         )
@@ -71,22 +66,21 @@ class AsideRows:
     def drop_poison(self, number: int) -> None:
         """Remove a quarantined thing."""
         table = tables.quarantine
-        gone = self._connection.execute(select(table.c.origin, table.c.code).where(table.c.id == number)).first()
+        gone = self._connection.execute(select(table.c.origin).where(table.c.id == number)).scalar()
         if gone is not None:
             self._connection.execute(delete(table).where(table.c.id == number))
-            self._unfolded_changed(*gone, -1)
+            self._unfolded_changed(gone, -1)
 
     def unfolded(self) -> int:
-        """How many messages of the bus, or to it, stand in quarantine, those of refused senders not counted."""
+        """How many changes of this region stand in quarantine because the bus will never take them."""
         if self._cache.unfolded is None:
-            table = tables.quarantine
-            query = select(func.count()).where(table.c.origin.in_(UNFOLDED), table.c.code.not_in(REFUSED_CODES))
+            query = select(func.count()).where(tables.quarantine.c.origin == OUTBOX)
             self._cache.unfolded = int(self._connection.execute(query).scalar_one())
         return self._cache.unfolded
 
-    def _unfolded_changed(self, origin: str, code: str, by: int) -> None:
+    def _unfolded_changed(self, origin: str, by: int) -> None:
         """One thing came into the quarantine, or left it."""
-        if self._cache.unfolded is not None and origin in UNFOLDED and code not in REFUSED_CODES:
+        if self._cache.unfolded is not None and origin == OUTBOX:
             self._cache.unfolded += by
 
     def hold_event(self, event: MetadataChangeEvent, now: Millis) -> None:

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple, Protocol
 from syncer.conflict.acts import FillConflict, Journal, RecordConflict
 from syncer.conflict.consumed import Consumed
 from syncer.conflict.register import Register
-from syncer.errors import SignatureInvalid
+from syncer.errors import MessageUnreadable, SignatureInvalid
 from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis, Region, Seen, Stamp
 from syncer.state.repair import RepairTransaction
 
@@ -160,15 +160,8 @@ JOINING: Final = "nothing is written or published before 'syncer regions join --
 COME_BACK: Final = "It comes back as a new member: with a new sidecar database, under a region id that was never used."
 """What to do with a region that has left, or was forgotten."""
 
-REFUSED_CODES: Final = (
-    "unknown-region",
-    "region-id-in-use",
-    "forgotten-region",
-    "forgotten-database",
-    SignatureInvalid.code,
-)
-"""Why messages of senders that do not belong here stand in quarantine: their numbers do not count as consumed,
-or their database is refused for ever."""
+STRANGE_CODES: Final = (SignatureInvalid.code, MessageUnreadable.code)
+"""Why messages stand in quarantine that anybody may have sent who can publish on the topic."""
 
 
 class Amount(NamedTuple):
@@ -283,7 +276,7 @@ class Transaction(RepairTransaction, Protocol):
         ...
 
     def unfolded(self) -> int:
-        """How many messages of the bus, or to it, stand in quarantine, those of refused senders not counted."""
+        """How many changes of this region stand in quarantine because the bus will never take them."""
         ...
 
     def drop_tombstones(self, paths: Collection[MetaPath], floor: Millis) -> None:

@@ -47,6 +47,8 @@ _ALEMBIC: Final = threading.Lock()
 """Alembic keeps what it works on in its modules: one change of a schema at a time in a process."""
 
 _NOT_ALLOWED: Final = "42501"
+_REFUSING: Final = ("22", "54")
+"""Classes of PostgreSQL's codes: data that cannot be, and limits of the program, as of the size of an index's entry."""
 _MIGRATION_LOCK: Final = 0x73796E636572  # "syncer"
 
 
@@ -171,16 +173,28 @@ def translated(url: URL) -> Iterator[None]:
     """
     try:
         yield
-    except (IntegrityError, ProgrammingError, DataError) as exc:
-        if getattr(exc.orig, "sqlstate", None) == _NOT_ALLOWED:
+    except SQLAlchemyError as exc:
+        if _sqlstate(exc) == _NOT_ALLOWED:
             raise StateUnavailable(
                 f"the sidecar database does not allow it: {cause_of(exc)}",
                 hint="Make the user of 'state.url' the owner of the database.",
             ) from exc
-        raise InvariantBroken(f"the sidecar database refused a statement: {cause_of(exc)}") from exc
-    except SQLAlchemyError as exc:
+        if refuses_statement(exc):
+            raise InvariantBroken(f"the sidecar database refused a statement: {cause_of(exc)}") from exc
         place = safe(url)
         raise StateUnavailable(f"the sidecar database {place} cannot be used: {cause_of(exc)}") from exc
+
+
+def refuses_statement(exc: BaseException) -> bool:
+    """Whether a database refuses what it was asked, and works all the same: it would refuse it again."""
+    if isinstance(exc, IntegrityError | ProgrammingError | DataError):
+        return True
+    return isinstance(exc, SQLAlchemyError) and _sqlstate(exc).startswith(_REFUSING)
+
+
+def _sqlstate(exc: SQLAlchemyError) -> str:
+    """PostgreSQL's own code; empty for another database."""
+    return getattr(getattr(exc, "orig", None), "sqlstate", None) or ""
 
 
 def cause_of(exc: SQLAlchemyError) -> str:

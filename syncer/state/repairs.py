@@ -13,7 +13,6 @@ from sqlalchemy import Connection, Select, delete, insert, select, tuple_, updat
 from syncer.errors import InvariantBroken
 from syncer.model import Millis
 from syncer.state import rows, tables
-from syncer.state.aside import storable
 from syncer.state.repair import RefusedTelling, Repair, RepairState, Telling
 
 _AT_ONCE: Final = 500
@@ -108,7 +107,7 @@ class RepairRows:
         self._connection.execute(gone)
         for each in refused:
             this = update(table).where(c.repair == repair, c.number == each.number)
-            self._connection.execute(this.values(refused=storable(each.reason), value=None, head=None))
+            self._connection.execute(this.values(refused=rows.storable(each.reason), value=None, head=None))
 
 
 class RepairViews:

@@ -6,7 +6,8 @@ list) and its value, byte for byte.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import orjson
@@ -30,6 +31,8 @@ from syncer.paths import tenant_of
 from syncer.state.contract import ConflictRow, Operation, OperationState, PeerRow, Poison, PoisonRow
 
 Row = tuple[Any, ...]
+
+_UNSTORABLE: Final = re.compile("[\0\ud800-\udfff]")
 
 PARTS: Final[tuple[tuple[str, ...], ...]] = (
     ("k_time", "k_region", "k_by", "k_seen", "k_digest"),
@@ -64,6 +67,16 @@ def columns_of(shape: int) -> tuple[str, ...]:
     return ALWAYS + tuple(name for index, part in enumerate(PARTS) if shape & 1 << index for name in part)
 
 
+def storable(text: str) -> str:
+    """Text that any database takes; strangers and stores write what they like, and details quote it.
+
+    PostgreSQL has no zero byte in a text, and half of a surrogate pair can be written nowhere.
+    """
+    if text.isascii() and "\0" not in text:
+        return text
+    return _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
 def as_bytes(value: bytes | None) -> bytearray | None:
     """Bytes in the form that is bound fastest."""
     return None if value is None else bytearray(value)
@@ -72,6 +85,14 @@ def as_bytes(value: bytes | None) -> bytearray | None:
 def dumps(value: object) -> str:
     """Compact JSON; mappings of any type count as objects."""
     return orjson.dumps(value, default=dict).decode()
+
+
+def dumps_texts(texts: Mapping[str, str]) -> str:
+    """Compact JSON of names and texts from outside; what is no Unicode of them is replaced."""
+    try:
+        return dumps(texts)
+    except TypeError:
+        return dumps({storable(name): storable(text) for name, text in texts.items()})
 
 
 def register_row(register: Register) -> tuple[int, Row]:
@@ -102,7 +123,7 @@ def register_row(register: Register) -> tuple[int, Row]:
         row += _intent_row(intent)
     if hold is not None:
         shape |= HOLD
-        row += (hold.reason.value, hold.stamp.updated_at_ms, hold.stamp.region, hold.since_ms, hold.detail)
+        row += (hold.reason.value, hold.stamp.updated_at_ms, hold.stamp.region, hold.since_ms, storable(hold.detail))
         row.append(1 if hold.local else 0)
     if register.allowed or register.parked or register.wish or register.flips:
         shape |= REST
@@ -131,7 +152,7 @@ def _rest_row(register: Register) -> Row:
         allowed.region if allowed is not None else None,
         parked.reason.value if parked is not None else None,
         parked.since_ms if parked is not None else None,
-        parked.detail if parked is not None else None,
+        storable(parked.detail) if parked is not None else None,
         register.wish.value if register.wish is not None else None,
         dumps(register.flips) if register.flips else None,
     )
@@ -273,7 +294,7 @@ def journal_row(entry: Journal, now: Millis) -> Row:
         as_bytes(entry.digest),
         dumps(seen) if seen is not None else "",
         str(against) if against is not None else "",
-        entry.detail,
+        storable(entry.detail),
     )
 
 

@@ -343,7 +343,8 @@ class SqlState:
         """
         connection, self._connection = self._connection, None
         self._cache.clear()
-        if isinstance(cause, OperationalError) and self.engine.dialect.name == "postgresql":
+        server = self.engine.dialect.name == "postgresql"
+        if server and isinstance(cause, OperationalError) and not opening.refuses_statement(cause):
             self._down = (time.monotonic() + REDIAL_S, opening.cause_of(cause))
         if connection is not None:
             with suppress(SQLAlchemyError):

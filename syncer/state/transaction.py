@@ -346,7 +346,8 @@ class SqlTransaction(AsideRows, DeadRows, ListedRows, RepairRows):
     def set_identity(self, **changes: object) -> Identity:
         """Change some fields of the identity (not region, database id, epoch or last sequence)."""
         check_changes(changes)
-        changed: Any = replace(self._identity, **changes)  # type: ignore[arg-type]  # checked by name above
+        texts = {name: rows.storable(text) for name, text in changes.items() if isinstance(text, str)}
+        changed: Any = replace(self._identity, **{**changes, **texts})  # type: ignore[arg-type]  # checked by name above
         self._know(changed)
         return self._identity
 
@@ -381,7 +382,7 @@ class SqlTransaction(AsideRows, DeadRows, ListedRows, RepairRows):
     def finish_operation(self, number: int, state: OperationState, answer: str, code: str, now: Millis) -> None:
         """Answer an operation."""
         table = tables.operations
-        values = {"state": state.value, "answer": answer, "code": code, "finished_at": now}
+        values = {"state": state.value, "answer": rows.storable(answer), "code": code, "finished_at": now}
         self._connection.execute(update(table).where(table.c.id == number).values(values))
 
     # -- upkeep

@@ -385,8 +385,8 @@ class Views(RepairViews):
         row = {
             "kind": kind,
             "arguments": rows.dumps(dict(arguments)),
-            "asked_by": asked_by,
-            "reason": reason,
+            "asked_by": rows.storable(asked_by),
+            "reason": rows.storable(reason),
             "asked_at": self._clock(),
             "state": OperationState.PENDING.value,
             "answer": "",

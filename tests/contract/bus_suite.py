@@ -35,6 +35,10 @@ class Rig(Protocol):
         """End a daemon of this rig as kill -9 would: nothing is returned, nothing is said."""
         ...
 
+    async def scrawl(self, payload: bytes) -> None:
+        """Publish a message in us-east whose properties are no UTF-8, as somebody does who is no daemon."""
+        ...
+
 
 def message(number: int, *, region: str = "us-east", value: bytes = b"{}") -> Outgoing:
     """A sound change, told apart by its sequence number."""
@@ -143,6 +147,25 @@ class BusContract:
         assert {name: got.properties[name] for name in sent.properties} == dict(sent.properties)
         assert got.position
         assert before - 1000 <= got.published_at_ms <= time.time_ns() // 1_000_000 + 1000
+
+    async def test_a_message_that_is_no_text_arrives_as_unreadable_and_holds_up_nothing(self, rig: Rig) -> None:
+        bus = rig.bus()
+        async with opened(bus):
+            await bus.publish([message(1)])
+            for _ in range(3):
+                await rig.scrawl(b"scrawled")
+            await bus.publish([message(2)])
+            got = await take(bus, 5)
+        sound = [each for each in got if not each.trouble]
+        odd = [each for each in got if each.trouble]
+        assert numbers(sound) == [1, 2]
+        assert [(each.payload, dict(each.properties)) for each in odd] == [(b"scrawled", {})] * 3
+        assert all("propert" in each.trouble for each in odd)
+        assert len({each.position for each in got}) == 5
+        again = rig.bus()
+        async with opened(again):
+            await again.publish([message(3)])
+            assert numbers(await take(again, 1)) == [3], "what was read was acknowledged"
 
     async def test_what_was_published_before_a_region_joined_reaches_it(self, rig: Rig) -> None:
         """Holds for the region's own topic: the subscription starts at the earliest message, not at the latest."""

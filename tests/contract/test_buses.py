@@ -10,6 +10,8 @@ from contextlib import asynccontextmanager, closing
 from datetime import timedelta
 from pathlib import Path
 
+import anyio
+import anyio.to_thread
 import pytest
 
 from syncer.admin.client import AdminClient, AdminConfig
@@ -19,6 +21,7 @@ from syncer.bus.pulsar import PulsarBus, PulsarBusConfig
 from syncer.bus.topic import Wanted, apply_topic, plan_topic
 from tests.conftest import PulsarPair
 from tests.contract.bus_suite import MAX_UNACKNOWLEDGED, BusContract, Rig
+from tests.support.scrawling import scrawl, scrawl_on_topic
 
 
 class EmbeddedRig:
@@ -50,6 +53,9 @@ class EmbeddedRig:
     async def vanish(self, bus: Bus) -> None:
         assert isinstance(bus, EmbeddedBus)
         await bus.abandon()
+
+    async def scrawl(self, payload: bytes) -> None:
+        scrawl(self._path, "us-east", payload)
 
 
 class TestEmbedded(BusContract):
@@ -106,6 +112,10 @@ class PulsarRig:
     async def vanish(self, bus: Bus) -> None:
         assert isinstance(bus, PulsarBus)
         await bus.abandon()
+
+    async def scrawl(self, payload: bytes) -> None:
+        url = self._pair.clusters["us-east"].service_url
+        await anyio.to_thread.run_sync(scrawl_on_topic, url, self.topic, payload)
 
 
 class TestPulsar(BusContract):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from syncer.bus.codec import decode, encode
 from syncer.bus.contract import Outgoing
-from syncer.bus.fields import LATEST_TIME_MS, LEGAL_NAME, NUMBERS
+from syncer.bus.fields import LATEST_TIME_MS, NUMBERS, is_id
 from syncer.bus.messages import Action, Control, Heartbeat, Ignored, ListingAsked, ListingTold, Message, TreeMessage
 from syncer.bus.native import decode_native, encode_native
 from syncer.bus.signing import SIGNATURE, UNSIGNED, Keyring, sealed, unsealed
@@ -90,14 +90,14 @@ def means_something(message: Message) -> None:
         assert (resource.kind, resource.name) == (message.resource, message.resource_name)
         assert (message.value is None) == (message.type.value == "Deleted")
         assert 0 < message.stamp.updated_at_ms <= LATEST_TIME_MS
-        assert LEGAL_NAME.match(message.stamp.region)
+        assert is_id(message.stamp.region)
         assert message.seen[message.by] >= message.stamp.updated_at_ms
         assert all(0 < time_ms <= LATEST_TIME_MS for time_ms in message.seen.values())
         assert 0 <= message.sequence < NUMBERS
         if not message.sender:
             return  # a broker's: it has no words for what we would add
     else:
-        assert LEGAL_NAME.match(message.region)
+        assert is_id(message.region)
         assert 0 < message.sent_at_ms <= LATEST_TIME_MS
     said = encode(message)
     assert decode(said.payload, said.properties) == message

@@ -191,7 +191,7 @@ class Site:
 
     def report(self) -> dict[str, Any]:
         """The daemon's report."""
-        return dict(self.status().document or {}) if self.database.exists() else {}
+        return dict(self.status().document or {}) if self.shared or self.database.exists() else {}
 
     def conditions(self) -> dict[str, str]:
         """What the daemon reports as worth a look, by code."""
@@ -249,7 +249,7 @@ async def active(*sites: Site) -> None:
 
         def met(site: Site = site) -> bool:
             try:
-                return site.database.exists() and site.status().identity.genesis
+                return (site.shared or site.database.exists()) and site.status().identity.genesis
             except (StateForeign, StateUnavailable):  # the schema is being made
                 return False
 

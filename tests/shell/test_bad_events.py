@@ -54,7 +54,7 @@ BAD = {
     "NaN": (encode(change(TENANT, b'{"a":NaN}', sequence=103)), "value-invalid", "no JSON"),
     "relative path": (native("admin/policies/x", tenant()), "payload-invalid", "illegal path"),
     "path upwards": (native("/admin/policies/../../ledgers", tenant()), "payload-invalid", "illegal path"),
-    "control character": (native("/admin/policies/a\x01b", tenant()), "payload-invalid", "illegal path"),
+    "zero byte": (native("/admin/policies/a\x00b", tenant()), "payload-invalid", "illegal path"),
 }
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from syncer.bus.codec import encode
 from syncer.bus.contract import Outgoing
-from syncer.bus.messages import ListingAsked, ListingTold, TreeMessage
+from syncer.bus.messages import Action, Control, ListingAsked, ListingTold, TreeMessage
 from syncer.bus.native import decode_native, encode_native
 from syncer.bus.signing import UNSIGNED, Keyring
 from syncer.bus.tree_bodies import Listing, TreeEntry, buckets_body, groups_body, listing_body
@@ -32,10 +32,12 @@ from tests.shell.conftest import MakeSite
 from tests.shell.on_bus import Bystander, backlog, change, heartbeat
 from tests.shell.region import TENANT, Site, active, equal, heard, path_of, tenant, until
 from tests.support.group_keys import keyring, signing
+from tests.support.scrawling import scrawl
 
 DEADLINE_S: Final = 60.0
 YEAR_2200_MS: Final = 7_258_118_400_000
 EVIL: Final = "e" * 32
+NAMESPACE_ODD: Final = MetaPath("/admin/policies/acme/odd")
 LEVELS: Final = 100_000
 DEEP: Final = b'{"a":' * LEVELS + b"1" + b"}" * LEVELS
 DEEP_AND_BIG: Final = b'{"a":[' + b"[" * LEVELS + b"12345678901234567890123" + b"]" * LEVELS + b"]}"
@@ -53,11 +55,19 @@ def mouth(peer: str) -> Keyring:
     return keyring("ours") if peer == "member" else UNSIGNED
 
 
-@pytest.fixture
-def regions(peer: str, make_site: MakeSite, tmp_path: Path) -> tuple[Site, Site]:
-    """Two honest regions."""
+@pytest.fixture(params=["sqlite"])
+def regions(peer: str, request: pytest.FixtureRequest, make_site: MakeSite, tmp_path: Path) -> tuple[Site, Site]:
+    """Two honest regions; east's database is of this kind."""
     extra: dict[str, Any] = {} if peer == "open" else {"signing": signing(tmp_path, "ours")}
-    return make_site("east", **extra), make_site("west", **extra)
+    east, west = make_site("east", **extra), make_site("west", **extra)
+    if request.param == "postgres":
+        east.shared = request.getfixturevalue("postgres_url")
+    return east, west
+
+
+ON_EACH_DATABASE: Final = pytest.mark.parametrize(
+    "regions", ["sqlite", pytest.param("postgres", marks=pytest.mark.real("postgres"))], indirect=True
+)
 
 
 def evil(name: str, value: bytes | None, sequence: int, **facts: Any) -> Outgoing:
@@ -77,6 +87,13 @@ def beat(**fields: object) -> Outgoing:
     record = decode_native(sound.payload)
     said = orjson.dumps({**orjson.loads(record.value or b""), **fields})
     return Outgoing(encode_native(record._replace(value=said)), sound.properties)
+
+
+def at(path: str) -> Outgoing:
+    """A change of the hostile region at a path that no honest region would publish."""
+    sound = evil("odd", tenant("evil"), 902)
+    record = decode_native(sound.payload)._replace(path=path)
+    return Outgoing(encode_native(record), {**sound.properties, "syncer.name": path.rpartition("/")[2]})
 
 
 REFUSED: Final[dict[str, tuple[Callable[[], Outgoing], str]]] = {
@@ -107,6 +124,25 @@ REFUSED: Final[dict[str, tuple[Callable[[], Outgoing], str]]] = {
     ),
     "a heartbeat of long names": (lambda: beat(version="v" * 100_000), "payload-invalid"),
     "a heartbeat of many refusals": (lambda: beat(refused=[["r", "d"]] * 5_000), "payload-invalid"),
+    "a sender with a zero byte": (lambda: spoilt(sender="e\0"), "payload-invalid"),
+    "a sender with an escape": (lambda: spoilt(sender="e\x1b[2J"), "payload-invalid"),
+    "a sender that turns the text around": (lambda: spoilt(sender="e\u202e"), "payload-invalid"),
+    "a sender of two lines": (lambda: spoilt(sender="e\u2028f"), "payload-invalid"),
+    "a counter with a zero byte": (lambda: spoilt(by="evil~1\0"), "payload-invalid"),
+    "a counter with an invisible sign": (lambda: spoilt(by="evil~1\u200b"), "payload-invalid"),
+    "a vector with a zero byte": (lambda: spoilt(seen=f'{{"evil~1":{YEAR_2200_MS},"a\\u0000":1}}'), "payload-invalid"),
+    "a region with a zero byte": (lambda: evil("f", tenant("evil"), 6, region="ev\0il"), "payload-invalid"),
+    "a region that turns the text around": (
+        lambda: evil("g", tenant("evil"), 7, region="\u202eevil"),
+        "payload-invalid",
+    ),
+    "a path with a zero byte": (lambda: at("/admin/policies/a\0b"), "payload-invalid"),
+    "a path of 40,000 bytes": (lambda: at(f"/admin/policies/{'x' * 40_000}"), "payload-invalid"),
+    "a heartbeat of a sender with a zero byte": (lambda: encode(heartbeat("evil", sender="e\0")), "payload-invalid"),
+    "a heartbeat of a version with an escape": (lambda: beat(version="1\x1b[2J"), "payload-invalid"),
+    "a heartbeat that met a zero byte": (lambda: beat(reached={"x\0": 1}), "payload-invalid"),
+    "a heartbeat that refuses a zero byte": (lambda: beat(refused=[["old", "x\0"]]), "payload-invalid"),
+    "a heartbeat of a generation with a zero byte": (lambda: beat(generations={"x\0": [1, "y"]}), "payload-invalid"),
     "a heartbeat that is deep": (lambda: beat(consumed=orjson.Fragment(DEEP)), "payload-invalid"),
 }
 
@@ -116,6 +152,7 @@ def stamped(time_ms: int) -> Outgoing:
     return Outgoing(encode_native(decode_native(sound.payload)._replace(timestamp_ms=time_ms)), sound.properties)
 
 
+@ON_EACH_DATABASE
 async def test_nonsense_is_refused_by_its_reason_and_holds_nobody_up(
     peer: str, mouth: Keyring, regions: tuple[Site, Site], bus_file: Path
 ) -> None:
@@ -127,10 +164,12 @@ async def test_nonsense_is_refused_by_its_reason_and_holds_nobody_up(
         for number, (make, _) in enumerate(REFUSED.values()):
             await hostile.say(mouth.sign(make()))
             west.writer.put(path_of(f"honest{number}"), tenant(str(number)))
+        scrawl(bus_file, "evil", b"no text")
         wanted = sorted(code for _, code in REFUSED.values())
         if peer == "stranger":
             beats = sum(name.startswith("a heartbeat") for name in REFUSED)
             wanted = ["signature-invalid"] * (len(REFUSED) - beats)  # heartbeats are only counted
+        wanted = sorted([*wanted, "message-unreadable"])
         honest = {TENANT, *(path_of(f"honest{number}") for number in range(len(REFUSED)))}
         await until(lambda: honest <= east.picture().keys(), "the honest region's arrive", DEADLINE_S)
         await until(lambda: east.codes() == wanted, "each is refused by its reason", DEADLINE_S)
@@ -140,6 +179,40 @@ async def test_nonsense_is_refused_by_its_reason_and_holds_nobody_up(
     assert not any(name in east.picture() for name in map(path_of, ("b", "c", "d", "e", "spoilt", "stamped")))
     assert peer == "stranger" or "region-id-in-use" in east.conditions()
     assert peer != "stranger" or path_of("a") not in west.picture()
+
+
+@ON_EACH_DATABASE
+async def test_texts_that_break_a_database_or_a_terminal_are_kept_and_shown(
+    peer: str, mouth: Keyring, regions: tuple[Site, Site], bus_file: Path
+) -> None:
+    """They stand in values, in what is asked for and in what is quarantined: nobody can refuse them all by a rule."""
+    east, west = regions
+    odd = "a\0b\x1b[2J\u202e\u2028"
+    policies = orjson.dumps({"replication_clusters": [odd], "bundles": None})
+    named: dict[str, Any] = {"region": Region("evil"), "sender": EVIL, "sent_at_ms": wall_clock_ms()}
+    said = [
+        encode(heartbeat("evil", sender=EVIL)),
+        evil("acme/odd", policies, 1),
+        encode(Control(action=Action.REQUEST, paths=(f"/admin/policies/{odd}", "/admin/policies/a/b\0"), **named)),
+        encode(Control(action=Action.LACKING, paths=(f"/admin/policies/{odd}",), **named)),
+        encode(ListingAsked(target="east", after=f"/admin/policies/{odd}", **named)),
+        encode(TreeMessage(target="east", label=odd, step=odd, round=1, body=b"", **named)),
+        encode(Control(action=Action.FORGET, paths=(odd, odd), **named)),
+        Outgoing(b"no AVRO", {"syncer.v": "1", "syncer.kind": odd, odd: odd}),
+    ]
+    async with east.running(), west.running(), Bystander(bus_file, "evil") as hostile:
+        await active(east, west)
+        west.writer.put(TENANT, tenant("honest"))
+        await equal(east, west)
+        await hostile.say(*map(mouth.sign, said))
+        west.writer.put(path_of("later"), tenant("honest"))
+        await until(lambda: east.get(path_of("later")) == tenant("honest"), "the others go on", DEADLINE_S)
+        await until(east.quarantined, "what cannot be understood is kept", DEADLINE_S)
+        if peer != "stranger":
+            await until(lambda: NAMESPACE_ODD in east.holds(), "the guard holds, and says why", DEADLINE_S)
+            await hostile.say(mouth.sign(encode(Control(action=Action.PAUSE, reason=odd, number=1, **named))))
+            await until(lambda: east.status().identity.paused, "it is obeyed, and says why", DEADLINE_S)
+    assert east.get(TENANT) == tenant("honest")
 
 
 async def test_the_year_2200_waits_for_a_person_and_a_value_of_5_mb_for_the_store(

@@ -15,11 +15,11 @@ from syncer.conflict.acts import Decision, FillConflict, Journal, RecordConflict
 from syncer.conflict.consumed import Consumed
 from syncer.conflict.register import HoldReason, Register
 from syncer.conflict.tombstones import COUNTED
-from syncer.errors import Fenced, InvariantBroken, SignatureInvalid
+from syncer.errors import Fenced, InvariantBroken
 from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis, Region, Stamp
 from syncer.paths import child_prefixes
 from syncer.state.contract import (
-    REFUSED_CODES,
+    STRANGE_CODES,
     Amount,
     ConflictRow,
     Identity,
@@ -545,7 +545,7 @@ def kept_aside(poisons: Iterable[Poison], future: Iterable[MetadataChangeEvent])
     amounts = {True: Amount(0, 0), False: Amount(0, 0)}
     for poison in poisons:
         if poison.origin == "bus":
-            strange = poison.code == SignatureInvalid.code
+            strange = poison.code in STRANGE_CODES
             count, total = amounts[strange]
             amounts[strange] = Amount(count + 1, total + len(poison.payload) + len(dumps(poison.properties).encode()))
     sizes = [len(event.value or b"") + len(event_head(event).encode()) for event in future]
@@ -553,8 +553,8 @@ def kept_aside(poisons: Iterable[Poison], future: Iterable[MetadataChangeEvent])
 
 
 def unfolded(poisons: Iterable[Poison]) -> int:
-    """Messages in quarantine, without those of refused senders."""
-    return sum(poison.origin in {"bus", "outbox"} and poison.code not in REFUSED_CODES for poison in poisons)
+    """Changes in quarantine that the bus never takes."""
+    return sum(poison.origin == "outbox" for poison in poisons)
 
 
 def _back(table: dict[K, V], key: K, former: V) -> None:

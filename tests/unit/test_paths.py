@@ -7,15 +7,17 @@ import pytest
 from syncer.errors import ValueRefused
 from syncer.model import MetaPath, Millis, Region, ResourceKind, Stamp
 from syncer.paths import (
-    MAX_PATH_CHARS,
+    MAX_PATH_BYTES,
     Resource,
     checked,
     child_prefixes,
     classify,
     fence_path,
     is_under,
+    misfit,
     namespace_path,
     scaffold,
+    shown,
     tenant_of,
     tenant_path,
 )
@@ -137,7 +139,18 @@ def test_the_tenant_of_a_path(path: str, tenant: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/a", "/admin/policies/a b", "/x/%2F", "/x/é€😀", "/x/...", "/" + "x" * (MAX_PATH_CHARS - 1)]
+    "path",
+    [
+        "/a",
+        "/admin/policies/a b",
+        "/x/%2F",
+        "/x/é€😀",
+        "/x/...",
+        "/" + "x" * (MAX_PATH_BYTES - 1),
+        "/" + "é" * ((MAX_PATH_BYTES - 1) // 2),
+        "/admin/resourcegroups/gold\u202e\u00a0",
+        "/admin/resourcegroups/line\nfeed\u2028",
+    ],
 )
 def test_legal_paths_pass_unchanged(path: str) -> None:
     assert checked(path) == path
@@ -153,15 +166,27 @@ def test_legal_paths_pass_unchanged(path: str) -> None:
         ("/a/", "segment ''"),
         ("/a/./b", "segment '.'"),
         ("/a/..", "segment '..'"),
-        ("/a\x00", "control"),
-        ("/a\n", "control"),
-        ("/a\ud800", "control"),
-        ("/" + "x" * MAX_PATH_CHARS, "4097 characters"),
+        ("/a\x00", "a zero byte"),
+        ("/a\ud800", "surrogate"),
+        ("/" + "x" * MAX_PATH_BYTES, "32769 bytes"),
+        ("/" + "é" * (MAX_PATH_BYTES // 2), "32769 bytes"),
     ],
 )
 def test_illegal_paths_are_refused_with_the_reason(path: str, why: str) -> None:
     with pytest.raises(ValueRefused, match=why):
         checked(path)
+
+
+def test_what_cannot_be_replicated_is_no_resource_and_said_why() -> None:
+    long, odd = f"/admin/resourcegroups/{'x' * MAX_PATH_BYTES}", "/admin/resourcegroups/a\0b"
+    assert classify(MetaPath(long)) is None
+    assert classify(MetaPath(odd)) is None
+    assert "bytes" in (misfit(long) or "")
+    assert "zero byte" in (misfit(odd) or "")
+    assert misfit("/admin/resourcegroups/sound") is None
+    assert misfit("/elsewhere/a\0b") is None, "no resource by its place"
+    assert len(shown(long)) < 300
+    assert shown("/a\n") == r"'/a\n'"
 
 
 def test_below_is_by_whole_segments() -> None:
