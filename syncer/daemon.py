@@ -271,6 +271,7 @@ class Daemon:
         driver.context.takes_over = self.outdone_in is None or self.outdone_in != self._turn_of_role
         if self.spoken or opening.file_of(opening.parse_url(self.config.database_url())) is None:
             driver.context.quiet_ms = 0
+        driver.context.evidence.silence_ms = in_ms(self.config.peers.silence)
         driver.context.marking.interval_ms = in_ms(self.config.limits.mark_interval)
         driver.context.speak_ms = int(self.config.heartbeat_interval.total_seconds() * 1000 * HEARD_WITHIN)
         return driver

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from syncer.bus.messages import LEFT
+from syncer.model import Region
 
 if TYPE_CHECKING:
     from syncer.config import Config
@@ -82,6 +83,12 @@ class RegionDocument(Document):
     equal_at_ms: int | None = Field(description="When both trees were last seen to be equal.")
     member: bool = Field(default=True, description="Whether it counts: it has neither left nor been forgotten.")
     same_rules: bool | None = Field(description="Whether scope and tie order are the same as here; null: not known.")
+    said_forgotten_by: list[str] = Field(
+        default=[], description="Regions that say that it was forgotten, which is held here until it was silent."
+    )
+    held: str | None = Field(
+        default=None, description="Why it does not count until an operator decides; null: it does."
+    )
 
 
 class DaemonDocument(Document):
@@ -152,6 +159,9 @@ class StatusDocument(Document):
     repair: RepairProgress | None = Field(default=None, description="See 'syncer snapshot progress'; null: none.")
     daemons: list[DaemonDocument] = Field(description="The active one first.")
     peers: list[RegionDocument]
+    held_regions: list[RegionDocument] = Field(
+        default=[], description="Regions that do not count until an operator decides, or were only heard of."
+    )
     conditions: list[Condition]
     not_carried: list[str]
 
@@ -170,6 +180,8 @@ def collect(views: Views, config: Config) -> StatusDocument:
     oldest = facts.outbox.oldest_at_ms
     scope, ties = config.compiled_scope().fingerprint, config.tie_order.value
     skews = {each["region"]: each["skew_ms"] for each in report.get("peers", ())}
+    said = {each["region"]: each["said_by"] for each in report.get("hearsay", ())}
+    met = [peer for peer in views.peers() if peer.region != facts.identity.region and not peer.document.get("unmet")]
     return StatusDocument(
         region=facts.identity.region,
         daemon="never-started" if age_s is None else "running" if age_s <= SILENT_AFTER_S else "silent",
@@ -190,10 +202,12 @@ def collect(views: Views, config: Config) -> StatusDocument:
         repair=_repair(views),
         daemons=sorted((_daemon(each, facts.identity.epoch) for each in daemons), key=_precedence),
         peers=[
-            _peer(peer, now, scope, ties, skews.get(peer.region), report.get("comparisons", {}).get(peer.region, {}))
-            for peer in views.peers()
-            if peer.region != facts.identity.region
+            _peer(
+                peer, now, scope, ties, skews.get(peer.region), report.get("comparisons", {}).get(peer.region, {})
+            ).model_copy(update={"said_forgotten_by": said.get(peer.region, [])})
+            for peer in met
         ],
+        held_regions=_held(report, {peer.region for peer in met}),
         conditions=_conditions(report) + [_troubled(each) for each in daemons if each.trouble is not None],
         not_carried=list(NOT_CARRIED),
     )
@@ -249,6 +263,32 @@ def _troubled(row: DaemonRow) -> Condition:
     return Condition(code="daemon-outdated", message=f"the daemon on {row.host} (process {row.pid}): {row.trouble}")
 
 
+def _held(report: dict[str, Any], met: set[Region]) -> list[RegionDocument]:
+    """Regions that were only heard of, or that are not obeyed before an operator decides."""
+    said = {each["region"]: each["said_by"] for each in report.get("hearsay", ()) if each["region"] not in met}
+    why = {each["region"]: each["reason"] for each in report.get("newcomers", ())}
+    return [
+        RegionDocument(
+            region=region,
+            here=False,
+            mode=None,
+            version=None,
+            heard_at_ms=None,
+            heard_age_s=None,
+            skew_s=None,
+            watermark_ms=None,
+            compared=None,
+            differing_paths=None,
+            equal_at_ms=None,
+            member=False,
+            same_rules=None,
+            said_forgotten_by=said.get(region, []),
+            held=why.get(region, "members say that it was forgotten, and it never spoke here"),
+        )
+        for region in sorted(said.keys() | why.keys())
+    ]
+
+
 def _peer(
     peer: PeerRow, now: int, scope: str, ties: str, skew_ms: int | None, comparison: dict[str, Any]
 ) -> RegionDocument:
@@ -269,6 +309,6 @@ def _peer(
         compared=comparison.get("state"),
         differing_paths=comparison.get("differing"),
         equal_at_ms=comparison.get("equal_at_ms"),
-        member=not (told.get("forgotten") or told.get("mode") == LEFT),
+        member=not (told.get("unmet") or told.get("gone", told.get("forgotten") or told.get("mode") == LEFT)),
         same_rules=same,
     )

@@ -74,6 +74,9 @@ class FirstContactPlan(Document):
     deleted: int
     sent: int = Field(description="Values of this region that wait to be sent to the others.")
     authors: dict[str, int] = Field(description="Paths by the region whose value would be written.")
+    refuses: dict[str, list[str]] = Field(
+        default={}, description="Databases that are refused because members say so, or an operator did, by region."
+    )
     items: list[FirstContact]
 
 

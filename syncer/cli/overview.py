@@ -60,10 +60,11 @@ def list_regions(context: typer.Context) -> None:
         member=found.mode != LEFT,
         same_rules=None,
     )
-    items = [here, *found.peers]
+    items = [here, *found.peers, *found.held_regions]
     if session.form is Format.TABLE:
         output.table(
-            ("region", "here", "member", "mode", "version", "heard", "clock", "same rules"), map(_region_row, items)
+            ("region", "here", "member", "mode", "version", "heard", "clock", "same rules", "held"),
+            map(_region_row, items),
         )
     else:
         output.document(RegionList(items=items), session.form)
@@ -79,6 +80,7 @@ def _region_row(region: RegionDocument) -> output.Row:
         f"{span(region.heard_age_s)} ago" if region.heard_age_s is not None else None,
         span(region.skew_s),
         region.same_rules,
+        region.held or (f"said to be forgotten by {', '.join(said)}" if (said := region.said_forgotten_by) else None),
     )
 
 

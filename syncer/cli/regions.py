@@ -118,6 +118,30 @@ def forget(
         ask(views, [request], reason=reason, timeout_s=timeout, form=session.form)
 
 
+@regions.command("admit")
+def admit(
+    context: typer.Context,
+    region: Annotated[str, typer.Argument(metavar="REGION", help="Region that belongs to the group.")],
+    yes: Yes = False,
+    reason: Why = "",
+    timeout: Timeout = 10.0,
+) -> None:
+    """Take a region for one of the group, though others say that it was forgotten, or it works by other rules.
+
+    It also takes back that a region was forgotten, or has left; given this region's own id, that it stands still
+    because others have forgotten it. What this region decides the others do not: repeat it in each that refuses it.
+    """
+    session = session_of(context)
+    with session.views() as views:
+        agree(
+            region,
+            f"{region} is waited for again, and what it sends is taken. Deletes that were forgotten while it was "
+            "refused may come back with it.",
+            yes=yes,
+        )
+        ask(views, [Request("regions-admit", {"region": region})], reason=reason, timeout_s=timeout, form=session.form)
+
+
 def first_contact_plan(views: Views, limit: int, *, waits: bool) -> FirstContactPlan:
     """What first contact would change here.
 
@@ -141,6 +165,11 @@ def first_contact_plan(views: Views, limit: int, *, waits: bool) -> FirstContact
         deleted=outcomes["deleted"],
         sent=views.outbox().depth,
         authors=dict(sorted(authors.items())),
+        refuses={
+            peer.region: [str(each) for each in refused]
+            for peer in views.peers()
+            if isinstance(refused := peer.document.get("refused"), list) and refused
+        },
         items=items,
     )
 
@@ -185,6 +214,9 @@ def _show(plan: FirstContactPlan) -> None:
     authors = ", ".join(f"{region} {count}" for region, count in plan.authors.items())
     here = f"here: {plan.created} created, {plan.replaced} replaced, {plan.deleted} deleted"
     say(here + (f" (by author: {authors})" if authors else ""))
+    for region, databases in sorted(plan.refuses.items()):
+        count = len(databases)
+        say(f"forgotten: {region} ({count} of its databases refused); 'syncer regions admit {region}' takes it back")
     if plan.waits:
         say(f"there: {plan.sent} values of this region are sent; what differs in another region is held there")
     else:

@@ -237,6 +237,11 @@ class PeersConfig(Section):
         default="go",
         description="'ask': a new database writes and publishes nothing before 'syncer regions join --confirm'.",
     )
+    silence: Duration = Field(
+        default=timedelta(minutes=5),
+        gt=_ZERO,
+        description="A region that another one says was forgotten is forgotten here once it was not heard for so long.",
+    )
 
 
 class SigningConfig(Section):

@@ -98,6 +98,7 @@ class Cause(StrEnum):
     OUTDATED = "outdated"
     UNLIKE = "unlike"
     NAMELESS = "nameless"
+    DISPUTED = "disputed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -129,7 +129,7 @@ def take(context: Context, unit: Unit, tx: Transaction, arrived: Sequence[Arrive
                 if (problem := _take_control(context, unit, tx, control, asked)) is not None:
                     set_aside(context, unit, shelves, item, *problem)
             case TreeMessage() | ListingAsked() | ListingTold() as said:
-                if _outsider(context, said.region) is None and membership.refused(context, said.sender) is None:
+                if _unheard_of(context, said.region, said.sender) is None:
                     _take_said(context, unit, said)
             case Ignored() as ignored:
                 context.tally["ignored", ignored.reason] += 1
@@ -251,8 +251,25 @@ def _unwelcome(context: Context, register: Register, event: MetadataChangeEvent)
             "two daemons use one region id"
         )
         return "region-id-in-use", detail
+    if (problem := membership.doubted(context, event.sender)) is not None:
+        return problem
     teller = context.peers.region_of(event.sender)  # a member may tell what somebody made who is gone since
     return _outsider(context, region if teller is None else teller)
+
+
+def _unheard_of(context: Context, region: Region, sender: str) -> tuple[str, str] | None:
+    """Why what a region says by this database is not taken: code and detail."""
+    problem = membership.refused(context, sender) or _outsider(context, region)
+    return problem or misused(context, region, sender) or membership.doubted(context, sender)
+
+
+def misused(context: Context, region: Region, sender: str) -> tuple[str, str] | None:
+    """Why a database cannot speak for a region, if it first spoke for another one: code and detail."""
+    own = context.identity
+    owner = own.region if sender == own.database_id else context.peers.region_of(sender)
+    if not sender or owner is None or owner == region:
+        return None
+    return "database-of-another-region", f"{region} speaks by database {sender}, which is that of {owner}: not believed"
 
 
 def _outsider(context: Context, region: Region) -> tuple[str, str] | None:
@@ -276,9 +293,13 @@ def _note_double(context: Context, sender: str) -> None:
 def _hear(context: Context, tx: Transaction, beat: Heartbeat, now: Millis) -> None:
     """Keep what a peer told of itself."""
     own = context.identity
+    if (problem := misused(context, beat.region, beat.sender)) is not None:
+        context.conditions[problem[0]] = problem[1]
+        return
     if beat.sender == own.database_id:
         rebuild.hear_own(context, beat)
         context.comparisons.echo.heard(beat.sent_at_ms)
+        context.evidence.came_back(beat.sent_at_ms, now)
         return
     if beat.region == own.region:
         if not context.observing and not rebuild.is_former(context, beat.sender):
@@ -302,8 +323,10 @@ def _hear(context: Context, tx: Transaction, beat: Heartbeat, now: Millis) -> No
     if (problem := membership.gone(context, beat.region)) is not None:
         context.conditions[problem[0]] = problem[1]
         return
+    if membership.doubted(context, beat.sender) is not None:
+        return  # it is shown as held
     tx.save_peer(context.peers.hear(beat, now))
-    membership.hear(context, tx, beat, now)
+    membership.review(context, tx, now)
     antientropy.hear(context, tx, beat, now)
     retelling.hear(context, tx, beat, now)
     rebuild.hear(context, tx, beat)
@@ -319,7 +342,7 @@ def _take_control(
     region = context.identity.region
     if control.region == region or (control.target and control.target != region):
         return None
-    problem = membership.refused(context, control.sender) or _outsider(context, control.region)
+    problem = _unheard_of(context, control.region, control.sender)
     if problem is not None:
         return problem
     if control.action in {Action.PAUSE, Action.RESUME}:

@@ -21,11 +21,14 @@ from syncer.model import MetaPath, Millis, Region, Stamp
 from syncer.paths import fence_path
 from syncer.replication.comparisons import Comparisons, Pace
 from syncer.replication.dirty import DirtyPaths, Origin
+from syncer.replication.evidence import Evidence
 from syncer.replication.fence import HeldFence
 from syncer.replication.forgetting import Retelling, Tombstones
+from syncer.replication.hearsay import Hearsay
 from syncer.replication.marking import Marking
 from syncer.replication.own_writes import OwnWrites
-from syncer.replication.peers import Peers, own_rules
+from syncer.replication.peer import own_rules
+from syncer.replication.peers import Peers
 from syncer.replication.remembered import Remembered
 from syncer.replication.summing import Sums
 from syncer.replication.talk import Talk
@@ -63,6 +66,8 @@ class Context:
         clusters_grew: What waited for a cluster has to be looked at again.
         paused: Why neither writes nor publications go out; ``None`` while they do.
         peers: What other regions told of themselves.
+        evidence: That this region hears the bus, and was heard on it.
+        hearsay: What others say of regions and is not obeyed.
         sums: The digest tree over what is known.
         comparisons: How this tree and those of the peers stand.
         tombstones: Where the forgetting of deletes stands.
@@ -100,6 +105,8 @@ class Context:
     clusters_grew: bool = False
     paused: str | None = None
     peers: Peers = field(init=False)
+    evidence: Evidence = field(default_factory=Evidence)
+    hearsay: Hearsay = field(default_factory=Hearsay)
     sums: Sums = field(init=False)
     comparisons: Comparisons = field(default_factory=lambda: Comparisons(Pace()))
     tombstones: Tombstones = field(default_factory=Tombstones)

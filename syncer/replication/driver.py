@@ -17,7 +17,6 @@ from dataclasses import replace
 
 from syncer.bus.messages import Control, Heartbeat, ListingAsked, ListingTold, TreeMessage
 from syncer.conflict.guards import Topics
-from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.replica import Replica
 from syncer.conflict.scope import Scope
 from syncer.errors import Fenced, InvariantBroken
@@ -28,7 +27,9 @@ from syncer.replication import (
     antientropy,
     applying,
     asking,
+    heartbeats,
     isolating,
+    membership,
     operations,
     provenance,
     reading,
@@ -105,6 +106,7 @@ class Driver:
             tombstones=Tombstones(forgetting or Forgetting()),
         )
         self.context.talk.published = identity.last_sequence
+        self.context.evidence.until_ms = identity.heard_until
         self._due_after: MetaPath | None = None
         with state.transaction() as tx:
             self.context.recall(tx)
@@ -359,50 +361,7 @@ class Driver:
 
     def heartbeat(self, now: Millis, version: str) -> Heartbeat:
         """What to tell the peers now."""
-        context = self.context
-        if self.starting:
-            rebuild.greet(context, now)
-        settings = context.replica.settings
-        with context.state.transaction() as tx:
-            identity = tx.identity()
-            report = tombstones.own_report(tx)
-            waiting = tx.outbox(1)
-            context.sums.check(tx)
-        context.comparisons.echo.said(now)
-        tree = context.sums.tree if context.genesis else None
-        watermark = min(waiting[0].event.stamp.updated_at_ms, now) - 1 if waiting else now
-        return Heartbeat(
-            region=settings.region,
-            sender=identity.database_id,
-            generation=identity.generation,
-            sent_at_ms=now,
-            last_sequence=identity.last_sequence,
-            consumed=report.consumed,
-            watermark=Millis(max(watermark, 0)),
-            projections={str(kind): projection.id for kind, projection in PROJECTIONS.items()},
-            scope=context.scope.fingerprint,
-            tie_order=settings.ties,
-            mode=self._mode(),
-            version=version,
-            tree=context.sums.label if tree is not None else "",
-            root=f"{tree.root:032x}" if tree is not None else "",
-            alive=tree.count if tree is not None else 0,
-            reached=report.reached,
-            unseated_deletes=report.unseated,
-            oldest_unseated_ms=report.oldest_ms,
-            unfolded=report.unfolded,
-            retold=context.retelling.offer,
-            refused=context.peers.refusals,
-            generations=context.peers.generations,
-        )
-
-    def _mode(self) -> str:
-        mode = self.context.mode
-        if mode != "active":
-            return mode
-        if self.hearing:
-            return rebuild.REBUILDING
-        return rebuild.STARTING if self.starting else mode
+        return heartbeats.heartbeat(self.context, now, version)
 
     # -- comparing with peers
 
@@ -450,6 +409,7 @@ class Driver:
         self._begin_anew_if_lost()
         rebuild.outgrow(context)
         rebuild.keep_quiet(context, now)
+        membership.look_again(context, now)
         isolating.release_future(context, now, limit)
         tombstones.work(context, now)
         retelling.work(context, now)

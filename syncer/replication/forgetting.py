@@ -20,6 +20,7 @@ HINTS: Final[Mapping[Cause, str]] = {
     Cause.OUTDATED: "Upgrade it",
     Cause.UNLIKE: "Make its configuration and version the same as here",
     Cause.NAMELESS: "Name the regions that count in peers.expected",
+    Cause.DISPUTED: "Decide it alike in all regions: 'syncer regions forget' or 'syncer regions admit'",
 }
 """What to do about a region that holds up the dropping; to forget it is the last resort."""
 

@@ -1,5 +1,7 @@
 """Who belongs to the group: regions that are forgotten, regions that leave, and first contact that a person lets pass.
 
+What others say of a region is hearsay: when it is obeyed is decided by :mod:`syncer.replication.hearsay`.
+
 A region that was forgotten, or has left, holds up no tombstone any more; so the group may have forgotten deletes that
 its database never heard of. Therefore what that database sends is refused for ever: the region comes back as a new
 member, with a new database under a region id of its own, whose values are met as at first contact.
@@ -7,20 +9,26 @@ member, with a new database under a region id of its own, whose values are met a
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Final
 
-from syncer.bus.messages import Control, Heartbeat
+from syncer.bus.messages import Control
+from syncer.conflict.consumed import Consumed
 from syncer.conflict.register import HoldReason, Register
 from syncer.errors import NotFound, PreconditionFailed
 from syncer.model import MetadataChangeEvent, Millis, Region
 from syncer.replication import rebuild
 from syncer.replication.context import Context
+from syncer.replication.hearsay import Held, judge
 from syncer.replication.unit import Unit
-from syncer.state.contract import COME_BACK, Operation, Transaction
+from syncer.state.contract import COME_BACK, HELD_ASIDE, Operation, PeerRow, Transaction
 
 SPOKE_LATELY_MS: Final = 5 * 60_000
 PAGE: Final = 500
 LEFT_REASON: Final = "this region has left the group"
+KEPT_FRACTION: Final = 60
+"""How often, in the time of a silence, it is kept that this region was heard."""
 
 
 def still_under_way(context: Context, event: MetadataChangeEvent, register: Register) -> bool:
@@ -43,6 +51,14 @@ def refused(context: Context, sender: str) -> tuple[str, str] | None:
     return "forgotten-database", f"database {sender} of {region} has left the group, or was forgotten. {COME_BACK}"
 
 
+def doubted(context: Context, sender: str) -> tuple[str, str] | None:
+    """Why what a database sends is kept aside until an operator decides: code and detail."""
+    region = context.hearsay.doubted(sender) if sender else None
+    if region is None:
+        return None
+    return HELD_ASIDE, f"members refuse database {sender} of {region}, and it never spoke here before they said so"
+
+
 def gone(context: Context, region: Region) -> tuple[str, str] | None:
     """Why what a region says is not taken, under whatever database: code and detail."""
     if not context.peers.is_gone(region):
@@ -62,59 +78,142 @@ def forget(context: Context, unit: Unit, tx: Transaction, operation: Operation) 
         raise PreconditionFailed(
             "a region does not forget itself", hint="'syncer regions leave' takes it out of the group."
         )
-    heard = context.peers.heard_at(region)
-    if heard is None:
+    heard, held = context.peers.heard_at(region), context.hearsay.held.get(region)
+    if heard is None and held is None:
         raise NotFound(f"no region {region!r} was ever heard", hint="See 'syncer regions list'.")
-    if operation.arguments.get("force") != "true" and unit.now - heard < SPOKE_LATELY_MS:
+    if heard is not None and operation.arguments.get("force") != "true" and unit.now - heard < SPOKE_LATELY_MS:
         raise PreconditionFailed(
             f"{region} was heard {max(0, unit.now - heard) // 1000} s ago: it is there",
             hint="Stop its daemon first, or let it leave by 'syncer regions leave'; --force forgets it all the same.",
         )
-    return (region, *_forget(context, tx, region))
+    tx.save_peer(context.peers.forget(region, held.databases if held is not None else (), _row(tx, region), unit.now))
+    _part(context, region)
+    review(context, tx, unit.now)
+    return (region, *context.peers.refused_of(region))
+
+
+def admit(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> str:
+    """Take a region for one of the group, whoever says that it was forgotten; what that changes.
+
+    Raises:
+        NotFound: Nobody of this id was ever heard, or heard of.
+        PreconditionFailed: Nothing is in its way, or this region has left by its own operator.
+    """
+    region = Region(operation.arguments.get("region", ""))
+    if region == context.identity.region:
+        return _admit_here(context, unit, tx)
+    peers, held = context.peers, context.hearsay.held.get(region)
+    if held is None and not peers.refused_of(region) and not peers.has_left(region):
+        if peers.heard_at(region) is None:
+            raise NotFound(f"no region {region!r} was ever heard", hint="See 'syncer regions list'.")
+        raise PreconditionFailed(f"{region} takes part already: nobody is known to refuse it")
+    refused = peers.refused_of(region)
+    tx.save_peer(peers.admit(region, held.databases if held is not None else (), _row(tx, region), unit.now))
+    # What came while it was refused was counted and not folded: whatever it was is asked for again.
+    tx.save_consumed({sender: Consumed() for sender in tx.consumed(refused)})
+    review(context, tx, unit.now)
+    return f"{region} belongs to the group again, whoever refuses it"
+
+
+def _admit_here(context: Context, unit: Unit, tx: Transaction) -> str:
+    if context.left_at is None:
+        raise PreconditionFailed("this region takes part: nothing is in its way")
+    if context.paused == LEFT_REASON:
+        raise PreconditionFailed("this region has left the group by its own operator's word", hint=COME_BACK)
+    tx.set_left(None)
+    context.left_at = context.paused = None
+    context.evidence.vouched(unit.now)
+    context.identity = tx.set_identity(paused=None, heard_until=unit.now)
+    context.conditions.pop("forgotten-here", None)
+    return "this region takes part again; the others are to admit it too, where they refuse it"
 
 
 def forget_as_told(context: Context, tx: Transaction, control: Control, now: Millis) -> None:
     """Another region has forgotten one: its id and its databases are the control's paths."""
-    if not control.paths:
-        return
-    _refuse(context, tx, Region(control.paths[0]), control.paths[1:], control.region, now)
+    if control.paths and control.region in context.peers.members(context.expected):
+        region = Region(control.paths[0])
+        context.peers.note_claims(control.region, frozenset((region, database) for database in control.paths[1:]))
+        review(context, tx, now)
 
 
-def hear(context: Context, tx: Transaction, beat: Heartbeat, now: Millis) -> None:
-    """Refuse what a member refuses: it may have been forgotten before this region was there to be told."""
-    told: dict[Region, list[str]] = {}
-    for region, database in beat.refused:
-        told.setdefault(Region(region), []).append(database)
-    for region, databases in told.items():
-        _refuse(context, tx, region, tuple(databases), beat.region, now)
+def look_again(context: Context, now: Millis) -> None:
+    """Time has passed: what was held may be due."""
+    context.evidence.begin(now)
+    heard = context.evidence.until_ms
+    persist = heard - context.identity.heard_until >= context.evidence.silence_ms // KEPT_FRACTION
+    if not (persist or context.hearsay.held or context.peers.leaving()):
+        return
+    with context.state.transaction() as tx:
+        if persist:
+            context.identity = tx.set_identity(heard_until=heard)
+        review(context, tx, now)
 
 
-def _refuse(
-    context: Context, tx: Transaction, region: Region, senders: tuple[str, ...], teller: Region, now: Millis
-) -> None:
-    """Another region refuses these databases of a region, so they are refused here too."""
-    if region == context.identity.region:
-        ours = any(sender == context.identity.database_id or rebuild.is_former(context, sender) for sender in senders)
-        if ours and context.left_at is None:  # or this one has taken its place, and nobody takes anything of it either
-            reason = f"{teller} has forgotten this region's database. {COME_BACK}"
-            _stand_still(context, tx, now, reason)
-            context.conditions["forgotten-here"] = reason
+def review(context: Context, tx: Transaction, now: Millis) -> None:
+    """Obey what is said of others where that is due, hold the rest, and look at what is said of this region."""
+    peers, hearsay, own = context.peers, context.hearsay, context.identity.region
+    for region, database, since in peers.leaving():
+        if context.evidence.silent(since, now):
+            _refuse(context, tx, region, (database,), now)
+    verdict = judge(
+        peers, context.evidence, context.expected, own, partial(is_ours, context), now, joining=context.joining
+    )
+    for region, databases in verdict.due.items():
+        if not _refuse(context, tx, region, databases, now):
+            tellers = peers.claims(context.expected)
+            verdict.held[region] = {database: tellers[region, database] for database in databases}
+    hearsay.void = verdict.void
+    hearsay.held = {
+        region: Held(
+            databases=databases,
+            unmet=not any(map(peers.region_of, databases)),
+            kept=all(peers.keeps(region, database) for database in databases),
+        )
+        for region, databases in verdict.held.items()
+    }
+    _look_at_ours(context, tx, verdict.ours, now)
+
+
+def _look_at_ours(context: Context, tx: Transaction, said: Mapping[str, frozenset[Region]], now: Millis) -> None:
+    """Members say that this region was forgotten: it stands still if it was away, and all that it hears say so."""
+    tellers = frozenset[Region]().union(*said.values())
+    evidence, peers = context.evidence, context.peers
+    context.hearsay.ours = tellers if context.left_at is None else frozenset()
+    if not tellers or context.left_at is not None:
         return
-    if not context.peers.lacks(region, senders):
+    if evidence.never and set(said) == {context.identity.database_id}:
+        return  # it is new: nobody can have waited for it in vain
+    there = {
+        region for region in peers.members(context.expected) if (peers.heard_at(region) or 0) > evidence.back_since_ms
+    }
+    if not evidence.away(now) or there - tellers:
         return
-    row = next((row for row in tx.peers() if row.region == region), None)
-    if (refusing := context.peers.refuse(region, senders, row, now)) is None:
-        return
-    tx.save_peer(refusing)
+    reason = f"{min(tellers)} has forgotten this region's database. {COME_BACK}"
+    _stand_still(context, tx, now, reason)
+    context.conditions["forgotten-here"] = (
+        f"{reason} If it was not meant, 'syncer regions admit {context.identity.region}'"
+    )
+    context.hearsay.ours = frozenset()
+
+
+def is_ours(context: Context, database: str) -> bool:
+    """Whether a database speaks, or spoke, for this region."""
+    return database == context.identity.database_id or rebuild.is_former(context, database)
+
+
+def _refuse(context: Context, tx: Transaction, region: Region, databases: Sequence[str], now: Millis) -> bool:
+    """Refuse these databases of a region; whether there was room."""
+    row = context.peers.refuse(region, databases, _row(tx, region), now)
+    if row is None:
+        return False
+    tx.save_peer(row)
     if context.peers.is_gone(region):
         _part(context, region)
+    return True
 
 
-def _forget(context: Context, tx: Transaction, region: Region) -> tuple[str, ...]:
-    row = next(row for row in tx.peers() if row.region == region)
-    tx.save_peer(context.peers.forget(region, row))
-    _part(context, region)
-    return context.peers.refused_of(region)
+def _row(tx: Transaction, region: Region) -> PeerRow | None:
+    return next((row for row in tx.peers() if row.region == region), None)
 
 
 def _part(context: Context, region: Region) -> None:

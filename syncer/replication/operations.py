@@ -192,6 +192,10 @@ def _forget(context: Context, unit: Unit, tx: Transaction, operation: Operation)
     return f"{told[0]} is waited for no longer, and the other regions are told so", effect
 
 
+def _admit(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
+    return membership.admit(context, unit, tx, operation), None
+
+
 def _leave(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
     membership.leave(context, tx, unit.now, force=operation.arguments.get("force") == "true")
     return "this region has left: it writes and publishes nothing any more", None
@@ -307,7 +311,7 @@ def _stamp(text: str) -> Stamp:
     return Stamp(Millis(int(time)), Region(region))
 
 
-_ALWAYS: Final = frozenset({"pause", "resume", "quarantine-discard", "rebuild", "snapshot-cancel"})
+_ALWAYS: Final = frozenset({"pause", "resume", "quarantine-discard", "rebuild", "regions-admit", "snapshot-cancel"})
 """What may be done while a lost database is being rebuilt."""
 
 _HANDLERS: Final[dict[str, Handler]] = {
@@ -319,6 +323,7 @@ _HANDLERS: Final[dict[str, Handler]] = {
     "pause": _pause,
     "resume": _resume,
     "regions-forget": _forget,
+    "regions-admit": _admit,
     "regions-leave": _leave,
     "regions-join": _join,
     "quarantine-retry": _retry,

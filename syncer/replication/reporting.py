@@ -15,6 +15,7 @@ def report(context: Context, now: Millis) -> dict[str, object]:
     skew_ms = context.replica.settings.limits.max_clock_skew_ms
     rebuilt = rebuild.report(context, now)
     conditions = sorted(context.conditions.items()) + context.peers.conditions(skew_ms)
+    conditions += context.hearsay.conditions(identity.region)
     conditions += context.comparisons.conditions()
     tree = context.sums.tree
     conditions += context.tombstones.conditions(now)
@@ -45,6 +46,7 @@ def report(context: Context, now: Millis) -> dict[str, object]:
         "conditions": [{"code": code, "message": message} for code, message in conditions],
         "disagreements": context.peers.disagreements(),
         "peers": context.peers.report(),
+        "hearsay": context.hearsay.report(),
         "tree": None if tree is None else {"root": f"{tree.root:032x}", "alive": tree.count},
         "comparisons": context.comparisons.report(),
         "tombstones": context.tombstones.report(),

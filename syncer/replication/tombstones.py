@@ -8,6 +8,7 @@ status shows after a while; nothing else waits for it.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 from syncer.conflict.tombstones import (
@@ -24,7 +25,9 @@ from syncer.conflict.tombstones import (
     waiting,
 )
 from syncer.model import MetaPath, Millis, Region, TieOrder
+from syncer.replication import membership
 from syncer.replication.context import Context
+from syncer.replication.hearsay import disputes
 from syncer.state.contract import Transaction
 
 MEMBERS_AT_LEAST: Final = 2
@@ -112,6 +115,7 @@ def _reports(context: Context, tx: Transaction, own: Report) -> tuple[dict[Regio
             silent[member] = Wait(cause=Cause.UNLIKE, text=text)
         else:
             reports[member] = report
+    silent.update(disputes(peers, context.expected, region, partial(membership.is_ours, context)))
     if not context.expected:
         for sender in tx.senders():
             if not peers.knows(sender) and sender != own.sender:

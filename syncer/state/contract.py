@@ -39,6 +39,7 @@ class Identity:
         landed: The latest batch of writes that is known to have landed; ``None`` before the first.
         mark: The latest mark that may stand in the fence: it is kept here before it is written there.
         marked: The latest mark that is known to stand there.
+        heard_until: When a heartbeat of this region last came back to it from the bus; 0: never.
     """
 
     region: Region
@@ -54,6 +55,7 @@ class Identity:
     landed: str | None = None
     mark: int = 0
     marked: int = 0
+    heard_until: Millis = Millis(0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,6 +164,8 @@ COME_BACK: Final = "It comes back as a new member: with a new sidecar database, 
 
 STRANGE_CODES: Final = (SignatureInvalid.code, MessageUnreadable.code)
 """Why messages stand in quarantine that anybody may have sent who can publish on the topic."""
+HELD_ASIDE: Final = "region-held"
+"""Code of what is kept aside until an operator has decided whether its region belongs to the group."""
 
 
 class Amount(NamedTuple):

@@ -57,6 +57,7 @@ identity: Final = Table(
     _text("landed"),
     Column("mark", BigInteger, nullable=False, server_default="0"),
     Column("marked", BigInteger, nullable=False, server_default="0"),
+    Column("heard_until", BigInteger, nullable=False, server_default="0"),
     Column("alive_count", BigInteger, nullable=False),
 )
 

@@ -35,6 +35,7 @@ ASK: Final = {"first_contact": "ask"}
 WAIT: Final = ("--timeout", "40")
 JOIN: Final = ("regions", "join", "--confirm", "--yes", *WAIT)
 LEAVE: Final = ("regions", "leave", "--yes", *WAIT)
+SILENCE: Final = "3s"
 FIELD: Final = "replication_clusters"
 ROWS: Final = 1000
 REFUSED: Final = rf"(?s)exit code {ExitCode.REFUSED}: .* has left the group, or was forgotten.*that was never used"
@@ -93,7 +94,7 @@ class Group:
             heartbeat="250ms",
             scope={"rules": rules},
             limits={"min_deletes": 1000, "tombstone_grace": "1ms"},  # of a few tenants, any delete is many
-            **tables,
+            **{**tables, "peers": {"silence": SILENCE, **tables.get("peers", {})}},
         )
         self.regions.append(made)
         return made

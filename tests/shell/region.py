@@ -110,6 +110,7 @@ class Site:
             "bus": {"kind": "embedded", "path": str(self.bus_file), "busy_timeout": "500ms", "lease": "1s"},
             "state": {"url": self.shared} if self.shared else {"path": str(self.database)},
             "api": {"enabled": False},
+            "peers": {"silence": "2s"},
         }
         for section, values in [*self.overrides.items(), *overrides.items()]:
             document[section] = {**document.get(section, {}), **values} if isinstance(values, dict) else values

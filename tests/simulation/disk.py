@@ -158,7 +158,9 @@ class Disk:
         self.made += 1
         former = self.tables
         identity = Identity(region=former.identity.region, database_id=f"db-{former.identity.region}-{self.made}")
-        fresh = Tables(replace(identity, paused=former.identity.paused, **facts))
+        fresh = Tables(
+            replace(identity, paused=former.identity.paused, heard_until=former.identity.heard_until, **facts)
+        )
         fresh.conflicts, fresh.poison, fresh.peers = former.conflicts, former.poison, former.peers
         fresh.operations, fresh.stamped = former.operations, former.stamped
         fresh.journal, fresh.deletes = former.journal, former.deletes

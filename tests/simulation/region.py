@@ -55,6 +55,7 @@ FORGETTING: Final = Forgetting(
 COMPARING: Final = Forgetting(gap_patience_ms=Millis(10**12))
 """Where nothing is forgotten, no delete is told again either: comparing has to be enough."""
 QUIET_MS: Final = 60_000
+SILENCE_MS: Final = 20_000
 MARK_MS: Final = 3_000
 PUT_BACK: Final = "the store was put back"
 REFUSALS: Final = ("the store is older", "the store does not hold this region's fence", "the store answers empty")
@@ -153,6 +154,7 @@ class Daemon:
         self.driver.context.comparisons.pace = PACE
         self.driver.context.quiet_ms = QUIET_MS
         self.driver.context.marking.interval_ms = MARK_MS
+        self.driver.context.evidence.silence_ms = SILENCE_MS
         self.driver.know_clusters({"east", "west"})
         self.raised = False
         self.raising: Put | None = None

@@ -100,6 +100,7 @@ class MemoryState:
             epoch=identity.epoch,
             paused=identity.paused,
             rebuild=rebuild,
+            heard_until=identity.heard_until,
         )
         database.alive[""] = 0
         for table in (

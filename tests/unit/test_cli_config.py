@@ -236,7 +236,7 @@ def test_the_commands_are_these() -> None:
     assert {" ".join(name) for name, _ in EVERY} == {
         "init", "run", "demo", "status", "explain", "pause", "resume",
         "config check", "config show", "config schema", "topic init", "regions list", "regions join",
-        "regions leave", "regions forget", "events tail",
+        "regions leave", "regions forget", "regions admit", "events tail",
         "conflicts list", "conflicts show", "conflicts restore", "holds list", "holds confirm", "holds reject",
         "quarantine list", "quarantine retry", "quarantine discard", "parked list",
         "diff", "plan show", "plan apply", "plan reverse",

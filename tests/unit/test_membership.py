@@ -7,13 +7,15 @@ from dataclasses import replace
 
 import pytest
 
-from syncer.bus.messages import LEFT, Action, Control, Heartbeat
+from syncer.bus.messages import LEFT, Heartbeat
 from syncer.errors import PreconditionFailed
 from syncer.model import MetadataChangeEvent, Millis, Region
 from syncer.replication import peers
 from syncer.replication.consuming import Arrived
 from syncer.replication.dirty import Origin
+from syncer.replication.evidence import SILENCE_MS
 from syncer.replication.membership import leave
+from syncer.state.contract import OperationState
 from tests.unit.test_antientropy import BEAT_MS, T0, Pair, Site, path_of
 from tests.unit.test_listing import Lost
 from tests.unit.test_retelling import FORGETTING, GONE, changed, pair_with
@@ -21,11 +23,12 @@ from tests.unit.test_retelling import FORGETTING, GONE, changed, pair_with
 EAST, WEST = Region("east"), Region("west")
 
 
-def forgotten(region: str, *senders: str) -> Control:
-    """A third region has forgotten one."""
-    return Control(
-        region=Region("third"), sender="db-third", action=Action.FORGET, paths=(region, *senders), sent_at_ms=T0
-    )
+def forgets(site: Site, region: str, now: int) -> None:
+    """An operator of the region forgets another one, which spoke a moment ago."""
+    number = site.state.ask("regions-forget", {"region": region, "force": "true"}, "an operator", "")
+    site.driver.operate(Millis(now))
+    operation, _ = site.state.database.operations[number]
+    assert operation.state is OperationState.DONE, operation.answer
 
 
 def test_a_forgotten_region_leaves_no_gap_behind() -> None:
@@ -36,10 +39,20 @@ def test_a_forgotten_region_leaves_no_gap_behind() -> None:
     pair.beat(2)
     retelling = pair.east.driver.context.retelling
     assert retelling.gaps
-    pair.east.hear([forgotten("west", "db-west")], Millis(pair.now))
+    forgets(pair.east, "west", pair.now)
     pair.beat(40)
     assert not retelling.gaps
     assert not retelling.conditions(Millis(pair.now), Millis(1))
+
+
+def listens(site: Site, now: int, said: Sequence[Heartbeat] = ()) -> Millis:
+    """The region hears itself for longer than a silence, and these once more at its end; the time then."""
+    for _ in range(SILENCE_MS // 60_000 + 1):
+        now += 60_000
+        site.driver.tick(Millis(now))
+        site.hear([site.driver.heartbeat(Millis(now), "1")], Millis(now))
+    site.hear([*said], Millis(now))
+    return Millis(now)
 
 
 class Group:
@@ -65,8 +78,8 @@ class Group:
                 for site in sites:
                     said, site.said = site.said, []
                     for other in sites:
-                        if other is not site:
-                            other.hear(said, now)
+                        heard = [each for each in said if other is not site or isinstance(each, Heartbeat)]
+                        other.hear(heard, now)
                 for site in sites:
                     site.work(now)
 
@@ -88,7 +101,7 @@ def test_a_forgotten_region_does_not_return_through_one_that_joined_later() -> N
     group.beat(3, east, old)
     changed(east, gone, None, 50)  # and old is off
     group.beat(3, east)
-    east.hear([forgotten("old", "db-old")], Millis(group.now))
+    forgets(east, "old", group.now)
     new.has(gone, None, 50, "east")
     group.beat(40, east, new)
     assert (east.known(gone), new.known(gone)) == (None, None)
@@ -105,8 +118,12 @@ def test_a_forgotten_region_does_not_return_through_one_that_joined_later() -> N
 
 def test_what_a_member_refuses_is_refused_for_good_though_its_region_was_never_heard() -> None:
     east = Site("east")
-    beat = beat_of(east, "west", "db-west")
-    east.hear([replace(beat, refused=(("old", "a"), ("old", "b")))], T0)
+    beat = replace(beat_of(east, "west", "db-west"), refused=(("old", "a"), ("old", "b")))
+    east.hear([beat], T0)
+    assert refused_by(east) == (), "it does not listen for long enough"
+    east.hear([beat_of(east, "old", "b")], T0)
+    assert list(east.driver.context.peers.members(())) == ["west"], "what it says meanwhile is kept aside"
+    listens(east, T0)
     assert refused_by(east) == (("old", "a"), ("old", "b"))
     assert list(east.driver.context.peers.members(())) == ["west"]
     east.begin()
@@ -135,18 +152,22 @@ def test_a_stranger_is_not_believed_about_others() -> None:
 def test_no_more_regions_are_kept_on_hearsay_than_there_can_be(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(peers, "PEERS_KEPT", 3)
     east = Site("east")
-    told = tuple((f"r{number}", "x") for number in range(10))
-    east.hear([replace(beat_of(east, "west", "db-west"), refused=told)], T0)
+    told = tuple((f"r{number}", f"x{number}") for number in range(10))
+    beat = replace(beat_of(east, "west", "db-west"), refused=told)
+    east.hear([beat], T0)
+    listens(east, T0)
     assert refused_by(east) == told[:2]
+    assert list(east.driver.context.hearsay.held) == [region for region, _ in told[2:]], "the others are held"
 
 
 def test_a_database_that_is_refused_stands_still_when_it_hears_so() -> None:
     east = Site("east")
+    back = Millis(listens(east, T0) + SILENCE_MS)
     beat = replace(beat_of(east, "west", "db-west"), refused=(("east", "db-east"),))
-    east.hear([replace(beat, refused=(("east", "db-former"),))], T0)
+    east.hear([replace(beat, refused=(("east", "db-former"),))], back)
     assert east.driver.context.left_at is None
-    east.hear([beat], T0)
-    assert east.driver.context.left_at == T0
+    east.hear([beat], back)
+    assert east.driver.context.left_at == back
     assert "west has forgotten" in east.driver.context.conditions["forgotten-here"]
 
 
@@ -171,13 +192,14 @@ def test_exactly_the_named_databases_are_refused_and_a_later_one_speaks_on() -> 
     pair = Pair()
     pair.beat(2)
     east = pair.east
-    east.hear([beat_of(east, "west", "db-newer")], Millis(pair.now))
-    east.hear([forgotten("west", "db-west")], Millis(pair.now))
+    third = replace(beat_of(east, "third", "db-third"), refused=(("west", "db-west"),))
+    newer = beat_of(east, "west", "db-newer")
+    east.hear([newer, third], Millis(pair.now))
+    now = listens(east, pair.now, [newer, third])
     assert refused_by(east) == (("west", "db-west"),)
-    assert list(east.driver.context.peers.members(())) == ["west"]
-    east.hear([forgotten("west", "db-west")], Millis(pair.now))
-    east.hear([beat_of(east, "west", "db-newer")], Millis(pair.now))
-    assert list(east.driver.context.peers.members(())) == ["west"]
+    assert list(east.driver.context.peers.members(())) == ["third", "west"]
+    east.hear([third, newer], now)
+    assert list(east.driver.context.peers.members(())) == ["third", "west"]
 
 
 def test_a_forgotten_region_id_is_not_used_again() -> None:
@@ -185,7 +207,7 @@ def test_a_forgotten_region_id_is_not_used_again() -> None:
     pair.beat(2)
     east = pair.east
     late = changed(pair.west, GONE, None, 50)
-    east.hear([forgotten("west", "db-west")], Millis(pair.now))
+    forgets(east, "west", pair.now)
     again = beat_of(east, "west", "db-anew")
     east.hear([again, replace(late, sender="db-anew", sequence=1)], Millis(pair.now))
     assert not east.driver.context.peers.members(())
@@ -199,7 +221,8 @@ def test_a_forgotten_region_id_is_not_used_again() -> None:
 def test_what_a_forgotten_region_made_is_taken_of_a_member() -> None:
     pair = pair_with()
     pair.beat(2)
-    pair.east.hear([forgotten("old", "db-old")], Millis(pair.now))
+    pair.east.hear([beat_of(pair.east, "old", "db-old")], Millis(pair.now))
+    forgets(pair.east, "old", pair.now)
     pair.west.has(path_of("theirs"), 3, 50, "old")
     pair.beat(6)
     assert path_of("theirs") in pair.east.entries
@@ -264,6 +287,8 @@ def test_what_a_region_said_before_it_left_is_taken_however_late() -> None:
     left(pair, force=True)
     pair.beat(2)
     east = pair.east
+    assert list(east.driver.context.peers.members(())) == ["west"], "it is final only after a silence"
+    pair.now = listens(east, pair.now)
     assert not east.driver.context.peers.members(())
     east.hear([replace(late[0], sequence=1)], Millis(pair.now))
     assert east.known(path_of("n1")) is not None

@@ -1,0 +1,166 @@
+"""What others say of a region: running daemons are told lies about one another, and nothing that lasts comes of it.
+
+Each liar once where the group has no key, and once as a member that has it.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from syncer.bus.codec import encode
+from syncer.bus.messages import LEFT, Action, Control, Heartbeat
+from syncer.bus.signing import UNSIGNED, Keyring
+from syncer.model import MetaPath, Millis, Region
+from syncer.replication.surroundings import wall_clock_ms
+from syncer.state.contract import OperationState
+from tests.shell.conftest import MakeSite
+from tests.shell.on_bus import Bystander, heartbeat
+from tests.shell.region import TENANT, Site, active, equal, path_of, tenant, until
+from tests.support.group_keys import keyring, signing
+
+LIAR: Final = "e" * 32
+SILENCE: Final = {"silence": "5s"}
+"""More than a machine stalls."""
+
+
+@pytest.fixture(params=["member", "open"])
+def mouth(request: pytest.FixtureRequest) -> Keyring:
+    """What the liar signs with."""
+    return keyring("ours") if request.param == "member" else UNSIGNED
+
+
+@pytest.fixture
+def pair(mouth: Keyring, make_site: MakeSite, tmp_path: Path) -> tuple[Site, Site]:
+    """Two honest regions."""
+    extra: dict[str, Any] = {} if mouth is UNSIGNED else {"signing": signing(tmp_path, "ours")}
+    return make_site("east", peers=SILENCE, **extra), make_site("west", peers=SILENCE, **extra)
+
+
+def database_of(site: Site) -> str:
+    """The id of the region's database."""
+    found: str = site.status().identity.database_id
+    return found
+
+
+def holds(site: Site, path: MetaPath, value: bytes) -> bool:
+    """Whether its store holds a value."""
+    return site.get(path) == value
+
+
+async def agree(east: Site, west: Site, mark: str) -> None:
+    """Each of them takes what is written in the other one."""
+    east.writer.put(path_of(f"{mark}-east"), tenant(mark))
+    west.writer.put(path_of(f"{mark}-west"), tenant(mark))
+    for site in (east, west):
+        for name in ("east", "west"):
+            await until(
+                partial(holds, site, path_of(f"{mark}-{name}"), tenant(mark)), f"{mark}: each has what {name} wrote"
+            )
+    await equal(east, west)
+
+
+def members(site: Site) -> dict[str, bool]:
+    """Who counts, as the region has last reported."""
+    return {peer["region"]: peer["member"] for peer in site.report()["peers"]}
+
+
+def standing(site: Site) -> bool:
+    """Whether it takes part."""
+    return site.report().get("mode") == "active" and site.status().identity.paused is None
+
+
+def forget(*paths: str) -> Control:
+    return Control(region=Region("liar"), sender=LIAR, action=Action.FORGET, paths=paths, sent_at_ms=wall_clock_ms())
+
+
+async def test_a_living_region_is_not_forgotten_because_somebody_says_so(
+    mouth: Keyring, pair: tuple[Site, Site], bus_file: Path
+) -> None:
+    east, west = pair
+    async with east.running(), west.running(), Bystander(bus_file, "liar") as liar:
+        await active(east, west)
+        await agree(east, west, "before")
+        lies = [("west", database_of(west)), ("east", database_of(east)), ("invented", database_of(west))]
+
+        def said() -> Heartbeat:
+            return heartbeat("liar", sender=LIAR, refused=tuple(lies))
+
+        await liar.say(mouth.sign(encode(said())))
+        for database in lies:
+            await liar.say(mouth.sign(encode(forget(*database))))
+        for site, other in ((east, west), (west, east)):
+            await until(lambda site=site: "forget-held" in site.conditions(), "it is held")  # type: ignore[misc]
+            assert f"liar says that {other.name} was forgotten" in site.conditions()["forget-held"]
+            assert "liar says that this region was forgotten" in site.conditions()["said-to-be-forgotten"]
+            assert "which is not its own" in site.conditions()["hearsay-void"]
+        await agree(east, west, "meanwhile")
+        await until(lambda: "forget-held" in east.conditions(), "it is still held")
+        for site in (east, west):
+            assert standing(site)
+            assert (await site.do("regions-forget", region="liar", force="true")).state is OperationState.DONE
+            await until(
+                lambda site=site: not {"forget-held", "said-to-be-forgotten"} & site.conditions().keys(),  # type: ignore[misc]
+                "it counts no more once the liar is forgotten",
+            )
+        await agree(east, west, "after")
+
+
+async def test_leaving_in_the_name_of_another_is_taken_back_by_its_next_heartbeat(
+    mouth: Keyring, pair: tuple[Site, Site], bus_file: Path
+) -> None:
+    east, west = pair
+    async with east.running(), west.running(), Bystander(bus_file, "liar") as liar:
+        await active(east, west)
+        await agree(east, west, "before")
+        for _ in range(5):
+            await liar.say(mouth.sign(encode(heartbeat("west", sender=database_of(west), mode=LEFT))))
+        await agree(east, west, "after")
+        await until(lambda: [peer["member"] for peer in east.report()["peers"]] == [True], "west is a member")
+        assert "forgotten-database" not in east.conditions()
+
+
+async def test_a_region_that_was_away_is_forgotten_on_hearsay_and_comes_back_by_command(
+    mouth: Keyring, pair: tuple[Site, Site], bus_file: Path
+) -> None:
+    """What evidence there is agrees with the lie; an operator undoes it, and everything that was written arrives."""
+    east, west = pair
+    async with east.running(), Bystander(bus_file, "liar") as liar:
+        async with west.running():
+            await active(east, west)
+            await agree(east, west, "before")
+            await until(lambda: west.status().identity.heard_until, "west was heard")
+        west.writer.put(TENANT, tenant("written while it is off"))
+
+        lie = ("west", database_of(west))
+        await liar.say(mouth.sign(encode(heartbeat("liar", sender=LIAR))))
+        await until(lambda: len(east.report()["peers"]) == 2, "the liar is heard")
+        said = mouth.sign(encode(heartbeat("liar", sender=LIAR, refused=(lie,))))
+        await liar.say(said)
+        await until(lambda: members(east) == {"liar": True, "west": False}, "it is silent, so it is refused")
+        async with west.running():
+            await until(lambda: "forgotten-here" in west.conditions(), "it stands still")
+            assert (await east.do("regions-admit", region="west")).state is OperationState.DONE
+            assert (await west.do("regions-admit", region="west")).state is OperationState.DONE
+            for site in (east, west):
+                await site.do("regions-forget", region="liar", force="true")
+            await until(lambda: members(east) == {"liar": False, "west": True}, "it counts again")
+            await until(lambda: east.get(TENANT) == tenant("written while it is off"), "what it had to say arrives")
+            await agree(east, west, "after")
+
+
+async def test_nobody_speaks_by_the_database_of_another_region(
+    mouth: Keyring, pair: tuple[Site, Site], bus_file: Path
+) -> None:
+    east, west = pair
+    async with east.running(), west.running(), Bystander(bus_file, "liar") as liar:
+        await active(east, west)
+        await agree(east, west, "before")
+        for database in (database_of(west), database_of(east)):
+            await liar.say(mouth.sign(encode(heartbeat("liar", sender=database, last_sequence=Millis(10**9)))))
+        await until(lambda: "database-of-another-region" in east.conditions(), "it is shown")
+        assert [peer["region"] for peer in east.report()["peers"]] == ["west"]
+        await agree(east, west, "after")
