@@ -61,6 +61,7 @@ from syncer.bus.messages import (
     TreeMessage,
 )
 from syncer.bus.native import NativeEvent, NativeType, decode_native, encode_native
+from syncer.conflict.vectors import bounded
 from syncer.errors import InvariantBroken, PayloadInvalid
 from syncer.model import (
     FIRST_REAL_TIME_MS,
@@ -301,7 +302,7 @@ def _from_change(record: NativeEvent, path: MetaPath, properties: Mapping[str, s
         raise PayloadInvalid(
             f"malformed property syncer.by: {by[:NAME_CHARACTERS]!r} is no counter of region {region!r}"
         )
-    seen = _seen(text_of(properties, "syncer.seen"))
+    seen = _seen(text_of(properties, "syncer.seen"), Counter(by))
     if seen.get(Counter(by), 0) < time_ms:
         raise PayloadInvalid(f"malformed property syncer.seen: the change {by} at {time_ms} is not in it")
     if not (sender := _sender(properties)):
@@ -321,7 +322,8 @@ def _from_change(record: NativeEvent, path: MetaPath, properties: Mapping[str, s
     )
 
 
-def _seen(text: str) -> Seen:
+def _seen(text: str, by: Counter) -> Seen:
+    """A version vector, cut to the room that it may take: what its author has written must travel all the same."""
     try:
         seen = orjson.loads(text)
     except orjson.JSONDecodeError as exc:
@@ -334,7 +336,7 @@ def _seen(text: str) -> Seen:
                 f"malformed property syncer.seen: {counter[:NAME_CHARACTERS]!r} is no counter, or has no time"
             )
         checked_time(time_ms, f"the time of {counter!r} in syncer.seen")
-    return seen
+    return bounded(seen, by)
 
 
 def _base(text: str | None) -> Stamp | None:

@@ -78,9 +78,10 @@ class DropHeld:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HoldEvent:
-    """Keep an event from the future aside until its time comes or a person lets it pass."""
+    """Keep an event from the future aside until then, or until a person lets it pass."""
 
     event: MetadataChangeEvent
+    until: Millis
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

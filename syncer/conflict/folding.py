@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 from syncer.conflict.acts import Act, Decision, HoldEvent, Journal, Need, Outcome, RecordConflict
-from syncer.conflict.order import Relation, join, later, relate
+from syncer.conflict.order import Relation, later, relate
 from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.rebuilding import filled
 from syncer.conflict.register import HoldReason, Register
 from syncer.conflict.settings import Settings
+from syncer.conflict.skew import admitted_at
+from syncer.conflict.vectors import believed, joined
 from syncer.errors import InvariantBroken, ValueInvalid
 from syncer.model import Digest, EventType, MetadataChangeEvent, MetaPath, Millis, Stamp, Version
 from syncer.replacing import replace
@@ -25,17 +27,25 @@ def fold_event(
     if event.path != register.path:
         raise InvariantBroken(f"event of {event.path} folded into {register.path}")
     version = version_of(event)
-    known_time = register.known.stamp.updated_at_ms if register.known else 0
-    limit = max(now, known_time) + settings.limits.max_clock_skew_ms
-    if event.stamp.updated_at_ms > limit and not released:
-        ahead_s = (event.stamp.updated_at_ms - now) // 1000
-        note = journal(event.path, version, Decision.HELD_FUTURE, detail=f"stamped {ahead_s} s ahead of this clock")
-        return Outcome(register, (HoldEvent(event=event), note))
+    until = now if released else admitted_at(settings, register, version, now)
+    if until > now:
+        note = journal(event.path, version, Decision.HELD_FUTURE, detail=_ahead(version, now))
+        return Outcome(register, (HoldEvent(event=event, until=until), note))
     if event.stamp.region == settings.region:
         own = max(register.own, event.stamp.updated_at_ms)  # a former database of this region has given this time
         register = replace(register, own=own)
-    folded, acts = fold_version(settings, register, replace(version, value=event.value), own=False)
+    version = believed(settings, register, replace(version, value=event.value))
+    folded, acts = fold_version(settings, register, version, own=False)
     return Outcome(folded, acts, Need.READ if folded.due else Need.NOTHING)
+
+
+def _ahead(version: Version, now: Millis) -> str:
+    """How far a version is ahead of this clock, in words."""
+    time = version.stamp.updated_at_ms
+    claimed = max(version.seen.values(), default=time)
+    if claimed <= time:
+        return f"stamped {(time - now) // 1000} s ahead of this clock"
+    return f"says to have seen what is {(claimed - now) // 1000} s ahead of this clock"
 
 
 def fold_version(
@@ -62,9 +72,9 @@ def fold_version(
         detail = "one stamp names two values; the known one is kept"
         return register, (journal(register.path, version, Decision.ALARM, detail=detail),)
     wins = later(version.stamp, known.stamp, settings.ties)
-    if relation is Relation.ANCESTOR and not wins:
+    if relation is Relation.ANCESTOR and not own:  # nobody can have seen what is stamped here just now
         return register, _note(register.path, version, Decision.IGNORED, own=own, against=known.stamp)
-    if relation is Relation.SUCCESSOR and wins:
+    if relation is Relation.SUCCESSOR:
         return knowing(register, version), _note(register.path, version, Decision.ADOPTED, own=own, against=known.stamp)
     if known.digest == version.digest:
         return _merge(register, known, version, wins=wins, own=own)
@@ -78,13 +88,12 @@ def _merge(
 
     The value of the one is that of the other: it is taken where that lacks.
     """
-    seen = join(known.seen, version.seen)
     acts = _note(register.path, version, Decision.MERGED, own=own, against=known.stamp)
     if wins:
-        return knowing(register, replace(version, seen=seen)), acts
-    joined = replace(known, seen=seen)
-    merged = replace(register, known=joined)
-    return (filled(merged, joined, version) if merged.lacking else merged), acts
+        return knowing(register, joined(version, known.seen)), acts
+    both = joined(known, version.seen)
+    merged = replace(register, known=both)
+    return (filled(merged, both, version) if merged.lacking else merged), acts
 
 
 def _conflict(register: Register, known: Version, version: Version, *, wins: bool) -> tuple[Register, tuple[Act, ...]]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from syncer.conflict.acts import Act, Decision, DropHeld, Journal, Moment, Outcome, Publish, Quarantine, RecordConflict
 from syncer.conflict.folding import fold_version, journal, told_apart
-from syncer.conflict.order import extend, join
 from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.rebuilding import unknown_provenance
 from syncer.conflict.register import Hold, HoldReason, Register, Seated
 from syncer.conflict.settings import Settings
+from syncer.conflict.vectors import joined, sound
 from syncer.errors import InvariantBroken, ValueInvalid
 from syncer.model import (
     Digest,
@@ -46,7 +46,7 @@ def observe(settings: Settings, register: Register, entry: Entry | None, moment:
         return Outcome(_at_revision(register, entry))
     known = register.known
     if known is not None and digest == known.digest:
-        both = replace(known, seen=join(known.seen, register.seated_seen))  # who wrote it here had seen what stood here
+        both = joined(known, register.seated_seen)  # who wrote it here had seen what stood here
         met = noting_flip(settings, register, digest, moment.now)
         met = settled(met.sit(both, entry.revision if entry else None))
         return Outcome(met, (journal(register.path, known, Decision.MET),))
@@ -119,7 +119,7 @@ def _local_change(
     value = entry.value if entry is not None and digest is not None else None
     written = EventType.MODIFIED if register.seated_alive else EventType.CREATED
     kind = EventType.DELETED if value is None else written
-    seen = extend(register.seated_seen, settings.by, time)
+    seen = sound(register.seated_seen, settings.by, time, *((register.seated,) if register.seated else ()))
     event = event_of(settings, register, value, time, seen, kind)
     version = Version(stamp=event.stamp, by=event.by, seen=seen, digest=digest, value=value)
     acts: tuple[Act, ...] = ()

@@ -8,7 +8,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from syncer.model import Counter, Millis, Seen, Stamp, TieOrder
+from syncer.conflict.vectors import covers
+from syncer.model import Stamp, TieOrder
 
 if TYPE_CHECKING:
     from syncer.model import Version
@@ -41,6 +42,8 @@ def later(left: Stamp, right: Stamp, ties: TieOrder) -> bool:
 def relate(known: Version | None, incoming: Version) -> Relation:
     """Relate an incoming version to what is known of its path, by version vectors.
 
+    An ancestor is always the lesser of the two, a successor the greater one.
+
     Args:
         known: Greatest version ever folded, ``None`` when the path is unknown.
         incoming: A version of the same path.
@@ -49,26 +52,8 @@ def relate(known: Version | None, incoming: Version) -> Relation:
         return Relation.SUCCESSOR
     if incoming.stamp == known.stamp:
         return Relation.SAME
-    if known.seen.get(incoming.by, -1) >= incoming.stamp.updated_at_ms:
+    if covers(known, incoming.by, incoming.stamp.updated_at_ms):
         return Relation.ANCESTOR
-    if incoming.seen.get(known.by, -1) >= known.stamp.updated_at_ms:
+    if covers(incoming, known.by, known.stamp.updated_at_ms):
         return Relation.SUCCESSOR
     return Relation.EQUAL if incoming.digest == known.digest else Relation.CONCURRENT
-
-
-def join(left: Seen, right: Seen) -> Seen:
-    """Join two version vectors: per counter the later time. Neither argument is changed."""
-    if not right or left is right:
-        return left
-    if not left:
-        return right
-    joined = dict(left)
-    for counter, time in right.items():
-        if time > joined.get(counter, -1):
-            joined[counter] = time
-    return joined
-
-
-def extend(seen: Seen, by: Counter, time: Millis) -> Seen:
-    """Add an author's own change to what the author had seen."""
-    return {**seen, by: time}

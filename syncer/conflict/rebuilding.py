@@ -13,8 +13,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from syncer.conflict.acts import Decision, Journal, Need, Outcome, RecordConflict
-from syncer.conflict.order import join, later
+from syncer.conflict.order import later
 from syncer.conflict.register import Hold, HoldReason, ParkReason, Register, Seated, Wish
+from syncer.conflict.vectors import believed, joined
 from syncer.model import NOTHING_SEEN, Digest, Millis, Region, Stamp, Version
 from syncer.replacing import replace
 
@@ -82,12 +83,12 @@ def learn(settings: Settings, register: Register, version: Version) -> Outcome:
     """
     if version.stamp.region == settings.region:  # a former database of this region has given this time
         register = replace(register, own=max(register.own, version.stamp.updated_at_ms))
-    known = register.known
+    known, version = register.known, believed(settings, register, version)
     if known is not None:
         if not later(version.stamp, known.stamp, settings.ties):
             return Outcome(register)
         if known.digest == version.digest:
-            version = replace(version, seen=join(known.seen, version.seen), value=known.value)
+            version = replace(joined(version, known.seen), value=known.value)
     elif register.hold is not None and register.hold.reason is HoldReason.UNTOLD:
         register = replace(register, hold=None)  # another peer has told it
     return Outcome(replace(register, known=version))

@@ -17,8 +17,9 @@ from syncer.conflict.acts import Decision, DropHeld, Journal, Need, Outcome, Pub
 from syncer.conflict.folding import journal, knowing, version_of
 from syncer.conflict.guards import Topics, wants_answer
 from syncer.conflict.observing import event_of, settled
-from syncer.conflict.order import extend, join
 from syncer.conflict.register import Hold, HoldReason, ParkReason, Register, Wish
+from syncer.conflict.skew import admitted_at
+from syncer.conflict.vectors import join, sound
 from syncer.errors import PreconditionFailed
 from syncer.model import EventType, MetadataChangeEvent, Millis, Seen, Version
 from syncer.replacing import replace
@@ -65,6 +66,10 @@ class Replica:
             InvariantBroken: The event belongs to another path (a bug of the caller).
         """
         return folding.fold_event(self.settings, register, event, now, released=released)
+
+    def admitted_at(self, register: Register, event: MetadataChangeEvent, now: Millis) -> Millis:
+        """The moment from which on an event may be folded, as far as is known now; see :mod:`syncer.conflict.skew`."""
+        return admitted_at(self.settings, register, version_of(event), now)
 
     def waits(self, register: Register, facts: Facts) -> Outcome | None:
         """Say why a due write cannot be tried now, parking it if it waits for others; ``None``: read, then seat."""
@@ -174,9 +179,9 @@ class Replica:
             known.stamp.updated_at_ms if known else 0, seated.stamp.updated_at_ms if seated else 0, register.own
         )
         time = Millis(max(now, floor + 1))
-        had = known.seen if known and not register.lacking else {}  # nobody here has seen a value that never came
-        joined = join(join(register.seated_seen, had), seen)
-        joined = extend(joined, settings.by, time)
+        had = known if known and not register.lacking else None  # nobody here has seen a value that never came
+        joined = join(join(register.seated_seen, had.seen if had else {}), seen)
+        joined = sound(joined, settings.by, time, *(each for each in (had, seated) if each is not None))
         kind = EventType.DELETED if value is None else EventType.MODIFIED
         event = event_of(settings, register, value, time, joined, kind)
         version = replace(version_of(event), value=value)

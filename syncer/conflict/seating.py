@@ -10,10 +10,10 @@ from syncer.conflict.acts import Act, Decision, FillConflict, Need, Outcome, Rec
 from syncer.conflict.folding import journal
 from syncer.conflict.guards import Facts, Proposal, examine
 from syncer.conflict.observing import kind_of, noting_flip, settled
-from syncer.conflict.order import join
 from syncer.conflict.projection import PROJECTIONS, parse, stored
 from syncer.conflict.register import Hold, Intent, Parked, ParkReason, Register, Wish
 from syncer.conflict.settings import Settings
+from syncer.conflict.vectors import joined
 from syncer.errors import InvariantBroken
 from syncer.model import Millis, Stamp, Version
 from syncer.paths import scaffold
@@ -64,7 +64,7 @@ def seat(settings: Settings, register: Register, entry: Entry | None, facts: Fac
     if known is None:
         raise InvariantBroken(f"{register.path}: nothing is known, and a write is due")
     if known.digest == register.seated_digest:
-        met = replace(known, seen=join(known.seen, register.seated_seen))  # the store's value is both authors'
+        met = joined(known, register.seated_seen)  # the store's value is both authors'
         return Outcome(settled(register.sit(met, entry.revision if entry else None)))
     path, kind = register.path, kind_of(register.path)
     held = entry.value if entry is not None and entry.value else None

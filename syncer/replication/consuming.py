@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -22,7 +22,7 @@ from syncer.conflict.acts import HoldEvent
 from syncer.conflict.consumed import Consumed
 from syncer.conflict.order import later
 from syncer.conflict.register import Register
-from syncer.errors import InvariantBroken, MessageUnreadable, PayloadInvalid, ValueInvalid
+from syncer.errors import InvariantBroken, MessageUnreadable, PayloadInvalid, SyncerError, ValueInvalid
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region
 from syncer.replacing import replace
 from syncer.replication import antientropy, lacking, listing, membership, rebuild, retelling
@@ -36,6 +36,8 @@ from syncer.replication.unit import Unit
 from syncer.state.contract import Transaction
 
 _REASON_CHARACTERS: Final = 1000
+LOOKED_AT: Final = 200
+"""Events that are looked at again at a time when what is known of their paths has grown."""
 
 Settle = Callable[[], None]
 """What memory takes over once a transaction is committed; it cannot fail because of a message."""
@@ -119,6 +121,7 @@ def take(context: Context, unit: Unit, tx: Transaction, arrived: Sequence[Arrive
     unit.load(tuple({item.message.path for item in changes if isinstance(item.message, MetadataChangeEvent)}))
     shelves, asked = Shelves(tx), dict[Region, Control]()
     _fold_new(context, unit, tx, changes, shelves)
+    look_again(context, unit, tx, unit.changed)
     for item in arrived:
         match item.message:
             case PayloadInvalid() as error:
@@ -188,10 +191,31 @@ def release_future(context: Context, now: Millis, events: Sequence[MetadataChang
         unit = Unit(context, tx, now)
         unit.load(tuple({event.path for event in events}))
         for event in events:
-            unit.take(context.replica.fold(unit[event.path], event, now))
+            unit.take(context.replica.fold(unit[event.path], event, now, released=True))
             tx.drop_future(event.path, event.stamp)
+        look_again(context, unit, tx, unit.changed)
         unit.store()
     return unit.settle
+
+
+def look_again(context: Context, unit: Unit, tx: Transaction, paths: Collection[MetaPath]) -> None:
+    """What is known of these paths has grown: of the events that are held for them, some may be folded by now.
+
+    It is a matter of haste, and only some are looked at: each has a moment of its own, and waits for no other.
+    """
+    for event in tx.future_events_at(paths, LOOKED_AT) if paths else ():
+        try:
+            until = context.replica.admitted_at(unit[event.path], event, unit.now)
+            outcome = (
+                context.replica.fold(unit[event.path], event, unit.now, released=True) if until <= unit.now else None
+            )
+        except SyncerError:
+            continue  # its own time shows what is wrong with it; nobody else is to blame
+        if outcome is None:
+            tx.hold_event(event, until, unit.now)
+        else:
+            unit.take(outcome)
+            tx.drop_future(event.path, event.stamp)
 
 
 def _is_news(context: Context, register: Register, event: MetadataChangeEvent) -> bool:

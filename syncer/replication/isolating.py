@@ -78,9 +78,8 @@ def plan_reads(context: Context, arrived: Sequence[Arrived]) -> Ahead | None:
 
 def release_future(context: Context, now: Millis, limit: int) -> None:
     """Fold events that were ahead of this clock, and are not any more; one that cannot be is set aside."""
-    until = Millis(now + context.replica.settings.limits.max_clock_skew_ms)
     with context.state.transaction() as tx:
-        events = tx.future_events(until, limit)
+        events = tx.future_events(now, limit)
     attempt = partial(consuming.release_future, context, now)
     if events:
         _narrowed(context, events, attempt, partial(_drop_future, context, now))

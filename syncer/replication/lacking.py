@@ -26,6 +26,7 @@ from syncer.conflict.folding import version_of
 from syncer.conflict.order import later
 from syncer.conflict.rebuilding import unsupplied
 from syncer.conflict.register import Register
+from syncer.conflict.vectors import believed
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region, Stamp, Version
 from syncer.replacing import replace
 from syncer.replication.context import Context
@@ -90,6 +91,7 @@ def meet(context: Context, unit: Unit, event: MetadataChangeEvent) -> None:
     if not later(lack.stamp, event.stamp, ties) or (told is not None and later(told.stamp, event.stamp, ties)):
         return
     version = replace(version_of(event), value=event.value)
+    version = believed(context.replica.settings, unit[event.path], version)
     unit.afterwards(lambda: _keep(context, lack, teller, version))
 
 

@@ -17,6 +17,7 @@ from syncer.bus.fields import LATEST_TIME_MS, is_id
 from syncer.bus.messages import ListingAsked, ListingEntry, ListingTold
 from syncer.conflict.projection import DIGEST_BYTES
 from syncer.conflict.rebuilding import Answer, learn, untold
+from syncer.conflict.vectors import bounded
 from syncer.errors import PayloadInvalid, ValueRefused
 from syncer.model import Counter, Digest, MetaPath, Millis, Region, Stamp, Version, generation_of
 from syncer.paths import checked, classify
@@ -169,7 +170,7 @@ def _version_of(entry: ListingEntry) -> tuple[str, Version]:
     return text, Version(
         stamp=Stamp(Millis(time_ms), Region(region)),
         by=Counter(by),
-        seen={Counter(counter): Millis(time) for counter, time in seen.items()},
+        seen=bounded({Counter(counter): Millis(time) for counter, time in seen.items()}, Counter(by)),
         digest=None if raw is None else Digest(raw),
     )
 

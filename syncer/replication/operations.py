@@ -14,7 +14,7 @@ from syncer.conflict.register import HoldReason, Register
 from syncer.errors import InvariantBroken, MessageUnreadable, NotFound, PreconditionFailed, SyncerError
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region, Stamp
 from syncer.replication import isolating, listing, membership, rebuild, repairing
-from syncer.replication.consuming import arrived_of, take
+from syncer.replication.consuming import arrived_of, look_again, take
 from syncer.replication.context import Context
 from syncer.replication.reading import state_event
 from syncer.replication.talk import Phase
@@ -156,11 +156,7 @@ def _release(context: Context, unit: Unit, tx: Transaction, operation: Operation
     unit.load((path,))
     unit.take(context.replica.fold(unit[path], event, unit.now, released=True))
     tx.drop_future(path, event.stamp)
-    limit = event.stamp.updated_at_ms + context.replica.settings.limits.max_clock_skew_ms
-    while (later := tx.future_event(path, None)) is not None and later.stamp.updated_at_ms <= limit:
-        unit.take(context.replica.fold(unit[path], later, unit.now))  # no longer ahead of what is known
-        tx.drop_future(path, later.stamp)
-        limit = max(limit, later.stamp.updated_at_ms + context.replica.settings.limits.max_clock_skew_ms)
+    look_again(context, unit, tx, (path,))  # what is no longer ahead of what is known
     return f"{event.stamp} is folded as it is", None
 
 

@@ -127,8 +127,8 @@ class Unit:
                 self._tx.fill_conflict(act)
             case DropHeld(path=path):
                 self._tx.drop_held(path)
-            case HoldEvent(event=event):
-                self._tx.hold_event(event, self.now)
+            case HoldEvent(event=event, until=until):
+                self._tx.hold_event(event, until, self.now)
             case Quarantine(path=path, code=code, detail=detail, value=value):
                 poison = Poison(
                     origin="store", code=code, detail=detail, position=f"{path} {self.now}", path=path, payload=value

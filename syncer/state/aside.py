@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
-from sqlalchemy import Connection, delete, func, insert, select
+from sqlalchemy import ColumnElement, Connection, delete, func, insert, select
 
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Stamp
 from syncer.state import rows, tables
@@ -83,24 +84,44 @@ class AsideRows:
         if self._cache.unfolded is not None and origin == OUTBOX:
             self._cache.unfolded += by
 
-    def hold_event(self, event: MetadataChangeEvent, now: Millis) -> None:
-        """Keep an event from the future aside; the same path and stamp is kept once."""
-        new = inserting(self._connection.dialect, tables.future_events).values(
+    def hold_event(self, event: MetadataChangeEvent, until: Millis, now: Millis) -> None:
+        """Keep an event from the future aside until then; the same path and stamp is kept once, the sooner."""
+        table = tables.future_events
+        new = inserting(self._connection.dialect, table).values(
             path=event.path,
             time=event.stamp.updated_at_ms,
             region=event.stamp.region,
             held_at=now,
             head=rows.event_head(event),
             value=event.value,
+            until=until,
         )
-        self._connection.execute(new.on_conflict_do_nothing(index_elements=["path", "time", "region"]))
+        sooner = new.on_conflict_do_update(
+            index_elements=["path", "time", "region"], set_={"until": until}, where=table.c.until > until
+        )
+        self._connection.execute(sooner)
+        self._cache.holds_future = True
 
-    def future_events(self, until: Millis, limit: int) -> list[MetadataChangeEvent]:
-        """Held events stamped at most ``until``, oldest first."""
+    def future_events(self, now: Millis, limit: int) -> list[MetadataChangeEvent]:
+        """Held events whose time has come, the oldest stamps first."""
+        return self._future(tables.future_events.c.until <= now, limit) if self._holds_future() else []
+
+    def future_events_at(self, paths: Collection[MetaPath], limit: int) -> list[MetadataChangeEvent]:
+        """Held events of these paths, whatever their time, the oldest stamps first."""
+        return self._future(tables.future_events.c.path.in_(list(paths)), limit) if self._holds_future() else []
+
+    def _future(self, which: ColumnElement[bool], limit: int) -> list[MetadataChangeEvent]:
         table = tables.future_events
-        query = select(table.c.path, table.c.head, table.c.value).where(table.c.time <= until)
+        query = select(table.c.path, table.c.head, table.c.value).where(which)
         query = query.order_by(table.c.time, table.c.region, table.c.path).limit(limit)
         return [rows.event_of(*row) for row in self._connection.execute(query)]
+
+    def _holds_future(self) -> bool:
+        """Whether any event is held; asked of the database at most once after each that was dropped."""
+        if self._cache.holds_future is None:
+            some = select(tables.future_events.c.path).limit(1)
+            self._cache.holds_future = self._connection.execute(some).first() is not None
+        return self._cache.holds_future
 
     def future_event(self, path: MetaPath, stamp: Stamp | None) -> MetadataChangeEvent | None:
         """The held event of a path (the oldest when no stamp is given)."""
@@ -116,3 +137,4 @@ class AsideRows:
         table = tables.future_events
         same = (table.c.path == path, table.c.time == stamp.updated_at_ms, table.c.region == stamp.region)
         self._connection.execute(delete(table).where(*same))
+        self._cache.holds_future = None

@@ -130,8 +130,8 @@ class OpenPaths:
             self._whole = True
 
 
-Facts = tuple[Identity | None, int, int | None]
-"""What a transaction that is undone leaves as it was before: the identity, and both counts."""
+Facts = tuple[Identity | None, int, int | None, bool | None]
+"""What a transaction that is undone leaves as it was before: the identity, both counts, whether events are held."""
 
 
 class Cache:
@@ -147,17 +147,19 @@ class Cache:
         """Of the last row of the digest tree's log."""
         self.lacking: bool | None = None
         """Whether some conflict still lacks its loser's value."""
+        self.holds_future: bool | None = None
+        """Whether some event from the future is held."""
         self.unfolded: int | None = None
         """How many messages in quarantine could not be folded."""
 
     @property
     def facts(self) -> Facts:
         """What is remembered whole."""
-        return self.identity, self.alive, self.unfolded
+        return self.identity, self.alive, self.unfolded, self.holds_future
 
     @facts.setter
     def facts(self, before: Facts) -> None:
-        self.identity, self.alive, self.unfolded = before
+        self.identity, self.alive, self.unfolded, self.holds_future = before
 
     def clear(self) -> None:
         """Forget everything."""
@@ -167,6 +169,7 @@ class Cache:
         self.alive = 0
         self.open = None
         self.lacking = None
+        self.holds_future = None
         self.unfolded = None
         self.tree_number = None
 

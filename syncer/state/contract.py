@@ -378,12 +378,16 @@ class Transaction(RepairTransaction, Protocol):
         """Remove a quarantined thing."""
         ...
 
-    def hold_event(self, event: MetadataChangeEvent, now: Millis) -> None:
-        """Keep an event from the future aside; the same path and stamp is kept once."""
+    def hold_event(self, event: MetadataChangeEvent, until: Millis, now: Millis) -> None:
+        """Keep an event from the future aside until then; the same path and stamp is kept once, the sooner."""
         ...
 
-    def future_events(self, until: Millis, limit: int) -> list[MetadataChangeEvent]:
-        """Held events stamped at most ``until``, oldest first."""
+    def future_events(self, now: Millis, limit: int) -> list[MetadataChangeEvent]:
+        """Held events whose time has come, the oldest stamps first."""
+        ...
+
+    def future_events_at(self, paths: Collection[MetaPath], limit: int) -> list[MetadataChangeEvent]:
+        """Held events of these paths, whatever their time, the oldest stamps first."""
         ...
 
     def future_event(self, path: MetaPath, stamp: Stamp | None) -> MetadataChangeEvent | None:

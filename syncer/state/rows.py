@@ -16,6 +16,7 @@ from sqlalchemy import RowMapping
 from syncer.conflict.acts import Decision, Journal
 from syncer.conflict.consumed import Consumed
 from syncer.conflict.register import Hold, HoldReason, Intent, Parked, ParkReason, Register, Seated, Wish
+from syncer.conflict.vectors import bounded
 from syncer.model import (
     Counter,
     EventType,
@@ -24,6 +25,7 @@ from syncer.model import (
     Millis,
     Region,
     ResourceKind,
+    Seen,
     Stamp,
     Version,
 )
@@ -58,6 +60,8 @@ sqlite3 binds ``None``, ``bool`` and ``bytes`` four to ten times slower than ``i
 is written by what it carries, with NULL for the rest in the statement.
 """
 
+_SURELY_BOUNDED: Final = 1024
+"""Characters of a version vector that has fewer counters than there is room for, whatever they are called."""
 ALWAYS: Final = ("path", "alive", "due", "unsettled", "tenant", "own")
 KNOWN, SEATED, LEFT, VALUE, INTENT, HOLD, REST = (1 << index for index in range(len(PARTS)))
 
@@ -93,6 +97,12 @@ def dumps_texts(texts: Mapping[str, str]) -> str:
         return dumps(texts)
     except TypeError:
         return dumps({storable(name): storable(text) for name, text in texts.items()})
+
+
+def seen_of(text: str, by: str) -> Seen:
+    """A version vector, cut to the room that it may take: earlier versions of the program kept them of any size."""
+    seen: Seen = orjson.loads(text)
+    return bounded(seen, Counter(by)) if len(text) > _SURELY_BOUNDED else seen
 
 
 def register_row(register: Register) -> tuple[int, Row]:
@@ -184,11 +194,11 @@ def register_of(row: Sequence[Any]) -> Register:
     known = seated = None
     if k_time is not None:
         known = Version(
-            stamp=Stamp(k_time, k_region), by=k_by, seen=orjson.loads(k_seen), digest=k_digest, value=k_value
+            stamp=Stamp(k_time, k_region), by=k_by, seen=seen_of(k_seen, k_by), digest=k_digest, value=k_value
         )
     if s_time is not None:
         seated = Seated(
-            stamp=Stamp(s_time, s_region), by=s_by, seen=orjson.loads(s_seen), digest=s_digest, revision=s_revision
+            stamp=Stamp(s_time, s_region), by=s_by, seen=seen_of(s_seen, s_by), digest=s_digest, revision=s_revision
         )
     if not any(field is not None for field in extras):
         return Register(path=path, known=known, seated=seated, own=own)
@@ -212,7 +222,7 @@ def _with_extras(plain: Register, extras: Sequence[Any], intent_value: bytes | N
         intent=Intent(
             batch=batch,
             version=Version(
-                stamp=Stamp(time, region), by=by, seen=orjson.loads(seen), digest=digest, value=intent_value
+                stamp=Stamp(time, region), by=by, seen=seen_of(seen, by), digest=digest, value=intent_value
             ),
             expected=expected,
         )
@@ -276,7 +286,7 @@ def event_of(
         value=value,
         stamp=Stamp(time, region),
         by=Counter(by),
-        seen=seen,
+        seen=bounded(seen, Counter(by)),
         base=stamp_of(base_time, base_region),
         sender=author if sender is None else sender,
         sequence=number if sender is None else sequence,
@@ -338,7 +348,7 @@ def conflict_of(row: RowMapping) -> ConflictRow:
         id=row["id"],
         path=row["path"],
         loser=Stamp(row["loser_time"], row["loser_region"]),
-        loser_seen=orjson.loads(row["loser_seen"]),
+        loser_seen=seen_of(row["loser_seen"], ""),
         loser_digest=row["loser_digest"],
         value=row["value"],
         winner=Stamp(row["winner_time"], row["winner_region"]),

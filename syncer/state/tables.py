@@ -157,7 +157,9 @@ future_events: Final = Table(
     _at("held_at"),
     _text("head", nullable=False),
     Column("value", LargeBinary),
+    _at("until"),
     Index("future_events_time", "time", "region", "path"),
+    Index("future_events_until", "until"),
 )
 
 consumed: Final = Table(

@@ -7,7 +7,8 @@ from functools import cmp_to_key
 from hypothesis import given
 from hypothesis import strategies as st
 
-from syncer.conflict.order import extend, join, later
+from syncer.conflict.order import later
+from syncer.conflict.vectors import join, sound
 from syncer.model import Counter, Millis, Region, Seen, Stamp, TieOrder
 from tests.property.strategies import region_ids, stamps, ties
 
@@ -77,5 +78,5 @@ def test_a_join_holds_the_later_time_of_each_counter_and_changes_nothing(left: S
 def test_an_author_sees_its_own_change(seen: Seen, time: Millis) -> None:
     by = Counter("a~1")
     before = dict(seen)
-    assert extend(seen, by, time) == {**before, by: time}
+    assert sound(seen, by, time) == {**before, by: time}
     assert seen == before

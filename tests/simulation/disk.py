@@ -75,6 +75,7 @@ class Tables:
     conflicts: dict[tuple[MetaPath, Stamp], ConflictRow] = field(default_factory=dict)
     poison: dict[tuple[str, str], PoisonRow] = field(default_factory=dict)
     future: dict[tuple[MetaPath, Stamp], MetadataChangeEvent] = field(default_factory=dict)
+    future_until: dict[tuple[MetaPath, Stamp], Millis] = field(default_factory=dict)
     met: dict[MetaPath, None] = field(default_factory=dict)
     peers: dict[Region, PeerRow] = field(default_factory=dict)
     operations: dict[int, Operation] = field(default_factory=dict)
@@ -103,6 +104,7 @@ class Tables:
             self.conflicts.copy(),
             self.poison.copy(),
             self.future.copy(),
+            self.future_until.copy(),
             self.met.copy(),
             self.peers.copy(),
             self.operations.copy(),
@@ -486,14 +488,22 @@ class DiskTransaction:
         if row is not None:
             del self._write.poison[row.poison.origin, row.poison.position]
 
-    def hold_event(self, event: MetadataChangeEvent, now: Millis) -> None:
-        """Keep an event from the future aside."""
-        self._write.future.setdefault((event.path, event.stamp), event)
+    def hold_event(self, event: MetadataChangeEvent, until: Millis, now: Millis) -> None:
+        """Keep an event from the future aside until then."""
+        tables, key = self._write, (event.path, event.stamp)
+        tables.future.setdefault(key, event)
+        tables.future_until[key] = min(until, tables.future_until.get(key, until))
 
-    def future_events(self, until: Millis, limit: int) -> list[MetadataChangeEvent]:
-        """Held events stamped at most ``until``, oldest first."""
-        events = [event for event in self._read.future.values() if event.stamp.updated_at_ms <= until]
+    def future_events(self, now: Millis, limit: int) -> list[MetadataChangeEvent]:
+        """Held events whose time has come, the oldest stamps first."""
+        until = self._read.future_until
+        events = [event for key, event in self._read.future.items() if until[key] <= now]
         return sorted(events, key=lambda event: (event.stamp.updated_at_ms, event.stamp.region, event.path))[:limit]
+
+    def future_events_at(self, paths: Collection[MetaPath], limit: int) -> list[MetadataChangeEvent]:
+        """Held events of these paths, whatever their time, the oldest stamps first."""
+        every = self.future_events(Millis(1 << 62), len(self._read.future))
+        return [event for event in every if event.path in paths][:limit]
 
     def future_event(self, path: MetaPath, stamp: Stamp | None) -> MetadataChangeEvent | None:
         """The held event of a path."""
@@ -503,6 +513,7 @@ class DiskTransaction:
     def drop_future(self, path: MetaPath, stamp: Stamp) -> None:
         """Forget a held event."""
         self._write.future.pop((path, stamp), None)
+        self._write.future_until.pop((path, stamp), None)
 
     # -- scans
 

@@ -18,7 +18,7 @@ from multiprocessing import get_context
 from typing import Any
 from unittest import mock
 
-from syncer.conflict import folding, observing, seating
+from syncer.conflict import folding, observing, order, replica, seating, skew, vectors
 from syncer.conflict import tombstones as rules
 from syncer.conflict.acts import Moment, Outcome, RecordConflict
 from syncer.conflict.consumed import Consumed
@@ -66,7 +66,7 @@ from tests.simulation.world import play
 
 FORGETTING = ("forgetting", "forgetting-storm")
 
-SCHEDULES = ("test_schedules", "test_scanning", "test_putting_back", "test_restoring", "test_repairing")
+SCHEDULES = ("test_schedules", "test_scanning", "test_putting_back", "test_restoring", "test_repairing", "test_lying")
 """Modules of scripted schedules."""
 
 Patches = Sequence[tuple[Any, str, Any]]
@@ -393,15 +393,61 @@ def _first_sight_is_a_change() -> Patches:
 
 
 def _absolute_skew_limit() -> Patches:
-    fold = folding.fold_event
+    def absolute(settings: Any, register: Register, version: Any, now: Millis) -> Millis:
+        del register, now
+        return Millis(version.stamp.updated_at_ms - settings.limits.max_clock_skew_ms)
 
-    def absolute(settings: Any, register: Register, event: Any, now: Millis, *, released: bool) -> Outcome:
-        limit = now + settings.limits.max_clock_skew_ms
-        if released or event.stamp.updated_at_ms <= limit:
-            return fold(settings, register, event, now, released=True)
-        return fold(settings, replace(register, known=None), event, now, released=False)
+    return [(module, "admitted_at", absolute) for module in (folding, replica)]
 
-    return [(folding, "fold_event", absolute)]
+
+def _skew_counts_from_the_known() -> Patches:
+    def ratchet(settings: Any, register: Register, version: Any, now: Millis) -> Millis:
+        known = register.known.stamp.updated_at_ms if register.known is not None else 0
+        free = version.stamp.updated_at_ms <= max(now, known) + settings.limits.max_clock_skew_ms
+        return now if free else Millis(version.stamp.updated_at_ms)
+
+    return [(module, "admitted_at", ratchet) for module in (folding, replica)]
+
+
+def _held_until_its_stamp() -> Patches:
+    def near_only(settings: Any, register: Register, version: Any, now: Millis) -> Millis:
+        until = skew.admitted_at(settings, register, version, now)
+        return until if until <= now else Millis(version.stamp.updated_at_ms)
+
+    return [(module, "admitted_at", near_only) for module in (folding, replica)]
+
+
+def _vectors_are_not_timed() -> Patches:
+    def stamps_only(settings: Any, register: Register, version: Any, now: Millis) -> Millis:
+        return skew.admitted_at(settings, register, replace(version, seen={}), now)
+
+    return [(module, "admitted_at", stamps_only) for module in (folding, replica)]
+
+
+def _vectors_beyond_their_change_count() -> Patches:
+    def all_of_it(version: Any, by: Any, time: Millis) -> bool:
+        return bool(version.seen.get(by, -1) >= time)
+
+    return [(order, "covers", all_of_it)]
+
+
+def _all_is_believed() -> Patches:
+    return [(folding, "believed", lambda settings, register, version: version)]
+
+
+def _vectors_are_not_bounded() -> Patches:
+    return [(vectors, "bounded", lambda seen, *_: seen)]
+
+
+def _own_changes_have_descendants() -> Patches:
+    fold = folding.fold_version
+
+    def as_any(settings: Any, register: Register, version: Any, *, own: bool) -> Any:
+        if own and relate(register.known, version) is Relation.ANCESTOR:
+            return register, ()
+        return fold(settings, register, version, own=own)
+
+    return [(observing, "fold_version", as_any)]
 
 
 def _same_counters() -> Patches:
@@ -686,6 +732,48 @@ MUTANTS = (
     Mutant("modification times are believed", (), _mtime_believed, schedule="schedule_24_store_clock_a_year_ahead"),
     Mutant("found late is changed late", (), _found_late_is_changed_late, schedule="schedule_06_found_by_a_scan"),
     Mutant("the skew limit is absolute", (), _absolute_skew_limit, schedule="schedule_24_year_ahead_clock"),
+    Mutant(
+        "the skew limit counts from what is known",
+        (),
+        _skew_counts_from_the_known,
+        schedule="two_hundred_changes_carry_a_path_no_further_ahead_than_one",
+    ),
+    Mutant(
+        "what is held waits for its stamp alone",
+        (),
+        _held_until_its_stamp,
+        schedule="the_last_of_many_edits_of_a_path_that_lies_ahead_needs_nobody",
+    ),
+    Mutant(
+        "vectors may speak of the future",
+        (),
+        _vectors_are_not_timed,
+        schedule="a_forged_vector_is_held_and_overwrites_nothing_in_silence",
+    ),
+    Mutant(
+        "a vector counts beyond its own change",
+        (),
+        _vectors_beyond_their_change_count,
+        schedule="what_was_believed_once_makes_no_later_loser_vanish",
+    ),
+    Mutant(
+        "every vector is believed",
+        (),
+        _all_is_believed,
+        schedule="a_claim_of_what_this_region_never_gave_out_is_seen_through",
+    ),
+    Mutant(
+        "changes of this region have descendants before they are made",
+        (),
+        _own_changes_have_descendants,
+        schedule="a_change_of_this_region_that_somebody_claims_to_have_seen_before_is_kept",
+    ),
+    Mutant(
+        "vectors are of any size",
+        (),
+        _vectors_are_not_bounded,
+        schedule="a_vector_that_fills_a_message_is_cut_before_anybody_inherits_it",
+    ),
     Mutant("counters without generation", (), _same_counters, schedule="schedule_21_counter_of_a_lost_database"),
     Mutant(
         "who knows less does not say so",

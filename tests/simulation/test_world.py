@@ -130,7 +130,7 @@ def test_real_databases_count_what_is_kept_aside_as_the_plain_tables_do() -> Non
                 origin="bus", code="c", detail="why", position=position, payload=b"\xff?", properties=properties
             )
             tx.quarantine(poison, Millis(1))
-        tx.hold_event(tenant_event(b'{"adminRoles":[]}', Stamp(Millis(9), Region("b")), {}), Millis(1))
+        tx.hold_event(tenant_event(b'{"adminRoles":[]}', Stamp(Millis(9), Region("b")), {}), Millis(9), Millis(1))
         kept = tx.kept_aside()  # each call is made on both, and has to give the same
     disk.close()
     assert kept.poison == Amount(2, 2 * (2 + len('{"syncer.region":"süd","syncer.seq":"7"}'.encode())))

@@ -60,6 +60,7 @@ class MemoryDatabase:
         self.conflicts: dict[int, ConflictRow] = {}
         self.quarantine: dict[int, PoisonRow] = {}
         self.future: dict[tuple[MetaPath, Stamp], MetadataChangeEvent] = {}
+        self.future_until: dict[tuple[MetaPath, Stamp], Millis] = {}
         self.met: dict[MetaPath, None] = {}
         self.peers: dict[Region, PeerRow] = {}
         self.status: dict[str, tuple[Millis, dict[str, object]]] = {}
@@ -110,6 +111,7 @@ class MemoryState:
             database.held,
             database.consumed,
             database.future,
+            database.future_until,
             database.met,
         ):
             table.clear()
@@ -353,13 +355,18 @@ class MemoryTransaction:
     def drop_poison(self, number: int) -> None:
         self._drop(self._db.quarantine, number)
 
-    def hold_event(self, event: MetadataChangeEvent, now: Millis) -> None:
-        if (event.path, event.stamp) not in self._db.future:
-            self._put(self._db.future, (event.path, event.stamp), event)
+    def hold_event(self, event: MetadataChangeEvent, until: Millis, now: Millis) -> None:
+        key = (event.path, event.stamp)
+        if key not in self._db.future:
+            self._put(self._db.future, key, event)
+        self._put(self._db.future_until, key, min(until, self._db.future_until.get(key, until)))
 
-    def future_events(self, until: Millis, limit: int) -> list[MetadataChangeEvent]:
-        found = [event for event in self._db.future.values() if event.stamp.updated_at_ms <= until]
+    def future_events(self, now: Millis, limit: int) -> list[MetadataChangeEvent]:
+        found = [event for key, event in self._db.future.items() if self._db.future_until[key] <= now]
         return sorted(found, key=_age)[:limit]
+
+    def future_events_at(self, paths: Collection[MetaPath], limit: int) -> list[MetadataChangeEvent]:
+        return sorted((event for event in self._db.future.values() if event.path in paths), key=_age)[:limit]
 
     def future_event(self, path: MetaPath, stamp: Stamp | None) -> MetadataChangeEvent | None:
         found = (event for event in self._db.future.values() if event.path == path and stamp in {None, event.stamp})
@@ -367,6 +374,7 @@ class MemoryTransaction:
 
     def drop_future(self, path: MetaPath, stamp: Stamp) -> None:
         self._drop(self._db.future, (path, stamp))
+        self._drop(self._db.future_until, (path, stamp))
 
     # -- scans
 

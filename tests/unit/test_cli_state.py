@@ -124,7 +124,7 @@ def fill(state: SqlState) -> None:
             ]
         )
         tx.hold_publication(of(LOCAL, event(None, OLD)))
-        tx.hold_event(of(FUTURE, event(X, at(90_000_000, THERE))), Millis(NOW))
+        tx.hold_event(of(FUTURE, event(X, at(90_000_000, THERE))), Millis(NOW + 1), Millis(NOW))
         tx.conflict(
             RecordConflict(
                 path=QUIET,

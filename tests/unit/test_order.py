@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from syncer.conflict.order import join, later
+from syncer.conflict.order import later
+from syncer.conflict.vectors import join
 from syncer.model import (
     FIRST_REAL_TIME_MS,
     Counter,

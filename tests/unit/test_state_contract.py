@@ -323,13 +323,49 @@ def test_events_from_the_future(subject: Subject) -> None:
     a, b, later = event("/b", T0 + 1, sender="s", sequence=4), event("/a", T0 + 2), event("/b", T0 + 3)
     with subject.state.transaction() as work:
         for one in (later, b, a, replace(a, sequence=5)):
-            work.hold_event(one, Millis(1))
+            work.hold_event(one, one.stamp.updated_at_ms, Millis(1))
         assert work.future_events(Millis(T0 + 2), 10) == [a, b]
         assert work.future_events(Millis(T0 + 9), 1) == [a]
         assert work.future_event(MetaPath("/b"), None) == a
         assert work.future_event(MetaPath("/b"), later.stamp) == later
         work.drop_future(a.path, a.stamp)
         assert work.future_event(a.path, a.stamp) is None
+
+
+def test_an_event_from_the_future_waits_for_a_moment_of_its_own(subject: Subject) -> None:
+    a, b, c = event("/b", T0 + 3), event("/a", T0 + 2), event("/a", T0 + 5)
+    with subject.state.transaction() as work:
+        assert work.future_events(Millis(2**62), 10) == []
+        assert work.future_events_at([a.path], 10) == []
+        for one, until in ((a, 50), (b, 70), (c, 60)):
+            work.hold_event(one, Millis(until), Millis(1))
+        assert work.future_events(Millis(59), 10) == [a], "a moment of its own, whatever its stamp"
+        assert work.future_events(Millis(70), 10) == [b, a, c], "by their stamps"
+        work.hold_event(c, Millis(90), Millis(2))
+        assert work.future_events(Millis(60), 10) == [a, c], "never later than it was promised"
+        work.hold_event(c, Millis(40), Millis(2))
+        assert work.future_events(Millis(40), 10) == [c], "but sooner"
+        assert work.future_events_at([b.path], 10) == [b, c]
+        assert work.future_events_at([b.path], 1) == [b]
+        assert work.future_events_at([a.path, b.path], 10) == [b, a, c]
+        for one in (a, b):
+            work.drop_future(one.path, one.stamp)
+        assert work.future_events(Millis(2**62), 10) == [c]
+    with subject.state.transaction() as work:
+        work.drop_future(c.path, c.stamp)
+        assert work.future_events(Millis(2**62), 10) == []
+    with pytest.raises(RuntimeError), subject.state.transaction() as work:  # noqa: PT012 - what is undone
+        work.hold_event(a, Millis(50), Millis(1))
+        raise RuntimeError
+    with subject.state.transaction() as work:
+        assert work.future_events(Millis(2**62), 10) == []
+        work.hold_event(b, Millis(70), Millis(1))
+    with pytest.raises(RuntimeError), subject.state.transaction() as work:  # noqa: PT012 - what is undone
+        work.drop_future(b.path, b.stamp)
+        assert work.future_events(Millis(2**62), 10) == []
+        raise RuntimeError
+    with subject.state.transaction() as work:
+        assert work.future_events(Millis(2**62), 10) == [b]
 
 
 def test_scan_names_what_it_did_not_meet(subject: Subject) -> None:
@@ -555,7 +591,7 @@ def test_deletes_that_are_not_seated_are_counted_with_events_from_the_future(sub
         assert work.unseated() == (0, None)
         work.save([tombstone("/a", T0), tombstone("/b", T0 + 4, seated=None)])
         assert work.unseated() == (1, T0 + 4)
-        work.hold_event(event("/c", T0 + 2), Millis(1))
+        work.hold_event(event("/c", T0 + 2), Millis(T0 + 2), Millis(1))
         assert work.unseated() == (2, T0 + 2)
         work.save([tombstone(f"/d{number}", T0 + 9 + number, seated=None) for number in range(COUNTED - 3)])
         assert work.unseated() == (COUNTED - 1, T0 + 2)
@@ -633,7 +669,7 @@ def test_what_is_kept_aside_is_counted_and_measured_by_shelf(subject: Subject) -
         work.quarantine(strange, Millis(1))
         work.quarantine(replace(plain, position="4", origin="store"), Millis(1))
         for each in (early, early, replace(early, value=None, stamp=stamp(T0 + 1))):
-            work.hold_event(each, Millis(1))
+            work.hold_event(each, Millis(T0), Millis(1))
         within = work.kept_aside()
     found = aside()
     assert found == within
@@ -676,7 +712,7 @@ def test_a_renewed_database_knows_nothing_of_the_group_and_keeps_what_people_loo
         work.save([kept, FULL])
         work.enqueue([event("/admin/policies/a")] * 3)
         work.hold_publication(event("/admin/policies/b"))
-        work.hold_event(event("/admin/policies/c"), Millis(T0))
+        work.hold_event(event("/admin/policies/c"), Millis(T0), Millis(T0))
         work.save_consumed({"s": Consumed(5)})
         work.met([kept.path])
         work.log_tree(b"changes")

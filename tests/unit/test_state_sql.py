@@ -169,7 +169,7 @@ def test_views_show_what_the_daemon_wrote(state: SqlState, url: str) -> None:
             work.save([FULL, living("/a"), living("/a/c"), parked])
             work.enqueue([event("/a"), event("/b")])
             work.hold_publication(event("/h"))
-            work.hold_event(event("/f"), Millis(3))
+            work.hold_event(event("/f"), Millis(9), Millis(3))
             work.journal(
                 [Journal(path=MetaPath("/a"), decision=Decision.MET, stamp=stamp(), detail="d")] * 3, Millis(4)
             )
