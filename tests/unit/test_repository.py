@@ -242,3 +242,19 @@ def test_every_adapter_is_held_apart_from_the_others() -> None:
     contracts = {contract["id"]: contract for contract in PROJECT["tool"]["importlinter"]["contracts"]}
     assert set(contracts["adapters"]["modules"]) == adapters
     assert set(contracts["shell"]["forbidden_modules"]) == adapters
+
+
+def test_the_revisions_of_the_database_are_one_chain() -> None:
+    """Two that follow the same one leave no database that can be opened."""
+    files = sorted((REPOSITORY / "syncer" / "state" / "migrations" / "versions").glob("r*.py"))
+    found = [
+        dict(
+            re.findall(
+                r'^(revision|down_revision): Final = (?:"(\d+)"|None)$', file.read_text(encoding="utf-8"), re.MULTILINE
+            )
+        )
+        for file in files
+    ]
+    assert [each["revision"] for each in found] == [f"{number:04}" for number in range(1, len(files) + 1)]
+    assert [each["down_revision"] for each in found] == ["", *(each["revision"] for each in found[:-1])]
+    assert [file.name[1:5] for file in files] == [each["revision"] for each in found]
