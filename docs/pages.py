@@ -318,7 +318,7 @@ def paths() -> str:
         (
             str(kind),
             f"`{projection.id}`",
-            _names(projection.local),
+            _names(projection.local) if projection.replicated is None else f"all but {_names(projection.replicated)}",
             _names(projection.born_with),
             _names(".".join(place) for place in projection.sets),
         )

@@ -65,7 +65,7 @@ def differences(kind: ResourceKind, values: Mapping[str, bytes]) -> Differences:
         except ValueInvalid:
             unreadable.append(region)
         else:
-            local[region] = {name: whole[name] for name in projection.local if name in whole}
+            local[region] = projection.own(whole)
     return Differences(
         replicated=tuple(_differing("", replicated)),
         local=tuple(_differing("", local)),

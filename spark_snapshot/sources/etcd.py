@@ -15,6 +15,7 @@ from spark_snapshot.sources.folders import Folders
 from spark_snapshot.sources.found import Batch, Row, batched
 from spark_snapshot.sources.reach import Reach
 from spark_snapshot.sources.spool import Spool, settled
+from syncer.conflict.withholding import carried_value
 from syncer.errors import StoreUnavailable
 from syncer.model import MetaPath, Revision
 from syncer.stores.etcd.config import EtcdConfig
@@ -290,6 +291,7 @@ class _Reader:
             value = kv.value
             if value and folder.wants(name):
                 tenant = name if folder.tenant is None else folder.tenant
+                value = carried_value(path, value)
                 rows.append((path, folder.kind, tenant, value, None, Revision(str(kv.mod_revision))))
         return Batch.of(rows)
 

@@ -12,6 +12,7 @@ from typing import Final
 from spark_snapshot.sources.found import Found
 from spark_snapshot.sources.reach import WHOLE, Reach, Share
 from syncer.conflict.settings import Direction
+from syncer.conflict.withholding import carried_value
 from syncer.model import MetaPath, Millis, ResourceKind, Revision
 from syncer.paths import classify, is_under, tenant_of
 
@@ -126,6 +127,7 @@ class Folders:
         folder = self.at(above)
         if not folder.wants(name):
             return None
+        value = carried_value(path, value)
         return Found(path, folder.kind, name if folder.tenant is None else folder.tenant, value, modified_ms, revision)
 
     def wants(self, path: MetaPath) -> bool:

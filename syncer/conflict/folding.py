@@ -6,7 +6,7 @@ from typing import Final
 
 from syncer.conflict.acts import Act, Decision, HoldEvent, Journal, Need, Outcome, RecordConflict
 from syncer.conflict.order import Relation, later, relate
-from syncer.conflict.projection import PROJECTIONS
+from syncer.conflict.projection import PROJECTIONS, carried
 from syncer.conflict.rebuilding import filled
 from syncer.conflict.register import HoldReason, Register
 from syncer.conflict.settings import Settings
@@ -26,6 +26,8 @@ def fold_event(
     """Take an event of the bus; see :meth:`syncer.conflict.replica.Replica.fold`."""
     if event.path != register.path:
         raise InvariantBroken(f"event of {event.path} folded into {register.path}")
+    if event.value is not None:
+        event = replace(event, value=carried(event.resource, event.value))  # of a member that projects otherwise
     version = version_of(event)
     until = now if released else admitted_at(settings, register, version, now)
     if until > now:

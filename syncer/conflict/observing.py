@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from syncer.conflict.acts import Act, Decision, DropHeld, Journal, Moment, Outcome, Publish, Quarantine, RecordConflict
 from syncer.conflict.folding import fold_version, journal, told_apart
-from syncer.conflict.projection import PROJECTIONS
+from syncer.conflict.projection import PROJECTIONS, carried
 from syncer.conflict.rebuilding import unknown_provenance
 from syncer.conflict.register import Hold, HoldReason, Register, Seated
 from syncer.conflict.settings import Settings
 from syncer.conflict.vectors import joined, sound
+from syncer.conflict.withholding import carried_entry, reprojected
 from syncer.errors import InvariantBroken, ValueInvalid
 from syncer.model import (
     Digest,
@@ -31,8 +32,9 @@ _MAX_FLIPS_KEPT = 16
 
 def observe(settings: Settings, register: Register, entry: Entry | None, moment: Moment, *, publishes: bool) -> Outcome:
     """Take a valid read of the path; see :meth:`syncer.conflict.replica.Replica.observe`."""
+    entry = carried_entry(register.path, entry)
     if entry is not None and register.seated is not None and register.seated.revision == entry.revision:
-        return Outcome(_readable(register))
+        return reprojected(_readable(register), entry)
     untold = register.hold is not None and register.hold.reason is HoldReason.UNTOLD
     if untold and register.known is None:
         return Outcome(register)  # whether it is what the group has, cannot be told
@@ -199,6 +201,7 @@ def event_of(
 ) -> MetadataChangeEvent:
     """An event of this region about the register's path; its sequence number is given by the outbox."""
     resource = resource_of(register.path)
+    value = carried(resource.kind, value) if value is not None else None
     return MetadataChangeEvent(
         type=kind,
         resource=resource.kind,

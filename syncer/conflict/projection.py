@@ -31,6 +31,9 @@ DIGEST_BYTES: Final = 16
 _Places: TypeAlias = "tuple[tuple[str, _Places], ...]"
 """Where arrays are whose order means nothing: names, and what lies below each; nothing below an array."""
 
+WITHHELD: Final = b"withheld: what cannot be read may hold a secret"
+"""Stands for a value that cannot be read, of a kind that has secrets."""
+
 _DIGITS: Final = bytes.maketrans(b"123456789", b"000000000")
 _BIG_INTEGER: Final = b"0" * 19
 """So many digits in a row, made zeros: perhaps an integer beyond 64 bits. A tenth of a regular expression's cost."""
@@ -51,6 +54,8 @@ class Projection:
     Args:
         id: Changes whenever digests of this kind change.
         local: Top-level fields that each cluster keeps for itself (derived, or cluster-local).
+        replicated: The only fields that are carried, where a kind has secrets: every other one is local, known or not,
+            and leaves the store in no form. ``None``: all but the local ones are carried.
         born_with: Local fields that a resource takes from its author when it is created at a target.
         defaults: Local fields that a resource gets at creation, whatever its author has.
         sets: Places of arrays whose order means nothing (``*``: any key); none lies in another.
@@ -58,6 +63,7 @@ class Projection:
 
     id: str
     local: frozenset[str] = frozenset()
+    replicated: frozenset[str] | None = None
     born_with: frozenset[str] = frozenset()
     defaults: Mapping[str, Any] = field(default_factory=dict)
     sets: tuple[tuple[str, ...], ...] = ()
@@ -72,9 +78,7 @@ class Projection:
         Raises:
             ValueInvalid: The value is no JSON object.
         """
-        document = parse(value)
-        for name in self.local:
-            document.pop(name, None)
+        document = self._without_local(parse(value))
         _sort_at(document, self._places)
         return document
 
@@ -95,10 +99,42 @@ class Projection:
         if target is None:
             own = {name: document[name] for name in self.born_with if name in document} | dict(self.defaults)
         else:
-            own = {name: target[name] for name in self.local if name in target}
+            own = self.own(target)
+        document = self._without_local(document)
+        document.update(sorted(own.items()))
+        return document
+
+    def own(self, document: Document) -> Document:
+        """The local fields of a stored document."""
+        if self.replicated is not None:
+            return {name: node for name, node in document.items() if name not in self.replicated}
+        return {name: document[name] for name in self.local if name in document}
+
+    def carried(self, value: bytes) -> bytes:
+        """What of a stored value may leave its store: all of it, but where the kind has secrets.
+
+        There it is the projection and what a resource is born with, but for an address that holds a login, in canonical
+        bytes. It has the digest of the whole; what cannot be read is replaced whole, and stays unreadable.
+        """
+        if self.replicated is None:
+            return value
+        try:
+            document = parse(value)
+            return canonical(
+                {
+                    name: node
+                    for name, node in document.items()
+                    if name in self.replicated or (name in self.born_with and not _has_login(node))
+                }
+            )
+        except ValueInvalid:
+            return WITHHELD
+
+    def _without_local(self, document: Document) -> Document:
+        if self.replicated is not None:
+            return {name: node for name, node in document.items() if name in self.replicated}
         for name in self.local:
             document.pop(name, None)
-        document.update(sorted(own.items()))
         return document
 
 
@@ -122,13 +158,36 @@ PROJECTIONS: Final[Mapping[ResourceKind, Projection]] = {
         id="partitioned-topic/1", local=frozenset({"deleted"}), defaults={"deleted": False}
     ),
     ResourceKind.CLUSTER: Projection(
-        id="cluster/1", local=frozenset({"migrated", "migratedClusterUrl"}), sets=(("peerClusterNames",),)
+        id="cluster/2",
+        replicated=frozenset({"peerClusterNames"}),
+        born_with=frozenset(
+            {
+                "serviceUrl",
+                "serviceUrlTls",
+                "brokerServiceUrl",
+                "brokerServiceUrlTls",
+                "proxyServiceUrl",
+                "proxyProtocol",
+                "listenerName",
+                "brokerClientTlsEnabled",
+            }
+        ),
+        sets=(("peerClusterNames",),),
     ),
     ResourceKind.RESOURCE_GROUP: Projection(id="resource-group/1"),
     ResourceKind.ISOLATION_POLICY: Projection(id="isolation-policy/1"),
     ResourceKind.TOPIC_POLICY: Projection(id="topic-policy/1"),
 }
-"""One projection per kind. ``deleted`` is local: a namespace marked as being deleted is no change, its delete is."""
+"""One projection per kind. ``deleted`` is local: a namespace marked as being deleted is no change, its delete is.
+
+A cluster's data hold how brokers log in to it (plugin and parameters, passwords of key stores, files of keys), so only
+what is named is carried: ``cluster/1`` carried all but the state of a migration.
+"""
+
+
+def carried(kind: ResourceKind, value: bytes) -> bytes:
+    """What of a stored value may leave its store; see :meth:`Projection.carried`."""
+    return PROJECTIONS[kind].carried(value)
 
 
 def parse(value: bytes) -> Document:
@@ -158,6 +217,11 @@ def canonical(document: Document) -> bytes:
 def stored(document: Document) -> bytes:
     """Serialise as it is stored, the fields in their order. Raises like :func:`canonical`."""
     return _dump(document, sort=False)
+
+
+def _has_login(node: object) -> bool:
+    """Whether an address names a user, and perhaps the password."""
+    return not isinstance(node, bool) and "@" in str(node)
 
 
 def _dump(document: Document, *, sort: bool) -> bytes:

@@ -10,7 +10,7 @@ from syncer.conflict.acts import Act, Decision, FillConflict, Need, Outcome, Rec
 from syncer.conflict.folding import journal
 from syncer.conflict.guards import Facts, Proposal, examine
 from syncer.conflict.observing import kind_of, noting_flip, settled
-from syncer.conflict.projection import PROJECTIONS, parse, stored
+from syncer.conflict.projection import PROJECTIONS, carried, parse, stored
 from syncer.conflict.register import Hold, Intent, Parked, ParkReason, Register, Wish
 from syncer.conflict.settings import Settings
 from syncer.conflict.vectors import joined
@@ -102,14 +102,14 @@ def _write(register: Register, target: bytes | None, entry: Entry | None) -> Wri
 
 
 def _keeping_loser(register: Register, held: bytes | None) -> tuple[Act, ...]:
-    """The stored value, local fields included, for a conflict that the seated value has lost.
+    """The stored value, local fields included but for secrets, for a conflict that the seated value has lost.
 
     Also when what is known by now includes it: the conflict with an earlier winner was recorded without the value.
     """
     seated = register.seated
     if seated is None or seated.digest is None or held is None:
         return ()
-    return (FillConflict(path=register.path, digest=seated.digest, value=held),)
+    return (FillConflict(path=register.path, digest=seated.digest, value=carried(kind_of(register.path), held)),)
 
 
 def written(settings: Settings, register: Register, answer: Written | None, now: Millis) -> Outcome:

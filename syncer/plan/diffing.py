@@ -6,7 +6,8 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
-from syncer.conflict.projection import DIGEST_BYTES, PROJECTIONS, canonical, parse
+from syncer.conflict.projection import DIGEST_BYTES, PROJECTIONS, canonical, carried, parse
+from syncer.conflict.withholding import carried_value
 from syncer.errors import ValueInvalid
 from syncer.model import Digest, MetaPath, Millis, Region, ResourceKind
 from syncer.plan.operations import Operation, Plan, planned, resource_at
@@ -31,7 +32,8 @@ def fingerprint_of(kind: ResourceKind, value: bytes) -> Digest:
     try:
         return PROJECTIONS[kind].digest(value)
     except ValueInvalid:
-        return Digest(_RAW + hashlib.blake2b(value, digest_size=DIGEST_BYTES).digest())
+        raw = carried(kind, value)
+        return Digest(_RAW + hashlib.blake2b(raw, digest_size=DIGEST_BYTES).digest())
 
 
 def readable(value: bytes | None) -> bool:
@@ -61,6 +63,8 @@ def operation(path: MetaPath, here: bytes | None, there: bytes | None) -> Operat
     The replicated part of the value there is laid over the value here, so that cluster-local fields stay as they are.
     What cannot be read is taken as it is: the review refuses it, unless a person wants it so.
     """
+    here = None if here is None else carried_value(path, here)
+    there = None if there is None else carried_value(path, there)
     if here is None and there is None:
         return None
     if here is not None and there is not None and fingerprint(path, here) == fingerprint(path, there):

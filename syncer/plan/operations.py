@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
+from syncer.conflict.projection import PROJECTIONS, WITHHELD
+from syncer.conflict.withholding import carried_value, withholds
 from syncer.errors import InvariantBroken, PlanStale
 from syncer.model import MetaPath, Millis, Region, ResourceKind
 from syncer.paths import Resource, classify
@@ -53,6 +55,8 @@ _GENERATION: Final = {
 class Operation:
     """One path from the value ``before`` to the value ``after``, as whole stored bytes; ``None``: absent.
 
+    Of a kind with secrets: what may leave the store. What stays there stays as it is, and is gone with a delete.
+
     Raises:
         InvariantBroken: It changes nothing, or the path is no resource.
     """
@@ -80,9 +84,21 @@ class Operation:
 
     def standing(self, present: bytes | None) -> Standing:
         """Whether it can be performed on what the store holds now, has been performed, or no longer fits."""
-        if present == self.before:
+        present, before, after = (_carried(self.path, each) for each in (present, self.before, self.after))
+        if present == before:
             return Standing.READY
-        return Standing.ALREADY if present == self.after else Standing.STALE
+        return Standing.ALREADY if present == after else Standing.STALE
+
+    def written(self, present: bytes | None) -> bytes | None:
+        """What the store is to hold, over what it holds now: a plan has no secrets, and what stays there has them.
+
+        Raises:
+            ValueInvalid: What cannot be read was left out of the plan.
+        """
+        if self.after is None or not withholds(self.path):
+            return self.after
+        base = present if present is not None and _carried(self.path, present) != WITHHELD else None
+        return PROJECTIONS[self.resource.kind].overlay(self.after, base)
 
     def reversed(self) -> Operation:
         """The operation that takes this one back."""
@@ -132,10 +148,11 @@ class Plan:
         if stale:
             raise stale_at([each.path for each in stale])
         for each in self.operations:
-            if each.after is None:
+            written = each.written(values.get(each.path))
+            if written is None:
                 values.pop(each.path, None)
             else:
-                values[each.path] = each.after
+                values[each.path] = written
         return values
 
 
@@ -174,6 +191,10 @@ def stale_at(paths: list[MetaPath], why: str = "changed since the plan was made"
     """The error that names what no longer fits."""
     more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
     return PlanStale(f"{paths[0]}{more}: {why}")
+
+
+def _carried(path: MetaPath, value: bytes | None) -> bytes | None:
+    return None if value is None else carried_value(path, value)
 
 
 def _rank(operation: Operation) -> tuple[bool, int, str]:

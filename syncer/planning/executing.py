@@ -193,10 +193,11 @@ def _standing(operation: Operation, entries: Mapping[MetaPath, Entry | None]) ->
 
 
 def _write_of(operation: Operation, entry: Entry | None) -> Write:
-    if operation.after is not None:
+    value = operation.written(entry.value if entry is not None and held(entry) else None)
+    if value is not None:
         return Put(
             path=operation.path,
-            value=operation.after,
+            value=value,
             expected=entry.revision if entry is not None else None,
             scaffold=scaffold(operation.path),
         )

@@ -9,6 +9,7 @@ import anyio.to_thread
 
 from syncer.backup.reading import Backup
 from syncer.conflict.scope import Scope
+from syncer.conflict.withholding import carried_value
 from syncer.model import Digest, MetaPath, Region
 from syncer.plan.diffing import fingerprint
 from syncer.stores.contract import Entry, MetadataStore
@@ -69,7 +70,9 @@ class LiveSide:
         for prefix in self.scope.prefixes:
             async for entries in self._store.scan(prefix):
                 page = [
-                    (entry.path, entry.value) for entry in entries if self.scope.contains(entry.path) and held(entry)
+                    (entry.path, carried_value(entry.path, entry.value))
+                    for entry in entries
+                    if self.scope.contains(entry.path) and held(entry)
                 ]
                 if page:
                     yield page
@@ -80,7 +83,11 @@ class LiveSide:
         ordered = sorted(paths)
         for start in range(0, len(ordered), READ_PATHS):
             entries = await self._store.read(ordered[start : start + READ_PATHS])
-            found.update((path, entry.value) for path, entry in entries.items() if entry is not None and held(entry))
+            found.update(
+                (path, carried_value(path, entry.value))
+                for path, entry in entries.items()
+                if entry is not None and held(entry)
+            )
         return found
 
 
@@ -110,7 +117,7 @@ class BackupSide:
         return {path: fingerprint(path, value) for path, value in self._backup.resources()}
 
     def _values(self, wanted: frozenset[MetaPath]) -> dict[MetaPath, bytes]:
-        return {path: value for path, value in self._backup.resources() if path in wanted}
+        return {path: carried_value(path, value) for path, value in self._backup.resources() if path in wanted}
 
 
 def held(entry: Entry) -> bool:

@@ -11,6 +11,7 @@ from typing import Final
 from syncer.conflict.acts import Moment, Outcome, Publish
 from syncer.conflict.guards import Facts, Topics
 from syncer.conflict.order import later
+from syncer.conflict.projection import carried
 from syncer.conflict.reads import Ticket
 from syncer.conflict.register import HoldReason, Register
 from syncer.errors import Fenced
@@ -315,7 +316,7 @@ def state_event(register: Register, value: bytes | None) -> MetadataChangeEvent 
         resource=resource.kind,
         resource_name=resource.name,
         path=register.path,
-        value=value if known.alive else None,
+        value=carried(resource.kind, value) if known.alive and value is not None else None,
         stamp=known.stamp,
         by=known.by,
         seen=known.seen,

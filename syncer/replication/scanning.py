@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from syncer.conflict.reads import Ticket
+from syncer.conflict.withholding import withholds
 from syncer.errors import PreconditionFailed
 from syncer.model import MetaPath, Millis
 from syncer.replication import rebuild
@@ -78,6 +79,7 @@ def take_page(
             or register.due
             or register.seated is None
             or register.seated.revision != entry.revision
+            or withholds(path)  # few; a former version of their projection may have made the digest
         }
         valid = {path: entry for path, entry in news.items() if _valid(context, ticket, path)}
         context.dirty.add((path for path in news if path not in valid), Origin.SCAN)

@@ -85,6 +85,8 @@ _known_fields: dict[str, st.SearchStrategy[Any]] = {
     "bundles": st.fixed_dictionaries({"numBundles": st.integers(1, 64)}),
     "migrated": st.booleans(),
     "migratedClusterUrl": st.fixed_dictionaries({"serviceUrl": texts}),
+    "serviceUrl": texts,
+    "authenticationParameters": texts,
     "deleted": st.booleans(),
     "clusterThatCanDeleteNamespace": texts,
     "partitions": st.integers(0, 9),

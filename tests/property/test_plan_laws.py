@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Final
+from typing import Any, Final
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from syncer.backup.layout import CLOSING, OPENING, ResourceReader, file_of, resource_text
-from syncer.conflict.projection import PROJECTIONS, parse
-from syncer.errors import PlanInvalid, PlanStale
+from syncer.conflict.projection import PROJECTIONS, WITHHELD, parse
+from syncer.conflict.withholding import carried_value, withholds
+from syncer.errors import PlanInvalid, PlanStale, ValueInvalid
 from syncer.model import MetaPath, Millis, Region, ResourceKind
 from syncer.plan.diffing import diff, differing, fingerprint, operation, pictured, readable
 from syncer.plan.operations import Action, Plan, Standing
@@ -34,7 +35,14 @@ PATHS: Final = tuple(
 )
 
 values = st.one_of(documents().map(encoded), st.binary(min_size=1, max_size=12))
-stores = st.dictionaries(st.sampled_from(PATHS), values, max_size=6)
+
+
+def in_a_store(held: dict[MetaPath, bytes]) -> dict[MetaPath, bytes]:
+    """A cluster that cannot be read leaves its store in no form: it is a law of its own."""
+    return {path: b"{}" if withholds(path) and not readable(value) else value for path, value in held.items()}
+
+
+stores = st.dictionaries(st.sampled_from(PATHS), values, max_size=6).map(in_a_store)
 raw = st.one_of(
     values, st.sampled_from([b"", b"[]", b"null", b'{"a":NaN}', b'{"a":"\\ud800","n":12345678901234567890123}'])
 )
@@ -55,7 +63,13 @@ def test_a_performed_plan_projects_to_the_other_side(here: dict[MetaPath, bytes]
 def test_the_reverse_brings_back_every_byte(here: dict[MetaPath, bytes], there: dict[MetaPath, bytes]) -> None:
     plan = made(here, there)
     after = plan.apply_to(here)
-    assert plan.reversed().apply_to(after) == here
+    again = plan.reversed().apply_to(after)
+    assert {path: carried_value(path, value) for path, value in again.items()} == {
+        path: carried_value(path, value) for path, value in here.items()
+    }
+    assert {path: value for path, value in again.items() if not withholds(path)} == {
+        path: value for path, value in here.items() if not withholds(path)
+    }
     assert plan.reversed().reversed().operations == plan.operations
 
 
@@ -100,11 +114,36 @@ def test_an_update_leaves_what_belongs_to_the_cluster(
     for each in made(here, there).operations:
         if each.before is None or each.after is None or not (readable(each.before) and readable(there[each.path])):
             continue
-        local = PROJECTIONS[each.resource.kind].local
-        before, after = parse(each.before), parse(each.after)
-        assert {name: before[name] for name in local if name in before} == {
-            name: after[name] for name in local if name in after
-        }
+        projection = PROJECTIONS[each.resource.kind]
+        assert projection.own(parse(each.before)) == projection.own(parse(each.after))
+
+
+@given(here=documents(), there=documents())
+def test_a_plan_has_no_secret_of_a_cluster_and_what_it_writes_keeps_it(
+    here: dict[str, Any], there: dict[str, Any]
+) -> None:
+    path = PATHS[0]
+    ours = {**here, "authenticationParameters": "ours", "serviceUrl": "http://ours"}
+    theirs = {**there, "authenticationParameters": "theirs", "serviceUrl": "http://user:theirs@theirs"}
+    made_here = operation(path, encoded(ours), encoded(theirs))
+    if made_here is not None:
+        assert b"uthentication" not in (made_here.before or b"") + (made_here.after or b"")
+        written = parse(made_here.written(encoded(ours)) or b"")
+        assert PROJECTIONS[ResourceKind.CLUSTER].own(written) == PROJECTIONS[ResourceKind.CLUSTER].own(ours)
+    born = operation(path, None, encoded(theirs))
+    assert born is not None
+    assert b"theirs" not in (born.after or b"")
+    assert b"theirs" not in (born.written(None) or b"")
+
+
+def test_a_cluster_that_cannot_be_read_is_in_no_plan_and_never_written() -> None:
+    made_here = operation(PATHS[0], b"secret", b"{}")
+    assert made_here is not None
+    assert made_here.before == WITHHELD
+    assert made_here.standing(b"secret") is Standing.READY
+    assert made_here.written(b"secret") == b"{}"
+    with pytest.raises(ValueInvalid):
+        made_here.reversed().written(b"{}")
 
 
 @given(here=stores, there=stores)
@@ -122,7 +161,7 @@ def test_a_changed_store_is_refused_whole(
     plan = made(here, there)
     assume(plan.operations)
     changed = data.draw(st.sampled_from(plan.operations))
-    later = {**here, changed.path: b'{"changed":"since"}'}
+    later = {**here, changed.path: b'{"changed":"since","peerClusterNames":["since"]}'}
     with pytest.raises(PlanStale, match=f"^{changed.path}: changed since"):
         plan.apply_to(later)
 

@@ -56,9 +56,7 @@ def test_an_overlay_leaves_exactly_the_targets_local_fields(
 ) -> None:
     projection = PROJECTIONS[kind]
     laid = parse(projection.overlay(encoded(author), encoded(target)))
-    assert {name: laid[name] for name in projection.local if name in laid} == {
-        name: target[name] for name in projection.local if name in target
-    }
+    assert projection.own(laid) == projection.own(target)
 
 
 @given(kind=kinds, author=documents(), target=st.none() | documents())
@@ -77,7 +75,7 @@ def test_a_resource_is_born_with_the_authors_projection_and_nothing_local_but_th
     projection = PROJECTIONS[kind]
     born = parse(projection.overlay(encoded(author), None))
     assert projection.digest(encoded(born)) == projection.digest(encoded(author))
-    local = {name: born[name] for name in projection.local if name in born}
+    local = projection.own(born)
     expected = {name: author[name] for name in projection.born_with if name in author} | dict(projection.defaults)
     assert local == expected
 
@@ -116,8 +114,8 @@ def test_bytes_do_not_matter(kind: ResourceKind, case: tuple[dict[str, Any], byt
 @given(kind=kinds, document=documents(), other=documents())
 def test_local_fields_do_not_matter(kind: ResourceKind, document: dict[str, Any], other: dict[str, Any]) -> None:
     projection = PROJECTIONS[kind]
-    changed = {name: node for name, node in document.items() if name not in projection.local}
-    changed |= {name: other[name] for name in projection.local if name in other}
+    changed = {name: node for name, node in document.items() if name not in projection.own(document)}
+    changed |= projection.own(other)
     assert projection.digest(encoded(changed)) == projection.digest(encoded(document))
 
 
@@ -147,7 +145,7 @@ def test_every_other_difference_matters(kind: ResourceKind, document: dict[str, 
     changed = {**document, name: node}
     differs = canonical(projection.project(encoded(changed))) != canonical(projection.project(encoded(document)))
     assert differs == (projection.digest(encoded(changed)) != projection.digest(encoded(document)))
-    if name not in projection.local and name not in {place[0] for place in projection.sets}:
+    if not projection.own({name: node}) and name not in {place[0] for place in projection.sets}:
         same = name in document and json.dumps(document[name], sort_keys=True) == json.dumps(node, sort_keys=True)
         assert differs != same
 
@@ -174,10 +172,20 @@ def test_any_bytes_parse_or_are_refused_as_invalid(prefix: bytes, document: dict
 
 
 def test_what_is_local_anywhere_is_known_here() -> None:
-    assert EVERY_LOCAL_FIELD == [
-        "bundles",
-        "clusterThatCanDeleteNamespace",
-        "deleted",
-        "migrated",
-        "migratedClusterUrl",
-    ]
+    assert EVERY_LOCAL_FIELD == ["bundles", "clusterThatCanDeleteNamespace", "deleted", "migrated"]
+
+
+@given(kind=kinds, document=documents())
+def test_what_is_carried_has_the_digest_of_the_whole_and_is_born_alike(
+    kind: ResourceKind, document: dict[str, Any]
+) -> None:
+    projection = PROJECTIONS[kind]
+    value = encoded({**document, "serviceUrl": "http://h:1", "authenticationParameters": "secret"})
+    carried = projection.carried(value)
+    assert projection.digest(carried) == projection.digest(value)
+    assert projection.carried(carried) == carried
+    assert parse(projection.overlay(carried, None)) == parse(projection.overlay(value, None))
+    if projection.replicated is not None:
+        assert parse(carried).keys() <= projection.replicated | projection.born_with
+    else:
+        assert carried == value

@@ -10,6 +10,7 @@ from pathlib import Path
 import anyio
 import pytest
 
+from syncer.conflict.projection import PROJECTIONS
 from syncer.daemon import Daemon, cause_of
 from syncer.errors import AccessDenied, ExitCode, PreconditionFailed, StateForeign, SyncerError
 from syncer.model import ResourceKind, TieOrder
@@ -223,7 +224,7 @@ async def test_differing_scopes_are_shown_in_both_regions(make_site: MakeSite) -
 
 async def test_another_projection_stops_its_kind_only_until_the_regions_agree(east: Site, bus_file: Path) -> None:
     group = "/admin/resourcegroups/gold"
-    theirs = {str(kind): f"{kind}/1" for kind in ResourceKind} | {"tenant": "tenant/9"}
+    theirs = {str(kind): projection.id for kind, projection in PROJECTIONS.items()} | {"tenant": "tenant/9"}
     async with east.running(), Bystander(bus_file) as west:
         await active(east)
         await west.say(heartbeat(projections=theirs))
