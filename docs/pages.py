@@ -216,6 +216,8 @@ def _type_words(annotation: Any) -> str:  # noqa: ANN401
     bare = _bare(annotation)
     if get_origin(bare) is Literal:
         return " or ".join(f"`{each}`" for each in get_args(bare))
+    if get_origin(bare) is dict:
+        return f"by name, {_type_words(get_args(bare)[1])}"
     if get_origin(bare) is tuple:
         return f"list of {_type_words(get_args(bare)[0])}"
     if isinstance(bare, type) and issubclass(bare, PurePath):
@@ -231,7 +233,7 @@ def _default(info: FieldInfo) -> str:
     if info.is_required():
         return "required"
     default = info.get_default(call_default_factory=True)
-    if default is None or default is PydanticUndefined or default in ((), ""):
+    if default is None or default is PydanticUndefined or default in ((), "", {}):
         return ""
     if isinstance(default, timedelta):
         return f"`{format_duration(default)}`"

@@ -25,7 +25,7 @@ from syncer.admin.client import AdminConfig as AdminSettings
 from syncer.admin.topics import ClustersProbe
 from syncer.bus.contract import Bus
 from syncer.bus.signing import UNSIGNED, Keyring
-from syncer.config import trusting
+from syncer.config import believing, trusting
 from syncer.config.group_keys import keyring
 from syncer.config.model import Config, in_ms
 from syncer.config.tables import AdminConfig
@@ -54,14 +54,6 @@ PRESENCE_S: Final = 3.0
 LOOK_S: Final = 0.25
 HEARD_WITHIN: Final = 3
 """A peer is heard within so many intervals of heartbeats, or is none."""
-UNSIGNED_MESSAGES: Final = (
-    "messages are not signed: whoever may publish on the topic can change the metadata of this region; give the group "
-    "a key ([signing] key_files)"
-)
-UNSIGNED_ACCEPTED: Final = (
-    "messages without a signature are taken as long as signing.accept_unsigned is set: take it out as soon as every "
-    "region signs"
-)
 STALLED_S: Final = 30.0
 """A loop that did not turn for so long is taken as hanging."""
 
@@ -103,7 +95,7 @@ class Daemon:
         Raises:
             SyncerError: What no repeat can mend: configuration, another store than before, a foreign database.
         """
-        self.keyring = keyring(self.config.signing)
+        self.keyring = keyring(self.config.signing, self.config.peers, self.config.region)
         self._tell_trust()
         self.schedule = self.schedule or self._make_schedule()
         state = await self._open_state()
@@ -128,7 +120,7 @@ class Daemon:
     @property
     def _warnings(self) -> list[tuple[str, str]]:
         """What the configuration leaves open to whom: code and message."""
-        found = [warned] if (warned := unsigned(self.keyring)) is not None else []
+        found = believing.trusting(self.config)
         given_up = trusting.lax(self.config)
         return [*found, (trusting.LAX, "; ".join(given_up))] if given_up else found
 
@@ -138,6 +130,14 @@ class Daemon:
             log.warning(code.replace("-", "_"), code=code, cause=message)
         if self.keyring.signs_with is not None:
             log.info("messages_signed", key_id=self.keyring.signs_with, accepted_ids=self.keyring.accepts)
+        regions = self.keyring.regions
+        if regions.own is not None:
+            log.info(
+                "messages_signed_by_region",
+                key_id=regions.own.public.id,
+                accepted_ids=regions.accepts,
+                required=regions.required,
+            )
 
     @property
     def observing(self) -> bool:
@@ -355,13 +355,6 @@ def _fenced(error: BaseException) -> bool:
     if isinstance(error, BaseExceptionGroup):
         return error.subgroup(Fenced) is not None
     return isinstance(error, Fenced)
-
-
-def unsigned(keyring: Keyring) -> tuple[str, str] | None:
-    """What to warn of where messages are believed without a signature: code and message."""
-    if keyring.signs_with is None:
-        return "messages-unsigned", UNSIGNED_MESSAGES
-    return ("unsigned-accepted", UNSIGNED_ACCEPTED) if keyring.accepts_unsigned else None
 
 
 def admin_settings(config: AdminConfig) -> AdminSettings:

@@ -15,6 +15,7 @@
     │   ├── BusUnavailable            no connection, or no answer in time
     │   └── PayloadInvalid            a message that cannot be understood
     │       ├── SignatureInvalid        a message that is not signed with a key of the group
+    │       │   └── SpeakerInvalid        a message that a member has signed in the name of another one
     │       └── MessageUnreadable       a message that the bus itself cannot read whole
     ├── StateError                  the sidecar database
     │   ├── StateUnavailable          it cannot be read or written now (locked, full disk, gone)
@@ -191,6 +192,17 @@ class SignatureInvalid(PayloadInvalid):
     default_hint = (
         "Give its region the key of the group ('signing.key_files'), then 'syncer quarantine retry'; a message that no "
         "region of yours has sent is thrown away by 'syncer quarantine discard'."
+    )
+
+
+class SpeakerInvalid(SignatureInvalid):
+    """A member of the group has signed a message in the name of another member. Nothing of it was taken."""
+
+    code = "speaks-for-another"
+    default_hint = (
+        "The key that signed it is in the wrong place, or in wrong hands: find that out before anything else. Its "
+        "region's public half is taken out of 'peers.keys' to stop it; the message is thrown away by 'syncer "
+        "quarantine discard'."
     )
 
 
@@ -430,6 +442,7 @@ DISPOSITIONS: Final[dict[type[SyncerError], Disposition]] = {
     BusUnavailable: Disposition(503, ExitCode.UNREACHABLE, "warning"),
     PayloadInvalid: Disposition(422, ExitCode.FAILED, "warning"),
     SignatureInvalid: Disposition(422, ExitCode.NOT_ALLOWED, "warning"),
+    SpeakerInvalid: Disposition(422, ExitCode.NOT_ALLOWED, "error"),
     MessageUnreadable: Disposition(422, ExitCode.FAILED, "warning"),
     StateError: Disposition(500, ExitCode.FAILED, "error"),
     StateUnavailable: Disposition(503, ExitCode.FAILED, "error"),

@@ -106,9 +106,16 @@ CONFLICTS: Final = _counter(
 QUARANTINED: Final = _counter("quarantined", "Messages and values put into the quarantine.", "code", _CODES)
 REFUSED: Final = _counter(
     "messages_refused",
-    "Messages of the bus that were not taken: not signed with a key of the group, or no room to keep them aside.",
+    "Messages of the bus that were not taken: not signed with a key of the group, signed in the name of another "
+    "member, or no room to keep them aside.",
     "reason",
-    ("signature-invalid", "quarantine-full"),
+    ("signature-invalid", "speaks-for-another", "quarantine-full"),
+)
+BELIEVED: Final = _counter(
+    "messages_believed",
+    "Messages of the bus that were taken, by what proves who has made them: a key of their region, one of the group.",
+    "reason",
+    ("region-key", "group-key", "nothing"),
 )
 HELD: Final = _counter("held", "Changes that began to wait for a person.", "reason", _HOLDS)
 REPEATS: Final = _counter("repeats", "Calls that failed and are tried again, by error code.", "code", _CODES)
@@ -155,6 +162,9 @@ EQUAL_AT: Final = _gauge(
     "peer_equal_timestamp_seconds", "When the digest trees of a peer and this region were last seen to be equal.",
     "peer", PEER,
 )  # fmt: skip
+REGION_KEYS: Final = _gauge(
+    "region_keys_required", "Whether only messages are taken that a key of their region has signed (1)."
+)
 STARTED: Final = _gauge("started_timestamp_seconds", "When this daemon was started.")
 BUILD: Final = _gauge("build_info", "Always 1; the label is the version of the program.", "version", PEER)
 
@@ -188,11 +198,11 @@ SNAPSHOT_TAKEN: Final = _gauge(
 )
 
 FAMILIES: Final = (
-    EVENTS_PUBLISHED, EVENTS_IGNORED, FOLDS, WRITES, CONFLICTS, QUARANTINED, REFUSED, HELD, REPEATS, WATCH_GAPS, SCANS,
-    COMPARISONS, COMPARISON_BYTES, DIFFERING, EQUAL_AT,
+    EVENTS_PUBLISHED, EVENTS_IGNORED, FOLDS, WRITES, CONFLICTS, QUARANTINED, REFUSED, BELIEVED, HELD, REPEATS,
+    WATCH_GAPS, SCANS, COMPARISONS, COMPARISON_BYTES, DIFFERING, EQUAL_AT,
     OUTBOX_EVENTS, OUTBOX_OLDEST, HOLDS, PARKED, QUARANTINE, CONFLICTS_OPEN, PATHS, DUE, PENDING_READS, BUS_BACKLOG,
     REPAIRS, SNAPSHOT_RUNNING, SNAPSHOT_FAILED, SNAPSHOT_TAKEN,
-    ACTIVE, OBSERVING, PAUSED, WATCH_WHOLE, FENCE, SKEW, PEER_HEARD, STARTED, BUILD, LAG, STAGES,
+    ACTIVE, OBSERVING, PAUSED, WATCH_WHOLE, FENCE, SKEW, PEER_HEARD, REGION_KEYS, STARTED, BUILD, LAG, STAGES,
 )  # fmt: skip
 
 TALLIES: Final[Mapping[str, Family]] = {
@@ -203,6 +213,7 @@ TALLIES: Final[Mapping[str, Family]] = {
     "conflicts": CONFLICTS,
     "quarantined": QUARANTINED,
     "refused": REFUSED,
+    "believed": BELIEVED,
     "held": HELD,
     "repeats": REPEATS,
     "watch": WATCH_GAPS,

@@ -135,6 +135,22 @@ class MetadataChangeEvent:
     sequence: int = 0
 
 
+def database_id(chance: str, region: Region) -> str:
+    """Name a sidecar database of a region: whoever reads the name knows the region.
+
+    Args:
+        chance: Hexadecimal digits that no other database has.
+        region: Its region.
+    """
+    return f"{chance}@{region}"
+
+
+def home_of(database: str) -> Region | None:
+    """The region that a database's name shows; ``None``: it was named by a version that did not show it."""
+    chance, _, region = database.partition("@")
+    return Region(region) if region and chance.isalnum() else None
+
+
 def counter_of(region: Region, generation: int) -> Counter:
     """Name the counter of one generation of a region."""
     return Counter(f"{region}~{generation}")

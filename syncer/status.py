@@ -89,6 +89,9 @@ class RegionDocument(Document):
     held: str | None = Field(
         default=None, description="Why it does not count until an operator decides; null: it does."
     )
+    key_id: str | None = Field(
+        default=None, description="Id of the region's own key that its last message was signed with; null: none was."
+    )
 
 
 class DaemonDocument(Document):
@@ -151,7 +154,13 @@ class StatusDocument(Document):
     fence: int | None
     paths: int = Field(description="Paths in scope that the store is known to hold.")
     signing_key: str | None = Field(
-        default=None, description="Id of the key that messages are signed with; null: they are not signed."
+        default=None, description="Id of the group's key that messages are signed with; null: of none."
+    )
+    region_key: str | None = Field(
+        default=None, description="Id of this region's own key that messages are signed with; null: of none."
+    )
+    region_keys_required: bool = Field(
+        default=False, description="Whether only messages are taken that a key of their region has signed."
     )
     outbox: Outbox
     waiting: Waiting
@@ -179,7 +188,8 @@ def collect(views: Views, config: Config) -> StatusDocument:
     age_s = (now - facts.reported_at_ms) / 1000 if facts.reported_at_ms is not None else None
     oldest = facts.outbox.oldest_at_ms
     scope, ties = config.compiled_scope().fingerprint, config.tie_order.value
-    skews = {each["region"]: each["skew_ms"] for each in report.get("peers", ())}
+    reported = {each["region"]: each for each in report.get("peers", ())}
+    signing: dict[str, Any] = report.get("signing", {})
     said = {each["region"]: each["said_by"] for each in report.get("hearsay", ())}
     met = [peer for peer in views.peers() if peer.region != facts.identity.region and not peer.document.get("unmet")]
     return StatusDocument(
@@ -195,7 +205,9 @@ def collect(views: Views, config: Config) -> StatusDocument:
         epoch=facts.identity.epoch,
         fence=report.get("fence"),
         paths=facts.counts.alive,
-        signing_key=report.get("signing", {}).get("signs_with"),
+        signing_key=signing.get("signs_with"),
+        region_key=signing.get("region_key"),
+        region_keys_required=bool(signing.get("region_keys_required")),
         outbox=Outbox(depth=facts.outbox.depth, oldest_age_s=None if oldest is None else max(0, now - oldest) / 1000),
         waiting=_waiting(facts),
         snapshots=SnapshotsDocument(**report["snapshots"]) if report.get("snapshots") else None,
@@ -203,7 +215,11 @@ def collect(views: Views, config: Config) -> StatusDocument:
         daemons=sorted((_daemon(each, facts.identity.epoch) for each in daemons), key=_precedence),
         peers=[
             _peer(
-                peer, now, scope, ties, skews.get(peer.region), report.get("comparisons", {}).get(peer.region, {})
+                peer,
+                now,
+                (scope, ties),
+                reported.get(peer.region, {}),
+                report.get("comparisons", {}).get(peer.region, {}),
             ).model_copy(update={"said_forgotten_by": said.get(peer.region, [])})
             for peer in met
         ],
@@ -290,13 +306,13 @@ def _held(report: dict[str, Any], met: set[Region]) -> list[RegionDocument]:
 
 
 def _peer(
-    peer: PeerRow, now: int, scope: str, ties: str, skew_ms: int | None, comparison: dict[str, Any]
+    peer: PeerRow, now: int, rules: tuple[str, str], reported: dict[str, Any], comparison: dict[str, Any]
 ) -> RegionDocument:
     """One peer; its skew by the daemon's window of heartbeats, or, before it has one, by the last that was kept."""
     told: dict[str, Any] = dict(peer.document)
-    same = None
+    same, skew_ms = None, reported.get("skew_ms")
     if "scope" in told and "tie_order" in told:
-        same = told["scope"] == scope and told["tie_order"] == ties
+        same = (told["scope"], told["tie_order"]) == rules
     return RegionDocument(
         region=peer.region,
         here=False,
@@ -311,4 +327,5 @@ def _peer(
         equal_at_ms=comparison.get("equal_at_ms"),
         member=not (told.get("unmet") or told.get("gone", told.get("forgotten") or told.get("mode") == LEFT)),
         same_rules=same,
+        key_id=reported.get("key_id"),
     )

@@ -166,6 +166,7 @@ class Surface:
         active = leadership is not None and leadership.role is Role.ACTIVE and daemon.pumps is not None
         self._metrics.set(metrics.ACTIVE, active)
         self._metrics.set(metrics.OBSERVING, daemon.observing)
+        self._metrics.set(metrics.REGION_KEYS, daemon.keyring.regions.required)
         if daemon.backlog is not None:
             self._metrics.set(metrics.BUS_BACKLOG, daemon.backlog)
         if daemon.pumps is None:

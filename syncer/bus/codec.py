@@ -21,6 +21,7 @@ changes of ours as if a broker had sent them. What the record has no field for t
     syncer.step       tree      how far down the tree
     syncer.round      tree      number of the comparison
     syncer.signature  all       by :mod:`syncer.bus.signing`, where the group has a key
+    syncer.proof      all       by :mod:`syncer.bus.region_keys`, where the region has a key of its own
 
 All but changes carry their fields as JSON in the record's value, at a path below ``/pulsar-syncer``; a step of a
 comparison carries its body there.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +13,9 @@ from syncer.cli.documents import CheckDocument, DependencyDocument, ProblemDocum
 from syncer.cli.output import Format, out, out_lines, say
 from syncer.cli.session import Session, log_to_stderr, session_of
 from syncer.errors import ConfigError, ExitCode, PreconditionFailed
+
+if TYPE_CHECKING:
+    from syncer.config import Config
 
 app = typer.Typer(no_args_is_help=True, help="The configuration of this region's daemon.")
 
@@ -55,6 +59,7 @@ def check(
 ) -> None:
     """Check the configuration: every mistake with line, field, reason and suggestion."""
     from syncer.config import ConfigInvalid
+    from syncer.config.believing import advice
     from syncer.config.sources import unknown_variables
     from syncer.config.trusting import lax
 
@@ -64,7 +69,9 @@ def check(
     warnings = [f"{name} is set, but names no field" for name in unknown_variables(os.environ)]
     try:
         config = session.config()
+        warnings += [f"{what} ({code})" for code, what in advice(config)]
         warnings += lax(config)
+        problems = _unfit_keys(config)
         if connect:
             from syncer.cli.connecting import dial
 
@@ -90,6 +97,30 @@ def check(
         raise typer.Exit(ExitCode.BAD_CONFIG)
     if not reached:
         raise typer.Exit(ExitCode.UNREACHABLE)
+
+
+def _unfit_keys(config: Config) -> list[ProblemDocument]:
+    """What is wrong with the files of keys, as far as they are on this machine."""
+    from syncer.config.group_keys import read_keys, region_key
+    from syncer.model import Region
+
+    signing, found = config.signing, list[ProblemDocument]()
+    if signing is None:
+        return found
+    present = [file for file in signing.key_files if file.exists()]
+    own = signing.region_key_file
+    checks: list[tuple[str, Callable[[], object]]] = [("key_files", lambda: read_keys(present))]
+    if own is not None and own.exists():
+        checks.append(("region_key_file", lambda: region_key(own, config.peers.halves(), Region(config.region))))
+    for field, check in checks:
+        try:
+            check()
+        except ConfigError as exc:
+            what = exc.message.removeprefix(f"signing.{field}: ")
+            found.append(
+                ProblemDocument(source="file", line=None, field=f"signing.{field}", what=what, suggestion=exc.hint)
+            )
+    return found
 
 
 def _show(found: CheckDocument, session: Session) -> None:

@@ -17,7 +17,7 @@ Closing = Callable[[], Awaitable[None]]
 
 
 def dial(config: Config, *, timeout_s: float) -> list[DependencyDocument]:
-    """Try store, bus, admin API, sidecar database and the files of the group's keys; each one's failure is its row.
+    """Try store, bus, admin API, sidecar database and the files of keys; each one's failure is its row.
 
     The database is only looked at: one that does not exist yet is fine, the daemon makes it.
     """
@@ -30,8 +30,10 @@ async def _dial(config: Config, timeout_s: float) -> list[DependencyDocument]:
         (f"bus {config.bus.kind}", lambda: _bus(config)),
         ("database", lambda: _database(config)),
     ]
-    if config.signing is not None:
-        attempts.append(("group keys", lambda: _keys(config)))
+    if config.signing is not None and config.signing.key_files:
+        attempts.append(("group keys", lambda: _group_keys(config)))
+    if config.signing is not None and config.signing.region_key_file is not None:
+        attempts.append(("region key", lambda: _region_key(config)))
     if config.admin is not None:
         attempts.append(("admin", lambda: _admin(config)))
     return [await _tried(name, attempt, timeout_s) for name, attempt in attempts]
@@ -87,10 +89,18 @@ async def _database(config: Config) -> None:
     await anyio.to_thread.run_sync(lambda: Views.open(url, Region(config.region)).close())
 
 
-async def _keys(config: Config) -> None:
-    from syncer.config.group_keys import keyring
+async def _group_keys(config: Config) -> None:
+    from syncer.config.group_keys import read_keys
 
-    keyring(config.signing)
+    read_keys(config.signing.key_files if config.signing is not None else ())
+
+
+async def _region_key(config: Config) -> None:
+    from syncer.config.group_keys import region_key
+    from syncer.model import Region
+
+    if config.signing is not None and config.signing.region_key_file is not None:
+        region_key(config.signing.region_key_file, config.peers.halves(), Region(config.region))
 
 
 async def _admin(config: Config) -> None:

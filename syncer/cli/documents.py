@@ -431,9 +431,18 @@ class RepairPreview(Document):
     items: list[RepairPath] = Field(description="The first 1000.")
 
 
+class KeyDocument(Document):
+    """``syncer keys create`` and ``syncer keys show``."""
+
+    file: str = Field(description="Where the private half stands.")
+    id: str = Field(description="By what messages, logs and the status name the pair.")
+    public: str = Field(description="The public half, as it stands in 'peers.keys'.")
+    region: str | None = Field(description="Whose it is; null: neither --region nor a configuration says so.")
+
+
 DOCUMENTS: Final = (
     StatusDocument, RegionList, DecisionDocument, ExplainDocument, HoldList, ParkedList, ConflictList, ConflictDetail,
     QuarantineList, OperationList, CheckDocument, TopicDocument, PlanDocument, AppliedDocument, BackupDocument,
     VerifyDocument, FirstContactPlan, StateCheckDocument, CompactDocument,
-    RepairDocument, RepairList, RepairPreview, *SNAPSHOT_DOCUMENTS,
+    RepairDocument, RepairList, RepairPreview, KeyDocument, *SNAPSHOT_DOCUMENTS,
 )  # fmt: skip

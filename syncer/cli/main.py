@@ -21,6 +21,7 @@ from syncer.cli import (
     conflicts,
     events,
     holds,
+    keys,
     overview,
     plans,
     quarantine,
@@ -122,6 +123,7 @@ def root(
 app.command("init")(config_commands.init)
 app.add_typer(config_commands.app, name="config")
 app.add_typer(topic.app, name="topic")
+app.add_typer(keys.app, name="keys")
 app.command("run")(running.run)
 app.command("demo")(running.demo)
 app.command("status")(overview.status)

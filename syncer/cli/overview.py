@@ -59,11 +59,12 @@ def list_regions(context: typer.Context) -> None:
         equal_at_ms=None,
         member=found.mode != LEFT,
         same_rules=None,
+        key_id=found.region_key,
     )
     items = [here, *found.peers, *found.held_regions]
     if session.form is Format.TABLE:
         output.table(
-            ("region", "here", "member", "mode", "version", "heard", "clock", "same rules", "held"),
+            ("region", "here", "member", "mode", "version", "heard", "clock", "same rules", "key", "held"),
             map(_region_row, items),
         )
     else:
@@ -80,6 +81,7 @@ def _region_row(region: RegionDocument) -> output.Row:
         f"{span(region.heard_age_s)} ago" if region.heard_age_s is not None else None,
         span(region.skew_s),
         region.same_rules,
+        region.key_id,
         region.held or (f"said to be forgotten by {', '.join(said)}" if (said := region.said_forgotten_by) else None),
     )
 
@@ -111,6 +113,7 @@ def show(found: StatusDocument, session: Session, *, streaming: bool) -> None:
             *([("database", found.rebuilding)] if found.rebuilding is not None else []),
             ("first scan", "finished" if found.baseline_done else "not finished: nothing is published before"),
             ("watch", {True: "whole", False: "broken, a scan will heal it", None: "-"}[found.watch_whole]),
+            *([("signed", signed)] if (signed := _signed(found)) else []),
             ("paths", found.paths),
             ("outbox", f"{outbox.depth}" + (f", oldest {span(outbox.oldest_age_s)}" if outbox.depth else "")),
             ("writes due", waiting.due),
@@ -147,6 +150,15 @@ def show(found: StatusDocument, session: Session, *, streaming: bool) -> None:
         out(f"! {condition.code}: {condition.message}")
     out("")
     out("not carried: " + "; ".join(found.not_carried))
+
+
+def _signed(found: StatusDocument) -> str:
+    """What messages are signed with here, and whether others must do so; empty: nothing is."""
+    keys = [
+        *([f"key {found.region_key} of the region"] if found.region_key is not None else []),
+        *([f"key {found.signing_key} of the group"] if found.signing_key is not None else []),
+    ]
+    return " and ".join(keys) + ("; others by their region's key only" if found.region_keys_required else "")
 
 
 def _repair(found: RepairProgress) -> str:

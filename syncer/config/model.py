@@ -76,7 +76,7 @@ class Config(Section):
     admin: AdminConfig | None = None
     peers: PeersConfig = Field(default_factory=PeersConfig)
     signing: SigningConfig | None = Field(
-        default=None, description="The key of the group; without one, messages are neither signed nor checked."
+        default=None, description="Keys; without any, messages are neither signed nor checked."
     )
     snapshots: SnapshotsConfig = Field(default_factory=SnapshotsConfig)
     api: ApiConfig = Field(default_factory=ApiConfig)
@@ -99,6 +99,23 @@ class Config(Section):
     def _itself_not_native(self) -> Self:
         if self.signing is not None and self.region in self.signing.native_regions:
             raise ValueError(f"'signing.native_regions' names this region itself ({self.region!r}), which signs")
+        return self
+
+    @model_validator(mode="after")
+    def _keys_of_regions(self) -> Self:
+        if self.signing is None:
+            return self
+        if believed := sorted(set(self.signing.native_regions) & set(self.peers.keys)):
+            raise ValueError(
+                f"'signing.native_regions' names {believed[0]!r}, which has a key in 'peers.keys': anybody could speak "
+                "for it without one"
+            )
+        if not self.signing.require_region_keys:
+            return self
+        if self.region not in self.peers.keys:
+            raise ValueError(f"'signing.require_region_keys' needs the public half of {self.region!r} in 'peers.keys'")
+        if self.signing.region_key_file is None and self.mode != "observe":
+            raise ValueError("'signing.require_region_keys' needs 'signing.region_key_file': no region would hear us")
         return self
 
     @model_validator(mode="after")

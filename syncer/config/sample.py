@@ -101,7 +101,7 @@ def _field(name: str, info: FieldInfo, placeholders: Mapping[tuple[str, str], An
         default = info.get_default(call_default_factory=True)
         if default is None or default is PydanticUndefined:
             default = info.examples[0] if info.examples else _blank(info)
-        elif default in ((), "") and info.examples:
+        elif default in ((), "", {}) and info.examples:
             default = info.examples[0]
         yield f"#{name} = {_toml(default)}"
 

@@ -14,11 +14,13 @@ from urllib.parse import parse_qs, quote, urlsplit, urlunsplit
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints, field_validator, model_validator
 
 from syncer import paths
+from syncer.bus.public_halves import MAX_HALVES, PublicHalf
 from syncer.config import adapters
 from syncer.config.durations import Duration
 from syncer.conflict.scope import DEFAULT_RULES, Rule, Scope
 from syncer.conflict.settings import Direction
 from syncer.errors import ConfigError
+from syncer.model import Region
 
 DEFAULT_STATE_PATH: Final = Path("/var/lib/pulsar-syncer/state.db")
 
@@ -242,17 +244,53 @@ class PeersConfig(Section):
         gt=_ZERO,
         description="A region that another one says was forgotten is forgotten here once it was not heard for so long.",
     )
+    keys: dict[Name, Annotated[tuple[str, ...], Field(min_length=1, max_length=MAX_HALVES)]] = Field(
+        default_factory=dict,
+        description="By region, this one too: the public half of its key pair ('syncer keys show'); while the pair is "
+        "rotated, both. The same in every region.",
+        examples=[{"west": ["ed25519:11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="]}],
+    )
+
+    @model_validator(mode="after")
+    def _each_key_of_one_region(self) -> Self:
+        owners: dict[PublicHalf, str] = {}
+        for region, texts in self.keys.items():
+            for text in texts:
+                try:
+                    half = PublicHalf.parse(text)
+                except ConfigError as exc:
+                    raise ValueError(f"'keys' of {region!r}: {exc.message}. {exc.hint}") from exc
+                if (other := owners.setdefault(half, region)) != region:
+                    raise ValueError(f"'keys' gives the same public half to {other!r} and to {region!r}")
+            if len(set(texts)) < len(texts):
+                raise ValueError(f"'keys' of {region!r} has the same public half twice")
+        return self
+
+    def halves(self) -> dict[Region, list[PublicHalf]]:
+        """Public halves by region."""
+        return {Region(region): [PublicHalf.parse(text) for text in texts] for region, texts in self.keys.items()}
 
 
 class SigningConfig(Section):
-    """The key of the group: messages are signed with it, and others are refused. The same in every region."""
+    """What messages are signed with, and what others must be signed with: the key of the group, or keys of regions."""
 
     key_files: tuple[Path, ...] = Field(
-        min_length=1,
+        default=(),
         max_length=2,
         description="Files with a key each: at least 32 bytes as base64, readable by the daemon alone. The first one "
-        "signs; while keys are rotated, a second one is accepted too.",
+        "signs; while keys are rotated, a second one is accepted too. The same in every region.",
         examples=[["/run/credentials/pulsar-syncer.service/credentials_group-key"]],
+    )
+    region_key_file: Path | None = Field(
+        default=None,
+        description="File with the private key of this region alone ('syncer keys create'), readable by the daemon "
+        "alone. Messages are signed with it too.",
+        examples=["/run/credentials/pulsar-syncer.service/credentials_region-key"],
+    )
+    require_region_keys: bool = Field(
+        default=False,
+        description="Take only messages that are signed with a key of the region that speaks ('peers.keys'): no member "
+        "can speak as another one.",
     )
     native_regions: tuple[Annotated[str, StringConstraints(min_length=1)], ...] = Field(
         default=(),
@@ -262,6 +300,14 @@ class SigningConfig(Section):
     accept_unsigned: bool = Field(
         default=False, description="Take messages without a signature too, while the group is given its first key."
     )
+
+    @model_validator(mode="after")
+    def _some_key(self) -> Self:
+        if not self.key_files and self.region_key_file is None and not self.require_region_keys:
+            raise ValueError("'signing' names no key: give 'key_files', 'region_key_file', or both")
+        if self.accept_unsigned and self.require_region_keys:
+            raise ValueError("'accept_unsigned' and 'require_region_keys' exclude each other")
+        return self
 
 
 class SnapshotsConfig(Section):

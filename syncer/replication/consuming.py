@@ -17,7 +17,8 @@ from syncer.bus.messages import (
     Message,
     TreeMessage,
 )
-from syncer.bus.signing import Keyring, unsealed
+from syncer.bus.region_keys import Speaker
+from syncer.bus.signing import Keyring, unseal
 from syncer.conflict.acts import HoldEvent
 from syncer.conflict.consumed import Consumed
 from syncer.conflict.order import later
@@ -25,7 +26,7 @@ from syncer.conflict.register import Register
 from syncer.errors import InvariantBroken, MessageUnreadable, PayloadInvalid, SyncerError, ValueInvalid
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region
 from syncer.replacing import replace
-from syncer.replication import antientropy, lacking, listing, membership, rebuild, retelling
+from syncer.replication import antientropy, lacking, listing, membership, rebuild, retelling, speaking
 from syncer.replication.ahead import Seen
 from syncer.replication.context import Context
 from syncer.replication.reading import seat
@@ -45,12 +46,16 @@ Settle = Callable[[], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arrived:
-    """A message with where it came from. ``message`` is the error when it was refused or could not be decoded."""
+    """A message with where it came from, and the region that has made it, where its own key proves that.
+
+    ``message`` is the error when it was refused or could not be decoded.
+    """
 
     message: Message | PayloadInvalid
     position: str
     payload: bytes = field(default=b"", repr=False)
     properties: dict[str, str] = field(default_factory=dict)
+    speaker: Speaker | None = None
 
 
 def arrived_of(
@@ -66,13 +71,17 @@ def arrived_of(
         trouble: What the bus could not read of it; empty: nothing.
     """
     message: Message | PayloadInvalid
+    speaker: Speaker | None = None
     try:
-        message = MessageUnreadable(trouble) if trouble else unsealed(payload, properties, keyring)
+        if trouble:
+            raise MessageUnreadable(trouble)
+        heard = unseal(payload, properties, keyring)
+        message, speaker = heard.message, heard.speaker
     except PayloadInvalid as exc:
         message = exc
     except (ValueError, TypeError, LookupError, ArithmeticError, RecursionError, InvariantBroken) as exc:
         message = PayloadInvalid(f"it cannot be decoded: {type(exc).__name__}: {exc}")
-    return Arrived(message=message, position=position, payload=payload, properties=dict(properties))
+    return Arrived(message=message, position=position, payload=payload, properties=dict(properties), speaker=speaker)
 
 
 def consume(context: Context, arrived: Sequence[Arrived], now: Millis, seen: Seen | None = None) -> Settle:
@@ -117,6 +126,7 @@ def _consume(context: Context, arrived: Sequence[Arrived], now: Millis, seen: Se
 
 def take(context: Context, unit: Unit, tx: Transaction, arrived: Sequence[Arrived]) -> None:
     """Take messages within a unit of work."""
+    arrived = speaking.believed(context, tx, arrived)
     changes = [item for item in arrived if isinstance(item.message, MetadataChangeEvent)]
     unit.load(tuple({item.message.path for item in changes if isinstance(item.message, MetadataChangeEvent)}))
     shelves, asked = Shelves(tx), dict[Region, Control]()
@@ -236,11 +246,12 @@ def _fold(context: Context, unit: Unit, shelves: Shelves, item: Arrived, event: 
     would be missing without a gap that shows it. Nor does that of an event for which there is no room. That of a
     database which is refused for ever does.
     """
+    told_by = speaking.teller(context, item, event)
     late = membership.still_under_way(context, event, unit[event.path])
     if not late and (problem := membership.refused(context, event.sender)) is not None:
         set_aside(context, unit, shelves, item, *problem)
         return True
-    if not late and (problem := _unwelcome(context, unit[event.path], event)) is not None:
+    if not late and (problem := _unwelcome(context, unit[event.path], event, told_by)) is not None:
         set_aside(context, unit, shelves, item, *problem)
         return False
     if not context.scope.contains(event.path):
@@ -253,17 +264,19 @@ def _fold(context: Context, unit: Unit, shelves: Shelves, item: Arrived, event: 
     if any(isinstance(act, HoldEvent) for act in outcome.acts) and not may_wait(shelves, event):
         set_aside(context, unit, shelves, item, TOO_EARLY, f"{event.stamp} is in the future, and too many are already")
         return False
-    unit.take(outcome)
+    unit.take(speaking.attributed(outcome, event, told_by, item.speaker))
     if event.path in context.talk.lacks and not any(isinstance(act, HoldEvent) for act in outcome.acts):
         lacking.meet(context, unit, event)
     return True
 
 
-def _unwelcome(context: Context, register: Register, event: MetadataChangeEvent) -> tuple[str, str] | None:
+def _unwelcome(
+    context: Context, register: Register, event: MetadataChangeEvent, told_by: Region | None
+) -> tuple[str, str] | None:
     """Why an event must not be folded: code and detail."""
     region, own = event.stamp.region, context.identity.region
     if region == own:
-        if context.observing or context.peers.region_of(event.sender) is not None:
+        if context.observing or told_by is not None:
             return None  # the active daemon of the region; or a peer that tells what it knows of our own change
         if event.sender and register.known is not None and event.stamp.updated_at_ms <= register.own:
             return None  # likewise, of a peer that was not heard yet: it cannot be newer than what is known here
@@ -277,8 +290,7 @@ def _unwelcome(context: Context, register: Register, event: MetadataChangeEvent)
         return "region-id-in-use", detail
     if (problem := membership.doubted(context, event.sender)) is not None:
         return problem
-    teller = context.peers.region_of(event.sender)  # a member may tell what somebody made who is gone since
-    return _outsider(context, region if teller is None else teller)
+    return _outsider(context, region if told_by is None else told_by)  # who made it may be gone since
 
 
 def _unheard_of(context: Context, region: Region, sender: str) -> tuple[str, str] | None:
@@ -288,9 +300,10 @@ def _unheard_of(context: Context, region: Region, sender: str) -> tuple[str, str
 
 
 def misused(context: Context, region: Region, sender: str) -> tuple[str, str] | None:
-    """Why a database cannot speak for a region, if it first spoke for another one: code and detail."""
+    """Why a database cannot speak for a region, if it is, or first spoke for, another one's: code and detail."""
     own = context.identity
-    owner = own.region if sender == own.database_id else context.peers.region_of(sender)
+    proved = own.region if sender == own.database_id else speaking.owner(context, sender)
+    owner = proved or context.peers.region_of(sender)
     if not sender or owner is None or owner == region:
         return None
     return "database-of-another-region", f"{region} speaks by database {sender}, which is that of {owner}: not believed"
@@ -349,7 +362,7 @@ def _hear(context: Context, tx: Transaction, beat: Heartbeat, now: Millis) -> No
         return
     if membership.doubted(context, beat.sender) is not None:
         return  # it is shown as held
-    tx.save_peer(context.peers.hear(beat, now))
+    tx.save_peer(speaking.remembered(context, context.peers.hear(beat, now)))
     membership.review(context, tx, now)
     antientropy.hear(context, tx, beat, now)
     retelling.hear(context, tx, beat, now)

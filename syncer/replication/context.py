@@ -30,6 +30,7 @@ from syncer.replication.own_writes import OwnWrites
 from syncer.replication.peer import own_rules
 from syncer.replication.peers import Peers
 from syncer.replication.remembered import Remembered
+from syncer.replication.speakers import Speakers
 from syncer.replication.summing import Sums
 from syncer.replication.talk import Talk
 from syncer.replication.unanswered import Unanswered
@@ -57,6 +58,7 @@ class Context:
         identity: What the database said of itself when this daemon became active.
         expected: Regions that may send; empty: any.
         keyring: What this region signs its messages with, and whose it believes.
+        speakers: What keys of regions have proved of who speaks; ``None``: nothing was looked up yet.
         observing: Read and fold, but neither write nor publish.
         fence: Set while this daemon is the region's writer.
         doubted: The watch has had a gap since the fence was last read: until then nothing is written.
@@ -95,6 +97,7 @@ class Context:
     writes: WriteQueue
     expected: frozenset[Region] = frozenset()
     keyring: Keyring = UNSIGNED
+    speakers: Speakers | None = None
     observing: bool = False
     fence: HeldFence | None = None
     doubted: bool = False

@@ -14,6 +14,7 @@ def report(context: Context, now: Millis) -> dict[str, object]:
     identity, fence = context.identity, context.fence
     skew_ms = context.replica.settings.limits.max_clock_skew_ms
     rebuilt = rebuild.report(context, now)
+    keys = {str(region): key for region, key in context.speakers.keys.items()} if context.speakers is not None else {}
     conditions = sorted(context.conditions.items()) + context.peers.conditions(skew_ms)
     conditions += context.hearsay.conditions(identity.region)
     conditions += context.comparisons.conditions()
@@ -41,17 +42,29 @@ def report(context: Context, now: Millis) -> dict[str, object]:
         "paused": context.paused,
         "pending_reads": len(context.dirty),
         "pending_writes": len(context.writes.in_flight),
-        "signing": {"signs_with": context.keyring.signs_with, "accepts": list(context.keyring.accepts)},
+        "signing": _signing(context),
         "clusters": sorted(context.clusters),
         "conditions": [{"code": code, "message": message} for code, message in conditions],
         "disagreements": context.peers.disagreements(),
-        "peers": context.peers.report(),
+        "peers": [{**each, "key_id": keys.get(str(each["region"]))} for each in context.peers.report()],
         "hearsay": context.hearsay.report(),
         "tree": None if tree is None else {"root": f"{tree.root:032x}", "alive": tree.count},
         "comparisons": context.comparisons.report(),
         "tombstones": context.tombstones.report(),
         "snapshots": snapshots,
         "tally": {f"{name}.{label}": count for (name, label), count in sorted(context.tally.items())},
+    }
+
+
+def _signing(context: Context) -> dict[str, object]:
+    """What messages are signed with here, and what is required of those of others."""
+    keyring, regions = context.keyring, context.keyring.regions
+    return {
+        "signs_with": keyring.signs_with,
+        "accepts": list(keyring.accepts),
+        "region_key": regions.own.public.id if regions.own is not None else None,
+        "region_keys": regions.accepts,
+        "region_keys_required": regions.required,
     }
 
 

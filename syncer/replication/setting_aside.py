@@ -14,7 +14,7 @@ import structlog
 
 from syncer.bus.codec import TALK, kind_of, region_of
 from syncer.bus.messages import Message
-from syncer.errors import PayloadInvalid, SignatureInvalid
+from syncer.errors import PayloadInvalid, SignatureInvalid, SpeakerInvalid
 from syncer.model import MetadataChangeEvent, MetaPath
 from syncer.replication.context import Context
 from syncer.replication.unit import Unit
@@ -24,6 +24,8 @@ log = structlog.get_logger()
 
 FULL: Final = "quarantine-full"
 TOO_EARLY: Final = "too-many-from-the-future"
+_NOT_SIGNED: Final = "they are not signed with a key that is accepted here"
+_IN_ANOTHER_NAME: Final = "a member has signed them in the name of another one"
 _NAME_CHARACTERS: Final = 60
 _DETAIL_CHARACTERS: Final = 2000
 
@@ -98,9 +100,10 @@ def refuse(context: Context, unit: Unit, shelves: Shelves, item: Item, error: Pa
     context.tally["refused", error.code] += 1
     count, kind = context.tally["refused", error.code], kind_of(item.properties)
     region = region_of(item.properties)[:_NAME_CHARACTERS]
+    why = _IN_ANOTHER_NAME if isinstance(error, SpeakerInvalid) else _NOT_SIGNED
     context.conditions[error.code] = (
-        f"{count} messages refused since the start: they are not signed with a key that is accepted here. The last one "
-        f"says that it comes from region {region!r}: {error.message}"
+        f"{count} messages refused since the start: {why}. The last one says that it comes from region {region!r}: "
+        f"{error.message}"
     )
     if count & (count - 1) == 0:  # the first, and then ever more seldom: a flood does not flood the log
         log.warning(

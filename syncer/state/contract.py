@@ -16,7 +16,7 @@ from typing import Final, NamedTuple, Protocol
 from syncer.conflict.acts import FillConflict, Journal, RecordConflict
 from syncer.conflict.consumed import Consumed
 from syncer.conflict.register import Register
-from syncer.errors import MessageUnreadable, SignatureInvalid
+from syncer.errors import MessageUnreadable, SignatureInvalid, SpeakerInvalid
 from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis, Region, Seen, Stamp
 from syncer.state.repair import RepairTransaction
 
@@ -162,7 +162,7 @@ JOINING: Final = "nothing is written or published before 'syncer regions join --
 COME_BACK: Final = "It comes back as a new member: with a new sidecar database, under a region id that was never used."
 """What to do with a region that has left, or was forgotten."""
 
-STRANGE_CODES: Final = (SignatureInvalid.code, MessageUnreadable.code)
+STRANGE_CODES: Final = (SignatureInvalid.code, SpeakerInvalid.code, MessageUnreadable.code)
 """Why messages stand in quarantine that anybody may have sent who can publish on the topic."""
 HELD_ASIDE: Final = "region-held"
 """Code of what is kept aside until an operator has decided whether its region belongs to the group."""
@@ -180,7 +180,7 @@ class KeptAside:
     """How much of the bus is kept aside; bytes are those of payloads, values, and what stands beside them.
 
     Args:
-        strangers: Messages in quarantine that were not signed with a key of the group.
+        strangers: Messages in quarantine that were not signed with a key of the group, or in the name of another one.
         poison: All other messages of the bus in quarantine.
         future: Events that wait for their time.
     """

@@ -7,13 +7,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any, Final
 
 from sqlalchemy import URL, Connection, Engine, RootTransaction, RowMapping, delete, select, update
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
 from syncer.errors import Fenced, InvariantBroken, StateForeign, StateUnavailable
-from syncer.model import Millis, Region
+from syncer.model import Millis, Region, database_id
 from syncer.state import opening, tables
 from syncer.state.cache import Cache, Facts
 from syncer.state.contract import Identity
@@ -29,9 +30,9 @@ def wall_clock() -> Millis:
     return Millis(time.time_ns() // 1_000_000)
 
 
-def new_id() -> str:
-    """An id that no other database has."""
-    return secrets.token_hex(16)
+def new_id(region: Region) -> str:
+    """An id that no other database has, and that shows its region."""
+    return database_id(secrets.token_hex(16), region)
 
 
 def identity_of(row: RowMapping) -> tuple[Identity, int]:
@@ -54,7 +55,7 @@ class SqlState:
         *,
         busy_timeout_s: float,
         clock: Callable[[], Millis],
-        naming: Callable[[], str] = new_id,
+        naming: Callable[[], str] | None = None,
     ) -> None:
         """Take an engine whose database has its schema; ``naming`` gives ids to new databases."""
         self.engine: Final = engine
@@ -62,7 +63,7 @@ class SqlState:
         self._region = region
         self._busy_timeout_s = busy_timeout_s
         self._clock = clock
-        self._naming = naming
+        self._naming = naming or partial(new_id, region)
         self._statements = statements_of(engine.dialect)
         self._cache = Cache()
         self._turns = threading.Lock()
@@ -153,9 +154,9 @@ class SqlState:
             Fenced: Another daemon has become active since; nothing was changed.
             StateUnavailable: The database cannot be used now; nothing was changed.
         """
-        database_id = self._naming()
+        named = self._naming()
         facts = {
-            "database_id": database_id,
+            "database_id": named,
             "generation": max(generation, self._born()),
             "genesis": False,
             "store_id": store_id,
@@ -177,7 +178,7 @@ class SqlState:
                         raise self._fenced()
                     for table in tables.OF_THE_GROUP:
                         connection.execute(delete(table))
-                self.database_id = database_id
+                self.database_id = named
                 with connection.begin():
                     return self._read(connection)
             except BaseException:

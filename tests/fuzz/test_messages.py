@@ -15,7 +15,7 @@ from syncer.bus.contract import Outgoing
 from syncer.bus.fields import LATEST_TIME_MS, NUMBERS, is_id
 from syncer.bus.messages import Action, Control, Heartbeat, Ignored, ListingAsked, ListingTold, Message, TreeMessage
 from syncer.bus.native import decode_native, encode_native
-from syncer.bus.signing import SIGNATURE, UNSIGNED, Keyring, sealed, unsealed
+from syncer.bus.signing import SIGNATURE, UNSIGNED, Keyring, sealed
 from syncer.bus.tree_bodies import (
     Listing,
     TreeEntry,
@@ -32,7 +32,7 @@ from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis, Region, 
 from syncer.paths import checked, classify
 from tests.fuzz.shares import drawing
 from tests.property.test_codec import natives
-from tests.support.group_keys import key, keyring
+from tests.support.group_keys import key, keyring, unsealed
 from tests.unit.test_codec import CHANGE, CONTROL, DELETE, EAST, HEARTBEAT, LISTING_ASKED, LISTING_TOLD, NOW
 from tests.unit.test_signing import TREE
 

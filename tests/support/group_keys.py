@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from syncer.bus.signing import GroupKey, Keyring
+from syncer.bus.messages import Message
+from syncer.bus.signing import GroupKey, Keyring, unseal
 
 
 def secret(name: str) -> bytes:
@@ -41,3 +43,8 @@ def key_file(folder: Path, name: str) -> str:
 def signing(folder: Path, *names: str, **changes: Any) -> dict[str, Any]:
     """The table of the configuration; the first key signs."""
     return {"key_files": [key_file(folder, name) for name in names], **changes}
+
+
+def unsealed(payload: bytes, properties: Mapping[str, str], ring: Keyring) -> Message:
+    """What a message means to who has these keys."""
+    return unseal(payload, properties, ring).message

@@ -235,7 +235,8 @@ EVERY = commands(typer.main.get_command(app))
 def test_the_commands_are_these() -> None:
     assert {" ".join(name) for name, _ in EVERY} == {
         "init", "run", "demo", "status", "explain", "pause", "resume",
-        "config check", "config show", "config schema", "topic init", "regions list", "regions join",
+        "config check", "config show", "config schema", "topic init", "keys create", "keys show",
+        "regions list", "regions join",
         "regions leave", "regions forget", "regions admit", "events tail",
         "conflicts list", "conflicts show", "conflicts restore", "holds list", "holds confirm", "holds reject",
         "quarantine list", "quarantine retry", "quarantine discard", "parked list",

@@ -190,7 +190,7 @@ def answered(site: Site, number: int) -> Operation:
 
 @pytest.mark.parametrize("error", [RecursionError("deep"), UnicodeDecodeError("utf-8", b"x", 0, 1, "odd")], ids=repr)
 def test_whatever_goes_wrong_with_decoding_the_message_carries_it(error: Exception) -> None:
-    with mock.patch("syncer.replication.consuming.unsealed", side_effect=error):
+    with mock.patch("syncer.replication.consuming.unseal", side_effect=error):
         arrived = arrived_of(b"", {}, "p", UNSIGNED)
     assert isinstance(arrived.message, PayloadInvalid)
     assert type(error).__name__ in arrived.message.message

@@ -19,13 +19,13 @@ from syncer.bus.codec import encode
 from syncer.bus.contract import Outgoing
 from syncer.bus.messages import Ignored, TreeMessage
 from syncer.bus.native import NativeType
-from syncer.bus.signing import SIGNATURE, UNSIGNED, GroupKey, Keyring, sealed, unsealed
+from syncer.bus.signing import SIGNATURE, UNSIGNED, GroupKey, Keyring, sealed
 from syncer.config.group_keys import keyring as keyring_of
 from syncer.config.group_keys import read_keys
 from syncer.config.tables import SigningConfig
 from syncer.errors import ConfigError, PayloadInvalid, SignatureInvalid
 from syncer.model import MetadataChangeEvent
-from tests.support.group_keys import key, key_file, keyring, secret, text
+from tests.support.group_keys import key, key_file, keyring, secret, text, unsealed
 from tests.unit.test_codec import CHANGE, CONTROL, DELETE, EAST, HEARTBEAT, LISTING_ASKED, LISTING_TOLD, NOW, native
 
 TREE = TreeMessage(
