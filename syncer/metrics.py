@@ -101,7 +101,10 @@ WRITES: Final = _counter(
     "writes", "Writes into the store: landed, or refused with this error code.", "result", ("landed", *_CODES)
 )
 CONFLICTS: Final = _counter(
-    "conflicts", "Concurrent changes whose loser was kept.", "reason", ("concurrent", "drift", "value-unknown")
+    "conflicts",
+    "Concurrent changes whose loser was kept.",
+    "reason",
+    ("concurrent", "drift", "value-unknown", "one-stamp-two-values"),
 )
 QUARANTINED: Final = _counter("quarantined", "Messages and values put into the quarantine.", "code", _CODES)
 REFUSED: Final = _counter(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from syncer.conflict.acts import Act, Decision, HoldEvent, Journal, Need, Outcome, RecordConflict
-from syncer.conflict.order import Relation, later, relate
+from syncer.conflict.order import Relation, later, prevails, relate
 from syncer.conflict.projection import PROJECTIONS, carried
 from syncer.conflict.rebuilding import filled
 from syncer.conflict.register import HoldReason, Register
@@ -18,6 +18,7 @@ from syncer.replacing import replace
 
 _ABOUT_THE_STORE: Final = frozenset({HoldReason.UNREADABLE, HoldReason.UNTOLD})
 """Holds that only a read ends: what the store holds is in doubt."""
+TWO_VALUES: Final = "one-stamp-two-values"
 
 
 def fold_event(
@@ -71,8 +72,7 @@ def fold_version(
     if relation is Relation.SAME:
         if known.digest == version.digest:
             return filled(register, known, version), ()
-        detail = "one stamp names two values; the known one is kept"
-        return register, (journal(register.path, version, Decision.ALARM, detail=detail),)
+        return _two_values(settings, register, known, version, own=own)
     wins = later(version.stamp, known.stamp, settings.ties)
     if relation is Relation.ANCESTOR and not own:  # nobody can have seen what is stamped here just now
         return register, _note(register.path, version, Decision.IGNORED, own=own, against=known.stamp)
@@ -81,6 +81,34 @@ def fold_version(
     if known.digest == version.digest:
         return _merge(register, known, version, wins=wins, own=own)
     return _conflict(register, known, version, wins=wins)
+
+
+def _two_values(
+    settings: Settings, register: Register, known: Version, version: Version, *, own: bool
+) -> tuple[Register, tuple[Act, ...]]:
+    """One stamp names two values, which no author does: the same one stands everywhere, so that regions end equal.
+
+    The other is kept whole where it was known, or stamped just now, by a name of this region's: the stamp names the
+    winner too. What was only listed, and whose value is not known here, gives way to what was told.
+    """
+    wins = prevails(version.digest, known.digest) or register.lacking
+    detail = f"one stamp names two values; {'this' if wins else 'the known'} one stands"
+    note = journal(register.path, version, Decision.ALARM, detail=detail)
+    if wins and register.lacking:
+        return knowing(register, version), (note,)
+    if not wins and not own:
+        return register, (note,)
+    register, loser = register.dated(Millis(0)), known if wins else version
+    record = RecordConflict(
+        path=register.path,
+        loser=Stamp(register.own, settings.region),
+        loser_seen=loser.seen,
+        loser_digest=loser.digest,
+        value=loser.value,
+        winner=known.stamp,
+        reason=TWO_VALUES,
+    )
+    return (knowing(register, version) if wins else register), (record, note)
 
 
 def _merge(
@@ -124,10 +152,11 @@ def knowing(register: Register, known: Version) -> Register:
     A held local change keeps its path frozen, a stored value in doubt keeps it closed. The value is kept only while the
     store has yet to be brought to it.
     """
-    hold = register.hold
-    if hold is not None and not hold.local and hold.reason not in _ABOUT_THE_STORE and hold.stamp != known.stamp:
+    hold, former = register.hold, register.known
+    another = hold is not None and (hold.stamp != known.stamp or (former is not None and former.digest != known.digest))
+    if hold is not None and another and not hold.local and hold.reason not in _ABOUT_THE_STORE:
         hold = None
-    seated = register.seated is not None and register.seated.stamp == known.stamp
+    seated = register.seated is not None and not replace(register, known=known).due
     kept = None if seated or not known.alive else known.value
     known = known if known.value is kept else replace(known, value=kept)
     return replace(register, known=known, hold=hold, allowed=None, wish=None)

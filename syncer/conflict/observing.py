@@ -106,7 +106,7 @@ def _baseline(settings: Settings, register: Register, entry: Entry, digest: Dige
     register = replace(register.sit(version, entry.revision), own=max(register.own, time))
     outcome = take_own(settings, register, event, version, Decision.BASELINE)
     known = outcome.register.known
-    if known is not None and known.stamp == version.stamp:
+    if known is not None and (known.stamp, known.digest) == (version.stamp, version.digest):
         return outcome
     return replace(outcome, acts=tuple(act for act in outcome.acts if not isinstance(act, Publish)))
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from syncer.conflict.vectors import covers
-from syncer.model import Stamp, TieOrder
+from syncer.model import Digest, Stamp, TieOrder
 
 if TYPE_CHECKING:
     from syncer.model import Version
@@ -37,6 +37,15 @@ def later(left: Stamp, right: Stamp, ties: TieOrder) -> bool:
         return False
     smaller = left.region.encode("utf-16-be", "surrogatepass") < right.region.encode("utf-16-be", "surrogatepass")
     return smaller if ties is TieOrder.SMALLER_REGION else not smaller
+
+
+def prevails(left: Digest | None, right: Digest | None) -> bool:
+    """Which of two values stands where one stamp names both; ``None``: a delete.
+
+    No author gives a stamp twice: a member lies, or a database that was put back has given it again. Any rule will do
+    that is the same everywhere.
+    """
+    return (left or b"") > (right or b"")
 
 
 def relate(known: Version | None, incoming: Version) -> Relation:

@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from syncer.conflict.acts import Decision, Journal, Need, Outcome, RecordConflict
-from syncer.conflict.order import later
+from syncer.conflict.order import later, prevails
 from syncer.conflict.register import Hold, HoldReason, ParkReason, Register, Seated, Wish
 from syncer.conflict.vectors import believed, joined
 from syncer.model import NOTHING_SEEN, Digest, Millis, Region, Stamp, Version
@@ -85,7 +85,8 @@ def learn(settings: Settings, register: Register, version: Version) -> Outcome:
         register = replace(register, own=max(register.own, version.stamp.updated_at_ms))
     known, version = register.known, believed(settings, register, version)
     if known is not None:
-        if not later(version.stamp, known.stamp, settings.ties):
+        other = version.stamp == known.stamp and prevails(version.digest, known.digest)
+        if not other and not later(version.stamp, known.stamp, settings.ties):
             return Outcome(register)
         if known.digest == version.digest:
             version = replace(joined(version, known.seen), value=known.value)

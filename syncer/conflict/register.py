@@ -183,6 +183,7 @@ class Register:
         """Take a version as what the store holds; the known value is no longer needed once it is the seated one."""
         seated = Seated(stamp=version.stamp, by=version.by, seen=version.seen, digest=version.digest, revision=revision)
         known = self.known
-        if known is not None and known.value is not None and known.stamp == version.stamp:
+        same = known is not None and (known.stamp, known.digest) == (version.stamp, version.digest)
+        if known is not None and known.value is not None and same:
             known = replace(known, value=None)
         return replace(self, seated=seated, known=known)

@@ -36,7 +36,7 @@ from syncer.bus.tree_bodies import (
     listing_of,
 )
 from syncer.conflict.digest_tree import BUCKETS, GROUPS, DigestTree, bucket_of
-from syncer.conflict.order import later
+from syncer.conflict.order import later, prevails
 from syncer.errors import PayloadInvalid
 from syncer.model import MetaPath, Millis, Region, Stamp
 from syncer.replication.comparisons import MAX_LISTED, Comparison, Listed, Wanted, traffic, unread
@@ -211,17 +211,15 @@ def _judge(context: Context, unit: Unit, message: TreeMessage, listing: Listing)
     unit.load(tuple(entries))
     wanted: list[MetaPath] = []
     told: list[MetaPath] = []
-    odd = 0
     for path, entry in entries.items():
         known = unit[path].known
         if known is not None and known.digest == entry.digest:
             continue
-        if known is None or later(entry.stamp, known.stamp, context.replica.settings.ties):
+        other = known is not None and entry.stamp == known.stamp and prevails(entry.digest, known.digest)
+        if known is None or other or later(entry.stamp, known.stamp, context.replica.settings.ties):
             wanted.append(path)
-        elif known.stamp != entry.stamp:
-            told.append(path)
         else:
-            odd += 1
+            told.append(path)
     tell(context, told)
     for start in range(0, len(wanted), ENTRIES_PER_MESSAGE):
         _ask(context, message.region, wanted[start : start + ENTRIES_PER_MESSAGE], unit.now)
@@ -229,8 +227,6 @@ def _judge(context: Context, unit: Unit, message: TreeMessage, listing: Listing)
     context.tally["comparisons", "told"] += len(told)
     if outside:
         raise PayloadInvalid(f"{outside} paths lie outside the buckets, or the scope, that they were listed for")
-    if odd:
-        raise PayloadInvalid(f"{odd} paths have one stamp and two values, here and there; nothing decides between them")
     return len(wanted) + len(told)
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from syncer.conflict.acts import Decision
 from syncer.conflict.settings import DEFAULT_CLOCK_SKEW_MS
 from syncer.conflict.vectors import MAX_COUNTERS
 from syncer.model import Counter, MetadataChangeEvent, Millis, Region, Seen, Stamp, counter_of
 from tests.simulation.script import ETCD, Script, second
+from tests.simulation.store import digest_of
 from tests.simulation.test_schedules import YEAR_MS, P, W, X, Y, Z
 
 A, C = counter_of(Region("a"), 1), counter_of(Region("c"), 1)
@@ -172,3 +175,25 @@ def test_a_vector_that_fills_a_message_is_cut_before_anybody_inherits_it() -> No
     assert register.known is not None
     assert len(register.known.seen) == MAX_COUNTERS
     assert register.known.seen[C] == second(30)
+
+
+@pytest.mark.parametrize("told", [W, X, Y, Z])
+def test_of_two_values_of_one_stamp_the_same_one_stands_everywhere_and_the_other_is_kept(told: int) -> None:
+    w = Script(ETCD, ETCD)
+    w.at(10)
+    w.write("a", P, 77)
+    honest = w.tell("a")
+    assert honest.value is not None
+    told_value = w.value(P, told)
+    forged = replace(honest, value=told_value, sender="db-liar", sequence=1)
+    w.bus.lie(forged)
+    w.history.told(P, forged.stamp, forged.by, forged.seen, digest_of(P, told_value))
+    w.deliver("b", forged)
+    w.apply("b")
+    w.deliver("b", honest)
+    w.deliver("a", forged)
+    w.settle()
+    stored = {node.value for site in w.sites.values() if (node := site.store.nodes.get(P)) is not None}
+    assert len(stored) == 1
+    kept = {value for region in ("a", "b") for value in w.lost_values(region, P)}
+    assert stored | kept == {honest.value, told_value}

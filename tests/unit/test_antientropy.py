@@ -424,14 +424,16 @@ def test_what_waits_to_be_sent_is_bounded() -> None:
     assert len(comparisons.outgoing) == MAX_OUTGOING
 
 
-def test_one_stamp_with_two_values_is_reported_and_left_alone() -> None:
-    pair = Pair()
-    pair.east.has(path_of(1), 1, 5, "east")
-    pair.west.has(path_of(1), 2, 5, "east")
-    pair.beat(6)
-    assert not pair.events
-    found = [dict(site.driver.context.comparisons.conditions()) for site in (pair.east, pair.west)]
-    assert any("one stamp and two values" in each.get("comparison-malformed", "") for each in found)
+def test_of_one_stamp_with_two_values_the_same_one_is_told_and_stands() -> None:
+    for values in ((1, 2), (2, 1)):
+        pair = Pair()
+        for site, value in zip((pair.east, pair.west), values, strict=True):
+            site.has(path_of(1), value, 5, "east")
+        pair.beat(6)
+        assert pair.events
+        trees = [site.driver.context.sums.tree for site in (pair.east, pair.west)]
+        assert trees[0] is not None
+        assert trees[0] == trees[1]
 
 
 def test_more_than_one_comparison_may_list_takes_several(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from syncer.conflict.acts import Decision, HoldEvent, Journal, Need, RecordConflict
+from syncer.conflict.folding import TWO_VALUES
 from syncer.conflict.order import Relation, relate
 from syncer.conflict.register import Hold, HoldReason, Parked, ParkReason, Wish
 from syncer.errors import InvariantBroken, ValueInvalid
@@ -49,12 +50,52 @@ def test_the_same_stamp_is_the_same_change() -> None:
     assert outcome.need is Need.READ
 
 
-def test_one_stamp_with_two_values_is_an_alarm_and_the_known_one_is_kept() -> None:
-    before = register(known=version(X, at(1, THERE)))
-    outcome = replica().fold(before, event(Y, at(1, THERE)), NOW)
-    assert outcome.register == before
-    assert decisions(outcome) == [Decision.ALARM]
+BOTH = sorted((X, Y), key=lambda value: version(value, at(1, THERE)).digest or b"")
+"""The lesser and the greater one."""
+
+
+def test_of_two_values_of_one_stamp_the_same_one_stands_whichever_comes_first() -> None:
+    lesser, greater = BOTH
+    for first, second in (BOTH, (greater, lesser)):
+        before = register(known=version(first, at(1, THERE)))
+        outcome = replica().fold(before, event(second, at(1, THERE)), NOW)
+        assert outcome.register.known == version(greater, at(1, THERE))
+        assert decisions(outcome) == [Decision.ALARM]
+
+
+def test_what_is_displaced_under_its_own_stamp_is_kept_whole() -> None:
+    lesser, greater = BOTH
+    before = register(known=version(lesser, at(1, THERE)))
+    record = only(replica().fold(before, event(greater, at(1, THERE)), NOW), RecordConflict)
+    assert (record.loser.region, record.value, record.winner) == (HERE, lesser, at(1, THERE))
+    assert record.reason == TWO_VALUES
+    stays = replica().fold(register(known=version(greater, at(1, THERE))), event(lesser, at(1, THERE)), NOW)
+    assert none_of(stays, RecordConflict)
+
+
+def test_a_value_prevails_over_a_delete_of_its_stamp_and_is_due_where_another_one_is_seated() -> None:
+    lesser, greater = BOTH
+    outcome = replica().fold(settled_on(None, at(1, THERE)), event(X, at(1, THERE)), NOW)
+    assert outcome.register.due
+    assert only(outcome, RecordConflict).loser_digest is None
+    outcome = replica().fold(settled_on(lesser, at(1, THERE)), event(greater, at(1, THERE)), NOW)
+    assert outcome.register.due
+    assert outcome.register.known == version(greater, at(1, THERE))  # its value is kept until the store has it
+
+
+def test_a_value_that_was_only_listed_gives_way_to_one_that_is_told() -> None:
+    lesser, greater = BOTH
+    before = register(known=version(greater, at(1, THERE), kept=False))
+    outcome = replica().fold(before, event(lesser, at(1, THERE)), NOW)
+    assert outcome.register.known == version(lesser, at(1, THERE))
     assert none_of(outcome, RecordConflict)
+
+
+def test_a_hold_of_a_value_ends_when_another_one_of_its_stamp_takes_its_place() -> None:
+    lesser, greater = BOTH
+    hold = Hold(reason=HoldReason.UNKNOWN_CLUSTER, stamp=at(1, THERE), since_ms=NOW, detail="")
+    before = register(known=version(lesser, at(1, THERE)), hold=hold)
+    assert replica().fold(before, event(greater, at(1, THERE)), NOW).register.hold is None
 
 
 def test_an_ancestor_that_comes_late_is_ignored() -> None:

@@ -139,6 +139,20 @@ def test_a_baseline_loses_to_any_change_and_is_kept() -> None:
     assert none_of(outcome, Publish)
 
 
+def test_a_baseline_whose_stamp_was_guessed_is_kept_if_the_other_value_stands() -> None:
+    lesser, greater = sorted((X, Y), key=lambda value: version(value, at(1, THERE)).digest or b"")
+    other = version(greater, Stamp(baseline_time(1), HERE))
+    outcome = replica().observe(register(known=other), entry(lesser), moment(genesis=False))
+    assert outcome.register.known == other
+    assert outcome.register.due
+    assert only(outcome, RecordConflict).value == lesser
+    assert none_of(outcome, Publish)
+    other = version(lesser, Stamp(baseline_time(1), HERE))
+    outcome = replica().observe(register(known=other), entry(greater), moment(genesis=False))
+    assert only(outcome, RecordConflict).value == lesser
+    assert only(outcome, Publish).event.value == greater
+
+
 def test_a_baseline_that_wins_over_another_one_is_published() -> None:
     other = version(Y, Stamp(baseline_time(1), THERE))
     outcome = replica().observe(register(known=other), entry(X), moment(genesis=False))

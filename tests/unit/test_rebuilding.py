@@ -120,6 +120,15 @@ def test_what_a_peer_tells_wrongly_is_left_as_it_is() -> None:
         assert untold(register(**changes), THERE, Millis(NOW), "why") == Outcome(register(**changes))
 
 
+def test_of_two_listed_values_of_one_stamp_the_same_one_is_known_whichever_comes_first() -> None:
+    first, second = bare(X, at(1, THERE)), bare(Y, at(1, THERE))
+    known = [
+        learn(SETTINGS, learn(SETTINGS, register(), one).register, other).register.known
+        for one, other in ((first, second), (second, first))
+    ]
+    assert known[0] == known[1]
+
+
 def test_another_listing_of_it_ends_that() -> None:
     assert UNTOLD.hold is not None
     assert learn(SETTINGS, UNTOLD, bare(X, at(1, THIRD))).register == register(known=bare(X, at(1, THIRD)))
