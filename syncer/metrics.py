@@ -194,6 +194,13 @@ REPAIRS: Final = _counter(
     "result",
     ("told", "superseded", "refused"),
 )
+HTTP_CONNECTIONS: Final = _gauge("http_connections", "Connections to the daemon's HTTP server.")
+HTTP_DROPPED: Final = _counter(
+    "http_connections_dropped",
+    "Connections that the HTTP server ended: request or answer too slow, or more than there is room for.",
+    "reason",
+    ("late", "unread", "full", "crowded"),
+)
 SNAPSHOT_RUNNING: Final = _gauge("snapshot_running", "1 while a snapshot on schedule is taken here.")
 SNAPSHOT_FAILED: Final = _gauge("snapshot_failed", "1 when the last snapshot on schedule failed, or none can be begun.")
 SNAPSHOT_TAKEN: Final = _gauge(
@@ -204,7 +211,7 @@ FAMILIES: Final = (
     EVENTS_PUBLISHED, EVENTS_IGNORED, FOLDS, WRITES, CONFLICTS, QUARANTINED, REFUSED, BELIEVED, HELD, REPEATS,
     WATCH_GAPS, SCANS, COMPARISONS, COMPARISON_BYTES, DIFFERING, EQUAL_AT,
     OUTBOX_EVENTS, OUTBOX_OLDEST, HOLDS, PARKED, QUARANTINE, CONFLICTS_OPEN, PATHS, DUE, PENDING_READS, BUS_BACKLOG,
-    REPAIRS, SNAPSHOT_RUNNING, SNAPSHOT_FAILED, SNAPSHOT_TAKEN,
+    HTTP_CONNECTIONS, HTTP_DROPPED, REPAIRS, SNAPSHOT_RUNNING, SNAPSHOT_FAILED, SNAPSHOT_TAKEN,
     ACTIVE, OBSERVING, PAUSED, WATCH_WHOLE, FENCE, SKEW, PEER_HEARD, REGION_KEYS, STARTED, BUILD, LAG, STAGES,
 )  # fmt: skip
 
@@ -224,8 +231,9 @@ TALLIES: Final[Mapping[str, Family]] = {
     "comparisons": COMPARISONS,
     "compared": COMPARISON_BYTES,
     "repairs": REPAIRS,
+    "http_dropped": HTTP_DROPPED,
 }
-"""Counts that the driver keeps since its start, by their name there."""
+"""Counts that are kept since the start, by the driver and the HTTP server, by their name there."""
 
 
 class Metrics:

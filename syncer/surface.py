@@ -17,6 +17,7 @@ import anyio.to_thread
 import uvicorn
 
 from api.app import create_app
+from api.connections import MAX_HEAD_BYTES, Room, bounded
 from api.probe import Dependency
 from syncer import metrics
 from syncer.bus.contract import Role
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 YOUNG_OBJECTS: Final = 20_000
 """New objects between two looks of the garbage collector: most of a batch lives and dies between them."""
 REFRESH_S: Final = 2.0
+MAX_LOOKERS: Final = 4
+"""Threads that make the status document; more requests wait, and nothing else of the daemon does."""
+REFUSED: Final = "http-connections-refused"
 STOP_S: Final = 2
 
 
@@ -50,6 +54,12 @@ class Surface:
         self._metrics = Metrics(version=version, started_s=time.time())
         self._views: Views | None = None
         self._state_trouble = "not read yet"
+        self._room = Room(
+            request_s=self._config.api.request_timeout.total_seconds(),
+            most=self._config.api.max_connections,
+            most_of_one=self._config.api.max_connections_per_address,
+        )
+        self._lookers = anyio.CapacityLimiter(MAX_LOOKERS)
 
     @property
     def registry(self) -> CollectorRegistry:
@@ -79,7 +89,7 @@ class Surface:
 
     async def status(self) -> Mapping[str, object]:
         """The document of ``syncer status``."""
-        document = await anyio.to_thread.run_sync(self._collect)
+        document = await anyio.to_thread.run_sync(self._collect, limiter=self._lookers)
         return document.model_dump(mode="json")
 
     def _collect(self) -> StatusDocument:
@@ -97,7 +107,14 @@ class Surface:
             ConfigError: The configured address cannot be had.
         """
         settings = uvicorn.Config(
-            create_app(self), log_config=None, lifespan="off", access_log=False, timeout_graceful_shutdown=STOP_S
+            create_app(self),
+            http=bounded(self._room),
+            h11_max_incomplete_event_size=MAX_HEAD_BYTES,
+            log_config=None,
+            lifespan="off",
+            access_log=False,
+            proxy_headers=False,
+            timeout_graceful_shutdown=STOP_S,
         )
         server = Quiet(settings)
         async with anyio.create_task_group() as tasks:
@@ -131,6 +148,7 @@ class Surface:
                     self._metrics.set(metrics.PEER_HEARD, peer.heard_at_ms / 1000, peer.region)
                     self._metrics.set(metrics.SKEW, (peer.sent_at_ms - peer.heard_at_ms) / 1000, peer.region)
             self._pump_gauges()
+            self._connections()
             await self._snapshot_gauges()
             await anyio.sleep(REFRESH_S)
 
@@ -144,6 +162,17 @@ class Surface:
         ended = found.get("last_ended_at_ms")
         if found.get("last_succeeded") and isinstance(ended, int):
             self._metrics.set(metrics.SNAPSHOT_TAKEN, ended / 1000)
+
+    def _connections(self) -> None:
+        """Who is connected, and who was sent away since the start."""
+        self._metrics.set(metrics.HTTP_CONNECTIONS, len(self._room))
+        dropped = {("http_dropped", why.value): count for why, count in self._room.dropped.items()}
+        self._metrics.absorb(dropped)
+        pumps, count = self._daemon.pumps, sum(dropped.values())
+        if count and pumps is not None:
+            pumps.driver.context.conditions[REFUSED] = (
+                f"{count} connections to the HTTP server were ended since the start: too slow, or too many at once"
+            )
 
     def _gauges(self, facts: Status) -> None:
         counts, outbox = facts.counts, facts.outbox

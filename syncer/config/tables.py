@@ -344,6 +344,13 @@ class ApiConfig(Section):
 
     enabled: bool = Field(default=True, description="Whether it is started.")
     listen: str = Field(default="127.0.0.1:8950", description="host:port; IPv6 in brackets.")
+    request_timeout: Duration = Field(
+        default=timedelta(seconds=10), gt=_ZERO, description="Time in which a request must be whole."
+    )
+    max_connections: int = Field(
+        default=256, ge=1, le=10_000, description="At once; slow clients give way to new ones."
+    )
+    max_connections_per_address: int = Field(default=64, ge=1, le=10_000, description="Of these, from one address.")
 
     @field_validator("listen")
     @classmethod

@@ -1,0 +1,163 @@
+"""Bounds of the HTTP server's connections: how long a request may take, and how many clients there may be.
+
+uvicorn waits for a request without end, and takes as many connections as the process can have. Here a request must be
+whole within its time, an answer must be read within its own, and a client that comes when all places are taken gets
+that of the one that has kept a place longest without having asked for anything. So slow clients, however many, keep
+nobody from being answered.
+
+    connected ──request whole──▶ answering ──answer sent──▶ idle (uvicorn's keep-alive) ──next begins──▶ connected
+        │                            │                           │
+        └── late ── dropped          └── unread ── dropped       └── closed
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+MAX_HEAD_BYTES: Final = 16 * 1024
+"""Of a request: line and headers. No route reads a body."""
+
+UNREAD_S: Final = 30.0
+"""Time that an answer may take, until its client has read it."""
+
+_COMING: Final = frozenset({h11.IDLE, h11.SEND_BODY})
+
+
+class Dropped(StrEnum):
+    """Why a connection was ended by the server."""
+
+    LATE = "late"
+    """Its request was not whole in time."""
+    UNREAD = "unread"
+    """Its answer was not made, or not read, in time."""
+    FULL = "full"
+    """All places were taken, and it had waited longest without a request; or it came last and nobody waited."""
+    CROWDED = "crowded"
+    """Likewise, of the places that one address has."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Room:
+    """Who is connected, and who was sent away.
+
+    Args:
+        request_s: Time for a whole request.
+        most: Connections at once.
+        most_of_one: From one address.
+    """
+
+    request_s: float
+    most: int
+    most_of_one: int
+    dropped: Counter[Dropped] = field(default_factory=Counter)
+    _inside: dict[Bounded, str] = field(default_factory=dict)
+    _of_one: Counter[str] = field(default_factory=Counter)
+
+    def __len__(self) -> int:
+        return len(self._inside)
+
+    def enter(self, one: Bounded, address: str) -> None:
+        """Take a connection in; where there is no place, one that waits gives its own, or this one goes."""
+        self._inside[one] = address
+        self._of_one[address] += 1
+        if self._of_one[address] > self.most_of_one:
+            self._make_room(Dropped.CROWDED, address)
+        elif len(self._inside) > self.most:
+            self._make_room(Dropped.FULL, None)
+
+    def leave(self, one: Bounded) -> None:
+        """It is closed, whoever did it."""
+        address = self._inside.pop(one, None)
+        if address is None:
+            return
+        self._of_one[address] -= 1
+        if not self._of_one[address]:
+            del self._of_one[address]
+
+    def _make_room(self, why: Dropped, address: str | None) -> None:
+        """End the one that has waited longest: they are kept in the order in which they came."""
+        among = (one for one, of in self._inside.items() if address is None or of == address)
+        last = next(reversed(self._inside))
+        next((one for one in among if one.waits), last).drop(why)
+
+
+class Bounded(H11Protocol):
+    """One connection. Made by :func:`bounded`, for a room.
+
+    Attributes:
+        waits: It has not asked for anything yet, or has been answered.
+    """
+
+    room: Room
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - uvicorn's own, passed on
+        super().__init__(*args, **kwargs)
+        self.waits = True
+        self._deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        """A client has come."""
+        super().connection_made(transport)
+        self._due(Dropped.LATE)
+        self.room.enter(self, str((transport.get_extra_info("peername") or ("",))[0]))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """It has gone."""
+        self._due(None)
+        self.room.leave(self)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Part of a request has come."""
+        if self.transport.is_closing():
+            return
+        super().data_received(data)
+        if self.conn.their_state in _COMING:
+            if self._deadline is None:
+                self._due(Dropped.LATE)
+        elif self.waits:
+            self.waits = False
+            self._due(Dropped.UNREAD)
+
+    def on_response_complete(self) -> None:
+        """An answer was given; what follows is idle, or already the next request."""
+        self.waits = True
+        self._due(None if self.conn.their_state is not h11.SEND_BODY else Dropped.LATE)
+        super().on_response_complete()
+        if self.cycle is not None and not self.cycle.response_complete:  # the next one had come already
+            self.waits = False
+            self._due(Dropped.UNREAD)
+
+    def timeout_keep_alive_handler(self) -> None:
+        """It was idle too long; what it has not read by now it never will."""
+        super().timeout_keep_alive_handler()
+        if self.transport.get_write_buffer_size():
+            self.drop(Dropped.UNREAD)
+
+    def drop(self, why: Dropped) -> None:
+        """End it, whatever is under way."""
+        self.room.dropped[why] += 1
+        self.room.leave(self)
+        self._due(None)
+        self.transport.abort()
+
+    def _due(self, why: Dropped | None) -> None:
+        """Begin to count the time of what is expected next; ``None``: nothing is."""
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+        if why is not None:
+            within_s = self.room.request_s if why is Dropped.LATE else UNREAD_S
+            self._deadline = self.loop.call_later(within_s, self.drop, why)
+
+
+def bounded(room: Room) -> type[Bounded]:
+    """The protocol of a server whose connections share this room."""
+    return type("BoundedInRoom", (Bounded,), {"room": room})
