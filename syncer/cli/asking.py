@@ -6,8 +6,7 @@ import getpass
 import socket
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -15,10 +14,12 @@ import typer
 from syncer.cli import output
 from syncer.cli.documents import OperationDocument, OperationList
 from syncer.cli.output import Format, say
+from syncer.conflict.shown import FACTS, HOLD_FACTS
 from syncer.errors import DISPOSITIONS, ExitCode, PreconditionFailed
 from syncer.terminal import visible
 
 if TYPE_CHECKING:
+    from syncer.planning.deciding import Request
     from syncer.state.contract import Operation
     from syncer.state.views import Views
 
@@ -27,14 +28,6 @@ POLL_S: Final = 0.05
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask; for scripts.")]
 Why = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; kept with the operation.")]
 Timeout = Annotated[float, typer.Option("--timeout", min=0, metavar="SECONDS", help="How long to wait for the daemon.")]
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """One operation that is asked for."""
-
-    kind: str
-    arguments: Mapping[str, str]
 
 
 def agree(target: str, *consequences: str, yes: bool) -> None:
@@ -95,10 +88,7 @@ def _show(operations: Sequence[Operation], form: Format) -> None:
     if form is Format.TABLE:
         output.table(
             ("id", "operation", "about", "state", "answer"),
-            [
-                (each.id, each.kind, " ".join(each.arguments.values()), each.state.value, each.answer)
-                for each in operations
-            ],
+            [(each.id, each.kind, about(each), each.state.value, each.answer) for each in operations],
         )
         return
     items = [
@@ -113,6 +103,11 @@ def _show(operations: Sequence[Operation], form: Format) -> None:
         for each in operations
     ]
     output.document(OperationList(items=items), form)
+
+
+def about(operation: Operation) -> str:
+    """What an operation is about, in short: its arguments, but for those that say how the path was shown."""
+    return " ".join(value for name, value in operation.arguments.items() if name not in {*FACTS, *HOLD_FACTS})
 
 
 def exit_code(code: str) -> ExitCode:

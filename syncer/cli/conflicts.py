@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from syncer.cli import output
-from syncer.cli.asking import Request, Timeout, Why, Yes, agree, ask
+from syncer.cli.asking import Timeout, Why, Yes, agree, ask
 from syncer.cli.documents import ConflictDetail, ConflictDocument, ConflictList
 from syncer.cli.output import Format, moment, out, out_lines, say
 from syncer.cli.session import session_of
-from syncer.errors import NotFound
+from syncer.errors import PreconditionFailed
+from syncer.planning.deciding import lost_in
 
 if TYPE_CHECKING:
-    from syncer.state.contract import ConflictRow
-    from syncer.state.views import ConflictSummary, Views
+    from syncer.planning.deciding import Lost
+    from syncer.state.views import ConflictSummary
 
 app = typer.Typer(no_args_is_help=True, help="Losers of concurrent changes; each is kept whole.")
 
@@ -64,7 +65,7 @@ def show(context: typer.Context, number: Number) -> None:
     """Show a conflict with the whole value that lost."""
     session = session_of(context)
     with session.views() as views:
-        found = detail(_conflict(views, number))
+        found = detail(lost_in(views, number))
     if session.form is not Format.TABLE:
         output.document(found, session.form)
         return
@@ -74,6 +75,8 @@ def show(context: typer.Context, number: Number) -> None:
             ("path", found.path),
             ("lost", found.loser),
             ("won", found.winner),
+            ("newest now", found.known),
+            ("in the store", found.stored),
             ("reason", found.reason),
             ("recorded", moment(found.recorded_at_ms)),
             ("restored", moment(found.restored_at_ms)),
@@ -92,23 +95,34 @@ def show(context: typer.Context, number: Number) -> None:
 
 @app.command("restore")
 def restore(
-    context: typer.Context, number: Number, yes: Yes = False, reason: Why = "", timeout: Timeout = 10.0
+    context: typer.Context,
+    number: Number,
+    over: Annotated[
+        str,
+        typer.Option("--over", metavar="STAMP", help="Only if this is the newest change, as 'show' has shown it."),
+    ] = "",
+    yes: Yes = False,
+    reason: Why = "",
+    timeout: Timeout = 10.0,
 ) -> None:
     """Make the loser of a conflict the newest value, everywhere."""
     session = session_of(context)
     with session.views() as views:
-        row = _conflict(views, number)
+        lost = lost_in(views, number)
+        row, known = lost.row, lost.shown.known
+        if over and str(known) != over:
+            raise PreconditionFailed(
+                f"{row.path}: the newest change is {known} now, and not {over}",
+                hint=f"Look at it again with 'syncer conflicts show {number}'.",
+            )
         what = "the delete" if row.loser_digest is None else "the value"
-        agree(row.path, f"{what} of {row.loser} becomes the newest, and replaces {row.path} in every region.", yes=yes)
-        request = Request("restore", {"conflict": str(number)})
-        ask(views, [request], reason=reason, timeout_s=timeout, form=session.form)
-
-
-def _conflict(views: Views, number: int) -> ConflictRow:
-    row = views.conflict(number)
-    if row is None:
-        raise NotFound(f"no conflict {number}", hint="See 'syncer conflicts list --all'.")
-    return row
+        agree(
+            row.path,
+            f"{what} of {row.loser} becomes the newest, and replaces {row.path} in every region: {known} is the newest "
+            "now.",
+            yes=yes,
+        )
+        ask(views, [lost.restoring], reason=reason, timeout_s=timeout, form=session.form)
 
 
 def summary(row: ConflictSummary) -> ConflictDocument:
@@ -125,8 +139,9 @@ def summary(row: ConflictSummary) -> ConflictDocument:
     )
 
 
-def detail(row: ConflictRow) -> ConflictDetail:
-    """A conflict with its value."""
+def detail(lost: Lost) -> ConflictDetail:
+    """A conflict with its value, and with what stands in its place."""
+    row, known, stored = lost.row, lost.shown.known, lost.shown.stored
     value: dict[str, Any] = {"value": None, "value_base64": None}
     if row.value is not None:
         try:
@@ -144,5 +159,7 @@ def detail(row: ConflictRow) -> ConflictDetail:
         value_bytes=len(row.value) if row.value is not None else None,
         loser_seen={str(counter): int(at) for counter, at in row.loser_seen.items()},
         deleted=row.loser_digest is None,
+        known=str(known) if known is not None else None,
+        stored=str(stored) if stored is not None else None,
         **value,
     )

@@ -54,6 +54,8 @@ class HoldDocument(Document):
     stamp: str
     since_ms: int
     detail: str
+    known: str | None = Field(description="Stamp of the newest change known here, the held one or a later one.")
+    stored: str | None = Field(description="Stamp of what this region's store was last known to hold.")
 
 
 class FirstContact(Document):
@@ -69,6 +71,9 @@ class FirstContactPlan(Document):
     """``syncer regions join``: what first contact would change in this region's store."""
 
     waits: bool = Field(description="Nothing is written or published before it is confirmed.")
+    until_ms: int | None = Field(
+        description="What is held since then, or longer, passes when this is confirmed; null: it has yet to join."
+    )
     created: int
     replaced: int
     deleted: int
@@ -108,6 +113,8 @@ class ConflictDetail(ConflictDocument):
 
     loser_seen: dict[str, int]
     deleted: bool = Field(description="Whether the loser was a delete.")
+    known: str | None = Field(description="Stamp of the newest change known here now: what a restore replaces.")
+    stored: str | None = Field(description="Stamp of what this region's store was last known to hold.")
     value: str | None = Field(description="The kept value as text.")
     value_base64: str | None = Field(description="The kept value where it is no text.")
 

@@ -19,6 +19,7 @@ from syncer.cli.documents import (
 from syncer.cli.holds import document as held
 from syncer.cli.output import Format, moment, out, say
 from syncer.cli.session import Session, session_of
+from syncer.planning.deciding import held_of
 
 if TYPE_CHECKING:
     from syncer.config import Config
@@ -121,7 +122,7 @@ def collect(views: Views, config: Config, path: MetaPath, limit: int) -> Explain
         known=_version(register.known) if register is not None else None,
         seated=_version(register.seated) if register is not None else None,
         due=register.due if register is not None else False,
-        hold=held(path, register.hold) if register is not None and register.hold is not None else None,
+        hold=held(held_of(path, register.hold, register.shows)) if register is not None and register.hold else None,
         parked=_parked(register) if register is not None else None,
         intent=str(register.intent.version.stamp) if register is not None and register.intent is not None else None,
         allowed=str(register.allowed) if register is not None and register.allowed is not None else None,

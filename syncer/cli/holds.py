@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from syncer.cli import output
-from syncer.cli.asking import Request, Timeout, Why, Yes, agree, ask
+from syncer.cli.asking import Timeout, Why, Yes, agree, ask
 from syncer.cli.documents import HoldDocument, HoldList
 from syncer.cli.output import Format, moment, say
 from syncer.cli.session import session_of
+from syncer.conflict.shown import HOLDS
 from syncer.errors import NotFound, PreconditionFailed
-from syncer.model import MetaPath
+from syncer.planning.deciding import Held, every_event, every_hold, held_at, in_order
 
 if TYPE_CHECKING:
-    from syncer.conflict.register import Hold
     from syncer.state.views import Views
 
-PAGE: Final = 500
-MAX_FUTURE: Final = 10_000
-FUTURE: Final = "from-the-future"
 _LEAVE: Final = "The third choice is to leave it: it goes on waiting, everything else goes on without it."
 
 app = typer.Typer(no_args_is_help=True, help="Changes that wait for a person: confirm, reject, or leave them.")
@@ -30,6 +26,11 @@ app = typer.Typer(no_args_is_help=True, help="Changes that wait for a person: co
 Path = Annotated[str | None, typer.Argument(metavar="[PATH]", help="Path of the held change.")]
 All = Annotated[bool, typer.Option("--all", help="Every held change (that --only selects).")]
 Only = Annotated[str, typer.Option("--only", metavar="REASON", help="With --all: only holds of this reason.")]
+
+Same = Annotated[
+    str,
+    typer.Option("--stamp", metavar="STAMP", help="With PATH: only if this change is held, as 'list' has shown it."),
+]
 
 
 @app.command("list")
@@ -41,9 +42,9 @@ def list_holds(
     """List what waits, in path order."""
     session = session_of(context)
     with session.views() as views:
-        held = itertools.islice(_registers(views, after), limit + 1)
-        items = _in_order(held, (each for each in _future(views) if each.path > after))
-    shown = items[:limit]
+        held = itertools.islice(every_hold(views, after), limit + 1)
+        items = in_order(held, (each for each in every_event(views) if each.path > after))
+    shown = [document(each) for each in items[:limit]]
     following = shown[-1].path if len(items) > limit else None
     if session.form is not Format.TABLE:
         output.document(HoldList(items=shown, next=following), session.form)
@@ -63,6 +64,7 @@ def confirm(
     path: Path = None,
     everything: All = False,
     only: Only = "",
+    stamp: Same = "",
     yes: Yes = False,
     reason: Why = "",
     timeout: Timeout = 10.0,
@@ -70,13 +72,9 @@ def confirm(
     """Let a held change pass: a remote one is written here, a local one is published, one from the future counts."""
     session = session_of(context)
     with session.views() as views:
-        held = _chosen(views, path, everything=everything, only=only)
+        held = _chosen(views, path, stamp, everything=everything, only=only)
         agree(_target(held, path, views), f"{_many(held)} will pass the guards. {_LEAVE}", yes=yes)
-        requests = [
-            Request("release" if each.waits == "event" else "confirm", {"path": each.path, "stamp": each.stamp})
-            for each in held
-        ]
-        ask(views, requests, reason=reason, timeout_s=timeout, form=session.form)
+        ask(views, [each.confirming for each in held], reason=reason, timeout_s=timeout, form=session.form)
 
 
 @app.command("reject")
@@ -85,6 +83,7 @@ def reject(
     path: Path = None,
     everything: All = False,
     only: Only = "",
+    stamp: Same = "",
     yes: Yes = False,
     reason: Why = "",
     timeout: Timeout = 10.0,
@@ -92,7 +91,7 @@ def reject(
     """Refuse a held change: against a remote one this region's value wins everywhere, a local delete is taken back."""
     session = session_of(context)
     with session.views() as views:
-        held = _chosen(views, path, everything=everything, only=only)
+        held = _chosen(views, path, stamp, everything=everything, only=only)
         if any(each.waits == "event" for each in held):
             raise PreconditionFailed(
                 "an event from the future cannot be rejected: its author's region holds that value already",
@@ -108,72 +107,58 @@ def reject(
                 "The local delete is taken back: the value is fetched from a peer and written here again."
             )
         agree(_target(held, path, views), f"Rejecting {_many(held)}.", *consequences, _LEAVE, yes=yes)
-        requests = [Request("undo" if each.waits == "publication" else "reject", {"path": each.path}) for each in held]
-        ask(views, requests, reason=reason, timeout_s=timeout, form=session.form)
+        ask(views, [each.refusing for each in held], reason=reason, timeout_s=timeout, form=session.form)
 
 
-def _chosen(views: Views, path: str | None, *, everything: bool, only: str) -> list[HoldDocument]:
+def _chosen(views: Views, path: str | None, stamp: str, *, everything: bool, only: str) -> list[Held]:
     if (path is None) != everything:
         raise typer.BadParameter("give either a PATH or --all")
     if only and not everything:
         raise typer.BadParameter("--only goes with --all")
-    if everything:
-        held = [each for each in _in_order(_registers(views), _future(views)) if not only or each.reason == only]
-    else:
-        held = _at(views, path or "")
-    if not held:
-        what = path if path is not None else f"with reason {only!r}" if only else "at all"
-        raise NotFound(
-            f"nothing is held {what}" if everything else f"nothing is held at {what}", hint="See 'syncer holds list'."
+    if stamp and everything:
+        raise typer.BadParameter("--stamp goes with a PATH")
+    if path is None:
+        held = [each for each in in_order(every_hold(views), every_event(views)) if not only or each.reason == only]
+        if held:
+            return held
+        what = f"with reason {only!r}" if only else "at all"
+        raise NotFound(f"nothing is held {what}", hint="See 'syncer holds list'.")
+    found = held_at(views, path)
+    if found is None:
+        raise NotFound(f"nothing is held at {path}", hint="See 'syncer holds list'.")
+    if stamp and str(found.stamp) != stamp:
+        raise PreconditionFailed(
+            f"{path}: another change is held now ({found.stamp}, {found.reason}) than {stamp}", hint=HOLDS
         )
-    return held
+    return [found]
 
 
-def _target(held: list[HoldDocument], path: str | None, views: Views) -> str:
+def _target(held: list[Held], path: str | None, views: Views) -> str:
     return held[0].path if path is not None else views.identity().region
 
 
-def _many(held: list[HoldDocument]) -> str:
-    return f"{held[0].path} ({held[0].reason})" if len(held) == 1 else f"{len(held)} held changes"
+def _many(held: list[Held]) -> str:
+    if len(held) > 1:
+        return f"{len(held)} held changes"
+    (each,) = held
+    stored = "nothing" if each.shown.digest is None else str(each.shown.stored)
+    return f"{each.path} ({each.stamp}, {each.reason}; the store here holds {stored})"
 
 
-def _in_order(*some: Iterable[HoldDocument]) -> list[HoldDocument]:
-    return sorted(itertools.chain(*some), key=lambda each: (each.path, each.waits == "event", each.stamp))
-
-
-def _at(views: Views, path: str) -> list[HoldDocument]:
-    """What is held at a path: the register's hold, else the oldest event from the future."""
-    register = views.register(MetaPath(path))
-    if register is not None and register.hold is not None:
-        return [document(register.path, register.hold)]
-    return [each for each in _future(views) if each.path == path][:1]
-
-
-def document(path: str, hold: Hold) -> HoldDocument:
+def document(held: Held) -> HoldDocument:
     """A hold as the contract has it."""
+    known, stored = held.shown.known, held.shown.stored
     return HoldDocument(
-        path=path,
-        waits="publication" if hold.local else "write",
-        reason=hold.reason.value,
-        stamp=str(hold.stamp),
-        since_ms=hold.since_ms,
-        detail=hold.detail,
+        path=held.path,
+        waits=held.waits,
+        reason=held.reason,
+        stamp=str(held.stamp),
+        since_ms=held.since_ms,
+        detail=_beyond(held) if held.waits == "event" else held.detail,
+        known=str(known) if known is not None else None,
+        stored=str(stored) if stored is not None else None,
     )
 
 
-def _registers(views: Views, after: str = "") -> Iterator[HoldDocument]:
-    while page := views.holds(PAGE, MetaPath(after) if after else None):
-        yield from (document(row.path, row.hold) for row in page)
-        after = page[-1].path
-
-
-def _future(views: Views) -> Iterator[HoldDocument]:
-    for event in views.future_events(MAX_FUTURE):
-        yield HoldDocument(
-            path=event.path,
-            waits="event",
-            reason=FUTURE,
-            stamp=str(event.stamp),
-            since_ms=event.held_at_ms or 0,
-            detail=f"{event.type.value}, stamped {moment(event.stamp.updated_at_ms)}: beyond the allowed clock skew",
-        )
+def _beyond(held: Held) -> str:
+    return f"{held.detail}, stamped {moment(held.stamp.updated_at_ms)}: beyond the allowed clock skew"

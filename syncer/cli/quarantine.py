@@ -7,12 +7,13 @@ from typing import Annotated
 import typer
 
 from syncer.cli import output
-from syncer.cli.asking import Request, Timeout, Why, Yes, agree, ask
+from syncer.cli.asking import Timeout, Why, Yes, agree, ask
 from syncer.cli.documents import ParkedDocument, ParkedList, QuarantineDocument, QuarantineList
 from syncer.cli.output import Format, moment, say
 from syncer.cli.session import session_of
 from syncer.errors import NotFound
 from syncer.model import MetaPath
+from syncer.planning.deciding import Request
 
 app = typer.Typer(no_args_is_help=True, help="Messages and values that could not be handled.")
 parked = typer.Typer(no_args_is_help=True, help="Writes that wait for a parent, for children or for the store.")

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from syncer.cli import output
-from syncer.cli.asking import Request, Timeout, Why, Yes, agree, ask
+from syncer.cli.asking import Timeout, Why, Yes, agree, ask
 from syncer.cli.documents import FirstContact, FirstContactPlan
 from syncer.cli.output import Format, say
 from syncer.cli.overview import regions
 from syncer.cli.session import session_of
-from syncer.conflict.register import HoldReason, Register
+from syncer.conflict.register import Register
 from syncer.errors import PreconditionFailed
-from syncer.model import MetaPath
+from syncer.model import MetaPath, Millis
+from syncer.planning.deciding import Request, joining, met_first, met_until
 from syncer.state.contract import COME_BACK, JOINING
 
 if TYPE_CHECKING:
@@ -71,7 +72,8 @@ def join(
             agree(region, begins, yes=yes)
         else:
             agree(region, f"{giving_way} values of {region} give way to the group's.", yes=yes)
-        ask(views, [Request("regions-join", {})], reason=reason, timeout_s=timeout, form=session.form)
+        until = Millis(plan.until_ms) if plan.until_ms is not None else None
+        ask(views, [joining(until)], reason=reason, timeout_s=timeout, form=session.form)
 
 
 @regions.command("leave")
@@ -150,16 +152,18 @@ def first_contact_plan(views: Views, limit: int, *, waits: bool) -> FirstContact
         limit: Paths to list; all are counted.
         waits: The region does not take part yet: everything that is due counts, not only what is held.
     """
+    until = met_until(views)
     items: list[FirstContact] = []
     authors: Counter[str] = Counter()
     outcomes: Counter[str] = Counter()
-    for contact in _due(views) if waits else _held(views):
+    for contact in _due(views) if waits else _held(views, until):
         authors[contact.theirs.rpartition("@")[2]] += 1
         outcomes[contact.becomes] += 1
         if len(items) < limit:
             items.append(contact)
     return FirstContactPlan(
         waits=waits,
+        until_ms=None if waits else until,
         created=outcomes["created"],
         replaced=outcomes["replaced"],
         deleted=outcomes["deleted"],
@@ -174,14 +178,12 @@ def first_contact_plan(views: Views, limit: int, *, waits: bool) -> FirstContact
     )
 
 
-def _held(views: Views) -> Iterator[FirstContact]:
-    after: MetaPath | None = None
-    while page := views.holds(PAGE, after):
-        after = page[-1].path
-        for row in page:
-            register = views.register(row.path) if row.hold.reason is HoldReason.FIRST_CONTACT else None
-            if register is not None and (contact := _contact(register)) is not None:
-                yield contact
+def _held(views: Views, until: Millis) -> Iterator[FirstContact]:
+    """What is held that began to be at that moment at the latest: nothing else passes, so nothing else is shown."""
+    for row in met_first(views):
+        register = views.register(row.path) if row.hold.since_ms <= until else None
+        if register is not None and (contact := _contact(register)) is not None:
+            yield contact
 
 
 def _due(views: Views) -> Iterator[FirstContact]:

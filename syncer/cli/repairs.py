@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from syncer.cli import output
-from syncer.cli.asking import POLL_S, Request, Timeout, Why, Yes, agree, ask, exit_code, wait, who
+from syncer.cli.asking import POLL_S, Timeout, Why, Yes, agree, ask, exit_code, wait, who
 from syncer.cli.documents import (
     RepairChange,
     RepairDocument,
@@ -24,6 +24,7 @@ from syncer.cli.planning_calls import now_ms
 from syncer.cli.session import Session, session_of
 from syncer.errors import ExitCode, NotFound
 from syncer.model import Region
+from syncer.planning.deciding import Request
 
 if TYPE_CHECKING:
     from syncer.conflict.terms import Objection

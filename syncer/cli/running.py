@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
-from syncer.cli.asking import Request, Timeout, Why, Yes, agree, ask
+from syncer.cli.asking import Timeout, Why, Yes, agree, ask
 from syncer.cli.session import session_of
+from syncer.planning.deciding import Request
 
 Everywhere = Annotated[bool, typer.Option("--everywhere", help="In all regions, by a message on the bus.")]
 

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from syncer.cli import output
-from syncer.cli.asking import Request, Timeout, Why, Yes, agree, ask
+from syncer.cli.asking import Timeout, Why, Yes, agree, ask
 from syncer.cli.documents import CompactDocument, StateCheckDocument, StateFindingDocument
 from syncer.cli.output import Format, say
 from syncer.cli.session import session_of
 from syncer.errors import ExitCode, PreconditionFailed
+from syncer.planning.deciding import Request
 
 if TYPE_CHECKING:
     from syncer.cli.session import Session

@@ -28,6 +28,7 @@ class Decision(StrEnum):
     PARKED = "parked"
     REASSERTED = "reasserted"
     RESTORED = "restored"
+    OVERTAKEN = "overtaken"
     MET = "met"
     DRIFT = "drift"
     ALARM = "alarm"

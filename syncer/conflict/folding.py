@@ -8,7 +8,7 @@ from syncer.conflict.acts import Act, Decision, HoldEvent, Journal, Need, Outcom
 from syncer.conflict.order import Relation, later, prevails, relate
 from syncer.conflict.projection import PROJECTIONS, carried
 from syncer.conflict.rebuilding import filled
-from syncer.conflict.register import HoldReason, Register
+from syncer.conflict.register import HoldReason, Register, Wish
 from syncer.conflict.settings import Settings
 from syncer.conflict.skew import admitted_at
 from syncer.conflict.vectors import believed, joined
@@ -39,6 +39,7 @@ def fold_event(
         register = replace(register, own=own)
     version = believed(settings, register, replace(version, value=event.value))
     folded, acts = fold_version(settings, register, version, own=False)
+    acts = (*acts, *overtaken(register, folded))
     return Outcome(folded, acts, Need.READ if folded.due else Need.NOTHING)
 
 
@@ -159,7 +160,21 @@ def knowing(register: Register, known: Version) -> Register:
     seated = register.seated is not None and not replace(register, known=known).due
     kept = None if seated or not known.alive else known.value
     known = known if known.value is kept else replace(known, value=kept)
-    return replace(register, known=known, hold=hold, allowed=None, wish=None)
+    return replace(register.without_wish(), known=known, hold=hold, allowed=None)
+
+
+def overtaken(before: Register, after: Register) -> tuple[Act, ...]:
+    """Tell that an operator's decision has ended undone: what he was shown is not so any more.
+
+    Args:
+        before: The register before a step.
+        after: The register after it.
+    """
+    known = before.known
+    if before.wish is not Wish.REASSERT or after.wish is not None or known is None:
+        return ()
+    detail = "a decision that this region's value wins has ended: the path is not as it was shown"
+    return (Journal(path=before.path, decision=Decision.OVERTAKEN, stamp=known.stamp, detail=detail),)
 
 
 def version_of(event: MetadataChangeEvent) -> Version:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from syncer.conflict.acts import Act, Decision, DropHeld, Journal, Moment, Outcome, Publish, Quarantine, RecordConflict
-from syncer.conflict.folding import fold_version, journal, told_apart
+from syncer.conflict.folding import fold_version, journal, overtaken, told_apart
 from syncer.conflict.projection import PROJECTIONS, carried
 from syncer.conflict.rebuilding import unknown_provenance
 from syncer.conflict.register import Hold, HoldReason, Register, Seated
@@ -51,7 +51,7 @@ def observe(settings: Settings, register: Register, entry: Entry | None, moment:
         both = joined(known, register.seated_seen)  # who wrote it here had seen what stood here
         met = noting_flip(settings, register, digest, moment.now)
         met = settled(met.sit(both, entry.revision if entry else None))
-        return Outcome(met, (journal(register.path, known, Decision.MET),))
+        return Outcome(met, (journal(register.path, known, Decision.MET), *overtaken(register, met)))
     found = (moment.rebuilding or untold) and entry is not None and register.seated is None
     if found and entry is not None and known is not None:
         return unknown_provenance(settings, register, known, entry, digest, _modified_at(settings, entry, moment))
@@ -129,9 +129,11 @@ def _local_change(
         register, acts = replace(register, hold=None), (DropHeld(path=register.path),)
     unseen = _unseen_here(settings, register, version)
     register = noting_flip(settings, register, digest, moment.now)
-    register = replace(register.sit(version, entry.revision if entry else None), own=time, parked=None, wish=None)
+    ended = overtaken(register, register.without_wish())
+    register = register.sit(version, entry.revision if entry else None).without_wish()
+    register = replace(register, own=time, parked=None, allowed=None)
     outcome = take_own(settings, register, event, version, Decision.PUBLISHED)
-    return replace(outcome, acts=(*acts, *outcome.acts, *unseen))
+    return replace(outcome, acts=(*acts, *outcome.acts, *unseen, *ended))
 
 
 def _unseen_here(settings: Settings, register: Register, change: Version) -> tuple[Act, ...]:
@@ -235,7 +237,7 @@ def kind_of(path: MetaPath) -> ResourceKind:
 def settled(register: Register) -> Register:
     """Nothing is due any more: what waited for a write waits no longer."""
     hold = register.hold if register.hold is not None and register.hold.local else None
-    return replace(register, hold=hold, parked=None, wish=None, allowed=None)
+    return replace(register.without_wish(), hold=hold, parked=None, allowed=None)
 
 
 def noting_flip(settings: Settings, register: Register, digest: Digest | None, now: Millis) -> Register:

@@ -157,7 +157,8 @@ def filled(register: Register, known: Version, version: Version) -> Register:
         return register
     found = replace(register, known=replace(known, value=version.value))
     if register.parked is not None and register.parked.reason is ParkReason.VALUE_MISSING:
-        found = replace(found, parked=None, wish=None)
+        found = replace(found, parked=None)
+        return found.without_wish() if found.wish is Wish.REVIVE else found
     return found
 
 
@@ -188,5 +189,5 @@ def unsupplied(register: Register, *, publishes: bool, instead: Version | None =
     if instead is not None:
         return Outcome(replace(register, known=instead, parked=None), (note,), Need.READ)  # nothing of it is seated
     if publishes and register.seated_alive:
-        return Outcome(replace(register, wish=Wish.REASSERT), (note,), Need.READ)
+        return Outcome(replace(register, wish=Wish.REVIVE), (note,), Need.READ)
     return Outcome(replace(register, known=None, parked=None), (note,))

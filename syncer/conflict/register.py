@@ -99,9 +99,27 @@ class Intent:
 
 
 class Wish(StrEnum):
-    """A decision that the next valid read of the path completes."""
+    """A decision that the next valid read of the path completes: what the store holds is the newest."""
 
     REASSERT = "reassert"
+    """An operator's, who was shown what the store holds: for nothing else."""
+    REVIVE = "revive"
+    """The daemon's own: a parent that was deleted above its children, or a value that nobody else has any more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """What an operator was shown of a path.
+
+    Args:
+        known: Stamp of the greatest version known; ``None``: nothing was known.
+        stored: Stamp of what the store was last known to hold; ``None``: nothing was.
+        digest: Of that; some that were never published have one stamp in common.
+    """
+
+    known: Stamp | None
+    stored: Stamp | None
+    digest: Digest | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +134,7 @@ class Register:
         allowed: Stamp that a person has let pass the guards.
         intent: A write in flight.
         flips: When the path last returned to a digest that it had just left.
+        shown: With the wish of an operator: what he was shown.
         left: Digest that the path held before the seated one.
     """
 
@@ -128,6 +147,7 @@ class Register:
     parked: Parked | None = None
     intent: Intent | None = None
     wish: Wish | None = None
+    shown: Shown | None = None
     left: Digest | None = None
     flips: tuple[Millis, ...] = field(default=())
 
@@ -172,12 +192,26 @@ class Register:
         """Whether the store was last known to hold a value."""
         return self.seated is not None and self.seated.alive
 
+    @property
+    def shows(self) -> Shown:
+        """What an operator who looks now is shown."""
+        known, seated = self.known, self.seated
+        return Shown(
+            known=known.stamp if known is not None else None,
+            stored=seated.stamp if seated is not None else None,
+            digest=self.seated_digest,
+        )
+
     def dated(self, time: Millis) -> Register:
         """Give the path a time of this region's, the next free one where that one is not: no two are the same.
 
         What is found in the store and never published has it for a name too: it is kept by its stamp.
         """
         return replace(self, own=Millis(max(time, self.own + 1)))
+
+    def without_wish(self) -> Register:
+        """The register without the decision that the next valid read would complete."""
+        return replace(self, wish=None, shown=None)
 
     def sit(self, version: Version, revision: Revision | None) -> Register:
         """Take a version as what the store holds; the known value is no longer needed once it is the seated one."""

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Final
 
 from syncer.conflict import folding, observing, seating
 from syncer.conflict.acts import Decision, DropHeld, Journal, Need, Outcome, Publish
-from syncer.conflict.folding import journal, knowing, version_of
+from syncer.conflict.folding import journal, knowing, overtaken, version_of
 from syncer.conflict.guards import Topics, wants_answer
 from syncer.conflict.observing import event_of, settled
 from syncer.conflict.register import Hold, HoldReason, ParkReason, Register, Wish
+from syncer.conflict.shown import check_look
 from syncer.conflict.skew import admitted_at
 from syncer.conflict.vectors import join, sound
 from syncer.errors import PreconditionFailed
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from syncer.conflict.acts import Moment
     from syncer.conflict.guards import Facts
     from syncer.conflict.settings import Settings
+    from syncer.conflict.shown import Look
     from syncer.stores.contract import Entry, Written
 
 _NOTHING_TOLD: Final = frozenset({Topics.NOT_ASKED, Topics.CANNOT_ASK})
@@ -84,7 +86,9 @@ class Replica:
             facts: What the target is like.
             batch: Id of the transaction that the write will go out with.
         """
-        if register.wish is Wish.REASSERT and register.hold is None and not facts.outbox_open:
+        if register.wish is not None and register.hold is None and not facts.outbox_open:
+            if register.wish is Wish.REASSERT and register.shown != register.shows:
+                return self._forsake(register)
             return self._reassert(register, entry, facts.now)
         return seating.seat(self.settings, register, entry, facts, batch)
 
@@ -117,38 +121,61 @@ class Replica:
             return Outcome(register)
         return Outcome(replace(register, hold=None), (), Need.READ)
 
-    def confirm(self, register: Register) -> Outcome:
+    def confirm(self, register: Register, look: Look) -> Outcome:
         """Let a held change pass. A held local change is published with its old stamp (the shell moves its row).
 
+        What the store has refused passes no guard by that: it is tried once more.
+
+        Args:
+            register: The path's register.
+            look: What the operator was shown.
+
         Raises:
-            PreconditionFailed: Nothing is held here, or what is held cannot be let pass.
+            PreconditionFailed: Nothing is held here, it is not as it was shown, or what is held cannot be let pass.
         """
         hold = _hold_of(register)
+        check_look(register, look)
         if hold.reason is HoldReason.UNREADABLE:
             raise PreconditionFailed(
                 f"{register.path} is held because its value cannot be read",
                 hint="Correct or delete the value in the store; the daemon goes on by itself.",
             )
-        allowed = None if hold.local else hold.stamp
+        allowed = None if hold.local else register.allowed if hold.reason is HoldReason.STORE_REFUSED else hold.stamp
         return Outcome(replace(register, hold=None, allowed=allowed), (), Need.READ)
 
-    def reject(self, register: Register) -> Outcome:
-        """Let this region's value win everywhere instead of the held remote change.
+    def reject(self, register: Register, look: Look) -> Outcome:
+        """Let this region's value win everywhere instead of the held remote change, once it is read as it was shown.
+
+        Whatever comes before that read, from another region or from the store, ends the decision.
+
+        Args:
+            register: The path's register.
+            look: What the operator was shown.
 
         Raises:
-            PreconditionFailed: Nothing is held here, or it is a local change (:meth:`undo` takes it back).
+            PreconditionFailed: Nothing is held here, it is not as it was shown, or it is a local change (:meth:`undo`
+                takes it back).
         """
         hold = _hold_of(register)
+        check_look(register, look)
         if hold.local:
             raise PreconditionFailed(f"what is held at {register.path} is a local change; it is undone, not rejected")
-        return Outcome(replace(register, hold=None, wish=Wish.REASSERT), (), Need.READ)
+        return Outcome(replace(register, hold=None, wish=Wish.REASSERT, shown=look.shown), (), Need.READ)
 
-    def undo(self, register: Register) -> Outcome:
+    def undo(self, register: Register, look: Look) -> Outcome:
         """Forget a held local delete, which nobody else has heard of; the value comes back from a peer.
 
         The path is known again as it was before: nothing is known here until a peer tells, and the store is empty.
+
+        Args:
+            register: The path's register.
+            look: What the operator was shown.
+
+        Raises:
+            PreconditionFailed: No local change is held here, or it is not as it was shown.
         """
         hold = _hold_of(register)
+        check_look(register, look)
         if not hold.local or register.seated is None:
             raise PreconditionFailed(f"no local change is held at {register.path}")
         known = register.known if register.known is not None and register.known.stamp != hold.stamp else None
@@ -158,11 +185,18 @@ class Replica:
     def restore(self, register: Register, value: bytes | None, seen: Seen, now: Millis) -> Outcome:
         """Make the loser of a conflict (``None``: a delete) the newest version; the store follows as for a remote one.
 
+        The caller has checked that the operator was shown what is known and stored: the version has seen all of it.
+
         Raises:
             ValueInvalid: The value is not what its path calls for.
         """
         outcome, _ = self._assert(register, value, now, Decision.RESTORED, seen)
         return replace(outcome, need=Need.READ)
+
+    def _forsake(self, register: Register) -> Outcome:
+        """Another thing stands here than what an operator was shown, or nobody knows what that was: he looks again."""
+        forsaken = register.without_wish()
+        return Outcome(forsaken, overtaken(register, forsaken), Need.READ)
 
     def _reassert(self, register: Register, entry: Entry | None, now: Millis) -> Outcome:
         """Stamp what the store holds above what is known, so that it wins everywhere."""

@@ -46,7 +46,7 @@ def _park(settings: Settings, register: Register, known: Version, reason: ParkRe
         note = journal(register.path, known, Decision.PARKED, detail=reason)
         return Outcome(replace(register, parked=parked), (note,))
     if _revives(settings, parked, now):
-        return Outcome(replace(register, wish=Wish.REASSERT), (), Need.READ)
+        return Outcome(replace(register, wish=Wish.REVIVE, shown=None), (), Need.READ)
     return Outcome(register)
 
 
@@ -146,4 +146,4 @@ def refused(settings: Settings, register: Register, cause: ParkReason | None, no
     parked = register.parked
     if parked is None or parked.reason is not cause:
         return Outcome(replace(free, parked=Parked(reason=cause, since_ms=now, detail=detail)))
-    return Outcome(replace(free, wish=Wish.REASSERT if _revives(settings, parked, now) else register.wish))
+    return Outcome(replace(free, wish=Wish.REVIVE, shown=None) if _revives(settings, parked, now) else free)

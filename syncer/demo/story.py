@@ -15,6 +15,7 @@ from syncer.demo.screen import Screen
 from syncer.demo.world import MAX_DELETES, REGIONS, World
 from syncer.model import MetaPath
 from syncer.paths import PARTITIONED_TOPICS, namespace_path, tenant_path
+from syncer.planning.deciding import Request, held_of, lost_in
 from syncer.state.contract import ConflictRow, Operation, OperationState
 from syncer.state.views import HoldRow
 
@@ -116,7 +117,9 @@ class Story:
         west_won = "retention_policies" in winner
         self.screen.say(f"the later write won: {'west, its retention' if west_won else 'east, its TTL'}")
         for row in whole[-1:]:
-            self._operate("east", "restore", {"conflict": str(row.id)})
+            with self.world["east"].views() as views:
+                request = lost_in(views, row.id).restoring
+            self._operate("east", request)
             other = "message_ttl_in_seconds" if west_won else "retention_policies"
             restored = self.world.wait(functools.partial(self._all_have, path, other), CONVERGE_S)
             self.check("'syncer conflicts restore' brings the other value back, in all regions", restored)
@@ -186,7 +189,7 @@ class Story:
         text = f"{kept} of {TOPICS} topics still stand in east: at most {MAX_DELETES} deletes pass within a minute here"
         self.check(text, kept >= TOPICS - MAX_DELETES)
         for row in self._held("north"):
-            self._operate("north", "undo", {"path": row.path}, wait=False)
+            self._operate("north", held_of(row.path, row.hold, row.shown).refusing, wait=False)
         self.screen.say("an operator in north takes the held deletes back; the values come from the other regions")
         back = self.world.wait(lambda: not self._held("north"), CONVERGE_S)
         self.check("nothing is held any more", back)
@@ -239,16 +242,16 @@ class Story:
                     return False
         return True
 
-    def _operate(self, name: str, kind: str, arguments: dict[str, str], *, wait: bool = True) -> None:
+    def _operate(self, name: str, request: Request, *, wait: bool = True) -> None:
         with self.world[name].views() as views:
-            number = views.ask(kind, arguments, asked_by="demo", reason="told in the story")
+            number = views.ask(request.kind, request.arguments, asked_by="demo", reason="told in the story")
             if not wait:
                 return
             self.world.wait(lambda: _is_answered(views.operation(number)), ANSWER_S)
             asked = views.operation(number)
             done = asked is not None and asked.state is OperationState.DONE
             said = f": {asked.answer or asked.state}" if asked is not None and not done else ""
-            self.check(f"the daemon of {name} has performed '{kind}'{said}", done)
+            self.check(f"the daemon of {name} has performed '{request.kind}'{said}", done)
 
     def _role(self, name: str, path: MetaPath) -> str:
         document = json.loads(self.world[name].writer.get(path) or b"{}")

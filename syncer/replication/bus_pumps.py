@@ -17,8 +17,8 @@ from syncer.errors import PayloadInvalid, StateUnavailable, SyncerError
 from syncer.model import Millis
 from syncer.replication.ahead import Ahead, Seen
 from syncer.replication.consuming import Arrived, arrived_of
-from syncer.replication.operations import Effect, Wanted
 from syncer.replication.surroundings import IDLE_S, Surroundings
+from syncer.replication.wanted import Effect, Wanted
 from syncer.state.contract import OutboxRow
 
 log = structlog.get_logger()

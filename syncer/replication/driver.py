@@ -45,12 +45,12 @@ from syncer.replication.consuming import Arrived
 from syncer.replication.context import Context
 from syncer.replication.fence import Fence, HeldFence, raised
 from syncer.replication.forgetting import Forgetting, Tombstones
-from syncer.replication.operations import Effect
 from syncer.replication.reading import ReadPlan
 from syncer.replication.reporting import report as report_of
 from syncer.replication.scanning import PageTicket, Scan
 from syncer.replication.talk import Phase
 from syncer.replication.unit import Unit
+from syncer.replication.wanted import Effect
 from syncer.replication.writing import Batch, WriteQueue
 from syncer.state.contract import Identity, OutboxRow, Poison, State
 from syncer.stores.contract import BatchRefused, Capabilities, Entry, Put, Write, Written

@@ -16,6 +16,7 @@ from typing import Final
 from syncer.bus.messages import Control
 from syncer.conflict.consumed import Consumed
 from syncer.conflict.register import HoldReason, Register
+from syncer.conflict.shown import look_at, until_in
 from syncer.errors import NotFound, PreconditionFailed
 from syncer.model import MetadataChangeEvent, Millis, Region
 from syncer.replication import rebuild
@@ -300,13 +301,21 @@ def check_belongs(context: Context) -> None:
         )
 
 
-def join(context: Context, unit: Unit, tx: Transaction) -> int:
+def join(context: Context, unit: Unit, tx: Transaction, told: Mapping[str, str]) -> int:
     """Let this region take part, or let everything pass that first contact holds; how many changes that were.
 
-    Where it begins to take part, nothing passes: values that differ are held then, for a second look.
+    Where it begins to take part, nothing passes: values that differ are held then, for a second look. Of these pass
+    what was shown at it, which is what was held until then and stands as it was found.
+
+    Args:
+        context: The daemon's context.
+        unit: The work.
+        tx: The transaction.
+        told: Arguments of the operation.
 
     Raises:
-        PreconditionFailed: This region has left the group, or has not read its whole store yet.
+        PreconditionFailed: This region has left the group, has not read its whole store yet, or nobody says what was
+            shown.
     """
     check_belongs(context)
     passed, after = 0, None
@@ -316,11 +325,15 @@ def join(context: Context, unit: Unit, tx: Transaction) -> int:
         context.paused = None
         tx.set_identity(paused=None)
         return passed
+    until = until_in(told)
     while page := tx.due(PAGE, after):
-        held = [each for each in page if each.hold is not None and each.hold.reason is HoldReason.FIRST_CONTACT]
-        unit.load([register.path for register in held])
-        for register in held:
-            unit.take(context.replica.confirm(register))
-        passed += len(held)
+        for register in page:
+            hold, seated = register.hold, register.seated
+            if hold is None or hold.reason is not HoldReason.FIRST_CONTACT or hold.since_ms > until:
+                continue
+            if seated is not None and seated.stamp.is_baseline:
+                unit.load((register.path,))
+                unit.take(context.replica.confirm(register, look_at(register, hold)))
+                passed += 1
         after = page[-1].path
     return passed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -12,32 +12,19 @@ import structlog
 from syncer.bus.messages import Action
 from syncer.conflict.register import HoldReason, Register
 from syncer.errors import InvariantBroken, MessageUnreadable, NotFound, PreconditionFailed, SyncerError
-from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region, Stamp
-from syncer.replication import isolating, listing, membership, rebuild, repairing
-from syncer.replication.consuming import arrived_of, look_again, take
+from syncer.model import MetadataChangeEvent, Millis, Region
+from syncer.replication import deciding, isolating, listing, membership, rebuild, repairing
+from syncer.replication.consuming import arrived_of, take
 from syncer.replication.context import Context
+from syncer.replication.deciding import number_of
 from syncer.replication.reading import state_event
 from syncer.replication.talk import Phase
 from syncer.replication.unit import Unit
+from syncer.replication.wanted import Effect, Wanted
 from syncer.state.contract import Operation, OperationState, Poison, Transaction
 
 log = structlog.get_logger()
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """A control message that an operation asks the shell to publish.
-
-    ``number`` rises from one request of this database to the next, so that one that comes again is told apart.
-    """
-
-    action: Action
-    paths: tuple[str, ...] = ()
-    reason: str = ""
-    number: int = 0
-
-
-Effect = Wanted | None
 Handler = Callable[[Context, Unit, Transaction, Operation], tuple[str, Effect]]
 
 
@@ -78,88 +65,6 @@ def perform(context: Context, operation: Operation, now: Millis) -> Effect:
     return effect
 
 
-def _confirm(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
-    path = _path(operation)
-    unit.load((path,))
-    register = unit[path]
-    hold = register.hold
-    if hold is not None and "stamp" in operation.arguments and str(hold.stamp) != operation.arguments["stamp"]:
-        raise PreconditionFailed(
-            f"{path}: another change ({hold.stamp}) is held now than the one that was seen",
-            hint="Look at it again with 'syncer holds list'.",
-        )
-    local = hold is not None and hold.local
-    unit.take(context.replica.confirm(register))
-    if local:
-        event = tx.held_publication(path)
-        if event is None:
-            raise NotFound(f"{path}: no publication is held")
-        tx.drop_held(path)
-        tx.enqueue([event])
-        return "the delete is published with its old stamp", None
-    return "the change is written as soon as the store allows it", None
-
-
-def _reject(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
-    del tx
-    path = _path(operation)
-    unit.load((path,))
-    hold = unit[path].hold
-    if hold is not None and hold.reason is HoldReason.UNREADABLE:
-        raise PreconditionFailed(f"{path}: the value here cannot be read, so it cannot win")
-    if not context.scope.direction(path).publishes:
-        raise PreconditionFailed(f"{path} may not leave this region, so its value here cannot win elsewhere")
-    unit.take(context.replica.reject(unit[path]))
-    return "this region's value will win everywhere", None
-
-
-def _undo(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
-    del tx
-    path = _path(operation)
-    unit.load((path,))
-    unit.take(context.replica.undo(unit[path]))
-    return "the delete is forgotten; the value comes back from a peer", Wanted(
-        action=Action.REQUEST, paths=(path,), reason="a held delete was taken back"
-    )
-
-
-def _restore(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
-    number = _number(operation, "conflict")
-    row = tx.conflict_row(number)
-    if row is None:
-        raise NotFound(f"no conflict {number}", hint="See 'syncer conflicts list'.")
-    if row.loser_digest is not None and row.value is None:
-        raise PreconditionFailed(
-            f"the value of conflict {number} is not known here: it still stands in the store, or was replaced there",
-            hint="Look at the same conflict in the region of its author.",
-        )
-    if not context.scope.direction(row.path).publishes:
-        raise PreconditionFailed(f"{row.path} may not leave this region, so nothing can be restored from here")
-    if not context.genesis:
-        raise PreconditionFailed(
-            "the daemon has not read the whole store yet: what was restored would be written over it without a hold",
-            hint="Try again when 'syncer status' shows the first scan as finished.",
-        )
-    unit.load((row.path,))
-    value = row.value if row.loser_digest is not None else None
-    unit.take(context.replica.restore(unit[row.path], value, row.loser_seen, unit.now))
-    tx.mark_restored(number, unit.now)
-    return f"the value of {row.loser} is the newest now", None
-
-
-def _release(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
-    path = _path(operation)
-    stamp = _stamp(operation.arguments["stamp"]) if "stamp" in operation.arguments else None
-    event = tx.future_event(path, stamp)
-    if event is None:
-        raise NotFound(f"no event from the future is held for {path}")
-    unit.load((path,))
-    unit.take(context.replica.fold(unit[path], event, unit.now, released=True))
-    tx.drop_future(path, event.stamp)
-    look_again(context, unit, tx, (path,))  # what is no longer ahead of what is known
-    return f"{event.stamp} is folded as it is", None
-
-
 def _pause(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
     del unit
     membership.check_takes_part(context)
@@ -198,16 +103,15 @@ def _leave(context: Context, unit: Unit, tx: Transaction, operation: Operation) 
 
 
 def _join(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
-    del operation
     begins = context.joining
-    passed = membership.join(context, unit, tx)
+    passed = membership.join(context, unit, tx, operation.arguments)
     if begins:
         return "this region takes part now; values that differ from the group's are held for a second look", None
-    return f"{passed} changes that first contact held will be written", None
+    return f"{passed} changes that first contact held, and that were shown, will be written", None
 
 
 def _retry(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
-    number = _number(operation, "id")
+    number = number_of(operation, "id")
     row = tx.poison_row(number)
     if row is None:
         raise NotFound(f"nothing is quarantined as {number}", hint="See 'syncer quarantine list'.")
@@ -224,8 +128,11 @@ def _retry(context: Context, unit: Unit, tx: Transaction, operation: Operation) 
     if poison.origin == "outbox":
         return _publish_again(unit[path], tx, poison), None
     register = unit[path]
-    if register.hold is not None and register.hold.reason is HoldReason.STORE_REFUSED:
-        unit.take(context.replica.confirm(register))
+    hold = register.hold
+    if hold is not None and hold.reason is HoldReason.STORE_REFUSED:
+        if poison.position != f"{path} {hold.stamp}":
+            return f"another change ({hold.stamp}) is refused by the store now; it goes on waiting", None
+        unit.replace(replace(register, hold=None))  # what guards have let pass has passed; of the rest they are asked
     unit.reread((path,))
     return "read and tried again", None
 
@@ -266,7 +173,7 @@ def _publish_again(register: Register, tx: Transaction, poison: Poison) -> str:
 
 def _discard(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
     del context, unit
-    number = _number(operation, "id")
+    number = number_of(operation, "id")
     if tx.poison_row(number) is None:
         raise NotFound(f"nothing is quarantined as {number}", hint="See 'syncer quarantine list'.")
     tx.drop_poison(number)
@@ -287,35 +194,15 @@ def _cancel(context: Context, unit: Unit, tx: Transaction, operation: Operation)
     return repairing.cancel(tx, operation, unit.now), None
 
 
-def _path(operation: Operation) -> MetaPath:
-    if "path" not in operation.arguments:
-        raise PreconditionFailed(f"operation {operation.kind} names no path")
-    return MetaPath(operation.arguments["path"])
-
-
-def _number(operation: Operation, name: str) -> int:
-    text = operation.arguments.get(name, "")
-    if not text.isdigit():
-        raise PreconditionFailed(f"operation {operation.kind} needs a number as {name}, not {text!r}")
-    return int(text)
-
-
-def _stamp(text: str) -> Stamp:
-    time, _, region = text.partition("@")
-    if not time.isdigit() or not region:
-        raise PreconditionFailed(f"{text!r} is no stamp; one looks like 1700000000000@us-east")
-    return Stamp(Millis(int(time)), Region(region))
-
-
 _ALWAYS: Final = frozenset({"pause", "resume", "quarantine-discard", "rebuild", "regions-admit", "snapshot-cancel"})
 """What may be done while a lost database is being rebuilt."""
 
 _HANDLERS: Final[dict[str, Handler]] = {
-    "confirm": _confirm,
-    "reject": _reject,
-    "undo": _undo,
-    "restore": _restore,
-    "release": _release,
+    "confirm": deciding.confirm,
+    "reject": deciding.reject,
+    "undo": deciding.undo,
+    "restore": deciding.restore,
+    "release": deciding.release,
     "pause": _pause,
     "resume": _resume,
     "regions-forget": _forget,

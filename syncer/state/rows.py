@@ -15,10 +15,11 @@ from sqlalchemy import RowMapping
 
 from syncer.conflict.acts import Decision, Journal
 from syncer.conflict.consumed import Consumed
-from syncer.conflict.register import Hold, HoldReason, Intent, Parked, ParkReason, Register, Seated, Wish
+from syncer.conflict.register import Hold, HoldReason, Intent, Parked, ParkReason, Register, Seated, Shown, Wish
 from syncer.conflict.vectors import bounded
 from syncer.model import (
     Counter,
+    Digest,
     EventType,
     MetadataChangeEvent,
     MetaPath,
@@ -163,9 +164,37 @@ def _rest_row(register: Register) -> Row:
         parked.reason.value if parked is not None else None,
         parked.since_ms if parked is not None else None,
         storable(parked.detail) if parked is not None else None,
-        register.wish.value if register.wish is not None else None,
+        _wish_text(register.wish, register.shown) if register.wish is not None else None,
         dumps(register.flips) if register.flips else None,
     )
+
+
+def _wish_text(wish: Wish, shown: Shown | None) -> str:
+    """A wish; one of an operator's with what he was shown, as a JSON list."""
+    if shown is None:
+        return wish.value
+    known, stored = shown.known, shown.stored
+    return dumps(
+        (
+            wish,
+            (known.updated_at_ms, known.region) if known is not None else None,
+            (stored.updated_at_ms, stored.region) if stored is not None else None,
+            shown.digest.hex() if shown.digest is not None else None,
+        )
+    )
+
+
+def _wish_of(text: str) -> tuple[Wish, Shown | None]:
+    """A wish of its text; earlier versions kept it without what was shown."""
+    if not text.startswith("["):
+        return Wish(text), None
+    wish, known, stored, digest = orjson.loads(text)
+    shown = Shown(
+        known=Stamp(*known) if known is not None else None,
+        stored=Stamp(*stored) if stored is not None else None,
+        digest=Digest(bytes.fromhex(digest)) if digest is not None else None,
+    )
+    return Wish(wish), shown
 
 
 def register_of(row: Sequence[Any]) -> Register:
@@ -210,7 +239,8 @@ def _with_extras(plain: Register, extras: Sequence[Any], intent_value: bytes | N
     allowed = extras[6:8]
     parked = extras[8:11]
     batch, expected, time, region, by, seen, digest = extras[11:18]
-    wish, left, flips = extras[18:21]
+    text, left, flips = extras[18:21]
+    wish, shown = _wish_of(text) if text is not None else (None, None)
     return Register(
         path=plain.path,
         known=plain.known,
@@ -228,10 +258,17 @@ def _with_extras(plain: Register, extras: Sequence[Any], intent_value: bytes | N
         )
         if batch is not None
         else None,
-        wish=Wish(wish) if wish is not None else None,
+        wish=wish,
+        shown=shown,
         left=left,
         flips=tuple(orjson.loads(flips)) if flips is not None else (),
     )
+
+
+def shown_of(row: Sequence[Any]) -> Shown:
+    """How a path is shown, of the columns time and region of the known version, time, region, digest of the stored."""
+    k_time, k_region, s_time, s_region, s_digest = row
+    return Shown(known=stamp_of(k_time, k_region), stored=stamp_of(s_time, s_region), digest=s_digest)
 
 
 def hold_of(row: Sequence[Any]) -> Hold | None:

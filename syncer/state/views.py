@@ -15,7 +15,7 @@ import orjson
 from sqlalchemy import URL, Connection, Engine, Select, Table, func, insert, select
 
 from syncer.conflict.acts import Journal
-from syncer.conflict.register import Hold, Parked, Register
+from syncer.conflict.register import Hold, Parked, Register, Shown
 from syncer.errors import InvariantBroken, StateForeign, StateUnavailable
 from syncer.model import Digest, EventType, MetaPath, Millis, Region, Stamp
 from syncer.state import listed, opening, presence, rows, tables
@@ -26,6 +26,8 @@ from syncer.state.presence import DaemonRow
 from syncer.state.repairs import RepairViews
 from syncer.state.sql import identity_of, wall_clock
 from syncer.state.transaction import beyond
+
+_SHOWN: Final = tuple(tables.registers.c[name] for name in ("k_time", "k_region", "s_time", "s_region", "s_digest"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,22 +104,27 @@ class PoisonSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HoldRow:
-    """A change that waits for a person. ``digest``: of what is held, ``None`` for a delete."""
+    """A change that waits for a person, and how its path is. ``digest``: of what is held, ``None`` for a delete."""
 
     path: MetaPath
     hold: Hold
     digest: Digest | None
+    shown: Shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldEvent:
-    """An event kept aside, without its value; ``held_at_ms`` is ``None`` for a publication (see its hold)."""
+    """An event kept aside, without its value; ``held_at_ms`` is ``None`` for a publication (see its hold).
+
+    ``shown``: how the path of an event from the future is.
+    """
 
     path: MetaPath
     type: EventType
     stamp: Stamp
     value_bytes: int | None
     held_at_ms: Millis | None
+    shown: Shown | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -337,13 +344,14 @@ class Views(RepairViews):
         """Held changes in path order, beyond ``after``."""
         c = tables.registers.c
         held = (c.hold_reason, c.hold_time, c.hold_region, c.hold_since, c.hold_detail, c.hold_local)
-        query = select(c.path, c.k_digest, *held).where(tables.HELD, c.path > (after or "")).order_by(c.path)
+        query = select(c.path, c.k_digest, *_SHOWN, *held).where(tables.HELD, c.path > (after or "")).order_by(c.path)
         found = []
         with self._reading() as connection:
             for path, digest, *columns in connection.execute(query.limit(limit)):
-                hold = rows.hold_of(columns)
+                hold = rows.hold_of(columns[len(_SHOWN) :])
                 if hold is not None:
-                    found.append(HoldRow(path=path, hold=hold, digest=digest))
+                    shown = rows.shown_of(columns[: len(_SHOWN)])
+                    found.append(HoldRow(path=path, hold=hold, digest=digest, shown=shown))
         return found
 
     def held_publications(self, limit: int, after: MetaPath | None = None) -> list[HeldEvent]:
@@ -352,14 +360,17 @@ class Views(RepairViews):
         query = select(table.c.path, table.c.head, func.length(table.c.value)).where(table.c.path > (after or ""))
         with self._reading() as connection:
             found = connection.execute(query.order_by(table.c.path).limit(limit)).all()
-        return [_held(path, head, size, None) for path, head, size in found]
+        return [_held(path, head, size, None, None) for path, head, size in found]
 
     def future_events(self, limit: int) -> list[HeldEvent]:
         """Events from the future, oldest stamp first."""
-        c = tables.future_events.c
-        query = select(c.path, c.head, func.length(c.value), c.held_at).order_by(c.time, c.region, c.path).limit(limit)
+        c, known = tables.future_events.c, tables.registers
+        query = select(c.path, c.head, func.length(c.value), c.held_at, *_SHOWN)
+        query = query.outerjoin_from(tables.future_events, known, known.c.path == c.path)
+        query = query.order_by(c.time, c.region, c.path).limit(limit)
         with self._reading() as connection:
-            return [_held(path, head, size, at) for path, head, size, at in connection.execute(query)]
+            found = connection.execute(query).all()
+        return [_held(path, head, size, at, rows.shown_of(shown)) for path, head, size, at, *shown in found]
 
     def parked(self, limit: int, after: MetaPath | None = None) -> list[ParkedRow]:
         """Parked writes in path order, beyond ``after``."""
@@ -458,7 +469,13 @@ def _outbox(connection: Connection) -> OutboxFacts:
     return OutboxFacts(depth=_count(connection, table), oldest_at_ms=oldest)
 
 
-def _held(path: str, head: str, size: int | None, at: int | None) -> HeldEvent:
+def _held(path: str, head: str, size: int | None, at: int | None, shown: Shown | None) -> HeldEvent:
     event = rows.event_of(path, head, None)
-    held_at = None if at is None else Millis(at)
-    return HeldEvent(path=event.path, type=event.type, stamp=event.stamp, value_bytes=size, held_at_ms=held_at)
+    return HeldEvent(
+        path=event.path,
+        type=event.type,
+        stamp=event.stamp,
+        value_bytes=size,
+        held_at_ms=None if at is None else Millis(at),
+        shown=shown,
+    )

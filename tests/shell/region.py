@@ -32,6 +32,7 @@ from syncer.model import (
     ResourceKind,
 )
 from syncer.paths import CLUSTERS, classify
+from syncer.planning.deciding import Held, Request, held_at, joining, lost_in, met_until
 from syncer.replication.surroundings import wall_clock_ms
 from syncer.state.contract import Operation, OperationState, PoisonRow
 from syncer.state.views import HoldRow, Status, Views
@@ -215,6 +216,25 @@ class Site:
     def holds(self) -> dict[str, HoldRow]:
         """What waits for a person, by path."""
         return {row.path: row for row in self.ask(lambda views: views.holds(1000))}
+
+    def requests(self, path: MetaPath) -> dict[str, Request]:
+        """What an operator may ask for who looks now at what is held at a path, by its kind."""
+        held: Held = self.ask(lambda views: held_at(views, path))
+        return {request.kind: request for request in (held.confirming, held.refusing)}
+
+    async def decide(self, kind: str, path: MetaPath) -> Operation:
+        """Look at what is held at a path, and decide about it."""
+        return await self.do(kind, **self.requests(path)[kind].arguments)
+
+    async def restore(self, conflict: int) -> Operation:
+        """Look at a conflict, and restore its loser."""
+        request: Request = self.ask(lambda views: lost_in(views, conflict).restoring)
+        return await self.do(request.kind, **request.arguments)
+
+    async def join(self) -> Operation:
+        """Look at what first contact holds, and let it pass."""
+        request: Request = self.ask(lambda views: joining(met_until(views)))
+        return await self.do(request.kind, **request.arguments)
 
     async def do(self, kind: str, **arguments: str) -> Operation:
         """Ask the daemon to do something, and wait for its answer."""

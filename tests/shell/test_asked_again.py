@@ -98,7 +98,7 @@ async def test_with_topics_it_stays_held_for_that_and_is_asked_no_more(
         await ticks(running, 3)
         assert len(broker.asked) == asked
         assert held(east) == (HoldReason.HAS_TOPICS, "topics still exist here")
-        answer = await east.do("confirm", path=NAMESPACE)
+        answer = await east.decide("confirm", NAMESPACE)
         assert answer.code == ""
         await until(lambda: east.get(NAMESPACE) is None, "a person has decided")
 
@@ -108,7 +108,7 @@ async def test_what_a_person_decides_meanwhile_stays_decided(make_site: MakeSite
     east = make_site("east", admin={"url": broker.url})
     async with east.running() as running, west.running():
         await deleted_while_the_broker_is_away(east, west, broker)
-        answer = await east.do("reject", path=NAMESPACE)
+        answer = await east.decide("reject", NAMESPACE)
         assert answer.code == ""
         await until(lambda: west.get(NAMESPACE) is not None, "it has come back")
         broker.topics = []

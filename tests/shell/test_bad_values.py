@@ -36,7 +36,7 @@ async def test_an_unreadable_value_is_held_while_a_remote_change_waits_and_heals
         west.writer.put(path_of("other"), tenant())
         await until(lambda: east.get(path_of("other")) is not None, "other paths go on")
         assert east.get(TENANT) == b'{"adminRoles": ['
-        refused = await east.do("confirm", path=TENANT)
+        refused = await east.decide("confirm", TENANT)
         assert refused.code == "precondition-failed"
 
         east.writer.put(TENANT, tenant("first"))  # corrected to what it was: the remote change may be written now

@@ -11,9 +11,11 @@ from syncer.bus.embedded import set_link
 from syncer.conflict.register import HoldReason, ParkReason
 from syncer.model import EventType, MetaPath
 from syncer.paths import CLUSTERS
+from syncer.planning.deciding import lost_in
+from syncer.state.contract import OperationState
 from tests.shell.conftest import MakeSite
 from tests.shell.on_bus import Bystander, change, distinct_changes_on
-from tests.shell.region import NAMESPACE, TENANT, TOPIC, Site, active, equal, path_of, tenant, until
+from tests.shell.region import NAMESPACE, TENANT, TOPIC, Site, active, equal, path_of, tenant, tenants, until
 
 
 def policies(*clusters: str, **fields: object) -> bytes:
@@ -46,7 +48,7 @@ async def test_a_mass_delete_waits_for_a_person(decision: str, make_site: MakeSi
         await until(lambda: east.get(path_of("other")) == tenant("changed"), "others go on")
         assert len(west.picture()) == 13
         for path in east.holds():
-            answer = await east.do(decision, path=path)
+            answer = await east.decide(decision, MetaPath(path))
             assert answer.code == ""
         await equal(east, west)
         await until(lambda: east.holds() == {}, "nothing waits any more")
@@ -96,9 +98,11 @@ async def test_fewer_partitions_wait_for_a_person(decision: str, east: Site, wes
         west.writer.put(TOPIC, partitions(4))
         await until(lambda: TOPIC in east.holds(), "it is held")
         assert east.holds()[TOPIC].hold.reason is HoldReason.FEWER_PARTITIONS
-        stale = await east.do("confirm", path=TOPIC, stamp="1700000000000@west")
+        request = east.requests(TOPIC)[decision]
+        stale = await east.do(decision, **{**request.arguments, "stamp": "1700000000000@west"})
         assert stale.code == "precondition-failed"
-        answer = await east.do(decision, path=TOPIC, stamp=str(east.holds()[TOPIC].hold.stamp))
+        assert "Look at it again" in stale.answer
+        answer = await east.do(decision, **request.arguments)
         assert answer.code == ""
         if decision == "confirm":
             await until(lambda: b'"partitions":4' in (east.get(TOPIC) or b""), "it is written")
@@ -106,7 +110,7 @@ async def test_fewer_partitions_wait_for_a_person(decision: str, east: Site, wes
             await until(lambda: b'"partitions":8' in (west.get(TOPIC) or b""), "our value wins everywhere")
         await equal(east, west)
         assert east.holds() == {}
-        assert (await east.do(decision, path=TOPIC)).code == "precondition-failed"
+        assert (await east.do(decision, **request.arguments)).code == "precondition-failed"
 
 
 async def test_a_policy_with_an_unknown_cluster_waits_until_the_cluster_is_known(east: Site, bus_file: Path) -> None:
@@ -149,13 +153,115 @@ async def test_the_loser_of_a_conflict_is_restored_everywhere(east: Site, west: 
             (row,) = site.ask(lambda views: [views.conflict(each.id) for each in views.conflicts(10)])
             assert row.value == tenant("loses", extra={"kept": True})
             assert (row.loser.region, row.winner.region) == ("east", "west")
-        answer = await west.do("restore", conflict=str(row.id))
+        unsaid = await west.do("restore", conflict=str(row.id))
+        assert (unsaid.code, "look again" in unsaid.answer) == ("precondition-failed", True)
+        answer = await west.restore(row.id)
         assert answer.answer.startswith("the value of ")
         for site in (east, west):
             await until(lambda site=site: site.get(TENANT) == tenant("loses", extra={"kept": True}), "it is back")  # type: ignore[misc]
         assert west.ask(lambda views: views.conflict(row.id)).restored_at_ms is not None
         assert (await west.do("restore", conflict="99")).code == "not-found"
         assert (await west.do("restore", conflict="x")).code == "precondition-failed"
+
+
+async def in_conflict(east: Site, west: Site, bus_file: Path) -> int:
+    """East has lost a conflict against west, and both know of it; its number in west."""
+    await active(east, west)
+    east.writer.put(TENANT, tenant("first"))
+    await until(lambda: west.get(TENANT) == tenant("first"), "both hold it")
+    set_link(bus_file, "west", up=False)
+    east.writer.put(TENANT, tenant("loses"))
+    await until(lambda: len(distinct_changes_on(bus_file)) == 2, "one is published")
+    west.writer.put(TENANT, tenant("wins"))
+    await until(lambda: len(distinct_changes_on(bus_file)) == 3, "the later one too")
+    set_link(bus_file, "west", up=True)
+    await until(lambda: east.get(TENANT) == tenant("wins"), "the later one wins")
+    await until(lambda: bool(west.ask(lambda views: views.conflicts(10))), "it is recorded")
+    (row,) = west.ask(lambda views: views.conflicts(10))
+    number: int = row.id
+    return number
+
+
+@pytest.mark.parametrize("writer", ["east", "west"])
+async def test_what_is_written_after_a_look_at_a_conflict_is_not_overruled(
+    writer: str, east: Site, west: Site, bus_file: Path
+) -> None:
+    """By the command that looks, waits for a person to type, and asks; somebody writes meanwhile, here or elsewhere."""
+    async with east.running(), west.running():
+        number = await in_conflict(east, west, bus_file)
+        request = west.ask(lambda views: lost_in(views, number)).restoring
+        site = east if writer == "east" else west
+        site.writer.put(TENANT, tenant("later"))
+        for each in (east, west):
+            await until(lambda each=each: each.get(TENANT) == tenant("later"), "it is everywhere")  # type: ignore[misc]
+            await until(lambda each=each: stored_in(each) == tenants.digest(tenant("later")), "it is known")  # type: ignore[misc]
+        answer = await west.do(request.kind, **request.arguments)
+        assert answer.code == "precondition-failed"
+        assert f"Look at it again with 'syncer conflicts show {number}'" in answer.answer
+        await equal(east, west)
+        assert west.get(TENANT) == tenant("later")
+        assert (await west.restore(number)).code == ""
+        await until(lambda: east.get(TENANT) == west.get(TENANT) == tenant("loses"), "who looks again may overrule it")
+
+
+def stored_in(site: Site) -> bytes | None:
+    """Digest of what the store of a region is known to hold."""
+    register = site.ask(lambda views: views.register(TENANT))
+    digest: bytes | None = register.seated_digest
+    return digest
+
+
+async def test_a_write_that_nobody_has_read_yet_survives_a_decision(east: Site, west: Site, bus_file: Path) -> None:
+    """The daemon is down when it is asked, and when somebody writes: it meets both at its start."""
+    async with east.running(), west.running():
+        number = await in_conflict(east, west, bus_file)
+    request = west.ask(lambda views: lost_in(views, number)).restoring
+    asked = west.ask(lambda views: views.ask(request.kind, request.arguments, "a test", ""))
+    west.writer.put(TENANT, tenant("later"))
+    async with east.running(), west.running():
+        await until(lambda: west.ask(lambda views: views.operation(asked)).state is OperationState.DONE, "it is done")
+        await until(lambda: east.get(TENANT) == west.get(TENANT) == tenant("later"), "the later one wins")
+        await equal(east, west)
+        rows = west.ask(lambda views: [views.conflict(row.id) for row in views.conflicts(10)])
+        assert tenant("loses") in [row.value for row in rows]
+
+
+async def test_what_is_held_after_a_look_is_not_rejected_by_it(east: Site, west: Site) -> None:
+    async with east.running(), west.running():
+        await active(east, west)
+        for path, value in ((TENANT, tenant()), (NAMESPACE, policies("east", "west")), (TOPIC, partitions(8))):
+            west.writer.put(path, value)
+        await until(lambda: east.get(TOPIC) is not None, "both hold it")
+        west.writer.put(TOPIC, partitions(4))
+        await until(lambda: TOPIC in east.holds(), "it is held")
+        former = east.requests(TOPIC)
+        west.writer.put(TOPIC, partitions(6))
+        await until(lambda: east.requests(TOPIC)["confirm"] != former["confirm"], "another one is held")
+        for kind, request in former.items():
+            answer = await east.do(kind, **request.arguments)
+            assert answer.code == "precondition-failed"
+            assert "another change is held now" in answer.answer
+        assert b'"partitions":6' in (west.get(TOPIC) or b"")
+        assert b'"partitions":8' in (east.get(TOPIC) or b""), "it waits"
+        assert (await east.decide("confirm", TOPIC)).code == ""
+        await equal(east, west)
+        assert b'"partitions":6' in (east.get(TOPIC) or b"")
+
+
+@pytest.mark.parametrize("kind", ["confirm", "reject", "undo", "release"])
+async def test_a_decision_of_an_older_version_is_refused_with_a_hint(kind: str, east: Site, west: Site) -> None:
+    """It may stand in the database at an upgrade; it says neither what was shown, nor that anything was."""
+    async with east.running(), west.running():
+        await active(east, west)
+        for path, value in ((TENANT, tenant()), (NAMESPACE, policies("east", "west")), (TOPIC, partitions(8))):
+            west.writer.put(path, value)
+        await until(lambda: east.get(TOPIC) is not None, "both hold it")
+        west.writer.put(TOPIC, partitions(4))
+        await until(lambda: TOPIC in east.holds(), "it is held")
+        answer = await east.do(kind, path=TOPIC, stamp=str(east.holds()[TOPIC].hold.stamp))
+        assert answer.code == "precondition-failed"
+        assert "look again, and decide anew" in answer.answer
+        assert TOPIC in east.holds()
 
 
 async def test_a_child_waits_for_its_parent_and_lands_after_it(east: Site, bus_file: Path) -> None:

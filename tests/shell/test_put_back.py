@@ -262,7 +262,7 @@ async def test_a_database_that_is_lost_with_its_fence_is_born_anew_and_loses_no_
             assert east.status().identity.generation > former
             await until(lambda: set(east.holds()) == {ONE}, "what differs is held")
             assert (east.get(ONE), west.get(ONE)) == (tenant("of the new store"), tenant("the group's"))
-            await east.do("regions-join")
+            await east.join()
             await equal(east, west)
         assert east.get(ONE) == tenant("the group's")
         assert kept(east) == [("concurrent", tenant("of the new store"))]

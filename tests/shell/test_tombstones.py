@@ -119,7 +119,9 @@ async def test_joining_lets_everything_pass_that_first_contact_holds(make_site: 
         await until(lambda: len(west.holds()) + len(east.holds()) == 3, "all are held")
         loser = west if west.holds() else east
         assert {row.hold.reason for row in loser.holds().values()} == {HoldReason.FIRST_CONTACT}
-        answer = await loser.do("regions-join")
+        unsaid = await loser.do("regions-join")
+        assert (unsaid.code, "look again" in unsaid.answer) == ("precondition-failed", True)
+        answer = await loser.join()
         assert answer.answer.startswith("3 changes")
         await equal(east, west)
 
@@ -156,5 +158,5 @@ async def test_a_region_that_asks_first_shows_its_plan_before_anything_is_writte
         await until(lambda: east.get(mine) is not None and west.get(theirs) is not None, "what one had, both have")
         await until(lambda: set(west.holds()) == {both}, "what differs is held")
         assert west.get(both) == tenant("west")
-        assert (await west.do("regions-join")).answer.startswith("1 changes")
+        assert (await west.join()).answer.startswith("1 changes")
         await equal(east, west)

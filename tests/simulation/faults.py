@@ -53,7 +53,7 @@ class Mode:
         guarded: Chance that an outside write is one that has to wait for a person in other regions.
         garbage: Chance that somebody writes what nobody can read.
         topics: Chance that topics exist below a path of which a guard asks.
-        retrieve: Chance that a person restores the loser of a conflict.
+        decide: Chance that an operator looks at what is held, or lost; and that one decides who has looked before.
         picture: Chance that a snapshot of a region is taken, and that one of any age is told again by any region.
         lies: Chance that a member says something about anybody that it has made up.
         masked: It also speaks in the names of others, as it can where all have one key.
@@ -96,7 +96,7 @@ class Mode:
     guarded: float = 0.0
     garbage: float = 0.0
     topics: float = 0.0
-    retrieve: float = 0.0
+    decide: float = 0.0
     picture: float = 0.0
     lies: float = 0.0
     masked: bool = False
@@ -296,7 +296,7 @@ MODES: Final[dict[str, Mode]] = {
             guarded=0.5,
             garbage=0.03,
             topics=0.3,
-            retrieve=0.02,
+            decide=0.05,
             crash=0.005,
             gap=0.005,
         ),
@@ -322,7 +322,7 @@ MODES: Final[dict[str, Mode]] = {
             outside=0.2,
             guarded=0.4,
             garbage=0.02,
-            retrieve=0.02,
+            decide=0.05,
             pause=0.02,
             crash=0.005,
             gap=0.01,

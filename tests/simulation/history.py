@@ -107,14 +107,17 @@ class History:
         """Somebody wrote into a store; the same projection over itself is no new content."""
         return over if over.digest == digest else self._new(path, digest, region, over)
 
-    def asserted(self, path: MetaPath, digest: Digest | None, seen: list[Content], region: Region) -> Content:
+    def asserted(self, path: MetaPath, digest: Digest | None, past: frozenset[Content], region: Region) -> Content:
         """A region asserted a value above what it knew (a revive, a rejected hold, a restored conflict).
 
-        Of what comes from elsewhere it knows what its author had seen, and nothing that was learned there since.
+        Args:
+            path: Where.
+            digest: Of the value.
+            past: What whoever decided it had seen.
+            region: Whose.
         """
         content = self._new(path, digest, region, None)
-        past = frozenset({content}).union(*(one.reach() if one.region == region else one.past for one in seen))
-        content.fixed = self._claimed(past)
+        content.fixed = self._claimed(past | {content})
         return content
 
     def merged(self, path: MetaPath, known: Version) -> list[Content]:

@@ -27,7 +27,7 @@ from syncer.conflict.guards import DeleteWindow
 from syncer.conflict.order import Relation, later, relate
 from syncer.conflict.reads import ReadLedger
 from syncer.conflict.rebuilding import Hearing, unknown_provenance
-from syncer.conflict.register import Register
+from syncer.conflict.register import Register, Wish
 from syncer.conflict.repairing import Bounds, Why, retell
 from syncer.conflict.replica import Replica
 from syncer.conflict.settings import Direction, Settings
@@ -39,6 +39,7 @@ from syncer.replication import (
     antientropy,
     applying,
     consuming,
+    deciding,
     lacking,
     provenance,
     reading,
@@ -66,7 +67,15 @@ from tests.simulation.world import play
 
 FORGETTING = ("forgetting", "forgetting-storm")
 
-SCHEDULES = ("test_schedules", "test_scanning", "test_putting_back", "test_restoring", "test_repairing", "test_lying")
+SCHEDULES = (
+    "test_schedules",
+    "test_scanning",
+    "test_putting_back",
+    "test_restoring",
+    "test_repairing",
+    "test_deciding",
+    "test_lying",
+)
 """Modules of scripted schedules."""
 
 Patches = Sequence[tuple[Any, str, Any]]
@@ -470,6 +479,39 @@ def _delete_window_starts_empty() -> Patches:
     return [(DiskTransaction, "deletes_passed", lambda *_: [])]
 
 
+def _decisions_compare_nothing() -> Patches:
+    return [(replica, "check_look", lambda *_: None), (deciding, "check_shown", lambda *_: None)]
+
+
+def _restoring_compares_nothing() -> Patches:
+    return [(deciding, "check_shown", lambda *_: None)]
+
+
+def _let_pass_over_anything() -> Patches:
+    change = observing._local_change
+
+    def keeping(settings: Any, register: Register, *rest: Any) -> Outcome:
+        outcome = change(settings, register, *rest)
+        known = outcome.register.known
+        kept = register.allowed if known is not None and known.stamp == register.allowed else None
+        return replace(outcome, register=replace(outcome.register, allowed=kept))
+
+    return [(observing, "_local_change", keeping)]
+
+
+def _decision_outlives_what_was_shown() -> Patches:
+    """It stands whatever comes before the read; and what is asserted by it is what is found then."""
+    wishless, shows = Register.without_wish, vars(Register)["shows"].fget
+
+    def keeping(register: Register) -> Register:
+        return register if register.wish is Wish.REASSERT and register.due else wishless(register)
+
+    def as_ever(register: Register) -> Any:
+        return register.shown or shows(register)
+
+    return [(Register, "without_wish", keeping), (Register, "shows", property(as_ever))]
+
+
 def _unreadable_is_absent() -> Patches:
     digest = observing._digest_of
 
@@ -722,6 +764,20 @@ MUTANTS = (
     Mutant("no guards", ("people",), _no_guards),
     Mutant("no limit of deletes", ("people", "guards"), _no_delete_window),
     Mutant("each start begins with no deletes", ("guards", "people"), _delete_window_starts_empty),
+    Mutant("a decision compares nothing", ("people", "repairs-people"), _decisions_compare_nothing),
+    Mutant("restoring compares nothing", ("people", "repairs-people"), _restoring_compares_nothing),
+    Mutant(
+        "what is let pass may replace anything",
+        (),
+        _let_pass_over_anything,
+        schedule="what_was_let_pass_is_asked_about_again_when_it_would_replace_another_value",
+    ),
+    Mutant(
+        "a decision outlives what was shown",
+        (),
+        _decision_outlives_what_was_shown,
+        schedule="what_is_written_elsewhere_before_a_decision_is_completed_ends_it",
+    ),
     Mutant("what cannot be read is absent", ("people",), _unreadable_is_absent),
     Mutant("scopes do not bind writes", ("scopes",), _scope_does_not_bind_writes),
     Mutant("scopes do not bind publishing", ("scopes",), _scope_does_not_bind_publishing),

@@ -29,9 +29,10 @@ from syncer.model import (
     baseline_time,
 )
 from syncer.paths import classify
-from syncer.state.contract import JOINING, ConflictRow
+from syncer.state.contract import JOINING, ConflictRow, OperationState
 from tests.simulation.disk import Tables
 from tests.simulation.history import Content, History, Violation
+from tests.simulation.looking import Look
 from tests.simulation.store import GARBAGE, digest_of
 from tests.simulation.story import Story
 
@@ -82,8 +83,12 @@ class Referee:
         """Regions that have lost their database; what holds for them is weaker."""
         self.on_bus: Callable[[MetaPath, Stamp], bool] = lambda *_: True
         """Whether a change has ever arrived on the bus."""
-        self.confirmed: set[tuple[Region, MetaPath, Stamp]] = set()
-        """What a person has let pass, and where."""
+        self._asked: dict[tuple[Region, int], Look] = {}
+        """What operators were shown who have asked for something, by the operation."""
+        self._confirmed: set[tuple[Region, MetaPath, Stamp, Digest | None]] = set()
+        """What an operator has let pass, where, and in the place of which value."""
+        self._rejected: dict[tuple[Region, MetaPath], Look] = {}
+        """What an operator was shown who has a region's value win, while that has not happened."""
         self._told_again: set[tuple[MetaPath, Stamp]] = set()
         self._echoes: set[tuple[MetaPath, Stamp]] = set()
         self._to_learn: dict[str, tuple[_Telling, ...]] = {}
@@ -100,6 +105,7 @@ class Referee:
             if self.liar is not None:
                 self.loses(site)  # as a lie may make it do, once per start
         self._meet(before, tables)
+        restored = self._decided(site, before)
         for path in tables.forgotten.keys() - before.forgotten.keys():
             self._story.tell(site.region, "forgets the delete of", path)
         self._forgotten.update(tables.forgotten)
@@ -110,14 +116,19 @@ class Referee:
                 event = tables.stamped[done]
                 raise Violation("old store", event.path, f"{site.region} stamped {event.stamp} of a store put back")
             asserted = {
-                (row.path, row.stamp) for row in tables.journal[len(before.journal) :] if row.decision in _ASSERTIONS
+                (row.path, row.stamp): row.decision
+                for row in tables.journal[len(before.journal) :]
+                if row.decision in _ASSERTIONS
             }
             for event in tables.stamped[done:]:
-                self._event(site, before, event, contents, asserted=(event.path, event.stamp) in asserted)
+                self._event(
+                    site, before, event, contents, asserted=asserted.get((event.path, event.stamp)), restored=restored
+                )
             self._few_deletes(site, before)
         if len(tables.conflicts) > len(before.conflicts):
             for row in list(tables.conflicts.values())[len(before.conflicts) :]:
                 self._conflict(site, row)
+        self._end_wishes(site.region, tables)
         for path, content in contents.items():
             register = tables.registers.get(path)
             if register is not None and register.seated is not None and register is not before.registers.get(path):
@@ -162,21 +173,62 @@ class Referee:
             for (path, at), other in self.history.named.items()
         )
 
+    def asked(self, site: Site, number: int, look: Look) -> None:
+        """An operator has asked for something, by what he was shown."""
+        self._asked[site.region, number] = look
+
+    def _decided(self, site: Site, before: Tables) -> Look | None:
+        """Take what this call has done of what operators asked for; what one was shown who has restored something."""
+        tables, restored = site.disk.tables, None
+        for number, operation in tables.operations.items():
+            former = before.operations.get(number)
+            if operation.state is not OperationState.DONE or (former is not None and former.state is operation.state):
+                continue
+            look = self._asked.get((site.region, number))
+            if look is None:
+                continue
+            match operation.kind:
+                case "confirm" if look.stamp is not None:
+                    self._confirmed.add((site.region, look.path, look.stamp, look.stored))
+                case "undo" if look.stamp is not None:
+                    self.withdrawn(look.path, look.stamp)
+                case "reject":
+                    self._rejected[site.region, look.path] = look
+                case "restore":
+                    restored = look
+        return restored
+
+    def _end_wishes(self, region: Region, tables: Tables) -> None:
+        """What an operator has wished, and what has ended since, is no wish of his any more."""
+        for at, path in list(self._rejected):
+            register = tables.registers.get(path)
+            if at == region and (register is None or register.wish is None):
+                del self._rejected[at, path]
+
     def _event(
-        self, site: Site, before: Tables, event: MetadataChangeEvent, contents: Contents, *, asserted: bool
+        self,
+        site: Site,
+        before: Tables,
+        event: MetadataChangeEvent,
+        contents: Contents,
+        *,
+        asserted: Decision | None,
+        restored: Look | None,
     ) -> None:
         path, digest = event.path, digest_of_event(event)
         if self._told_before(site, event, digest):
             return
-        if asserted:
-            content = self._asserted(site, before, path, digest, contents)
+        if asserted is not None:
+            rejected = self._rejected.pop((site.region, path), None)
+            look = restored if asserted is Decision.RESTORED else rejected
+            content = self._asserted(site, before, event, look, contents)
             contents = {at: found for at, found in contents.items() if at != path}
         elif path in contents:
             content = contents[path]
         else:
             raise Violation("unread", path, f"{site.region} stamped {event.stamp} without having read the path")
         self._story.tell(site.region, "stamps", path, content, "as", event.stamp)
-        if not asserted:
+        if asserted is None:
             self._rightly_stamped(site, before, event, content)
         if content.digest != digest:
             raise Violation("wrong value", path, f"{event.stamp} was given to {content}, with another value")
@@ -247,7 +299,9 @@ class Referee:
             )
         if before == GARBAGE:
             raise Violation("guard", path, f"{site.region} wrote {stamp} over what it cannot read")
-        if (site.region, path, stamp) not in self.confirmed and (why := needs_a_person(site, path, before, after)):
+        stood = digest_of(path, before) if before is not None else None
+        passed = (site.region, path, stamp, stood) in self._confirmed
+        if not passed and (why := needs_a_person(site, path, before, after)):
             raise Violation("guard", path, f"{site.region} wrote {stamp} without a person, although {why}")
 
     def loses(self, site: Site) -> None:
@@ -288,26 +342,23 @@ class Referee:
         return self.history.name_again(content, event.stamp)
 
     def _asserted(
-        self, site: Site, before: Tables, path: MetaPath, digest: Digest | None, contents: Contents
+        self, site: Site, before: Tables, event: MetadataChangeEvent, look: Look | None, contents: Contents
     ) -> Content:
-        register, tables = before.registers.get(path), site.disk.tables
-        restored = {
-            operation.arguments["conflict"]
-            for number, operation in tables.operations.items()
-            if operation.kind == "restore" and operation != before.operations.get(number)
-        }
-        stamps = [row.loser for row in tables.conflicts.values() if row.path == path and str(row.id) in restored]
-        seen = []
-        if not stamps and path in contents:
-            seen.append(contents[path])
-        elif stamps and register is not None and register.seated is not None:
-            stamps.append(register.seated.stamp)  # nothing is read to restore: what stands there unread, nobody saw
+        """A region has asserted a value: an operator, by what he was shown; or itself, by what it has read."""
+        path, digest = event.path, digest_of_event(event)
+        if look is not None:
+            shown = look.lost if look.lost is not None or look.stamp is None else look.stored
+            if digest != shown:
+                raise Violation("not shown", path, f"{site.region} asserted {event.stamp}, which no operator was shown")
+            return self.history.asserted(path, digest, look.past, site.region)
+        register = before.registers.get(path)
+        seen = [contents[path]] if path in contents else []
         if register is not None and register.known is not None:
-            stamps.append(register.known.stamp)
-        seen += [named for stamp in stamps if (named := self.history.named.get((path, stamp))) is not None]
-        if register is not None and register.known is not None:
+            named = self.history.named.get((path, register.known.stamp))
+            seen += [named] if named is not None else []
             seen += self.history.merged(path, register.known)
-        return self.history.asserted(path, digest, seen, site.region)
+        past = [one.reach() if one.region == site.region else one.past for one in seen]
+        return self.history.asserted(path, digest, frozenset().union(*past), site.region)
 
     def kept_anywhere(self, sites: Collection[Site]) -> None:
         """The bus may lose for ever what tells a region of a conflict: it is kept where it was seen.

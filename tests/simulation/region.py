@@ -18,10 +18,10 @@ from syncer.replication.comparisons import Pace
 from syncer.replication.consuming import Arrived
 from syncer.replication.driver import Driver
 from syncer.replication.forgetting import Forgetting
-from syncer.replication.operations import Wanted
 from syncer.replication.reading import ReadPlan
 from syncer.replication.repairing import Turn, may_tell
 from syncer.replication.scanning import PageTicket, Scan
+from syncer.replication.wanted import Wanted
 from syncer.replication.writing import Batch
 from syncer.state.contract import OutboxRow
 from syncer.stores.contract import Armed, BatchRefused, Changed, Entry, Gap, Put, Write, Written

@@ -10,9 +10,10 @@ from syncer.conflict.acts import Decision
 from syncer.conflict.settings import Limits
 from syncer.errors import PayloadInvalid
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region
-from syncer.state.contract import ConflictRow
+from syncer.state.contract import ConflictRow, Operation
 from tests.simulation.bus import Delivery
 from tests.simulation.faults import MODES
+from tests.simulation.looking import Look, at_conflict, at_event, at_hold
 from tests.simulation.region import Daemon, Reading, Request
 from tests.simulation.store import StoreKind, digest_of
 from tests.simulation.world import BEGINNING_MS, World
@@ -190,6 +191,37 @@ class Script(World):
         daemon.driver.context.talk.unheard.clear()
 
     # -- how it ends
+
+    def look(self, region: str, path: MetaPath) -> Look:
+        """An operator looks at what is held at a path."""
+        site = self.sites[Region(region)]
+        register = site.disk.tables.registers[path]
+        assert register.hold is not None, "nothing is held"
+        return at_hold(site, self.history, register, register.hold)
+
+    def look_at_conflict(self, region: str) -> Look:
+        """An operator looks at the region's only conflict."""
+        site = self.sites[Region(region)]
+        (row,) = site.disk.conflicts()
+        return at_conflict(site, self.history, row)
+
+    def release(self, region: str, path: MetaPath) -> None:
+        """An operator looks at the oldest event from the future of a path, and lets it count."""
+        site = self.sites[Region(region)]
+        event = min(
+            (each for each in site.disk.tables.future.values() if each.path == path),
+            key=lambda each: each.stamp.updated_at_ms,
+        )
+        self.ask(region, "release", at_event(site, event))
+
+    def ask(self, region: str, kind: str, look: Look) -> int:
+        """An operator asks for something, by what he was shown; the operation's number."""
+        self.decide(self.sites[Region(region)], look.only(kind))
+        return len(self.sites[Region(region)].disk.tables.operations)
+
+    def answer_of(self, region: str, number: int) -> Operation:
+        """What has become of an operation."""
+        return self.sites[Region(region)].disk.tables.operations[number]
 
     def end(self) -> None:
         """Everything is delivered and drained, and the referee agrees."""

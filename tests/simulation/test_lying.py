@@ -84,7 +84,7 @@ def test_the_last_of_many_edits_of_a_path_that_lies_ahead_needs_nobody() -> None
     site.skew_ms = 0
     for region in ("b", "c"):
         w.deliver(region, x)
-        w.sites[Region(region)].disk.ask("release", path=P)
+        w.release(region, P)
         w.daemon(region).operate()
         w.apply(region)
     for number in range(50):
@@ -109,7 +109,7 @@ def test_a_forged_vector_is_held_and_overwrites_nothing_in_silence() -> None:
     w.deliver("b", y)
     w.lie(second(40), {A: YEAR_9999}, "b")
     assert w.held("b") == 1
-    w.sites[Region("b")].disk.ask("release", path=P)
+    w.release("b", P)
     w.daemon("b").operate()
     assert w.known("b").region == Region("c")
     assert [row.loser for row in w.conflicts("b")] == [y.stamp]

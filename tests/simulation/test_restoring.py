@@ -30,9 +30,7 @@ def restored_over_unread(kind: StoreKind) -> Script:
     w.deliver("a", w.tell("b"), lost)
     w.at(30)
     w.write("a", P, UNREAD)
-    a = w.sites[Region("a")].disk
-    (row,) = a.conflicts()
-    a.ask("restore", conflict=str(row.id))
+    w.ask("a", "restore", w.look_at_conflict("a"))
     w.at(40)
     w.daemon("a").operate()
     w.publish("a")
@@ -91,8 +89,7 @@ def test_nothing_is_restored_over_a_store_that_was_never_read(kind: StoreKind) -
     w.restart("a")
     w.deliver("a", won, lost)
     a = w.sites[Region("a")].disk
-    (row,) = a.conflicts()
-    a.ask("restore", conflict=str(row.id))
+    w.ask("a", "restore", w.look_at_conflict("a"))
     w.daemon("a").operate()
     (operation,) = a.tables.operations.values()
     assert (operation.state, operation.code) == ("failed", "precondition-failed")

@@ -442,7 +442,7 @@ def test_schedule_19_first_scan() -> None:
     hold = w.sites[Region("a")].disk.tables.registers[P].hold
     assert hold is not None
     w.holds(P, X, "a")
-    w.sites[Region("a")].disk.ask("confirm", path=P)
+    w.ask("a", "confirm", w.look("a", P))
     w.end()
     w.holds(P, Y)
     assert w.lost_values("a", P) == [w.value(P, X)]
@@ -498,7 +498,7 @@ def test_schedule_24_year_ahead_clock() -> None:
     site.skew_ms = 0
     w.deliver("b", x)
     assert [path for path, _ in w.sites[Region("b")].disk.tables.future] == [P]
-    w.sites[Region("b")].disk.ask("release", path=P)
+    w.release("b", P)
     w.daemon("b").operate()
     w.apply("b")
     w.at(20)
@@ -507,7 +507,7 @@ def test_schedule_24_year_ahead_clock() -> None:
     assert y.stamp.updated_at_ms > x.stamp.updated_at_ms
     w.deliver("c", x, y)
     assert len(w.sites[Region("c")].disk.tables.future) == 2
-    w.sites[Region("c")].disk.ask("release", path=P, stamp=str(x.stamp))
+    w.release("c", P)
     w.end()
     w.holds(P, Y)
     w.no_conflicts()
@@ -766,8 +766,7 @@ def test_schedule_20_a_value_that_is_lost_with_the_delete_of_its_only_copy(kind:
     hold = b.disk.tables.registers[P].hold
     assert hold is not None
     assert hold.local
-    w.referee.withdrawn(P, hold.stamp)
-    b.disk.ask("undo", path=P)
+    w.ask("b", "undo", w.look("b", P))
     w.end()
     w.holds(P, Y)
     assert w.decisions("a", Decision.UNSUPPLIED) == 1
@@ -857,7 +856,7 @@ def test_two_regions_reject_what_first_contact_holds_and_neither_has_seen_the_ot
         hold = site.disk.tables.registers[P].hold
         assert hold is not None
         assert hold.reason is HoldReason.FIRST_CONTACT
-        site.disk.ask("reject", path=P)
+        w.ask(site.region, "reject", w.look(site.region, P))
         site.daemon.operate()
         w.learn(site.region)
         stamps.append(site.disk.tables.stamped[-1].stamp)

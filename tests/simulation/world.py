@@ -30,6 +30,7 @@ from tests.simulation.disk import Disk, Tables, Trouble
 from tests.simulation.faults import MODES, PARK_GRACE_MS, Mode
 from tests.simulation.history import Content, History, Violation
 from tests.simulation.liar import Liar
+from tests.simulation.looking import Look, at_hold, decide, looks_at
 from tests.simulation.pictures import Picture
 from tests.simulation.referee import Referee
 from tests.simulation.region import PUT_BACK, Daemon, Purpose, Request
@@ -103,6 +104,8 @@ class Site:
     writer: Daemon | None = None
     """Who raised the fence last."""
     topics: dict[MetaPath, Topics] = field(default_factory=dict)
+    looks: list[Look] = field(default_factory=list)
+    """What its operators have looked at, and think about."""
     deletes: list[int] = field(default_factory=list)
     """When daemons of the present database, or of an earlier state of it, let deletes pass."""
 
@@ -448,7 +451,8 @@ class World:
             (mode.partition, "partition"),
             (mode.compaction, "compaction"),
             (mode.sleep, "asleep"),
-            (mode.retrieve, "retrieve"),
+            (mode.decide, "look"),
+            (mode.decide, "decide"),
             (mode.picture, "picture"),
             (mode.picture, "repair"),
             (mode.away, "away"),
@@ -516,8 +520,10 @@ class World:
                 self.story.tell(site.region, "a daemon falls asleep")
                 daemon.sleeps_until = self.story.now + rng.choice((500, 5_000, 30_000))
                 self.start(site.region)
-            case "retrieve":
-                return self._retrieve(site)
+            case "look":
+                return self._look(site)
+            case "decide":
+                return self._decide(site)
             case "picture":
                 self.pictures.append(pictures.take(site, site.scope or self.scope))
             case "repair" if self.pictures:
@@ -532,16 +538,28 @@ class World:
         self.story.tell(site.region, f"is to tell the picture of {picture.region} of {picture.taken_at_ms}")
         site.disk.ask("snapshot-sync", repair=str(number), force_old="true", allow_deletes="true")
 
-    def _retrieve(self, site: Site) -> bool:
-        """A person restores the loser of a conflict."""
-        rows = [row for row in site.disk.conflicts() if row.restored_at_ms is None]
-        rows = [row for row in rows if row.value is not None or row.loser_digest is None]
-        if not rows:
+    def _look(self, site: Site) -> bool:
+        """An operator looks at something that waits, or was lost, and thinks about it."""
+        looks = list(looks_at(site, self.history))
+        if not looks:
             return False
-        row = self.rng.choice(rows)
-        self.story.tell(site.region, "operator restores", row.path, row.loser)
-        site.disk.ask("restore", conflict=str(row.id))
+        look = self.rng.choice(looks)
+        self.story.tell(site.region, "operator looks at", look.path, look.stamp or "a conflict")
+        site.looks.append(look)
         return True
+
+    def _decide(self, site: Site) -> bool:
+        """An operator decides about what he was shown at some time before."""
+        if not site.looks:
+            return False
+        self.decide(site, site.looks.pop(self.rng.randrange(len(site.looks))))
+        return True
+
+    def decide(self, site: Site, look: Look) -> None:
+        """An operator asks for something, by what he was shown."""
+        number, kind = decide(site, look, self.rng)
+        self.story.tell(site.region, f"operator asks: {kind}", look.path, look.stamp or "a conflict")
+        self.referee.asked(site, number, look)
 
     def _go_away(self, site: Site) -> None:
         """A region is away for long: the bus keeps nothing for it."""
@@ -818,20 +836,9 @@ class World:
                 acted = True
                 site.disk.ask("regions-join" if site.disk.tables.identity.paused == JOINING else "resume")
             for register in site.disk.tables.registers.values():
-                hold = register.hold
-                if hold is None:
-                    continue
-                acted = True
-                choice = self.rng.random()
-                if choice < 0.6:
-                    site.disk.ask("confirm", path=register.path, stamp=str(hold.stamp))
-                    self.referee.confirmed.add((site.region, register.path, hold.stamp))
-                elif hold.local:
-                    self.referee.withdrawn(register.path, hold.stamp)
-                    site.disk.ask("undo", path=register.path)
-                else:
-                    site.disk.ask("reject", path=register.path)
-                self.story.tell(site.region, "operator acts on", register.path, hold.reason, hold.stamp)
+                if register.hold is not None:
+                    acted = True
+                    self.decide(site, at_hold(site, self.history, register, register.hold))
         return acted
 
 

@@ -42,7 +42,7 @@ from syncer.conflict.replica import Replica
 from syncer.conflict.scope import Scope
 from syncer.conflict.settings import Settings
 from syncer.errors import PreconditionFailed
-from syncer.model import MetadataChangeEvent, MetaPath, Millis, Stamp
+from syncer.model import MetadataChangeEvent, MetaPath, Millis, Stamp, baseline_time
 from syncer.replication import rebuild
 from syncer.replication.driver import Driver
 from syncer.replication.talk import Phase, Rebuild
@@ -62,6 +62,7 @@ LOCAL: Final = MetaPath("/admin/policies/held-local")
 FUTURE: Final = MetaPath("/admin/policies/from-the-future")
 PARKED: Final = MetaPath("/admin/policies/parked/ns")
 OLD, NEW = at(-9_000), at(-5_000, THERE)
+FOUND = Stamp(baseline_time(1), HERE)
 
 CAPABILITIES: Final = Capabilities(
     modified_times=True,
@@ -114,7 +115,7 @@ def fill(state: SqlState) -> None:
         tx.save(
             [
                 on(QUIET, settled_on(X, NEW)),
-                on(REMOTE, settled_on(X, OLD), known=version(Y, NEW), hold=hold(HoldReason.FIRST_CONTACT, NEW)),
+                on(REMOTE, settled_on(X, FOUND), known=version(Y, NEW), hold=hold(HoldReason.FIRST_CONTACT, NEW)),
                 on(LOCAL, settled_on(None, OLD), hold=hold(HoldReason.MASS_DELETE, OLD, local=True)),
                 Register(
                     path=PARKED,
@@ -418,7 +419,15 @@ def test_without_a_daemon_the_request_stays_queued(run: Run, state: SqlState) ->
     assert "stays queued" in result.stderr
     with state.transaction() as tx:
         (waiting,) = tx.pending_operations(10)
-    assert waiting.arguments == {"path": REMOTE, "stamp": str(NEW)}
+    assert waiting.arguments == {
+        "path": REMOTE,
+        "stamp": str(NEW),
+        "reason": "first-contact",
+        "since": str(NOW),
+        "known": str(NEW),
+        "stored": str(FOUND),
+        "digest": registers(state, REMOTE).seated_digest.hex(),  # type: ignore[union-attr]  # something is seated
+    }, "it says what was shown"
     assert waiting.reason == "looked at"
     assert "@" in waiting.asked_by
 
@@ -715,7 +724,7 @@ def test_the_committed_contract_is_what_is_printed() -> None:
 def test_first_contact_is_a_plan_before_anything_passes(run: Run, state: SqlState, daemon: Driver) -> None:
     plan = FirstContactPlan.model_validate_json(good(run("regions", "join", "-o", "json")))
     assert (plan.replaced, plan.deleted, plan.authors) == (1, 0, {"there": 1})
-    assert [(each.path, each.ours, each.theirs) for each in plan.items] == [(REMOTE, str(OLD), str(NEW))]
+    assert [(each.path, each.ours, each.theirs) for each in plan.items] == [(REMOTE, str(FOUND), str(NEW))]
     shown = run("regions", "join")
     assert "replaced" in good(shown)
     assert "nothing was changed" in shown.stderr

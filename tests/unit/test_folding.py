@@ -226,8 +226,20 @@ def test_an_event_of_this_region_raises_the_time_that_it_may_never_give_again() 
 def test_a_newer_version_ends_the_hold_the_permission_and_the_wish_of_the_former(reason: HoldReason) -> None:
     hold = Hold(reason=reason, stamp=at(1, THERE), since_ms=NOW, detail="")
     before = register(known=version(X, at(1, THERE)), hold=hold, allowed=at(1, THERE), wish=Wish.REASSERT)
-    after = replica().fold(before, event(Y, at(2, THIRD)), NOW).register
-    assert (after.hold, after.allowed, after.wish) == (None, None, None)
+    before = replace(before, shown=before.shows)
+    outcome = replica().fold(before, event(Y, at(2, THIRD)), NOW)
+    after = outcome.register
+    assert (after.hold, after.allowed, after.wish, after.shown) == (None, None, None, None)
+    assert decisions(outcome)[-1] is Decision.OVERTAKEN, "the operator sees that his decision has ended"
+    (note,) = (act for act in outcome.acts if isinstance(act, Journal) and act.decision is Decision.OVERTAKEN)
+    assert note.stamp == at(1, THERE)
+
+
+def test_a_newer_version_ends_the_wish_to_revive_without_a_word() -> None:
+    before = register(known=version(None, at(1, THERE)), seated=seated(X, at(0)), wish=Wish.REVIVE)
+    outcome = replica().fold(before, event(Y, at(2, THIRD)), NOW)
+    assert outcome.register.wish is None
+    assert Decision.OVERTAKEN not in decisions(outcome)
 
 
 def test_a_loser_ends_nothing() -> None:

@@ -86,7 +86,7 @@ def test_a_store_that_met_the_known_value_by_itself_needs_no_write() -> None:
         seated=seated(X, at(0)),
         hold=hold,
         parked=Parked(reason=ParkReason.PARENT_MISSING, since_ms=NOW),
-        wish=Wish.REASSERT,
+        wish=Wish.REVIVE,
         allowed=at(5, THERE),
     )
     outcome = replica().observe(before, entry(Y), moment())
@@ -175,7 +175,7 @@ def test_a_local_change_is_stamped_seated_and_published_at_once() -> None:
     before = replace(
         settled_on(X, at(-9, THERE)),
         parked=Parked(reason=ParkReason.CHILDREN_ALIVE, since_ms=NOW),
-        wish=Wish.REASSERT,
+        wish=Wish.REVIVE,
     )
     outcome = replica().observe(before, entry(Y, modified=-1), moment())
     after, change = outcome.register, only(outcome, Publish).event

@@ -13,10 +13,10 @@ import pytest
 from typer.testing import CliRunner
 
 from docs.pages import MARK, PARTS, commands
-from syncer.cli.holds import FUTURE
 from syncer.cli.main import app
 from syncer.conflict.register import HoldReason
 from syncer.metrics import FAMILIES
+from syncer.planning.deciding import FUTURE
 from tests.run import REPOSITORY
 
 README = REPOSITORY / "README.md"

@@ -104,8 +104,10 @@ def test_a_value_that_comes_again_is_taken_only_where_it_is_due_and_lacking() ->
     assert filled(waits, known, whole).parked == waits.parked
     sits = register(known=known, seated=seated(X, at(1, THERE)))
     assert filled(sits, known, whole) is sits
-    given_up = replace(lacking, wish=Wish.REASSERT)
+    given_up = replace(lacking, wish=Wish.REVIVE)
     assert filled(given_up, known, whole) == register(known=whole), "it is there after all"
+    decided = replace(lacking, wish=Wish.REASSERT, shown=lacking.shows)
+    assert filled(decided, known, whole) == replace(decided, known=whole, parked=None), "an operator's word stands"
 
 
 UNTOLD = untold(register(), THERE, Millis(NOW), "its digest is none").register

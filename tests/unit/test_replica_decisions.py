@@ -10,6 +10,7 @@ import pytest
 from syncer.conflict.acts import Decision, DropHeld, Need, Outcome, Publish
 from syncer.conflict.guards import UNTOLD_TOPICS, Facts, Topics
 from syncer.conflict.register import Hold, HoldReason, Register, Wish
+from syncer.conflict.shown import Look, look_at
 from syncer.errors import PreconditionFailed, ValueInvalid
 from syncer.model import EventType, Millis
 from syncer.stores.contract import Put
@@ -42,6 +43,18 @@ def held(value: bytes | None = Y, reason: HoldReason = HoldReason.FLIPPING, **ch
     return register(known=version(value, at(5, THERE)), seated=seated(X, at(0)), hold=hold, **changes)
 
 
+def shown_of(state: Register) -> Look:
+    """What an operator who looks now is shown."""
+    assert state.hold is not None
+    return look_at(state, state.hold)
+
+
+def wishing(**changes: Any) -> Register:
+    """A path whose value an operator wants to win, once it is read as he was shown it."""
+    state = register(wish=Wish.REASSERT, **changes)
+    return replace(state, shown=state.shows)
+
+
 def facts(offset: int = 10, **changes: Any) -> Facts:
     return Facts(now=Millis(NOW + offset), **changes)
 
@@ -72,7 +85,7 @@ def test_a_mass_delete_is_held_back_and_freezes_its_path() -> None:
 
 
 def test_a_confirmed_delete_keeps_its_old_stamp() -> None:
-    outcome = replica().confirm(held_delete())
+    outcome = replica().confirm(held_delete(), shown_of(held_delete()))
     assert (outcome.register.hold, outcome.register.allowed, outcome.acts) == (None, None, ())
     assert outcome.register.known is not None
     assert outcome.register.known.stamp == at(0)
@@ -80,12 +93,12 @@ def test_a_confirmed_delete_keeps_its_old_stamp() -> None:
 
 def test_a_local_change_is_not_rejected_but_undone() -> None:
     with pytest.raises(PreconditionFailed, match="undone"):
-        replica().reject(held_delete())
+        replica().reject(held_delete(), shown_of(held_delete()))
 
 
 def test_an_undone_delete_was_never_told_and_its_value_comes_back_from_a_peer() -> None:
     core = replica()
-    outcome = core.undo(held_delete())
+    outcome = core.undo(held_delete(), shown_of(held_delete()))
     assert outcome.acts == (DropHeld(path=outcome.register.path),)
     assert (outcome.register.known, outcome.register.hold, outcome.need) == (None, None, Need.NOTHING)
     assert core.observe(outcome.register, None, moment(1)).acts == ()
@@ -97,7 +110,7 @@ def test_an_undone_delete_was_never_told_and_its_value_comes_back_from_a_peer() 
 def test_a_change_that_arrived_meanwhile_is_due_after_the_undo() -> None:
     core = replica()
     newer = core.fold(held_delete(), event(Y, at(5, THERE), at(-9, THERE)), Millis(NOW + 6)).register
-    outcome = core.undo(newer)
+    outcome = core.undo(newer, shown_of(newer))
     assert outcome.register.known == newer.known
     assert outcome.need is Need.READ
 
@@ -105,7 +118,7 @@ def test_a_change_that_arrived_meanwhile_is_due_after_the_undo() -> None:
 @pytest.mark.parametrize("state", [held(), register(hold=replace(held_delete().hold or held().hold, local=True))])  # type: ignore[type-var]  # both have a hold
 def test_only_a_held_local_change_is_undone(state: Register) -> None:
     with pytest.raises(PreconditionFailed, match="no local change"):
-        replica().undo(state)
+        replica().undo(state, shown_of(state))
 
 
 # -- remote changes
@@ -114,7 +127,7 @@ def test_only_a_held_local_change_is_undone(state: Register) -> None:
 @pytest.mark.parametrize("decide", ["confirm", "reject", "undo"])
 def test_nothing_is_held(decide: str) -> None:
     with pytest.raises(PreconditionFailed, match="nothing is held") as refused:
-        getattr(replica(), decide)(settled_on(X, at(0)))
+        getattr(replica(), decide)(settled_on(X, at(0)), shown_of(held()))
     assert refused.value.hint == "See 'syncer holds list'."
 
 
@@ -124,7 +137,7 @@ def test_a_confirmed_change_passes_the_guards_once() -> None:
         known=version(encoded({"allowedClusters": ["nowhere"]}), at(5, THERE), at(0)), seated=seated(X, at(0))
     )
     waiting = core.seat(stubborn, entry(X, "7"), facts(), "b").register
-    confirmed = core.confirm(waiting)
+    confirmed = core.confirm(waiting, shown_of(waiting))
     assert confirmed.need is Need.READ
     assert confirmed.register.allowed == at(5, THERE)
     assert core.seat(confirmed.register, entry(X, "7"), facts(), "b").write is not None
@@ -136,7 +149,7 @@ def test_a_confirmed_change_passes_the_guards_once() -> None:
 
 def test_what_cannot_be_read_cannot_be_confirmed() -> None:
     with pytest.raises(PreconditionFailed, match="cannot be read"):
-        replica().confirm(held(reason=HoldReason.UNREADABLE))
+        replica().confirm(held(reason=HoldReason.UNREADABLE), shown_of(held(reason=HoldReason.UNREADABLE)))
 
 
 @pytest.mark.parametrize(
@@ -145,44 +158,125 @@ def test_what_cannot_be_read_cannot_be_confirmed() -> None:
 def test_a_rejected_change_loses_everywhere(stored: bytes | None, kind: EventType) -> None:
     core = replica()
     state = replace(held(), seated=seated(stored, at(0)))
-    asked = core.reject(state)
+    asked = core.reject(state, shown_of(state))
     assert (asked.register.wish, asked.register.hold, asked.need) == (Wish.REASSERT, None, Need.READ)
+    assert asked.register.shown == state.shows
     outcome = core.seat(asked.register, None if stored is None else entry(stored, "7"), facts(), "b")
     change = only(outcome, Publish).event
     assert (change.type, change.value, change.stamp) == (kind, stored, at(10))
     assert change.seen == seen(at(5, THERE), at(10))
     assert outcome.write is None
     assert (outcome.register.due, outcome.register.wish, outcome.register.own) == (False, None, NOW + 10)
+    assert outcome.register.shown is None
     elsewhere = core.fold(settled_on(Y, at(5, THERE)), change, Millis(NOW + 10))
     assert decisions(elsewhere) == [Decision.ADOPTED]
 
 
 def test_a_reassertion_wins_over_clocks_that_are_ahead() -> None:
     core = replica()
-    state = register(
-        known=version(Y, at(500, THERE)), seated=seated(X, at(600)), own=Millis(NOW + 700), wish=Wish.REASSERT
-    )
+    state = wishing(known=version(Y, at(500, THERE)), seated=seated(X, at(600)), own=Millis(NOW + 700))
     assert only(core.seat(state, entry(X, "7"), facts(), "b"), Publish).event.stamp == at(701)
     state = replace(state, own=Millis(0))
     assert only(core.seat(state, entry(X, "7"), facts(), "b"), Publish).event.stamp == at(601)
 
 
 def test_an_empty_inner_node_is_reasserted_as_nothing() -> None:
-    state = register(known=version(Y, at(5, THERE)), wish=Wish.REASSERT)
+    state = wishing(known=version(Y, at(5, THERE)))
     assert only(replica().seat(state, entry(b"", "3"), facts(), "b"), Publish).event.type is EventType.DELETED
 
 
 @pytest.mark.parametrize("told", [{"outbox_open": True}, {}])
 def test_a_reassertion_waits_like_a_write(told: dict[str, Any]) -> None:
-    state = replace(held() if not told else replace(held(), hold=None), wish=Wish.REASSERT)
+    state = replace(held() if not told else replace(held(), hold=None), wish=Wish.REASSERT, shown=held().shows)
     outcome = replica().seat(state, entry(X, "7"), facts(**told), "b")
     assert (outcome.register, outcome.acts, outcome.write) == (state, (), None)
 
 
 def test_a_newer_change_ends_the_wish_to_reassert() -> None:
     core = replica()
-    asked = core.reject(held()).register
+    asked = core.reject(held(), shown_of(held())).register
     assert core.fold(asked, event(Z, at(9, THIRD), at(5, THERE)), Millis(NOW + 9)).register.wish is None
+
+
+MOVED = {
+    "a newer change is known": lambda state: replace(state, known=version(Z, at(6, THIRD))),
+    "the store holds a newer change": lambda state: replace(state, seated=seated(Z, at(4))),
+    "the store holds another edit of the same name": lambda state: replace(state, seated=seated(Z, at(0))),
+}
+"""What may have come between an operator's look and the daemon's act, with the very same hold."""
+ANOTHER = {
+    "stamp": at(4, THERE),
+    "reason": HoldReason.FEWER_PARTITIONS,
+    "since_ms": Millis(NOW + 1),
+}
+"""In what another hold of the path may differ."""
+
+
+@pytest.mark.parametrize("moved", MOVED)
+@pytest.mark.parametrize("decide", ["confirm", "reject"])
+def test_what_is_not_as_it_was_shown_is_not_decided(decide: str, moved: str) -> None:
+    state = MOVED[moved](held())
+    with pytest.raises(PreconditionFailed, match=r"when it was shown|the one that was shown") as refused:
+        getattr(replica(), decide)(state, shown_of(held()))
+    assert refused.value.hint == "Look at it again with 'syncer holds list'."
+    getattr(replica(), decide)(state, shown_of(state))
+
+
+@pytest.mark.parametrize("differing", ANOTHER)
+@pytest.mark.parametrize("decide", ["confirm", "reject", "undo"])
+def test_another_hold_than_the_one_that_was_shown_is_not_decided(decide: str, differing: str) -> None:
+    state = held_delete() if decide == "undo" else held()
+    assert state.hold is not None
+    changes: dict[str, Any] = {differing: ANOTHER[differing]}
+    another = replace(state, hold=replace(state.hold, **changes))
+    with pytest.raises(PreconditionFailed, match="another change is held now"):
+        getattr(replica(), decide)(another, shown_of(state))
+    getattr(replica(), decide)(another, shown_of(another))
+
+
+@pytest.mark.parametrize("moved", MOVED)
+def test_what_comes_before_the_read_ends_the_decision(moved: str) -> None:
+    """Nothing of it is stamped; the guards see the path again, and the operator sees that it has ended."""
+    core = replica()
+    asked = core.reject(held(), shown_of(held())).register
+    outcome = core.seat(MOVED[moved](asked), entry(X, "7"), facts(), "b")
+    assert (outcome.register.wish, outcome.register.shown, outcome.need) == (None, None, Need.READ)
+    assert decisions(outcome) == [Decision.OVERTAKEN]
+    assert outcome.write is None
+
+
+def test_a_wish_of_an_older_version_ends_and_is_decided_anew() -> None:
+    """Its database says neither whose it was nor what he was shown."""
+    outcome = replica().seat(replace(held(), hold=None, wish=Wish.REASSERT), entry(X, "7"), facts(), "b")
+    assert (outcome.register.wish, decisions(outcome)) == (None, [Decision.OVERTAKEN])
+    nothing = register(seated=seated(X, at(0)), wish=Wish.REASSERT)
+    assert replica().seat(nothing, entry(X, "7"), facts(), "b").acts == (), "there is nothing to tell of"
+
+
+def test_a_change_in_the_store_ends_the_wish_and_is_said_so() -> None:
+    asked = replica().reject(held(), shown_of(held())).register
+    outcome = replica().observe(asked, entry(Z, "8"), moment(3))
+    assert only(outcome, Publish).event.value == Z
+    assert outcome.register.wish is None
+    assert decisions(outcome)[-1] is Decision.OVERTAKEN
+    met = replica().observe(asked, entry(Y, "8"), moment(3))
+    assert (met.register.wish, decisions(met)) == (None, [Decision.MET, Decision.OVERTAKEN])
+
+
+def test_a_change_in_the_store_ends_what_was_let_pass_over_the_former_value() -> None:
+    core = replica()
+    confirmed = core.confirm(held(), shown_of(held())).register
+    assert confirmed.allowed == at(5, THERE)
+    changed = core.observe(confirmed, entry(Z, "8", modified=1), moment(3)).register
+    assert changed.known is not None
+    assert (changed.known.stamp, changed.allowed) == (at(5, THERE), None), "the guards see what it would replace now"
+
+
+def test_what_the_store_has_refused_passes_no_guard_by_being_tried_again() -> None:
+    refused = held(reason=HoldReason.STORE_REFUSED)
+    assert replica().confirm(refused, shown_of(refused)).register.allowed is None
+    passed = held(reason=HoldReason.STORE_REFUSED, allowed=at(5, THERE))
+    assert replica().confirm(passed, shown_of(passed)).register.allowed == at(5, THERE)
 
 
 # -- restore
@@ -246,5 +340,6 @@ def test_an_answer_ends_no_other_hold(reason: HoldReason) -> None:
     """Also not the one for topics that were found; nor what a person has decided meanwhile."""
     waiting = held(None, reason)
     assert replica().topics_told(waiting, Topics.NONE) == Outcome(waiting)
-    decided = replica().confirm(held(None, HoldReason.HAS_TOPICS)).register
+    topics = held(None, HoldReason.HAS_TOPICS)
+    decided = replica().confirm(topics, shown_of(topics)).register
     assert replica().topics_told(decided, Topics.NONE) == Outcome(decided)

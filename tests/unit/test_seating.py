@@ -98,7 +98,7 @@ def test_a_delete_waits_for_the_children_and_is_answered_after_the_grace() -> No
     assert (early.register, early.need) == (parked.register, Need.NOTHING)
     wish = replica().waits(parked.register, facts(10 + GRACE, child_alive=True))
     assert wish is not None
-    assert (wish.register.wish, wish.need) == (Wish.REASSERT, Need.READ)
+    assert (wish.register.wish, wish.need) == (Wish.REVIVE, Need.READ)
     revived = replica().seat(wish.register, entry(X, "7"), facts(10 + GRACE, child_alive=True), "b")
     change = only(revived, Publish).event
     assert change.stamp == at(10 + GRACE)
@@ -388,7 +388,7 @@ def test_a_delete_that_the_store_keeps_refusing_is_answered_after_the_grace() ->
     """Children out of scope: nobody here will ever delete them."""
     once = replica().refused(due(None, intent=INTENT), ParkReason.CHILDREN_ALIVE, Millis(NOW + 20)).register
     late = replica().refused(replace(once, intent=INTENT), ParkReason.CHILDREN_ALIVE, Millis(NOW + 20 + GRACE))
-    assert late.register.wish is Wish.REASSERT
+    assert late.register.wish is Wish.REVIVE
 
 
 def test_a_flip_is_counted_by_what_we_write_too() -> None:
