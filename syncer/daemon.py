@@ -87,6 +87,7 @@ class Daemon:
     outdone_in: int | None = None
     keyring: Keyring = UNSIGNED
     spoken: bool = False
+    begun_on_hearsay: bool = False
     """Whether this process was active beyond the silence after a start: its open database is no old copy."""
 
     async def run(self) -> None:
@@ -246,6 +247,7 @@ class Daemon:
                 raise
             finally:
                 self.pumps = None
+                self.begun_on_hearsay |= driver.context.begun_on_hearsay
                 self.spoken |= driver.context.fence is not None and not driver.starting
 
     def _make_driver(self, store: MetadataStore, state: SqlState) -> Driver:
@@ -269,6 +271,7 @@ class Daemon:
         driver.context.conditions.update(self._warnings)
         # Two that have the role at once would take the region from one another for ever.
         driver.context.takes_over = self.outdone_in is None or self.outdone_in != self._turn_of_role
+        driver.context.begun_on_hearsay = self.begun_on_hearsay
         if self.spoken or opening.file_of(opening.parse_url(self.config.database_url())) is None:
             driver.context.quiet_ms = 0
         driver.context.evidence.silence_ms = in_ms(self.config.peers.silence)

@@ -47,6 +47,10 @@ SPEAK_MS: Final = 30_000
 """Where no peers are configured, whoever has not spoken for so long is taken as no member of the group."""
 
 
+HEAR_MS: Final = 30 * 60_000
+"""Where no peers are configured, whoever has not told what it knows by then is not waited for any more."""
+
+
 @dataclass(slots=True)
 class Context:
     """Shared by all steps; used by one thread at a time.
@@ -80,9 +84,12 @@ class Context:
         requested: Paths of which a peer is to be told; the version that it lacks the value of, where it has said so.
         wanting: Paths whose value is to be asked of a peer.
         speak_ms: How long a rebuild waits for peers to be heard, where none are configured.
+        hear_ms: How long it waits for those that have not told all that they know, where none are configured.
         quiet_ms: How long nothing is published after a start, where a peer does not say what it has of this database;
             0: it cannot be an old copy.
         takes_over: Whether this database may take the place of another one that the fence names.
+        started_as: Generation that this database had when the daemon started, or when it began anew.
+        begun_on_hearsay: It has begun anew on the word of others alone, which it does once.
         conditions: Alarms that stand until the daemon is started again, by code, for the status.
         tally: Counts since the start, for metrics, by name and label.
         snapshots: Tells how the taking of snapshots on schedule stands; ``None``: there is no schedule.
@@ -130,8 +137,11 @@ class Context:
     talk: Talk = field(default_factory=Talk)
     wanting: dict[MetaPath, None] = field(default_factory=dict)
     speak_ms: int = SPEAK_MS
+    hear_ms: int = HEAR_MS
     quiet_ms: int = QUIET_MS
     takes_over: bool = True
+    started_as: int = field(init=False)
+    begun_on_hearsay: bool = False
     tally: Tally[tuple[str, str]] = field(default_factory=Tally)
     snapshots: Callable[[], Mapping[str, object]] | None = None
     lags: deque[tuple[Region, float]] = field(default_factory=lambda: deque(maxlen=MEASURES_KEPT))
@@ -139,6 +149,7 @@ class Context:
 
     def __post_init__(self) -> None:
         settings = self.replica.settings
+        self.started_as = self.identity.generation
         self.deletes = DeleteWindow(settings.limits)
         self.sums = Sums(self.scope)
         self.peers = Peers(own_rules(self.scope.fingerprint, settings.ties))
@@ -195,6 +206,7 @@ class Context:
     def begin_anew(self, talk: Talk) -> None:
         """The database has begun anew as another one: nothing that was in memory of it counts."""
         self.renamed(self.identity)
+        self.started_as = self.identity.generation
         self.talk = talk
         self.fence = None  # what is under way belongs to the former database
         self.ledger.disarm()

@@ -425,9 +425,9 @@ class Driver:
         context = self.context
         if context.talk.lost is None or context.observing:
             return
-        fence = context.fence.fence if context.fence is not None else None
-        rebuild.begin(context, context.talk.lost, fence)
-        raise Fenced("this database was seen to be an old copy: it begins anew as another one")
+        rebuild.begin_on_hearsay(context)
+        if rebuild.phase_of(context) is Phase.HEARING:
+            raise Fenced("this database was seen to be an old copy: it begins anew as another one")
 
     def operate(self, now: Millis, limit: int = OPERATIONS_PER_TICK) -> list[Effect]:
         """Perform what a person asked for; what the shell has to do beside."""

@@ -21,6 +21,7 @@ from syncer.conflict.vectors import bounded
 from syncer.errors import PayloadInvalid, ValueRefused
 from syncer.model import Counter, Digest, MetaPath, Millis, Region, Stamp, Version, generation_of
 from syncer.paths import checked, classify
+from syncer.replication import generations
 from syncer.replication.context import Context
 from syncer.replication.peers import PEERS_KEPT
 from syncer.replication.talk import Member, Phase, Rebuild
@@ -72,7 +73,7 @@ def take_told(context: Context, unit: Unit, told: ListingTold) -> None:
     except PayloadInvalid as exc:
         member.trouble = exc.message  # the page is asked for again
         return
-    _learn(context, unit, versions)
+    _learn(context, unit, versions, told.region)
     _put_aside(context, unit, told, bad)
     unit.afterwards(lambda: _note_told(member, told, len(bad)))
 
@@ -175,7 +176,7 @@ def _version_of(entry: ListingEntry) -> tuple[str, Version]:
     )
 
 
-def _learn(context: Context, unit: Unit, told: Sequence[tuple[str, Version]]) -> None:
+def _learn(context: Context, unit: Unit, told: Sequence[tuple[str, Version]], teller: Region) -> None:
     ahead = unit.now + context.replica.settings.limits.max_clock_skew_ms
     versions: dict[MetaPath, Version] = {}
     for text, version in told:
@@ -188,7 +189,8 @@ def _learn(context: Context, unit: Unit, told: Sequence[tuple[str, Version]]) ->
         versions[path] = version
         counters = (version.by, *version.seen)
         used = max(generation_of(counter, context.identity.region) for counter in counters)
-        context.talk.outdone = max(context.talk.outdone, used)
+        if used > context.talk.outdone and generations.claim(context, used, teller):
+            context.talk.outdone = used
     unit.load(tuple(versions))
     for path, version in versions.items():
         unit.take(learn(context.replica.settings, unit[path], version))

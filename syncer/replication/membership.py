@@ -23,10 +23,12 @@ from syncer.replication import rebuild
 from syncer.replication.context import Context
 from syncer.replication.hearsay import Held, judge
 from syncer.replication.unit import Unit
-from syncer.state.contract import COME_BACK, HELD_ASIDE, Operation, PeerRow, Transaction
+from syncer.state.contract import COME_BACK, Operation, PeerRow, Transaction
 
 SPOKE_LATELY_MS: Final = 5 * 60_000
 PAGE: Final = 500
+HELD_ASIDE: Final = "region-held"
+"""Code of what is kept aside until an operator has decided whether its region belongs to the group."""
 LEFT_REASON: Final = "this region has left the group"
 KEPT_FRACTION: Final = 60
 """How often, in the time of a silence, it is kept that this region was heard."""

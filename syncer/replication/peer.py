@@ -22,6 +22,9 @@ WINDOW: Final = 60
 FORMER_KEPT: Final = 8
 """Former databases of a region that are remembered, to see one of them speak again."""
 
+GENERATIONS_AHEAD: Final = 1_000
+"""How far beyond the time of its birth, in seconds, the generation of a database can be that is believed."""
+
 REFUSED_KEPT: Final = 64
 """Databases of a region that are refused; beyond these the oldest is forgotten, whose messages are long gone."""
 
@@ -153,7 +156,7 @@ class Peer:
             self.left_at_ms = now
         self.left = beat.mode == LEFT
         self.refuses = frozenset((Region(region), database) for region, database in beat.refused)
-        if beat.generation > self.highest[0]:
+        if beat.generation > self.highest[0] and beat.generation <= now // 1_000 + GENERATIONS_AHEAD:
             self.highest = (beat.generation, beat.sender)
         self.delays.append(now - beat.sent_at_ms)
         return document

@@ -4,6 +4,13 @@
       ─▶ begin anew: new id, new generation ─▶ raise the fence ─▶ hearing: ask every member, page by page
       ─▶ all have told (or a person has said who is absent) ─▶ scanning ─▶ all reads answered ─▶ done
 
+What others say of this database is hearsay too: that they have events of it which it never gave out, or that its very
+generation was another one's. It may be the truth, and then nobody else can tell it. So it is obeyed, but only once in
+the life of a daemon, after the database was kept as a copy; what stood in its outbox is carried over and published once
+the group was heard. Nothing that was written is lost by a lie, and the next one is only shown (`database-doubted`).
+Where `peers.expected` names who counts, these are waited for without end, or until an operator excuses them; where it
+does not, anybody may say that he is there, so whoever has not told all that he knows is waited for only for so long.
+
 While it hears, nothing of the store is read, stamped or written, and nothing is published. Every question carries all
 that its answer needs, so that both may be lost or come twice; what was learned stays, whatever happens.
 """
@@ -16,8 +23,9 @@ from typing import Final
 
 from syncer.bus.messages import Control, Heartbeat, ListingAsked, ListingTold
 from syncer.conflict.rebuilding import Answer, Hearing
-from syncer.model import Millis, Region
-from syncer.replication import lacking
+from syncer.errors import StateError
+from syncer.model import MetadataChangeEvent, Millis, Region, Version
+from syncer.replication import generations, lacking
 from syncer.replication.context import Context
 from syncer.replication.fence import Fence
 from syncer.replication.listing import answers, questions
@@ -26,6 +34,8 @@ from syncer.replication.unit import Unit
 from syncer.state.contract import Transaction
 
 FORMER_KEPT: Final = 16
+CARRIED_AT_ONCE: Final = 500
+DOUBTED: Final = "database-doubted"
 REBUILDING: Final = "rebuilding"
 """What a heartbeat says as long as its region hears its peers."""
 STARTING: Final = "starting"
@@ -70,11 +80,45 @@ def note_own(context: Context, tx: Transaction, sequence: int, who: str) -> None
     talk = context.talk
     given = talk.published if talk.unheard else tx.identity().last_sequence
     if sequence > given:
-        context.talk.lost = f"an old copy: {who} has event {sequence} of it, this copy has published {given}"
+        _doubt(context, f"an old copy: {who} has event {sequence} of it, this copy has published {given}")
 
 
-def begin(context: Context, reason: str, fence: Fence | None) -> None:
+def _doubt(context: Context, reason: str) -> None:
+    """Others say that this database is not what it was: it begins anew, once, for it may be a lie; then it is shown."""
+    if context.begun_on_hearsay:
+        context.conditions[DOUBTED] = (
+            f"this database is said to be {reason}. It has begun anew already since the daemon's start, on the word of "
+            "others alone, and does not do so again: either it is a lie, or stop the daemon, move the database away, "
+            "and start it again"
+        )
+    elif context.talk.lost is None:
+        context.talk.lost = reason
+
+
+def begin_on_hearsay(context: Context) -> None:
+    """Begin anew because others say so: what stands here is kept, as a copy beside it, and what was to be published.
+
+    Raises:
+        Fenced: Another daemon is active on this database.
+    """
+    reason, context.talk.lost = context.talk.lost or "", None
+    context.begun_on_hearsay = True
+    try:
+        context.state.keep_copy()
+    except StateError as exc:
+        context.conditions[DOUBTED] = f"this database is said to be {reason}; it does not begin anew: {exc.message}"
+        return
+    begin(context, reason, context.fence.fence if context.fence is not None else None, carry=True)
+
+
+def begin(context: Context, reason: str, fence: Fence | None, *, carry: bool = False) -> None:
     """Begin anew as another database.
+
+    Args:
+        context: The daemon's context.
+        reason: Why.
+        fence: As it stands in the store.
+        carry: What stands in the outbox is to be published once the group was heard.
 
     Raises:
         Fenced: Another daemon is active on this database.
@@ -83,8 +127,13 @@ def begin(context: Context, reason: str, fence: Fence | None) -> None:
     names = (*(before.former if before else ()), identity.database_id, *((fence.database_id,) if fence else ()))
     generation = max(identity.generation, fence.generation if fence else 0, context.talk.outdone) + 1
     store_id = fence.store_id if fence is not None else identity.store_id or ""
-    kept = Rebuild(phase=Phase.HEARING, reason=reason, former=tuple(dict.fromkeys(names))[-FORMER_KEPT:])
-    context.identity = context.state.renew(generation, store_id, kept.encode())
+    kept = Rebuild(
+        phase=Phase.HEARING,
+        reason=reason,
+        former=tuple(dict.fromkeys(names))[-FORMER_KEPT:],
+        ambiguous=context.talk.ambiguous,
+    )
+    context.identity = context.state.renew(generation, store_id, kept.encode(), carry=carry)
     context.begin_anew(Talk(tried=context.talk.tried))
     with context.state.transaction() as tx:
         context.sums.load(tx)
@@ -128,10 +177,13 @@ def _compare_generations(context: Context, beat: Heartbeat) -> None:
     generation, database_id = beat.generations.get(identity.region, (0, ""))
     if database_id == identity.database_id or generation < identity.generation:
         return
+    if not generations.claim(context, generation, beat.region):
+        return
     talk.outdone = max(talk.outdone, generation)
     too_early = talk.fresh and bool(talk.unheard)
     if (too_early or generation == identity.generation) and phase_of(context) is Phase.DONE and talk.lost is None:
-        talk.lost = f"{beat.region} has heard generation {generation} from another database ({database_id})"
+        _doubt(context, f"{beat.region} has heard generation {generation} from another database ({database_id})")
+        talk.ambiguous = generation == identity.generation
 
 
 def holds_still(context: Context) -> bool:
@@ -178,7 +230,11 @@ def hearing(context: Context, kept: Rebuild, now: Millis) -> Hearing:
         for region, member in talk.members.items()
         if not context.expected or region in context.expected
     }
-    complete = bool(context.expected) or now - talk.begun_at_ms >= context.speak_ms
+    heard_for_ms = now - talk.begun_at_ms
+    if not context.expected and heard_for_ms >= context.hear_ms and Answer.TOLD in members.values():
+        members = {region: answer for region, answer in members.items() if answer is not Answer.SILENT}
+        members = {region: answer for region, answer in members.items() if answer is not Answer.TELLING}
+    complete = bool(context.expected) or heard_for_ms >= context.speak_ms
     return Hearing(answers=members, without=kept.without, alone=kept.alone, complete=complete)
 
 
@@ -189,6 +245,8 @@ def work(context: Context, now: Millis) -> list[ListingAsked | ListingTold | Con
     if kept is not None and kept.phase is Phase.HEARING:
         heard = hearing(context, kept, now)
         if heard.over:
+            while _take_back(context, kept, now):
+                pass
             _go_on(context, replace(kept, phase=Phase.SCANNING))
         else:
             messages += questions(context, kept, now)
@@ -196,6 +254,50 @@ def work(context: Context, now: Millis) -> list[ListingAsked | ListingTold | Con
     if phase_of(context) is not Phase.HEARING:
         messages += lacking.work(context, now)
     return messages
+
+
+def _take_back(context: Context, kept: Rebuild, now: Millis) -> bool:
+    """Publish what the database before had yet to publish, where the group does not know it; whether there was any.
+
+    Whoever had folded such a change knows it still, or what came after it, or has forgotten a delete that came after
+    it. So where the group knows something of the path that has not seen the change, it is new to the group, or was
+    greater at a time when it had lost already: it is folded here and told like any other. Where the group knows nothing
+    of the path, what stands in the store becomes a baseline by the scan that follows, and what does not was deleted.
+    So does every baseline. What was counted under a generation that another database had too is counted anew.
+    """
+    with context.state.transaction() as tx:
+        carried = tx.carried(CARRIED_AT_ONCE)
+        if not carried:
+            return False
+        unit, events = Unit(context, tx, now), list[MetadataChangeEvent]()
+        unit.load(tuple({event.path for event in carried.values()}))
+        for former in carried.values():
+            event = _counted_anew(context, former) if kept.ambiguous else former
+            known = unit[event.path].known
+            if known is None or event.stamp.is_baseline or not context.scope.contains(event.path):
+                continue
+            if _includes(known, event):
+                continue
+            unit.take(context.replica.fold(unit[event.path], event, now, released=True))
+            events.append(event)
+        unit.store()
+        tx.enqueue(events)
+        tx.drop_carried(carried)
+    unit.settle()
+    context.tally["rebuilds", "carried"] += len(events)
+    return True
+
+
+def _counted_anew(context: Context, event: MetadataChangeEvent) -> MetadataChangeEvent:
+    """A change under this database's counter: what it has seen of the former counter may be of another database."""
+    by = context.replica.settings.by
+    seen = {counter: time for counter, time in event.seen.items() if counter != event.by}
+    return replace(event, by=by, seen={**seen, by: event.stamp.updated_at_ms})
+
+
+def _includes(known: Version, event: MetadataChangeEvent) -> bool:
+    """Whether what is known is the change itself, or has seen it."""
+    return known.stamp == event.stamp or known.seen.get(event.by, 0) >= event.stamp.updated_at_ms
 
 
 def _go_on(context: Context, kept: Rebuild) -> None:

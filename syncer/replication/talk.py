@@ -32,6 +32,7 @@ class Rebuild:
         former: Databases that spoke for this region before.
         without: Members that a person has declared absent.
         alone: A person has declared that nobody has anything to tell.
+        ambiguous: Another database is said to have counted under the generation of the one before.
     """
 
     phase: Phase
@@ -39,6 +40,7 @@ class Rebuild:
     former: tuple[str, ...] = ()
     without: tuple[Region, ...] = ()
     alone: bool = False
+    ambiguous: bool = False
 
     def encode(self) -> str:
         """As kept in the database."""
@@ -49,6 +51,7 @@ class Rebuild:
                 "former": self.former,
                 "without": self.without,
                 "alone": self.alone,
+                "ambiguous": self.ambiguous,
             }
         ).decode()
 
@@ -63,6 +66,7 @@ class Rebuild:
             former=tuple(kept["former"]),
             without=tuple(Region(region) for region in kept["without"]),
             alone=kept["alone"],
+            ambiguous=kept.get("ambiguous", False),
         )
 
 
@@ -121,6 +125,7 @@ class Talk:
         nothing: Paths that others have asked for, and whose value is not known here; the version that was asked for,
             where an older one is told in its place, and ``None`` where there is nothing to tell.
         lost: This database was seen to be an old copy, and why.
+        ambiguous: Its very generation is said to have been another one's.
         published: Highest number of an event that this database may have published, as far as it knows.
         unheard: Peers that have yet to say what they have of this database; until then nothing is published.
         greeting_ms: When the peers were first asked for that.
@@ -139,6 +144,7 @@ class Talk:
     telling: OrderedDict[Lack, None] = field(default_factory=OrderedDict)
     nothing: dict[MetaPath, Stamp | None] = field(default_factory=dict)
     lost: str | None = None
+    ambiguous: bool = False
     tried: set[int] = field(default_factory=set)
     published: int = 0
     unheard: set[Region] = field(default_factory=set)

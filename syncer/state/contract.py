@@ -164,8 +164,6 @@ COME_BACK: Final = "It comes back as a new member: with a new sidecar database, 
 
 STRANGE_CODES: Final = (SignatureInvalid.code, SpeakerInvalid.code, MessageUnreadable.code)
 """Why messages stand in quarantine that anybody may have sent who can publish on the topic."""
-HELD_ASIDE: Final = "region-held"
-"""Code of what is kept aside until an operator has decided whether its region belongs to the group."""
 
 
 class Amount(NamedTuple):
@@ -299,6 +297,12 @@ class Transaction(RepairTransaction, Protocol):
     def enqueue(self, events: Sequence[MetadataChangeEvent]) -> None:
         """Put events into the outbox, giving each the next sequence number, this database as sender."""
         ...
+
+    def carried(self, limit: int) -> dict[int, MetadataChangeEvent]:
+        """What was carried over of the outbox of the database before, in its order, by numbers of its own."""
+
+    def drop_carried(self, numbers: Collection[int]) -> None:
+        """These were published, or need not be."""
 
     def hold_publication(self, event: MetadataChangeEvent) -> None:
         """Keep an event back, without a number; it replaces one held before for the same path."""
@@ -470,7 +474,14 @@ class State(Protocol):
         """Become the writer: raise the epoch. From now on transactions of a former writer fail."""
         ...
 
-    def renew(self, generation: int, store_id: str, rebuild: str) -> Identity:
+    def keep_copy(self) -> None:
+        """Keep this database as it is beside it, in place of an earlier copy; one on a server is its operator's.
+
+        Raises:
+            StateUnavailable: There is no room for it, or it cannot be written.
+        """
+
+    def renew(self, generation: int, store_id: str, rebuild: str, *, carry: bool = False) -> Identity:
         """Begin anew as another database, under a new id: registers, outbox and consumption go.
 
         What people look at stays: conflicts, journal, quarantine, operations, and which peers there are.
@@ -479,6 +490,7 @@ class State(Protocol):
             generation: The least that it may have.
             store_id: Of the store.
             rebuild: Whose place it takes, and why.
+            carry: What stands in the outbox is carried over, to be published once the group was heard.
 
         Raises:
             Fenced: Another daemon has raised the epoch since :meth:`activate`; nothing was changed.

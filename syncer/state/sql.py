@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, Final
 
-from sqlalchemy import URL, Connection, Engine, RootTransaction, RowMapping, delete, select, update
+from sqlalchemy import URL, Connection, Engine, RootTransaction, RowMapping, delete, insert, select, update
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
 from syncer.errors import Fenced, InvariantBroken, StateForeign, StateUnavailable
@@ -18,6 +18,7 @@ from syncer.model import Millis, Region, database_id
 from syncer.state import opening, tables
 from syncer.state.cache import Cache, Facts
 from syncer.state.contract import Identity
+from syncer.state.copying import keep_copy
 from syncer.state.opening import BUSY_TIMEOUT_S, Synchronous, translated
 from syncer.state.statements import inserting, statements_of
 from syncer.state.transaction import SqlTransaction
@@ -147,7 +148,18 @@ class SqlState:
             self._epoch = identity.epoch
             return identity
 
-    def renew(self, generation: int, store_id: str, rebuild: str) -> Identity:
+    def keep_copy(self) -> None:
+        """Keep this database as it is beside it; see :meth:`syncer.state.contract.State.keep_copy`.
+
+        Raises:
+            StateUnavailable: There is no room for it, or it cannot be written.
+        """
+        file = opening.file_of(self._url)
+        if file is not None:
+            with self._turn(), translated(self._url):
+                keep_copy(file)
+
+    def renew(self, generation: int, store_id: str, rebuild: str, *, carry: bool = False) -> Identity:
         """Begin anew as another database, under a new id; see :meth:`syncer.state.contract.State.renew`.
 
         Raises:
@@ -176,6 +188,10 @@ class SqlState:
                     mine = tables.identity.c.epoch == self._epoch
                     if connection.execute(update(tables.identity).where(mine).values(facts)).rowcount != 1:
                         raise self._fenced()
+                    if carry:
+                        names = ("path", "head", "value")
+                        rows = select(*(tables.outbox.c[name] for name in names)).order_by(tables.outbox.c.sequence)
+                        connection.execute(insert(tables.carried).from_select(names, rows))
                     for table in tables.OF_THE_GROUP:
                         connection.execute(delete(table))
                 self.database_id = named

@@ -140,6 +140,17 @@ outbox: Final = Table(
     Index("outbox_path", "path"),
 )
 
+carried: Final = Table(
+    "carried",
+    metadata,
+    Column("id", Number, primary_key=True, autoincrement=True),
+    Column("path", Key, nullable=False),
+    _text("head", nullable=False),
+    Column("value", LargeBinary),
+    sqlite_autoincrement=True,
+)
+"""What stood in the outbox of a database that this one has taken the place of, on the word of others alone."""
+
 held_publications: Final = Table(
     "held_publications",
     metadata,

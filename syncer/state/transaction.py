@@ -188,6 +188,16 @@ class SqlTransaction(AsideRows, DeadRows, ListedRows, RepairRows):
         self._know(replace(self._identity, last_sequence=first + len(events) - 1))
         queue.enqueued([(number, replace(event, sender=sender, sequence=number)) for number, event in numbered])
 
+    def carried(self, limit: int) -> dict[int, MetadataChangeEvent]:
+        """What was carried over of the outbox of the database before, in its order, by numbers of its own."""
+        table = tables.carried
+        query = select(table.c.id, table.c.path, table.c.head, table.c.value).order_by(table.c.id).limit(limit)
+        return {number: rows.event_of(*row) for number, *row in self._connection.execute(query)}
+
+    def drop_carried(self, numbers: Collection[int]) -> None:
+        """These were published, or need not be."""
+        self._connection.execute(delete(tables.carried).where(tables.carried.c.id.in_(numbers)))
+
     def hold_publication(self, event: MetadataChangeEvent) -> None:
         """Keep an event back; it replaces one held before for the same path."""
         self._many(self._statements.hold_publication, [(event.path, rows.event_head(event), event.value)])

@@ -164,3 +164,60 @@ async def test_nobody_speaks_by_the_database_of_another_region(
         await until(lambda: "database-of-another-region" in east.conditions(), "it is shown")
         assert [peer["region"] for peer in east.report()["peers"]] == ["west"]
         await agree(east, west, "after")
+
+
+async def test_a_database_that_is_said_to_be_old_loses_nothing_and_begins_anew_once(
+    mouth: Keyring, pair: tuple[Site, Site], bus_file: Path
+) -> None:
+    """What waits to be published when the lie comes is published after the rebuild; the next lie is only shown."""
+    east, west = pair
+    async with east.running(), west.running(), Bystander(bus_file, "liar") as liar:
+        await active(east, west)
+        for name in ("changed", "deleted"):
+            west.writer.put(path_of(name), tenant("old"))
+        await agree(east, west, "before")
+        former = database_of(east)
+        await east.do("pause")
+        east.writer.put(path_of("changed"), tenant("new"))
+        east.writer.delete(path_of("deleted"))
+        east.writer.put(path_of("made"), tenant("new"))
+        await until(lambda: east.status().outbox.depth == 3, "it waits to be published")
+
+        async def lie() -> None:
+            said = heartbeat("west", sender=database_of(west), reached={database_of(east): 2**50})
+            await liar.say(mouth.sign(encode(said)))
+
+        await lie()
+        await until(lambda: database_of(east) != former, "it begins anew")
+        await east.do("resume")
+        kept = east.database.with_name(east.database.name + ".given-up")
+        assert kept.stat().st_mode & 0o777 == 0o600
+        await until(lambda: west.get(path_of("changed")) == tenant("new"), "the change arrives")
+        await until(lambda: west.get(path_of("deleted")) is None, "the delete arrives")
+        await until(lambda: west.get(path_of("made")) == tenant("new"), "what is new arrives")
+        await agree(east, west, "after")
+        assert east.status().counts.conflicts == west.status().counts.conflicts == 0
+        later = database_of(east)
+        for _ in range(3):
+            await lie()
+        await until(lambda: "database-doubted" in east.conditions(), "it is shown")
+        await agree(east, west, "at last")
+        assert database_of(east) == later
+
+
+async def test_a_generation_that_was_never_taken_is_not_believed(
+    mouth: Keyring, pair: tuple[Site, Site], bus_file: Path
+) -> None:
+    east, west = pair
+    async with east.running(), west.running(), Bystander(bus_file, "liar") as liar:
+        await active(east, west)
+        await agree(east, west, "before")
+        before = east.status().identity.generation
+        lies = {"east": (10**12 - 1, "x"), "west": (10**12 - 1, "x")}
+        await liar.say(mouth.sign(encode(heartbeat("liar", sender=LIAR, generations=lies))))
+        await liar.say(mouth.sign(encode(heartbeat("west", sender=database_of(west), generation=10**12 - 1))))
+        for site in (east, west):
+            await until(lambda site=site: "generation-claimed" in site.conditions(), "it is shown")  # type: ignore[misc]
+            assert "liar says that" in site.conditions()["generation-claimed"]
+        await agree(east, west, "after")
+        assert east.status().identity.generation == before

@@ -90,6 +90,8 @@ class Tables:
     """The last tombstone of each path that was ever dropped; for the referee."""
     stamped: list[MetadataChangeEvent] = field(default_factory=list)
     """Every event that was ever put into the outbox or held back; for the referee, never pruned."""
+    carried: dict[int, MetadataChangeEvent] = field(default_factory=dict)
+    carried_ever: int = 0
     image: bytes = field(default=b"", repr=False)
     """Of the real database that these are the mirror of."""
 
@@ -116,6 +118,8 @@ class Tables:
             self.tellings.copy(),
             self.forgotten.copy(),
             self.stamped.copy(),
+            self.carried.copy(),
+            self.carried_ever,
         )
 
 
@@ -155,7 +159,7 @@ class Disk:
         """A person, or the command line, sets facts of the database while no daemon works with it."""
         self.tables.identity = replace(self.tables.identity, **facts)
 
-    def begin_anew(self, **facts: Any) -> None:
+    def begin_anew(self, *, carry: bool = False, **facts: Any) -> None:
         """The database takes the place of a lost one: what people look at stays."""
         self.made += 1
         former = self.tables
@@ -167,6 +171,10 @@ class Disk:
         fresh.operations, fresh.stamped = former.operations, former.stamped
         fresh.journal, fresh.deletes = former.journal, former.deletes
         fresh.membership, fresh.forgotten = former.membership, former.forgotten
+        fresh.carried, fresh.carried_ever = former.carried, former.carried_ever
+        for number in sorted(former.outbox) if carry else ():
+            fresh.carried_ever += 1
+            fresh.carried[fresh.carried_ever] = former.outbox[number]
         fresh.repairs, fresh.tellings = former.repairs, former.tellings
         self.tables = fresh
 
@@ -214,12 +222,16 @@ class DiskState:
         tables.identity = replace(tables.identity, epoch=self._epoch)
         return tables.identity
 
-    def renew(self, generation: int, store_id: str, rebuild: str) -> Identity:
+    def keep_copy(self) -> None:
+        """A copy helps nobody here."""
+
+    def renew(self, generation: int, store_id: str, rebuild: str, *, carry: bool = False) -> Identity:
         """Begin anew as another database."""
         disk = self._disk
         if disk.tables.identity.epoch != self._epoch:
             raise Fenced("another daemon has raised the epoch")
-        disk.begin_anew(generation=max(generation, disk.born()), store_id=store_id, rebuild=rebuild, epoch=self._epoch)
+        least = max(generation, disk.born())
+        disk.begin_anew(carry=carry, generation=least, store_id=store_id, rebuild=rebuild, epoch=self._epoch)
         return disk.tables.identity
 
     def transaction(self) -> AbstractContextManager[DiskTransaction]:
@@ -376,6 +388,15 @@ class DiskTransaction:
             numbered = replace(event, sender=tables.identity.database_id, sequence=number)
             tables.outbox[number] = numbered
             tables.stamped.append(numbered)
+
+    def carried(self, limit: int) -> dict[int, MetadataChangeEvent]:
+        """What was carried over of the outbox of the database before."""
+        return {number: self._read.carried[number] for number in sorted(self._read.carried)[:limit]}
+
+    def drop_carried(self, numbers: Collection[int]) -> None:
+        """These were published, or need not be."""
+        for number in numbers:
+            del self._write.carried[number]
 
     def hold_publication(self, event: MetadataChangeEvent) -> None:
         """Keep an event back."""

@@ -236,10 +236,14 @@ class MirroredState:
         identity: Identity = _same("activate", self._real.activate(), self._plain.activate())
         return identity
 
-    def renew(self, generation: int, store_id: str, rebuild: str) -> Identity:
+    def keep_copy(self) -> None:
+        """Keep the file."""
+        self._real.keep_copy()
+
+    def renew(self, generation: int, store_id: str, rebuild: str, *, carry: bool = False) -> Identity:
         """Begin anew as another database."""
-        plain = self._plain.renew(generation, store_id, rebuild)
-        identity: Identity = _same("renew", self._real.renew(generation, store_id, rebuild), plain)
+        plain = self._plain.renew(generation, store_id, rebuild, carry=carry)
+        identity: Identity = _same("renew", self._real.renew(generation, store_id, rebuild, carry=carry), plain)
         return identity
 
     @contextmanager

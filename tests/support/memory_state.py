@@ -54,6 +54,7 @@ class MemoryDatabase:
         self.registers: dict[MetaPath, Register] = {}
         self.unsettled: dict[MetaPath, None] = {}
         self.outbox: dict[int, MetadataChangeEvent] = {}
+        self.carried: dict[int, MetadataChangeEvent] = {}
         self.held: dict[MetaPath, MetadataChangeEvent] = {}
         self.consumed: dict[str, Consumed] = {}
         self.journal: dict[int, tuple[Millis, Journal]] = {}
@@ -86,7 +87,10 @@ class MemoryState:
         self._epoch = raised.epoch
         return raised
 
-    def renew(self, generation: int, store_id: str, rebuild: str) -> Identity:
+    def keep_copy(self) -> None:
+        """Nothing is on a disk."""
+
+    def renew(self, generation: int, store_id: str, rebuild: str, *, carry: bool = False) -> Identity:
         """Begin anew as another database."""
         database = self.database
         identity = database.facts[""]
@@ -104,6 +108,9 @@ class MemoryState:
             heard_until=identity.heard_until,
         )
         database.alive[""] = 0
+        if carry:
+            first = max(database.carried, default=0) + 1
+            database.carried |= {first + number: event for number, event in sorted(database.outbox.items())}
         for table in (
             database.registers,
             database.unsettled,
@@ -260,6 +267,14 @@ class MemoryTransaction:
         for number, event in enumerate(events, identity.last_sequence + 1):
             self._put(self._db.outbox, number, replace(event, sender=identity.database_id, sequence=number))
         self._put(self._db.facts, "", replace(identity, last_sequence=identity.last_sequence + len(events)))
+
+    def carried(self, limit: int) -> dict[int, MetadataChangeEvent]:
+        numbers = sorted(self._db.carried)[:limit]
+        return {number: self._db.carried[number] for number in numbers}
+
+    def drop_carried(self, numbers: Collection[int]) -> None:
+        for number in numbers:
+            self._drop(self._db.carried, number)
 
     def hold_publication(self, event: MetadataChangeEvent) -> None:
         self._put(self._db.held, event.path, event)
