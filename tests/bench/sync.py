@@ -11,12 +11,13 @@ from dataclasses import asdict
 from pathlib import Path
 from statistics import median
 
-from tests.bench import native, ours
+from tests.bench import native, ours, signatures
 from tests.bench.native import NativeFigures
 from tests.bench.ours import Burst, OurFigures
 from tests.bench.pacing import FULL, QUICK, RATE_PER_S, UPDATES
 from tests.bench.place import Place
 from tests.bench.result import Bar, Result, percentiles_ms
+from tests.bench.signatures import Cost
 
 EVENTS_BAR = 2.0
 
@@ -37,6 +38,8 @@ def run(out: Path, *, quick: bool) -> bool:
             own = ours.measure(place, sizes)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
+    _say("what signatures cost")
+    signed = signatures.costs()
     result = Result(name="sync")
     result.figures |= {
         "load_before": load,
@@ -44,8 +47,9 @@ def run(out: Path, *, quick: bool) -> bool:
         "sizes": asdict(sizes),
         "native": asdict(peer),
         "ours": asdict(own),
+        "signatures_us": {name: asdict(cost) for name, cost in signed.items()},
     }
-    _tabulate(result, peer, own)
+    _tabulate(result, peer, own, signed)
     _judge(result, peer, own)
     return result.show(("", "native", "pulsar-syncer"), out)
 
@@ -54,7 +58,7 @@ def _say(phase: str) -> None:
     print(f"{time.strftime('%H:%M:%S')}  {phase}", file=sys.stderr, flush=True)
 
 
-def _tabulate(result: Result, peer: NativeFigures, own: OurFigures) -> None:
+def _tabulate(result: Result, peer: NativeFigures, own: OurFigures, signed: dict[str, Cost]) -> None:
     result.rows += [
         ("creates put straight on the topic, events/s", _ceilings(peer.creates), "-"),
         ("updates put straight on the topic, events/s", _ceilings(peer.updates), "-"),
@@ -84,6 +88,7 @@ def _tabulate(result: Result, peer: NativeFigures, own: OurFigures) -> None:
         (f"outside writes that arrive, of {UPDATES} / all", str(peer.outside_arrived), str(_arrived(own))),
         ("CPU per create, near / far daemon, us", "-", _pair(own.creates.cpu_us)),
         ("CPU per update, near / far daemon, us", "-", _pair(own.updates.cpu_us)),
+        *((f"{name}: CPU per event more, made / checked, us", "-", str(cost)) for name, cost in signed.items()),
         ("resident memory, near / far daemon, MB", "-", _pair(own.updates.resident_mb)),
     ]
 

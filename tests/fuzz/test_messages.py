@@ -15,7 +15,7 @@ from syncer.bus.contract import Outgoing
 from syncer.bus.fields import LATEST_TIME_MS, NUMBERS, is_id
 from syncer.bus.messages import Action, Control, Heartbeat, Ignored, ListingAsked, ListingTold, Message, TreeMessage
 from syncer.bus.native import decode_native, encode_native
-from syncer.bus.signing import SIGNATURE, UNSIGNED, Keyring, sealed
+from syncer.bus.signing import PROOF, SIGNATURE, UNSIGNED, Keyring, sealed
 from syncer.bus.tree_bodies import (
     Listing,
     TreeEntry,
@@ -33,14 +33,32 @@ from syncer.paths import checked, classify
 from tests.fuzz.shares import drawing
 from tests.property.test_codec import natives
 from tests.support.group_keys import key, keyring, unsealed
+from tests.support.region_keys import ring
 from tests.unit.test_codec import CHANGE, CONTROL, DELETE, EAST, HEARTBEAT, LISTING_ASKED, LISTING_TOLD, NOW
 from tests.unit.test_signing import TREE
 
 OURS = keyring("ours")
-RINGS = (UNSIGNED, OURS, Keyring([key("ours")], native=[Region("us-west")]))
+BY_REGION = ring(EAST, (EAST, "us-west"), required=True)
+"""Keys of regions: every sound message here is one of us-east."""
+RINGS = (UNSIGNED, OURS, Keyring([key("ours")], native=[Region("us-west")]), BY_REGION, ring(EAST, (EAST,)))
 
 names = st.sampled_from(
-    ["v", "kind", "region", "sender", "seq", "type", "resource", "name", "by", "seen", "base", "target", "label"]
+    [
+        "proof",
+        "v",
+        "kind",
+        "region",
+        "sender",
+        "seq",
+        "type",
+        "resource",
+        "name",
+        "by",
+        "seen",
+        "base",
+        "target",
+        "label",
+    ]
     + ["step", "round", "signature", "other"]
 ).map("syncer.{}".format)
 texts = st.one_of(
@@ -122,7 +140,7 @@ def heard(payload: bytes, properties: Mapping[str, str], ring: Keyring) -> Messa
 )
 def test_garbage(payload: bytes, properties: dict[str, str], ring: Keyring) -> None:
     message = heard(payload, properties, ring)
-    if ring is OURS:
+    if ring in {OURS, BY_REGION}:
         assert message is None or isinstance(message, Ignored)
 
 
@@ -167,9 +185,12 @@ def test_sound_messages_with_something_wrong(message: Outgoing) -> None:
 
 
 @drawing("signed")
-@given(messages, st.data())
-def test_no_change_of_a_signed_message_goes_unseen(message: Any, data: st.DataObject) -> None:
-    sent = sealed(message, OURS)
+@given(messages, st.sampled_from([(OURS, SIGNATURE), (BY_REGION, PROOF)]), st.data())
+def test_no_change_of_a_signed_message_goes_unseen(
+    message: Any, signing: tuple[Keyring, str], data: st.DataObject
+) -> None:
+    keys, signature = signing
+    sent = sealed(message, keys)
     payload, properties = sent.payload, dict(sent.properties)
     match data.draw(st.sampled_from(["bit", "cut", "longer", "text", "less", "more", "signature"])):
         case "bit":
@@ -189,10 +210,10 @@ def test_no_change_of_a_signed_message_goes_unseen(message: Any, data: st.DataOb
         case "more":
             properties["syncer.other"] = data.draw(texts)
         case _:
-            other = sealed(data.draw(messages.filter(lambda each: each != message)), OURS)
-            properties[SIGNATURE] = other.properties[SIGNATURE]
+            other = sealed(data.draw(messages.filter(lambda each: each != message)), keys)
+            properties[signature] = other.properties[signature]
     try:
-        unsealed(payload, properties, OURS)
+        unsealed(payload, properties, keys)
     except SignatureInvalid:
         return
     raise AssertionError("a message was taken that its author did not send")

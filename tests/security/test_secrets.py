@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import stat
@@ -23,17 +24,23 @@ from syncer.cli.main import app
 from syncer.stores.sqlite import OutsideWriter
 from tests.shell.on_bus import Bystander, change
 from tests.shell.region import path_of, tenant
-from tests.support.group_keys import secret, signing, text
+from tests.support.group_keys import secret, text
+from tests.support.region_keys import pair, pair_file, seed, tables
 
 DEADLINE_S: Final = 60.0
 LAX: Final = "import os; os.umask(0); from syncer.cli.main import main; main()"
+REGION_KEYS: Final = ("a bad region key", "another region's key")
 MARK: Final = "Geheimnis"
 """Stands in every secret that is text."""
 
 
 def forms(*more: bytes) -> list[bytes]:
     """In which forms a secret would be found."""
-    return [MARK.encode(), *more, secret("ours"), secret("ours").hex().encode(), text("ours").encode()]
+    group = (secret("ours"), secret("ours").hex().encode(), text("ours").encode())
+    own = seed("east")
+    lines = [line for line in pair("east").pem().splitlines() if not line.startswith(b"-----")]
+    region = (own, own.hex().encode(), base64.b64encode(own), repr(own).encode(), *lines)
+    return [MARK.encode(), *more, *group, *region]
 
 
 def private(file: Path, content: str) -> str:
@@ -65,7 +72,7 @@ class Running:
                     "store": {"kind": "sqlite", "path": str(work / "store.db")},
                     "bus": {"kind": "embedded", "path": str(work / "bus.db")},
                     "state": {"path": str(work / "state.db")},
-                    "signing": signing(folder, "ours"),
+                    **tables(folder, "east", {"east": ["east"]}, group=["ours"], required=True),
                     "admin": {
                         "url": f"http://127.0.0.1:{nowhere}",
                         "token_file": private(folder / "token", f"{MARK}-token"),
@@ -205,7 +212,7 @@ def every_secret(folder: Path) -> dict[str, dict[str, Any]]:
     oauth2 = json.dumps({"client_id": f"{MARK}-id", "client_secret": f"{MARK}-secret"})
     embedded = {"kind": "embedded", "path": str(folder / "bus.db")}
     sqlite = {"kind": "sqlite", "path": str(folder / "store.db")}
-    keys = signing(folder, "ours")
+    keys = tables(folder, "east", {"east": ["east"]}, group=["ours"])
     return {
         "zookeeper": {
             "store": {
@@ -215,7 +222,7 @@ def every_secret(folder: Path) -> dict[str, dict[str, Any]]:
                 "auth": {"user": "syncer", "password_file": private(folder / "zk", f"{MARK}-zk")},
             },
             "bus": {**pulsar, "auth": {"kind": "token", "file": private(folder / "token", f"{MARK}-token")}},
-            "signing": keys,
+            **keys,
         },
         "etcd": {
             "store": {
@@ -258,10 +265,23 @@ def every_secret(folder: Path) -> dict[str, dict[str, Any]]:
             "bus": embedded,
             "signing": {"key_files": [private(folder / "bad.key", f"{MARK}{MARK}{MARK}{MARK}{MARK}")]},
         },
+        "a bad region key": {
+            "store": sqlite,
+            "bus": embedded,
+            "signing": {"region_key_file": private(folder / "bad.pem", f"-----BEGIN PRIVATE KEY-----\n{MARK}\n")},
+        },
+        "another region's key": {
+            "store": sqlite,
+            "bus": embedded,
+            "signing": {"region_key_file": pair_file(folder, "east")},
+            "peers": {"keys": {"west": [pair("east").public.text]}},
+        },
     }
 
 
-@pytest.mark.parametrize("name", ["zookeeper", "etcd", "database url", "database file", "mistakes", "a bad key"])
+@pytest.mark.parametrize(
+    "name", ["zookeeper", "etcd", "database url", "database file", "mistakes", "a bad key", *REGION_KEYS]
+)
 def test_no_command_shows_a_secret_of_any_configuration(name: str, tmp_path: Path) -> None:
     file = tmp_path / "config.yaml"
     file.write_text(json.dumps({"region": "east", **every_secret(tmp_path)[name]}), encoding="utf-8")
