@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from syncer.bus.contract import Outgoing
 from syncer.errors import PayloadInvalid
+from syncer.model import MetaPath
 
 MAX_MESSAGE_BYTES: Final = 5 * 1024 * 1024
 """Pulsar's default ``maxMessageSize``: payload and properties together."""
@@ -16,6 +17,23 @@ DELIVERY_BYTES: Final = 16 * 1024 * 1024
 
 ENVELOPE_BYTES: Final = 1024
 """Kept free for what a transport itself adds to the properties."""
+
+
+PATHS_BYTES: Final = 512 * 1024
+"""Of paths in one message: JSON writes a sign with up to six bytes, and all must stay far below what a bus takes."""
+
+
+def portions(paths: Sequence[MetaPath], most: int) -> Iterator[Sequence[MetaPath]]:
+    """Paths in their order, as many to a message as there may be; one that is long takes the room of many."""
+    start, room = 0, PATHS_BYTES
+    for at, path in enumerate(paths):
+        size = len(path.encode())
+        if at > start and (at - start >= most or size > room):
+            yield paths[start:at]
+            start, room = at, PATHS_BYTES
+        room -= size
+    if start < len(paths):
+        yield paths[start:]
 
 
 def message_bytes(message: Outgoing) -> int:

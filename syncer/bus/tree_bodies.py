@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
 import orjson
 
+from syncer.bus.fields import is_id
 from syncer.conflict.digest_tree import BUCKETS, GROUPS, SUM_BYTES
 from syncer.conflict.projection import DIGEST_BYTES
 from syncer.errors import PayloadInvalid, ValueRefused
@@ -28,8 +29,10 @@ SHORT_BYTES: Final = 8
 GROUPS_PER_MESSAGE: Final = 16
 BUCKETS_PER_MESSAGE: Final = 4096
 ENTRIES_PER_MESSAGE: Final = 1000
+LISTED_BYTES: Final = 512 * 1024
+"""Of the paths in one message; JSON may write a sign of them with up to six bytes."""
 MAX_LISTING_BYTES: Final = 8 * 1024 * 1024
-"""Of a listing, unpacked: more than any 1000 entries can have."""
+"""Of a listing, unpacked: more than a region puts into one message."""
 
 _SHORT: Final = (1 << (8 * SHORT_BYTES)) - 1
 _GROUP_BYTES: Final = 1 + BUCKETS * SHORT_BYTES
@@ -61,11 +64,15 @@ class Listing:
         buckets: Their numbers.
         entries: Living paths in them.
         differing: How many paths of the listing that this one answers did differ.
+        refused: How many entries were no such thing; they are left out, and the others judged all the same.
+        fault: What was wrong with the first of them.
     """
 
     buckets: Sequence[int]
     entries: Sequence[TreeEntry]
     differing: int = 0
+    refused: int = 0
+    fault: str = ""
 
 
 def groups_body(groups: Sequence[int]) -> bytes:
@@ -117,30 +124,37 @@ def listing_body(listing: Listing) -> bytes:
 
 
 def listing_of(body: bytes) -> Listing:
-    """A listing.
+    """A listing, without the entries that cannot be understood: one path that nobody understands stops no other one.
 
     Raises:
-        PayloadInvalid: It cannot be unpacked, is too large, or holds something else than was agreed.
+        PayloadInvalid: It cannot be unpacked, is too large, or is no listing.
     """
     unpacking = zlib.decompressobj()
     try:
         text = unpacking.decompress(body, MAX_LISTING_BYTES)
         if not unpacking.eof:
             raise PayloadInvalid(f"a listing is cut off, or larger than {MAX_LISTING_BYTES} bytes")
-        differing, buckets, entries = orjson.loads(text)
-        return Listing(
+        differing, buckets, told = orjson.loads(text)
+        found = Listing(
             buckets=[_number(bucket, GROUPS * BUCKETS) for bucket in buckets],
-            entries=[_entry(*entry) for entry in entries],
+            entries=[],
             differing=_number(differing, 1 << 31),
         )
+        listed = list(told)
     except (zlib.error, ValueError, TypeError) as exc:
         raise PayloadInvalid(f"malformed listing: {exc}") from exc
-    except ValueRefused as exc:
-        raise PayloadInvalid(f"malformed listing: {exc.message}") from exc
+    entries: list[TreeEntry] = []
+    faults: list[str] = []
+    for entry in listed:
+        try:
+            entries.append(_entry(*entry))
+        except (ValueError, TypeError, ValueRefused) as exc:
+            faults.append(str(exc))
+    return replace(found, entries=entries, refused=len(faults), fault=faults[0] if faults else "")
 
 
 def _entry(path: object, digest: object, time_ms: object, region: object) -> TreeEntry:
-    if not (isinstance(path, str) and isinstance(digest, str) and isinstance(region, str) and region):
+    if not (isinstance(path, str) and isinstance(digest, str) and isinstance(region, str) and is_id(region)):
         raise TypeError("an entry is path, digest, time and region")
     raw = bytes.fromhex(digest)
     if len(raw) != DIGEST_BYTES:

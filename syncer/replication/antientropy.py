@@ -19,11 +19,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
+from syncer.bus.limits import portions
 from syncer.bus.messages import Action, Control, Heartbeat, TreeMessage
 from syncer.bus.tree_bodies import (
     BUCKETS_PER_MESSAGE,
     ENTRIES_PER_MESSAGE,
     GROUPS_PER_MESSAGE,
+    LISTED_BYTES,
     SHORT_BYTES,
     Listing,
     TreeEntry,
@@ -147,7 +149,7 @@ def _step(context: Context, unit: Unit, tree: DigestTree, comparison: Comparison
             listing = listing_of(message.body)
             comparison.meet(message.round)
             comparison.compared_at_ms = unit.now
-            differing_here = _judge(context, unit, message, listing)
+            differing_here = _judge(context, unit, comparison, message, listing)
             comparison.differing += differing_here
             wanted = _want(tree, comparison, listing.buckets, answers=True)
             wanted.listed.update(entry.path for entry in listing.entries)
@@ -156,7 +158,7 @@ def _step(context: Context, unit: Unit, tree: DigestTree, comparison: Comparison
             listing = listing_of(message.body)
             comparison.meet(message.round)
             comparison.unanswered, comparison.compared_at_ms = 0, unit.now
-            _judge(context, unit, message, listing)
+            _judge(context, unit, comparison, message, listing)
             comparison.differing += listing.differing + len(listing.entries)
         case _:
             context.tally["comparisons", "unknown-step"] += 1
@@ -199,8 +201,11 @@ def _want(tree: DigestTree, comparison: Comparison, buckets: Iterable[int], *, a
     return wanted
 
 
-def _judge(context: Context, unit: Unit, message: TreeMessage, listing: Listing) -> int:
-    """Send or ask for what differs from the entries of a listing; how many paths that are."""
+def _judge(context: Context, unit: Unit, comparison: Comparison, message: TreeMessage, listing: Listing) -> int:
+    """Send or ask for what differs from the entries of a listing; how many paths that are.
+
+    Each entry is judged by itself: what is wrong with some of them is reported, and holds up none of the others.
+    """
     announced, outside = frozenset(listing.buckets), 0
     entries: dict[MetaPath, TreeEntry] = {}
     for entry in listing.entries:
@@ -221,12 +226,21 @@ def _judge(context: Context, unit: Unit, message: TreeMessage, listing: Listing)
         else:
             told.append(path)
     tell(context, told)
-    for start in range(0, len(wanted), ENTRIES_PER_MESSAGE):
-        _ask(context, message.region, wanted[start : start + ENTRIES_PER_MESSAGE], unit.now)
+    for portion in portions(wanted, ENTRIES_PER_MESSAGE):
+        _ask(context, message.region, portion, unit.now)
     context.tally["comparisons", "asked"] += len(wanted)
     context.tally["comparisons", "told"] += len(told)
-    if outside:
-        raise PayloadInvalid(f"{outside} paths lie outside the buckets, or the scope, that they were listed for")
+    troubles = [
+        text
+        for count, text in (
+            (listing.refused, f"{listing.refused} entries cannot be understood; the first: {listing.fault}"),
+            (outside, f"{outside} paths lie outside the buckets, or the scope, that they were listed for"),
+        )
+        if count
+    ]
+    if troubles:
+        comparison.trouble = f"{message.step[:40]}: {'; '.join(troubles)}"
+        context.tally["comparisons", "malformed"] += 1
     return len(wanted) + len(told)
 
 
@@ -336,14 +350,24 @@ def _portions(
 ) -> Iterable[tuple[list[int], list[TreeEntry]]]:
     chosen: list[int] = []
     gathered: list[TreeEntry] = []
+    gathered_bytes = 0
     for bucket in buckets:
         found = entries.get(bucket, ())
+        size = sum(len(entry.path.encode()) for entry in found)
         full = len(chosen) >= BUCKETS_PER_MESSAGE or len(gathered) + len(found) > ENTRIES_PER_MESSAGE
-        if full and chosen:
+        if chosen and (full or gathered_bytes + size > LISTED_BYTES):
             yield chosen, gathered
-            chosen, gathered = [], []
-        for start in range(ENTRIES_PER_MESSAGE, len(found), ENTRIES_PER_MESSAGE):
-            yield [bucket], list(found[start : start + ENTRIES_PER_MESSAGE])
+            chosen, gathered, gathered_bytes = [], [], 0
+        first, *others = _by_room(found)
+        for portion in others:
+            yield [bucket], portion
         chosen.append(bucket)
-        gathered += found[:ENTRIES_PER_MESSAGE]
+        gathered += first
+        gathered_bytes += sum(len(entry.path.encode()) for entry in first)
     yield chosen, gathered
+
+
+def _by_room(entries: Sequence[TreeEntry]) -> list[list[TreeEntry]]:
+    """Entries of one bucket, as many together as go into a message; one list at least."""
+    by_path = {entry.path: entry for entry in entries}
+    return [[by_path[path] for path in portion] for portion in portions(list(by_path), ENTRIES_PER_MESSAGE)] or [[]]

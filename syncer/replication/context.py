@@ -26,6 +26,7 @@ from syncer.replication.fence import HeldFence
 from syncer.replication.forgetting import Retelling, Tombstones
 from syncer.replication.hearsay import Hearsay
 from syncer.replication.marking import Marking
+from syncer.replication.misfits import Misfits
 from syncer.replication.own_writes import OwnWrites
 from syncer.replication.peer import own_rules
 from syncer.replication.peers import Peers
@@ -90,6 +91,7 @@ class Context:
         takes_over: Whether this database may take the place of another one that the fence names.
         started_as: Generation that this database had when the daemon started, or when it began anew.
         begun_on_hearsay: It has begun anew on the word of others alone, which it does once.
+        misfits: What the store holds and cannot be replicated.
         conditions: Alarms that stand until the daemon is started again, by code, for the status.
         tally: Counts since the start, for metrics, by name and label.
         snapshots: Tells how the taking of snapshots on schedule stands; ``None``: there is no schedule.
@@ -125,6 +127,7 @@ class Context:
     left_at: Millis | None = None
     conditions: dict[str, str] = field(default_factory=dict)
     ledger: ReadLedger = field(default_factory=ReadLedger)
+    misfits: Misfits = field(default_factory=Misfits)
     dirty: DirtyPaths = field(default_factory=lambda: DirtyPaths(DIRTY_BOUND))
     deletes: DeleteWindow = field(init=False)
     waiting: dict[MetaPath, dict[MetaPath, None]] = field(default_factory=dict)

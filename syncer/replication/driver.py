@@ -48,6 +48,7 @@ from syncer.replication.forgetting import Forgetting, Tombstones
 from syncer.replication.reading import ReadPlan
 from syncer.replication.reporting import report as report_of
 from syncer.replication.scanning import PageTicket, Scan
+from syncer.replication.setting_aside import keep_misfits
 from syncer.replication.talk import Phase
 from syncer.replication.unit import Unit
 from syncer.replication.wanted import Effect
@@ -411,6 +412,7 @@ class Driver:
         rebuild.keep_quiet(context, now)
         membership.look_again(context, now)
         isolating.release_future(context, now, limit)
+        keep_misfits(context, now)
         tombstones.work(context, now)
         retelling.work(context, now)
         if context.clusters_grew:

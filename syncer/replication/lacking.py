@@ -21,6 +21,7 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Final
 
+from syncer.bus.limits import portions
 from syncer.bus.messages import Action, Control
 from syncer.conflict.folding import version_of
 from syncer.conflict.order import later
@@ -221,16 +222,12 @@ def _controls(
         target=target,
     )
     named, nameless = [path for path in paths if path in stamps], [path for path in paths if path not in stamps]
-    portions = [
-        group[start : start + PATHS_PER_MESSAGE]
-        for group in (named, nameless)
-        for start in range(0, len(group), PATHS_PER_MESSAGE)
-    ]
     return [
         replace(
             control,
             paths=tuple(portion),
             stamps=tuple((stamp.updated_at_ms, stamp.region) for path in portion if (stamp := stamps.get(path))),
         )
-        for portion in portions
+        for group in (named, nameless)
+        for portion in portions(group, PATHS_PER_MESSAGE)
     ]

@@ -33,7 +33,7 @@ PAGE_BYTES: Final = 128 * 1024
 ASK_AGAIN_MS: Final = 5_000
 """A question without an answer is asked again after so long."""
 BAD_ENTRIES: Final = 50
-"""Entries of one page that are put aside; a page with more of them is refused as a whole."""
+"""Entries of one page that are put into the quarantine; more of them are counted, and their paths held as well."""
 LISTING: Final = "listing"
 """Origin, in the quarantine, of what a peer has listed."""
 POSITION_CHARACTERS: Final = 500
@@ -69,21 +69,17 @@ def take_told(context: Context, unit: Unit, told: ListingTold) -> None:
         return
     try:
         _check_order(told)
-        versions, bad = _versions_of(told)
     except PayloadInvalid as exc:
         member.trouble = exc.message  # the page is asked for again
         return
+    versions, bad = _versions_of(told)
     _learn(context, unit, versions, told.region)
     _put_aside(context, unit, told, bad)
     unit.afterwards(lambda: _note_told(member, told, len(bad)))
 
 
 def _versions_of(told: ListingTold) -> tuple[list[tuple[str, Version]], list[tuple[ListingEntry, PayloadInvalid]]]:
-    """What the entries say, and those that say nothing that can be understood, with the reason.
-
-    Raises:
-        PayloadInvalid: Hardly anything of the page can be understood.
-    """
+    """What the entries say, and those that say nothing that can be understood, with the reason."""
     versions: list[tuple[str, Version]] = []
     bad: list[tuple[ListingEntry, PayloadInvalid]] = []
     for entry in told.entries:
@@ -91,8 +87,6 @@ def _versions_of(told: ListingTold) -> tuple[list[tuple[str, Version]], list[tup
             versions.append(_version_of(entry))
         except PayloadInvalid as exc:
             bad.append((entry, exc))
-    if len(bad) > BAD_ENTRIES:
-        raise PayloadInvalid(f"{len(bad)} entries of one page cannot be understood; the first: {bad[0][1].message}")
     return versions, bad
 
 
@@ -100,26 +94,29 @@ def _put_aside(
     context: Context, unit: Unit, told: ListingTold, bad: Sequence[tuple[ListingEntry, PayloadInvalid]]
 ) -> None:
     """What an entry was to say is asked for as a change; until then its path is left as it is, and shown."""
-    for entry, error in bad:
+    for number, (entry, error) in enumerate(bad):
         path = _path_of(context, entry[0])
-        detail = (
-            f"{told.region} lists {entry[0][:200]!r} wrongly: {error.message}. Check that region's database ('syncer "
-            "state check' there), then retry"
-        )
-        unit.quarantine(
-            Poison(
-                origin=LISTING,
-                code=error.code,
-                detail=detail,
-                position=f"{told.region} {entry[0][:POSITION_CHARACTERS]!r}",
-                path=path,
-                payload=json.dumps(entry)[:PAGE_BYTES].encode(),
-            )
-        )
+        if number < BAD_ENTRIES:
+            unit.quarantine(_poison_of(told.region, entry, path, error))
         if path is not None:
             unit.load((path,))
             unit.take(untold(unit[path], told.region, unit.now, error.message))
             context.want(path)
+
+
+def _poison_of(region: Region, entry: ListingEntry, path: MetaPath | None, error: PayloadInvalid) -> Poison:
+    detail = (
+        f"{region} lists {entry[0][:200]!r} wrongly: {error.message}. Check that region's database ('syncer state "
+        "check' there), then retry"
+    )
+    return Poison(
+        origin=LISTING,
+        code=error.code,
+        detail=detail,
+        position=f"{region} {entry[0][:POSITION_CHARACTERS]!r}",
+        path=path,
+        payload=json.dumps(entry)[:PAGE_BYTES].encode(),
+    )
 
 
 def _note_told(member: Member, told: ListingTold, refused: int) -> None:

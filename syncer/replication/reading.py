@@ -68,6 +68,8 @@ def notice(context: Context, paths: Sequence[MetaPath], marks: Sequence[str]) ->
     for path, mark in news:
         if contains(path):
             context.dirty.notice(path, mark)
+        else:
+            context.misfits.look_at(path)
     return True
 
 

@@ -20,6 +20,8 @@ def report(context: Context, now: Millis) -> dict[str, object]:
     conditions += context.comparisons.conditions()
     tree = context.sums.tree
     conditions += context.tombstones.conditions(now)
+    if (misfits := context.misfits.condition()) is not None:
+        conditions.append(misfits)
     conditions += context.retelling.conditions(now, context.tombstones.limits.alarm_after_ms)
     snapshots = dict(context.snapshots()) if context.snapshots is not None else None
     if snapshots is not None and snapshots.get("trouble"):

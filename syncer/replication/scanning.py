@@ -45,6 +45,7 @@ class PageTicket:
 
 def begin(context: Context) -> Scan:
     """Begin a scan; the watch must be armed."""
+    context.misfits.begin_scan()
     with context.state.transaction() as tx:
         tx.begin_scan()
         return Scan(alive=tx.count_alive())
@@ -67,7 +68,12 @@ def take_page(
     check_fence(context, fence, asked.held)
     ticket = asked.read
     context.trust(ticket)
-    found = {entry.path: entry for entry in entries if context.scope.contains(entry.path)}
+    found: dict[MetaPath, Entry] = {}
+    for entry in entries:
+        if context.scope.contains(entry.path):
+            found[entry.path] = entry
+        else:
+            context.misfits.look_at(entry.path)
     try:
         with context.state.transaction() as tx:
             tx.met(tuple(found))

@@ -15,8 +15,9 @@ import structlog
 from syncer.bus.codec import TALK, kind_of, region_of
 from syncer.bus.messages import Message
 from syncer.errors import PayloadInvalid, SignatureInvalid, SpeakerInvalid
-from syncer.model import MetadataChangeEvent, MetaPath
+from syncer.model import MetadataChangeEvent, MetaPath, Millis
 from syncer.replication.context import Context
+from syncer.replication.misfits import MISFIT
 from syncer.replication.unit import Unit
 from syncer.state.contract import STRANGE_CODES, Amount, KeptAside, Poison, Transaction
 
@@ -139,6 +140,20 @@ def set_aside(context: Context, unit: Unit, shelves: Shelves, item: Item, code: 
 def may_wait(shelves: Shelves, event: MetadataChangeEvent) -> bool:
     """Whether there is room for an event that has to wait for its time."""
     return shelves.take(Shelf.FUTURE, len(event.value or b"") + sum(map(len, event.seen)))
+
+
+def keep_misfits(context: Context, now: Millis) -> None:
+    """Put what the store holds and nobody else can hold into the quarantine, for people to see."""
+    news = context.misfits.news
+    if not news:
+        return
+    with context.state.transaction() as tx:
+        unit = Unit(context, tx, now)
+        for name, fault in news:
+            unit.quarantine(Poison(origin="store", code=MISFIT, detail=fault, position=name))
+        unit.store()
+    unit.settle()
+    news.clear()
 
 
 def _let_go(context: Context, shelf: Shelf) -> None:

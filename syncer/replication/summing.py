@@ -26,6 +26,9 @@ SLICE: Final = 5_000
 
 LOG_ROWS: Final = 1000
 """After so many the sums are written anew."""
+PATHS: Final = "paths/2"
+"""Which paths can be resources at all. Sums that were kept under another rule are summed anew, once; regions compare
+whatever their rules are, as long as a path that only one of them sums does not stand in its store."""
 
 
 def label_of(scope: Scope) -> str:
@@ -46,6 +49,7 @@ class Sums:
 
     def __init__(self, scope: Scope) -> None:
         self.label: Final = label_of(scope)
+        self._kept_as: Final = f"{self.label} {PATHS}"
         self._scope = scope
         self._tree = DigestTree()
         self._number = 0
@@ -69,7 +73,7 @@ class Sums:
         kept = tx.tree()
         self._tree, self._number, self._logged = DigestTree(), kept.number, len(kept.log)
         self._after = None
-        self._filling = kept.label != self.label
+        self._filling = kept.label != self._kept_as
         if not self._filling:
             for changes in (*kept.pages.values(), *kept.log):
                 self._tree.apply(unpacked(changes))
@@ -123,7 +127,7 @@ class Sums:
                 elif self._filling:
                     self._fill(tx)
                 elif self._logged >= LOG_ROWS:
-                    tx.save_tree(self.label, self._tree.pages())
+                    tx.save_tree(self._kept_as, self._tree.pages())
                     self._logged = 0
         except BaseException:
             self._stale = True
@@ -139,6 +143,6 @@ class Sums:
         if living:
             self._after = living[-1][0]
         if len(living) < SLICE:
-            tx.save_tree(self.label, self._tree.pages())
+            tx.save_tree(self._kept_as, self._tree.pages())
             self._filling = False
             self._number, self._logged = tx.tree_number(), 0

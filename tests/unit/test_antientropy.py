@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from unittest import mock
 
+import orjson
 import pytest
 
 from syncer.bus.codec import decode, encode
+from syncer.bus.limits import MAX_MESSAGE_BYTES, message_bytes
 from syncer.bus.messages import LEFT, Action, Control, Heartbeat, TreeMessage
 from syncer.bus.tree_bodies import Listing, TreeEntry, TreeStep, buckets_of, groups_body, listing_body
 from syncer.conflict.digest_tree import bucket_of
@@ -16,7 +20,7 @@ from syncer.conflict.replica import Replica
 from syncer.conflict.scope import DEFAULT_RULES, Rule, Scope
 from syncer.conflict.settings import Direction, Settings
 from syncer.model import Digest, EventType, MetadataChangeEvent, MetaPath, Millis, Region, Revision, Stamp, Version
-from syncer.replication import summing
+from syncer.replication import antientropy, summing
 from syncer.replication.comparisons import MAX_OUTGOING, Comparisons, Pace
 from syncer.replication.consuming import Arrived
 from syncer.replication.driver import Driver
@@ -387,6 +391,39 @@ def test_paths_outside_the_buckets_that_they_were_listed_for_are_not_taken() -> 
         assert not [said for said in pair.east.said if isinstance(said, Control)]
         assert "comparison-malformed" in dict(pair.east.driver.context.comparisons.conditions())
         pair.beat()
+
+
+@pytest.mark.parametrize("path", ["/admin/resourcegroups/\0", "/admin/resourcegroups/" + "x" * 40_000, "no path"])
+def test_a_path_that_nobody_understands_keeps_no_other_one_from_being_healed(path: str) -> None:
+    """A version before this one tells of it in each of its listings; the paths beside it were lost."""
+    pair = Pair()
+    both_have(pair, 30)
+    pair.beat(2)
+    for number in range(30):
+        pair.west.has(path_of(number), 2, 50)
+
+    def with_one_more(listing: Listing) -> bytes:
+        differing, buckets, entries = orjson.loads(zlib.decompress(listing_body(listing)))
+        return zlib.compress(orjson.dumps((differing, buckets, [[path, "00" * 16, T0 + 50, "west"], *entries])))
+
+    with mock.patch.object(antientropy, "listing_body", with_one_more):
+        pair.beat(10)
+    assert pair.equal
+    assert all(pair.east.known(path_of(number)) == pair.west.known(path_of(number)) for number in range(30))
+
+
+def test_long_paths_are_listed_and_asked_for_in_messages_that_a_bus_takes() -> None:
+    pair = Pair()
+    both_have(pair, 3)
+    pair.beat(2)
+    long = [path_of(f"{number}{'é' * 16_000}") for number in range(200)]
+    for path in long:
+        pair.west.has(path, 1, 50)
+    pair.beat(12)
+    assert pair.equal
+    assert all(pair.east.known(path) is not None for path in long)
+    sizes = [message_bytes(encode(said)) for said in pair.heard]
+    assert max(sizes) < MAX_MESSAGE_BYTES // 2
 
 
 def test_a_peer_that_asks_without_pause_is_answered_with_pauses() -> None:

@@ -137,7 +137,6 @@ def test_a_page_that_is_missing_is_asked_for_again() -> None:
         ({"entries": (entry(2), entry(1))}, "out of order"),
         ({"entries": (entry(1), entry(1))}, "out of order"),
         ({"entries": ()}, "empty and not the last"),
-        ({"entries": tuple(entry(number, digest="") for number in range(100, 151))}, "51 entries of one page"),
     ],
 )
 def test_a_page_that_cannot_be_changes_nothing_and_is_shown(changes: dict[str, Any], reason: str) -> None:
@@ -199,6 +198,22 @@ def test_an_entry_that_cannot_be_is_put_aside_and_the_others_are_learned(changes
     lost.state.ask("quarantine-retry", {"id": str(row.id)}, "a person", "")
     lost.driver.operate(T0)
     assert lost.driver.context.wanting == {path_of(2): None}
+
+
+def test_a_page_of_which_hardly_anything_can_be_understood_is_learned_all_the_same() -> None:
+    """Else who tells it would be asked for it for ever, and the rebuild would never end."""
+    lost = Lost()
+    lost.asks()
+    bad = [entry(number, digest="") for number in range(1_000, 1_000 + listing.BAD_ENTRIES + 20)]
+    lost.hears(lost.told(entry(1), *bad, last=True, total=len(bad) + 1))
+    lost.asks()
+    assert not lost.driver.hearing
+    assert lost.known(path_of(1)) is not None
+    assert len(lost.state.database.quarantine) == listing.BAD_ENTRIES
+    with lost.state.transaction() as tx:
+        held = tx.registers([path_of(number) for number in range(1_000, 1_000 + len(bad))])
+    assert len(held) == len(bad)
+    assert all(each.hold is not None and each.hold.reason is HoldReason.UNTOLD for each in held.values())
 
 
 def test_an_entry_that_cannot_be_of_a_path_that_is_not_carried_is_put_aside_and_holds_nothing() -> None:

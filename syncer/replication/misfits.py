@@ -1,0 +1,59 @@
+"""Resources of the region's own store at paths that cannot be replicated: shown here, and never told to anybody.
+
+Stores take paths that nobody else could hold, and a tenant may make them: a topic whose name has 40,000 characters, a
+name with a zero byte. Whoever published such a path would publish what all others must refuse: a number that never
+comes, a difference that no comparison ends. So it is set aside by its author, alone, and stops nothing else.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import Final
+
+from syncer.paths import misfit, shown
+
+MISFITS: Final = "paths-set-aside"
+"""Code of the condition."""
+MISFIT: Final = "path-set-aside"
+"""Code in the quarantine."""
+KEPT: Final = 200
+"""That are put into the quarantine since a scan; more of them are only counted."""
+COUNTED: Final = 100_000
+
+
+class Misfits:
+    """Those that were met since the last scan began: in memory, a short name of each, up to a bound."""
+
+    def __init__(self) -> None:
+        self._met: set[bytes] = set()
+        self._first = ""
+        self.news: Final[list[tuple[str, str]]] = []
+        """Those to be put into the quarantine: a name that tells each from all others, and what is wrong with it."""
+
+    def begin_scan(self) -> None:
+        """Everything that stands in the store is met again."""
+        self._met.clear()
+        self._first = ""
+
+    def look_at(self, path: str) -> None:
+        """Note a path that takes no part, if it is one of these."""
+        if (fault := misfit(path)) is None or len(self._met) >= COUNTED:
+            return
+        name = blake2b(path.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        if name in self._met:
+            return
+        self._met.add(name)
+        text = f"{shown(path)}: {fault}"
+        self._first = self._first or text
+        if len(self._met) <= KEPT:
+            self.news.append((f"{shown(path)} {name.hex()}", text))
+
+    def condition(self) -> tuple[str, str] | None:
+        """What an operator should look at: code and message; ``None``: there are none."""
+        if not self._met:
+            return None
+        many = f"{COUNTED} or more" if len(self._met) >= COUNTED else len(self._met)
+        return MISFITS, (
+            f"{many} resources of this region's store have paths that cannot be replicated, and stay in this region "
+            f"alone; the first: {self._first}. See 'syncer quarantine list'"
+        )

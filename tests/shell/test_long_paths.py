@@ -1,0 +1,122 @@
+"""Paths that stores take and nobody thinks of: long ones, odd signs, and what cannot travel at all."""
+
+from __future__ import annotations
+
+from typing import Final
+from urllib.parse import quote
+
+import pytest
+
+from syncer.model import MetaPath
+from syncer.paths import MAX_PATH_BYTES
+from tests.shell.conftest import MakeSite
+from tests.shell.region import NAMESPACE, TENANT, Site, active, equal, path_of, tenant, until
+
+DEADLINE_S: Final = 60.0
+TOPICS: Final = "/admin/partitioned-topics/acme/orders/persistent"
+VARIED: Final = "".join(map(chr, range(0x4E00, 0x4E00 + 3_000)))
+"""3,000 different signs: nothing makes an entry of an index of them shorter."""
+LONG: Final = [
+    MetaPath(f"{TOPICS}/{quote('é' * 700)}"),
+    MetaPath(f"{TOPICS}/{quote(VARIED[:900])}"),
+    MetaPath(f"{TOPICS}/{VARIED}"),
+    MetaPath(f"{TOPICS}/{VARIED}-and-another-one-with-the-same-beginning"),
+    MetaPath("/admin/resourcegroups/" + VARIED + "x" * 20_000),
+]
+ODD: Final = [
+    MetaPath(f"/admin/resourcegroups/gold{sign}silver")
+    for sign in ("\u202e", "\u00a0", "\u2028", "\n", "\x1b[2J", "\u200b", "😀", "\ufdd0")
+]
+TRAVELS: Final = [*LONG, *ODD]
+STAYS: Final = [f"{TOPICS}/{'x' * MAX_PATH_BYTES}", "/admin/resourcegroups/.."]
+PARTITIONS: Final = b'{"partitions":3,"deleted":false}'
+MOST: Final = b'{"partitions":5,"deleted":false}'
+MORE: Final = b'{"partitions":4,"deleted":false}'
+
+
+@pytest.fixture(params=["sqlite"])
+def regions(request: pytest.FixtureRequest, make_site: MakeSite) -> tuple[Site, Site]:
+    """Two regions; both databases are of this kind, or west's alone is a file."""
+    east, west = make_site("east"), make_site("west")
+    if request.param == "postgres":
+        east.shared = request.getfixturevalue("postgres_url")
+    return east, west
+
+
+def hold_what_they_lie_in(site: Site) -> None:
+    site.writer.put(TENANT, tenant())
+    site.writer.put(NAMESPACE, b"{}")
+
+
+def put_all(site: Site, value: bytes = PARTITIONS) -> None:
+    for path in TRAVELS:
+        site.writer.put(path, value)
+
+
+async def test_whatever_a_store_takes_travels_both_ways_is_changed_and_deleted(regions: tuple[Site, Site]) -> None:
+    east, west = regions
+    async with east.running(), west.running():
+        await active(east, west)
+        hold_what_they_lie_in(west)
+        put_all(west)
+        await until(lambda: all(east.get(path) == PARTITIONS for path in TRAVELS), "all arrive", DEADLINE_S)
+        put_all(east, MORE)
+        await until(lambda: all(west.get(path) == MORE for path in TRAVELS), "changes", DEADLINE_S)
+        for path in TRAVELS[::2]:
+            east.writer.delete(path)
+        await until(lambda: all(west.get(path) is None for path in TRAVELS[::2]), "deletes arrive", DEADLINE_S)
+        await equal(east, west)
+        for site in regions:
+            assert site.quarantined() == []
+        await same_trees(east, west)
+    async with east.running(), west.running():  # and after a start, when everything is read from the databases
+        west.writer.put(LONG[1], MOST)
+        await until(lambda: east.get(LONG[1]) == MOST, "it goes on", DEADLINE_S)
+        await equal(east, west)
+        await same_trees(east, west)
+
+
+async def same_trees(*sites: Site) -> None:
+    """Wait until the sums of the regions are equal, as each has told."""
+    await until(lambda: len({str(site.report().get("tree")) for site in sites}) == 1, "the sums are equal", DEADLINE_S)
+
+
+async def test_what_cannot_travel_stays_where_it_is_alone_and_seen(regions: tuple[Site, Site]) -> None:
+    east, west = regions
+    for path in STAYS:
+        east.writer.put(path, PARTITIONS)
+    async with east.running(), west.running():
+        await active(east, west)
+        hold_what_they_lie_in(west)
+        for number in range(5):
+            east.writer.put(path_of(f"honest{number}"), tenant())
+        east.writer.put(f"{STAYS[0]}y", PARTITIONS)
+        await until(lambda: all(west.get(path_of(f"honest{number}")) for number in range(5)), "the rest", DEADLINE_S)
+        await until(lambda: "paths-set-aside" in east.conditions(), "the status says it", DEADLINE_S)
+        await until(lambda: len(east.codes()) == 3, "the quarantine shows them", DEADLINE_S)
+        assert set(east.codes()) == {"path-set-aside"}
+        assert west.quarantined() == []
+        await same_trees(east, west)
+        assert not west.report()["tally"].get("gaps.asked")
+
+
+async def test_a_lost_database_learns_long_paths_too(regions: tuple[Site, Site]) -> None:
+    """Listed page by page in the order of the keys, whatever kind of database tells and learns."""
+    east, west = regions
+    hold_what_they_lie_in(east)
+    for number in range(40):
+        east.writer.put(f"{TOPICS}/{VARIED}{number * 7919 % 40}", PARTITIONS)
+    put_all(east)
+    async with east.running():
+        await active(east)
+        async with west.running():
+            await active(west)
+            await equal(east, west, deadline_s=DEADLINE_S)
+        west.database.unlink()
+        async with west.running():
+            await active(west)
+            await until(lambda: west.report() and west.report().get("rebuild") is None, "it is rebuilt", DEADLINE_S)
+            await same_trees(east, west)
+            await equal(east, west)
+        assert west.codes() == []
+        assert not west.holds()
