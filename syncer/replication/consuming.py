@@ -276,8 +276,10 @@ def _unwelcome(
     """Why an event must not be folded: code and detail."""
     region, own = event.stamp.region, context.identity.region
     if region == own:
-        if context.observing or told_by is not None:
-            return None  # the active daemon of the region; or a peer that tells what it knows of our own change
+        if context.observing:
+            return None  # the active daemon of the region
+        if told_by is not None:
+            return _stranger(context, told_by)  # a peer tells what it knows of our own change
         if event.sender and register.known is not None and event.stamp.updated_at_ms <= register.own:
             return None  # likewise, of a peer that was not heard yet: it cannot be newer than what is known here
         if rebuild.is_former(context, event.sender):

@@ -170,6 +170,20 @@ async def test_the_journal_shows_who_told_what_another_one_made(
     assert f"told by north, which signed it with key {pair('north').public.id}" in rows[-1].entry.detail
 
 
+async def test_a_key_does_not_make_a_region_expected(make: Callable[..., list[Site]]) -> None:
+    (east,) = make("east")
+    east.overrides["peers"]["expected"] = ["west"]
+    north, database = ring("north", REGIONS, required=True), database_id("e" * 32, Region("north"))
+    async with east.running(), Bystander(east.bus_file) as mallory:
+        await active(east)
+        for number, author in enumerate(REGIONS, start=1):
+            event = change(path_of(author), tenant("x"), region=author, sender=database, sequence=number)
+            await mallory.say(sealed(event, north))
+        await until(lambda: len(east.quarantined()) == 3, "whoever it says has made it")
+    assert set(east.codes()) == {"unknown-region"}
+    assert not east.picture()
+
+
 async def test_a_region_with_an_unknown_key_is_heard_once_its_public_half_is_given(
     make: Callable[..., list[Site]], tmp_path: Path
 ) -> None:
