@@ -5,12 +5,13 @@ Source: Pulsar 4.0 configuration metadata; the same paths in 5.0.
 
 from __future__ import annotations
 
-import functools
+import sys
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote
 
 from syncer.errors import ValueRefused
+from syncer.memoizing import ENTRY_BYTES, memoized
 from syncer.model import MetaPath, Region, ResourceKind
 
 POLICIES: Final = "/admin/policies"
@@ -31,7 +32,10 @@ _MOST_BYTES: Final = 4
 _SHOWN: Final = 200
 _NO_SEGMENTS: Final = frozenset({"", ".", ".."})
 
-_CACHE_SIZE: Final = 65536
+RESOURCES_BYTES: Final = 48 << 20
+SCAFFOLDS_BYTES: Final = 32 << 20
+TENANTS_BYTES: Final = 4 << 20
+"""Memory for what is remembered of paths: of some hundred thousand short ones, or of fewer that are long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +50,13 @@ class Resource:
     parent: MetaPath | None = None
 
 
-@functools.lru_cache(maxsize=_CACHE_SIZE)
+def _resource_bytes(resource: Resource | None) -> int:
+    if resource is None:
+        return 0
+    return ENTRY_BYTES + sys.getsizeof(resource.name) + (sys.getsizeof(resource.parent) if resource.parent else 0)
+
+
+@memoized(RESOURCES_BYTES, _resource_bytes)
 def classify(path: MetaPath) -> Resource | None:
     """Tell what a path means, or ``None`` when it is no resource that can be replicated.
 
@@ -112,7 +122,7 @@ def child_prefixes(path: MetaPath) -> tuple[str, ...]:
             return ()
 
 
-@functools.lru_cache(maxsize=_CACHE_SIZE)
+@memoized(SCAFFOLDS_BYTES, lambda ancestors: ENTRY_BYTES + sum(map(sys.getsizeof, ancestors)))
 def scaffold(path: MetaPath) -> tuple[MetaPath, ...]:
     """Ancestors, outermost first, that hold no resource: a store with real parents may create them empty on the way."""
     segments = path.split("/")[1:-1]
@@ -120,7 +130,7 @@ def scaffold(path: MetaPath) -> tuple[MetaPath, ...]:
     return tuple(ancestor for ancestor in ancestors if classify(ancestor) is None)
 
 
-@functools.lru_cache(maxsize=4096)
+@memoized(TENANTS_BYTES, sys.getsizeof)
 def tenant_of(path: MetaPath) -> str:
     """Name of the tenant that a path belongs to; empty for resources without one. For grouping, never for decisions."""
     match path.split("/")[1:]:

@@ -12,6 +12,7 @@ from typing import Final
 from unicodedata import category
 
 from syncer.errors import PayloadInvalid, ValueRefused
+from syncer.memoizing import memoized
 from syncer.model import MetaPath, Millis, Region
 from syncer.paths import checked
 
@@ -31,7 +32,8 @@ _MAX_DIGITS: Final = 18
 NUMBERS: Final = 2**53
 """Every number that is told is below this: all JSON readers, and both kinds of database, keep such a number exactly."""
 _CACHED_NAMES: Final = 1024
-_CACHED_PATHS: Final = 65536
+PATHS_BYTES: Final = 24 << 20
+"""Memory for paths that were found to be legal."""
 
 
 @functools.lru_cache(maxsize=_CACHED_NAMES)
@@ -87,11 +89,15 @@ def check_numbers(kind: str, region: Region, numbers: Mapping[str, int | None]) 
             )
 
 
-@functools.lru_cache(maxsize=_CACHED_PATHS)
 def checked_path(path: str | None) -> MetaPath:
     """The path of a record, which must be a legal one."""
     if path is None:
         raise PayloadInvalid("the event has no path")
+    return _legal(path)
+
+
+@memoized(PATHS_BYTES)
+def _legal(path: str) -> MetaPath:
     try:
         return checked(path)
     except ValueRefused as exc:

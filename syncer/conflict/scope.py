@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import re
 from collections.abc import Iterable, Sequence
@@ -11,6 +10,7 @@ from typing import Final
 
 from syncer.conflict.settings import Direction
 from syncer.errors import ConfigError
+from syncer.memoizing import memoized
 from syncer.model import MetaPath
 from syncer.paths import classify, is_under
 
@@ -22,6 +22,9 @@ ALLOWED_PREFIXES: Final = (
     "/admin/topic-policies/global",
 )
 """Nothing outside is ever replicated, whatever the rules say."""
+
+DIRECTIONS_BYTES: Final = 24 << 20
+"""Memory for the directions of paths that were asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +68,7 @@ class Scope:
             (*rule.pattern.partition("*")[:2], re.compile(_expression(rule.pattern), re.DOTALL), rule)
             for rule in self.rules
         )
-        self.direction = functools.lru_cache(maxsize=65536)(self._direction)
+        self.direction = memoized(DIRECTIONS_BYTES)(self._direction)
 
     def _direction(self, path: MetaPath) -> Direction:
         return Direction.IGNORE if classify(path) is None else self.direction_of_resource(path)
