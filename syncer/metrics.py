@@ -110,9 +110,9 @@ QUARANTINED: Final = _counter("quarantined", "Messages and values put into the q
 REFUSED: Final = _counter(
     "messages_refused",
     "Messages of the bus that were not taken: not signed with a key of the group, signed in the name of another "
-    "member, or no room to keep them aside.",
+    "member, or no room for what is to be kept.",
     "reason",
-    ("signature-invalid", "speaks-for-another", "quarantine-full"),
+    ("signature-invalid", "speaks-for-another", "quarantine-full", "conflicts-full", "values-full"),
 )
 BELIEVED: Final = _counter(
     "messages_believed",
@@ -141,6 +141,12 @@ HOLDS: Final = _gauge("holds", "Changes that wait for a person now.")
 PARKED: Final = _gauge("parked", "Writes that wait for a parent, for children or for the store now.")
 QUARANTINE: Final = _gauge("quarantine_entries", "Messages and values in the quarantine now.")
 CONFLICTS_OPEN: Final = _gauge("conflicts_open", "Conflicts whose loser was neither restored nor looked after.")
+KEPT: Final = _gauge(
+    "kept_bytes",
+    "What is kept of losers of conflicts, and of large values that are due and not written yet.",
+    "what",
+    ("conflicts", "values"),
+)
 PATHS: Final = _gauge("paths", "Paths in scope that the store is known to hold.")
 DUE: Final = _gauge("writes_due", "Paths whose store is not known to hold what the group knows.")
 PENDING_READS: Final = _gauge("reads_pending", "Paths that changed and wait to be read.")
@@ -210,8 +216,8 @@ SNAPSHOT_TAKEN: Final = _gauge(
 FAMILIES: Final = (
     EVENTS_PUBLISHED, EVENTS_IGNORED, FOLDS, WRITES, CONFLICTS, QUARANTINED, REFUSED, BELIEVED, HELD, REPEATS,
     WATCH_GAPS, SCANS, COMPARISONS, COMPARISON_BYTES, DIFFERING, EQUAL_AT,
-    OUTBOX_EVENTS, OUTBOX_OLDEST, HOLDS, PARKED, QUARANTINE, CONFLICTS_OPEN, PATHS, DUE, PENDING_READS, BUS_BACKLOG,
-    HTTP_CONNECTIONS, HTTP_DROPPED, REPAIRS, SNAPSHOT_RUNNING, SNAPSHOT_FAILED, SNAPSHOT_TAKEN,
+    OUTBOX_EVENTS, OUTBOX_OLDEST, HOLDS, PARKED, QUARANTINE, CONFLICTS_OPEN, KEPT, PATHS, DUE, PENDING_READS,
+    BUS_BACKLOG, HTTP_CONNECTIONS, HTTP_DROPPED, REPAIRS, SNAPSHOT_RUNNING, SNAPSHOT_FAILED, SNAPSHOT_TAKEN,
     ACTIVE, OBSERVING, PAUSED, WATCH_WHOLE, FENCE, SKEW, PEER_HEARD, REGION_KEYS, STARTED, BUILD, LAG, STAGES,
 )  # fmt: skip
 

@@ -207,6 +207,8 @@ class Surface:
         self._metrics.set(metrics.WATCH_WHOLE, context.ledger.armed)
         self._metrics.set(metrics.PAUSED, context.paused is not None)
         self._metrics.set(metrics.PENDING_READS, len(context.dirty))
+        self._metrics.set(metrics.KEPT, context.rooms.conflicts.size_bytes, "conflicts")
+        self._metrics.set(metrics.KEPT, context.rooms.values.size_bytes, "values")
         for region, comparison in list(context.comparisons.peers.items()):
             self._metrics.set(metrics.DIFFERING, comparison.differing, region)
             if comparison.equal_at_ms is not None:

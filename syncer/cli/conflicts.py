@@ -13,7 +13,7 @@ from syncer.cli.documents import ConflictDetail, ConflictDocument, ConflictList
 from syncer.cli.output import Format, moment, out, out_lines, say
 from syncer.cli.session import session_of
 from syncer.errors import PreconditionFailed
-from syncer.planning.deciding import lost_in
+from syncer.planning.deciding import Request, lost_in
 
 if TYPE_CHECKING:
     from syncer.planning.deciding import Lost
@@ -123,6 +123,33 @@ def restore(
             yes=yes,
         )
         ask(views, [lost.restoring], reason=reason, timeout_s=timeout, form=session.form)
+
+
+@app.command("discard")
+def discard(
+    context: typer.Context,
+    number: Annotated[int | None, typer.Argument(metavar="[NUMBER]", help="Number of the conflict.")] = None,
+    by: Annotated[
+        str,
+        typer.Option("--by", metavar="REGION", help="All, up to 10,000 at a time, whose lost value is of this region."),
+    ] = "",
+    yes: Yes = False,
+    reason: Why = "",
+    timeout: Timeout = 10.0,
+) -> None:
+    """Forget a conflict, or all that a region has lost; the lost value is gone here, and can be restored no more."""
+    if (number is None) == (not by):
+        raise typer.BadParameter("give either a NUMBER or --by")
+    session = session_of(context)
+    with session.views() as views:
+        if number is not None:
+            row = lost_in(views, number).row
+            agree(row.path, f"The value of {row.loser}, which lost, is forgotten here.", yes=yes)
+            request = Request("conflicts-discard", {"conflict": str(number)})
+        else:
+            agree(by, f"Every value of {by} that lost is forgotten here.", yes=yes)
+            request = Request("conflicts-discard", {"by": by})
+        ask(views, [request], reason=reason, timeout_s=timeout, form=session.form)
 
 
 def summary(row: ConflictSummary) -> ConflictDocument:

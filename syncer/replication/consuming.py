@@ -26,7 +26,7 @@ from syncer.conflict.register import Register
 from syncer.errors import InvariantBroken, MessageUnreadable, PayloadInvalid, SyncerError, ValueInvalid
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region
 from syncer.replacing import replace
-from syncer.replication import antientropy, lacking, listing, membership, rebuild, retelling, speaking
+from syncer.replication import antientropy, lacking, listing, membership, rebuild, retelling, rooms, speaking
 from syncer.replication.ahead import Seen
 from syncer.replication.context import Context
 from syncer.replication.reading import seat
@@ -180,7 +180,7 @@ def _fold_new(context: Context, unit: Unit, tx: Transaction, changes: Sequence[A
         if again and not _is_news(context, unit[event.path], event):
             context.tally["ignored", "duplicate"] += 1
             continue
-        if _fold(context, unit, shelves, item, event) and numbered:
+        if _fold(context, unit, tx, shelves, item, event) and numbered:
             fresh.setdefault(event.sender, []).append(event.sequence)
     for sender, numbers in fresh.items():
         consumed[sender] = consumed.get(sender, Consumed()).adding(numbers)
@@ -239,7 +239,9 @@ def _is_news(context: Context, register: Register, event: MetadataChangeEvent) -
     return event.stamp.updated_at_ms > context.tombstones.floor
 
 
-def _fold(context: Context, unit: Unit, shelves: Shelves, item: Arrived, event: MetadataChangeEvent) -> bool:
+def _fold(
+    context: Context, unit: Unit, tx: Transaction, shelves: Shelves, item: Arrived, event: MetadataChangeEvent
+) -> bool:
     """Fold an event, or set it aside; whether its number counts as consumed.
 
     That of an event which is refused for its region does not: the region may be welcome later, and what it said by then
@@ -263,6 +265,8 @@ def _fold(context: Context, unit: Unit, shelves: Shelves, item: Arrived, event: 
         return set_aside(context, unit, shelves, item, exc.code, exc.message)
     if any(isinstance(act, HoldEvent) for act in outcome.acts) and not may_wait(shelves, event):
         set_aside(context, unit, shelves, item, TOO_EARLY, f"{event.stamp} is in the future, and too many are already")
+        return False
+    if rooms.lacking(context, tx, unit[event.path], outcome) is not None:
         return False
     unit.take(speaking.attributed(outcome, event, told_by, item.speaker))
     if event.path in context.talk.lacks and not any(isinstance(act, HoldEvent) for act in outcome.acts):

@@ -31,6 +31,7 @@ from syncer.replication.own_writes import OwnWrites
 from syncer.replication.peer import own_rules
 from syncer.replication.peers import Peers
 from syncer.replication.remembered import Remembered
+from syncer.replication.rooms import Rooms
 from syncer.replication.speakers import Speakers
 from syncer.replication.summing import Sums
 from syncer.replication.talk import Talk
@@ -73,6 +74,7 @@ class Context:
         clusters_grew: What waited for a cluster has to be looked at again.
         paused: Why neither writes nor publications go out; ``None`` while they do.
         peers: What other regions told of themselves.
+        rooms: What is taken of the room for losers of conflicts and for values that are due.
         evidence: That this region hears the bus, and was heard on it.
         hearsay: What others say of regions and is not obeyed.
         sums: The digest tree over what is known.
@@ -118,6 +120,7 @@ class Context:
     paused: str | None = None
     peers: Peers = field(init=False)
     evidence: Evidence = field(default_factory=Evidence)
+    rooms: Rooms = field(default_factory=Rooms)
     hearsay: Hearsay = field(default_factory=Hearsay)
     sums: Sums = field(init=False)
     comparisons: Comparisons = field(default_factory=lambda: Comparisons(Pace()))

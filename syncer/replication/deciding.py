@@ -6,16 +6,21 @@ performs it, so nothing comes between.
 
 from __future__ import annotations
 
+from typing import Final
+
 from syncer.bus.messages import Action
 from syncer.conflict.register import HoldReason
 from syncer.conflict.shown import check_shown, look_in, shown_in, stamp_in
 from syncer.errors import NotFound, PreconditionFailed
-from syncer.model import MetaPath
+from syncer.model import MetaPath, Region
 from syncer.replication.consuming import look_again
 from syncer.replication.context import Context
 from syncer.replication.unit import Unit
 from syncer.replication.wanted import Effect, Wanted
 from syncer.state.contract import Operation, Transaction
+
+CONFLICTS_AT_ONCE: Final = 10_000
+"""Conflicts that one operation forgets."""
 
 Answer = tuple[str, Effect]
 
@@ -93,6 +98,20 @@ def restore(context: Context, unit: Unit, tx: Transaction, operation: Operation)
     unit.take(context.replica.restore(unit[row.path], value, row.loser_seen, unit.now))
     tx.mark_restored(number, unit.now)
     return f"the value of {row.loser} is the newest now", None
+
+
+def discard_conflicts(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> Answer:
+    """Forget a conflict; or those that a region has lost, so many at most: whoever floods others with them."""
+    del context, unit
+    if "by" in operation.arguments:
+        gone = tx.drop_conflicts(CONFLICTS_AT_ONCE, by=Region(operation.arguments["by"]))
+        more = "; there may be more" if gone == CONFLICTS_AT_ONCE else ""
+        return f"{gone} conflicts are forgotten{more}", None
+    number = number_of(operation, "conflict")
+    if tx.conflict_row(number) is None:
+        raise NotFound(f"no conflict {number}", hint="See 'syncer conflicts list'.")
+    tx.drop_conflict(number)
+    return f"conflict {number} is forgotten", None
 
 
 def release(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> Answer:

@@ -36,6 +36,7 @@ from syncer.replication import (
     rebuild,
     repairing,
     retelling,
+    rooms,
     scanning,
     tombstones,
 )
@@ -413,6 +414,7 @@ class Driver:
         membership.look_again(context, now)
         isolating.release_future(context, now, limit)
         keep_misfits(context, now)
+        rooms.weigh(context, now)
         tombstones.work(context, now)
         retelling.work(context, now)
         if context.clusters_grew:

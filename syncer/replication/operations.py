@@ -202,6 +202,7 @@ _HANDLERS: Final[dict[str, Handler]] = {
     "reject": deciding.reject,
     "undo": deciding.undo,
     "restore": deciding.restore,
+    "conflicts-discard": deciding.discard_conflicts,
     "release": deciding.release,
     "pause": _pause,
     "resume": _resume,

@@ -11,7 +11,7 @@ from typing import Final
 from syncer.conflict.consumed import Consumed
 from syncer.conflict.register import Register
 from syncer.model import MetadataChangeEvent, MetaPath
-from syncer.state.contract import Identity
+from syncer.state.contract import Amount, Identity
 
 MAX_REGISTERS: Final = 50_000
 """About 2 KB each. Paths that change in turn miss every time once there are more of them than places."""
@@ -147,6 +147,8 @@ class Cache:
         """Of the last row of the digest tree's log."""
         self.lacking: bool | None = None
         """Whether some conflict still lacks its loser's value."""
+        self.conflicts: Amount | None = None
+        """How many conflicts are kept, and of how many bytes."""
         self.holds_future: bool | None = None
         """Whether some event from the future is held."""
         self.unfolded: int | None = None
@@ -169,6 +171,7 @@ class Cache:
         self.alive = 0
         self.open = None
         self.lacking = None
+        self.conflicts = None
         self.holds_future = None
         self.unfolded = None
         self.tree_number = None

@@ -13,11 +13,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, NamedTuple, Protocol
 
-from syncer.conflict.acts import FillConflict, Journal, RecordConflict
+from syncer.conflict.acts import Journal
 from syncer.conflict.consumed import Consumed
 from syncer.conflict.register import Register
 from syncer.errors import MessageUnreadable, SignatureInvalid, SpeakerInvalid
 from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis, Region, Seen, Stamp
+from syncer.state.conflict import ConflictTransaction
 from syncer.state.repair import RepairTransaction
 
 
@@ -209,7 +210,7 @@ class Membership:
     left_at: Millis | None = None
 
 
-class Transaction(RepairTransaction, Protocol):
+class Transaction(ConflictTransaction, RepairTransaction, Protocol):
     """One transaction. Reads see its own writes."""
 
     # registers
@@ -350,24 +351,12 @@ class Transaction(RepairTransaction, Protocol):
         """When the latest local deletes were journaled as published, after ``since``, oldest first; not those held."""
         ...
 
-    def conflict(self, record: RecordConflict, now: Millis) -> None:
-        """Keep a conflict; the same path and loser stamp is kept once, its value filled if it was lacking."""
-        ...
-
-    def fill_conflict(self, fill: FillConflict) -> None:
-        """Give the value to conflicts of this path and digest that lack it."""
-        ...
-
-    def conflict_row(self, number: int) -> ConflictRow | None:
-        """A conflict by its number."""
-        ...
-
-    def mark_restored(self, number: int, now: Millis) -> None:
-        """Note that the loser of a conflict was restored."""
-        ...
-
     def quarantine(self, poison: Poison, now: Millis) -> None:
         """Keep something that cannot be handled; the same origin and position is kept once."""
+        ...
+
+    def kept_values(self, above_bytes: int) -> Amount:
+        """How many values of more bytes than that are due, and how many bytes they have."""
         ...
 
     def kept_aside(self) -> KeptAside:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 
 from syncer.conflict.register import Register
 from syncer.model import MetaPath
 from syncer.state import rows, tables
+from syncer.state.contract import Amount
+from syncer.state.statements import octets
 
 
 def due(connection: Connection, limit: int, after: MetaPath | None) -> list[Register]:
@@ -24,6 +26,13 @@ class ListedRows:
     def due(self, limit: int, after: MetaPath | None = None) -> list[Register]:
         """Registers that are due or have a wish, in path order, beyond ``after``."""
         return due(self._connection, limit, after)
+
+    def kept_values(self, above_bytes: int) -> Amount:
+        """How many values of more bytes than that are due, and how many bytes they have."""
+        c = tables.registers.c
+        size = octets(self._connection.dialect, c.k_value)
+        query = select(func.count(), func.coalesce(func.sum(size), 0)).where(tables.UNSETTLED, c.due == 1)
+        return Amount(*map(int, self._connection.execute(query.where(size > above_bytes)).one()))
 
     def intents(self) -> list[Register]:
         """Registers with an open intent, in path order."""

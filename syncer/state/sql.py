@@ -269,6 +269,7 @@ class SqlState:
         cache.consumed.clear()
         cache.open = None
         cache.lacking = None
+        cache.conflicts = None
         cache.tree_number = None
         cache.registers.forget(work.touched if work is not None else ())
 

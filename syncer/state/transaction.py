@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import astuple, fields
 from typing import Any, Final
 
-from sqlalchemy import Connection, CursorResult, delete, exists, func, insert, or_, select, update
+from sqlalchemy import Connection, CursorResult, delete, exists, func, or_, select, update
 
-from syncer.conflict.acts import FillConflict, Journal, RecordConflict
+from syncer.conflict.acts import Journal
 from syncer.conflict.consumed import Consumed
 from syncer.conflict.register import HoldReason, Register
 from syncer.errors import InvariantBroken
@@ -19,8 +19,8 @@ from syncer.replacing import replace
 from syncer.state import kept_tree, repairs, rows, tables
 from syncer.state.aside import AsideRows
 from syncer.state.cache import MAX_OPEN, Cache, OpenPaths, Unknown
+from syncer.state.conflicts import ConflictRows
 from syncer.state.contract import (
-    ConflictRow,
     Identity,
     KeptTree,
     Operation,
@@ -71,7 +71,7 @@ def prune(connection: Connection, journal_before: Millis, limit: int) -> int:
     return gone + repairs.prune(connection, journal_before, limit)
 
 
-class SqlTransaction(AsideRows, DeadRows, ListedRows, RepairRows):
+class SqlTransaction(AsideRows, ConflictRows, DeadRows, ListedRows, RepairRows):
     """Implements :class:`syncer.state.contract.Transaction`.
 
     ``touched`` holds the paths whose register it has changed, in the cache too.
@@ -275,56 +275,6 @@ class SqlTransaction(AsideRows, DeadRows, ListedRows, RepairRows):
         """Append decisions."""
         if rows_:
             self._many(self._statements.journal, [rows.journal_row(entry, now) for entry in rows_])
-
-    def conflict(self, record: RecordConflict, now: Millis) -> None:
-        """Keep a conflict; the same path and loser stamp is kept once, its value filled if it was lacking."""
-        table = tables.conflicts
-        same = (
-            table.c.path == record.path,
-            table.c.loser_time == record.loser.updated_at_ms,
-            table.c.loser_region == record.loser.region,
-        )
-        filled = func.coalesce(table.c.value, record.value)
-        if self._connection.execute(update(table).where(*same).values(value=filled)).rowcount:
-            return
-        new = insert(table).values(
-            path=record.path,
-            loser_time=record.loser.updated_at_ms,
-            loser_region=record.loser.region,
-            loser_seen=rows.dumps(record.loser_seen),
-            loser_digest=record.loser_digest,
-            winner_time=record.winner.updated_at_ms,
-            winner_region=record.winner.region,
-            reason=record.reason,
-            recorded_at=now,
-            value=record.value,
-        )
-        self._connection.execute(new)
-        if record.loser_digest is not None and record.value is None:
-            self._cache.lacking = True
-
-    def fill_conflict(self, fill: FillConflict) -> None:
-        """Give the value to conflicts of this path and digest that lack it."""
-        table = tables.conflicts
-        if self._cache.lacking is None:
-            some = select(table.c.id).where(table.c.loser_digest.is_not(None), table.c.value.is_(None)).limit(1)
-            self._cache.lacking = self._connection.execute(some).first() is not None
-        if not self._cache.lacking:
-            return
-        lacking = (table.c.path == fill.path, table.c.loser_digest == fill.digest, table.c.value.is_(None))
-        if self._connection.execute(update(table).where(*lacking).values(value=fill.value)).rowcount:
-            self._cache.lacking = None
-
-    def conflict_row(self, number: int) -> ConflictRow | None:
-        """A conflict by its number."""
-        table = tables.conflicts
-        row = self._connection.execute(select(table).where(table.c.id == number)).mappings().first()
-        return rows.conflict_of(row) if row is not None else None
-
-    def mark_restored(self, number: int, now: Millis) -> None:
-        """Note that the loser of a conflict was restored."""
-        table = tables.conflicts
-        self._connection.execute(update(table).where(table.c.id == number).values(restored_at=now))
 
     # -- scans
 

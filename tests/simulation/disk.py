@@ -19,6 +19,7 @@ from syncer.errors import Fenced, StateUnavailable
 from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis, Region, Stamp
 from syncer.paths import child_prefixes
 from syncer.state.contract import (
+    Amount,
     ConflictRow,
     Identity,
     KeptAside,
@@ -35,10 +36,13 @@ from syncer.state.contract import (
 )
 from syncer.state.repair import RefusedTelling, Repair, RepairState, Telling
 from tests.support.memory_state import (
+    chosen_conflicts,
     dead,
     dying,
     is_delete,
     kept_aside,
+    kept_conflicts,
+    kept_values,
     living,
     logged,
     over,
@@ -487,6 +491,27 @@ class DiskTransaction:
         row = self.conflict_row(number)
         if row is not None:
             self._write.conflicts[row.path, row.loser] = replace(row, restored_at_ms=now)
+
+    def kept_values(self, above_bytes: int) -> Amount:
+        """How many large values are due."""
+        return kept_values(self._read.registers.values(), above_bytes)
+
+    def kept_conflicts(self) -> Amount:
+        """How many conflicts are kept, and of how many bytes."""
+        return kept_conflicts(self._read.conflicts.values())
+
+    def drop_conflicts(self, limit: int, *, by: Region | None = None, restored: bool = False) -> int:
+        """Forget the oldest conflicts."""
+        chosen = chosen_conflicts(self._read.conflicts.values(), limit, by=by, restored=restored)
+        for row in chosen:
+            del self._write.conflicts[row.path, row.loser]
+        return len(chosen)
+
+    def drop_conflict(self, number: int) -> None:
+        """Forget a conflict."""
+        row = self.conflict_row(number)
+        if row is not None:
+            del self._write.conflicts[row.path, row.loser]
 
     def quarantine(self, poison: Poison, now: Millis) -> None:
         """Keep something that cannot be handled."""

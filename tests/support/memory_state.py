@@ -355,6 +355,21 @@ class MemoryTransaction:
         if row is not None:
             self._put(self._db.conflicts, number, replace(row, restored_at_ms=now))
 
+    def kept_values(self, above_bytes: int) -> Amount:
+        return kept_values(self._db.registers.values(), above_bytes)
+
+    def kept_conflicts(self) -> Amount:
+        return kept_conflicts(self._db.conflicts.values())
+
+    def drop_conflicts(self, limit: int, *, by: Region | None = None, restored: bool = False) -> int:
+        chosen = chosen_conflicts(self._db.conflicts.values(), limit, by=by, restored=restored)
+        for row in chosen:
+            self.drop_conflict(row.id)
+        return len(chosen)
+
+    def drop_conflict(self, number: int) -> None:
+        self._drop(self._db.conflicts, number)
+
     def quarantine(self, poison: Poison, now: Millis) -> None:
         place = (poison.origin, poison.position)
         if all((row.poison.origin, row.poison.position) != place for row in self._db.quarantine.values()):
@@ -562,6 +577,28 @@ def unseated(registers: Iterable[Register], future: Iterable[Stamp]) -> tuple[in
         if known is not None and not known.alive and (register.due or register.wish is not None):
             times.append(known.stamp.updated_at_ms)
     return min(len(times), COUNTED), min(times, default=None)
+
+
+def kept_values(registers: Iterable[Register], above_bytes: int) -> Amount:
+    """Values of registers that are due, those of more bytes than that."""
+    values = [each.known.value or b"" for each in registers if each.known is not None and each.due]
+    sizes = [len(value) for value in values if len(value) > above_bytes]
+    return Amount(len(sizes), sum(sizes))
+
+
+def kept_conflicts(conflicts: Iterable[ConflictRow]) -> Amount:
+    """How much of them is kept."""
+    sizes = [len(row.path.encode()) + len(row.value or b"") for row in conflicts]
+    return Amount(len(sizes), sum(sizes))
+
+
+def chosen_conflicts(
+    conflicts: Iterable[ConflictRow], limit: int, *, by: Region | None, restored: bool
+) -> list[ConflictRow]:
+    """The oldest of those that are to be forgotten."""
+    chosen = [row for row in conflicts if by in {None, row.loser.region}]
+    chosen = [row for row in chosen if row.restored_at_ms is not None or not restored]
+    return sorted(chosen, key=lambda row: row.id)[:limit]
 
 
 def kept_aside(poisons: Iterable[Poison], future: Iterable[MetadataChangeEvent]) -> KeptAside:

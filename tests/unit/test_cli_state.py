@@ -525,6 +525,25 @@ def test_restore_makes_the_loser_the_newest(run: Run, state: SqlState, daemon: D
     assert run("conflicts", "restore", "2", "--yes").exit_code == 1
 
 
+def test_a_conflict_is_forgotten_by_its_number_or_by_who_has_lost(run: Run, state: SqlState, daemon: Driver) -> None:
+    def numbers() -> list[int]:
+        found = ConflictList.model_validate_json(good(run("conflicts", "list", "--all", "-o", "json")))
+        return [each.id for each in found.items]
+
+    assert numbers() == [1]
+    for wrong in ((), ("1", "--by", "there")):
+        assert run("conflicts", "discard", *wrong, "--yes").exit_code == 2
+    assert run("conflicts", "discard", "1").exit_code == 5, "it asks first"
+    assert run("conflicts", "discard", "77", "--yes").exit_code == 1
+    good(run("conflicts", "discard", "--by", "nobody", "--yes"))
+    assert numbers() == [1]
+    with state.transaction() as tx:
+        row = tx.conflict_row(1)
+    assert row is not None
+    good(run("conflicts", "discard", "--by", row.loser.region, "--yes"))
+    assert numbers() == []
+
+
 def test_quarantine_is_retried_or_thrown_away(run: Run, state: SqlState, daemon: Driver) -> None:
     assert operations(run("quarantine", "retry", "1", "-o", "json")) == [("quarantine-retry", "done")]
     assert run("quarantine", "discard", "1", "--yes").exit_code == 1, "it left the quarantine"

@@ -281,6 +281,57 @@ def test_conflicts_are_kept_once_and_filled(subject: Subject) -> None:
     assert (second.value, second.recorded_at_ms, second.restored_at_ms) == (b"then", 12, None)
 
 
+def test_conflicts_are_counted_with_their_bytes_and_forgotten_in_their_order(subject: Subject) -> None:
+    def lost(number: int, value: bytes | None, region: Region = EAST) -> RecordConflict:
+        return RecordConflict(
+            path=MetaPath("/é"),
+            loser=Stamp(Millis(T0 + number), region),
+            loser_seen={},
+            loser_digest=Digest(b"d"),
+            value=value,
+            winner=stamp(T0 + 1000),
+        )
+
+    there = Region("over-there")
+    with subject.state.transaction() as work:
+        assert work.kept_conflicts() == (0, 0)
+        work.conflict(lost(1, b"12345"), Millis(1))
+        assert work.kept_conflicts() == (1, 8), "octets, of the path too"
+        work.conflict(lost(2, None), Millis(1))
+        work.fill_conflict(FillConflict(path=MetaPath("/é"), digest=Digest(b"d"), value=b"123"))
+        assert work.kept_conflicts() == (2, 14)
+        work.conflict(lost(3, None, there), Millis(1))
+        work.conflict(lost(3, b"1", there), Millis(1))
+        work.conflict(lost(4, b"", there), Millis(1))
+        assert work.kept_conflicts() == (4, 21)
+    with pytest.raises(RuntimeError), subject.state.transaction() as work:  # noqa: PT012 - what is undone
+        work.drop_conflict(1)
+        assert work.kept_conflicts() == (3, 13)
+        raise RuntimeError
+    with subject.state.transaction() as work:
+        assert work.kept_conflicts() == (4, 21)
+        assert work.drop_conflicts(9, restored=True) == 0
+        work.mark_restored(2, Millis(5))
+        assert work.drop_conflicts(9, by=there, restored=True) == 0
+        assert work.drop_conflicts(9, restored=True) == 1
+        assert work.drop_conflicts(1, by=there) == 1
+        assert [number for number in range(1, 6) if work.conflict_row(number) is not None] == [1, 4]
+        work.drop_conflict(1)
+        work.drop_conflict(77)
+        assert work.kept_conflicts() == (1, 3)
+
+
+def test_large_values_that_are_due_are_counted_with_their_bytes(subject: Subject) -> None:
+    def due(path: str, value: bytes) -> Register:
+        known = Version(stamp=stamp(), by=BY, seen={BY: Millis(1)}, digest=Digest(b"d"), value=value)
+        return Register(path=MetaPath(path), known=known)
+
+    with subject.state.transaction() as work:
+        assert work.kept_values(10) == (0, 0)
+        work.save([due("/a", b"x" * 10), due("/b", b"x" * 11), due("/c", b"x" * 300)])
+        assert work.kept_values(10) == (2, 311)
+
+
 def test_a_conflict_recorded_after_a_fill_that_met_nothing_is_filled_too(subject: Subject) -> None:
     fill = FillConflict(path=MetaPath("/a"), digest=Digest(b"d"), value=b"whole")
     with subject.state.transaction() as work:
