@@ -88,15 +88,10 @@ def reject(
     reason: Why = "",
     timeout: Timeout = 10.0,
 ) -> None:
-    """Refuse a held change: against a remote one this region's value wins everywhere, a local delete is taken back."""
+    """Refuse a held change: our value wins over a remote one, a local delete is taken back, an early one is dropped."""
     session = session_of(context)
     with session.views() as views:
         held = _chosen(views, path, stamp, everything=everything, only=only)
-        if any(each.waits == "event" for each in held):
-            raise PreconditionFailed(
-                "an event from the future cannot be rejected: its author's region holds that value already",
-                hint="Correct the clock there; confirm it here, or leave it until its time has come.",
-            )
         consequences = []
         if any(each.waits == "write" for each in held):
             consequences.append(
@@ -105,6 +100,11 @@ def reject(
         if any(each.waits == "publication" for each in held):
             consequences.append(
                 "The local delete is taken back: the value is fetched from a peer and written here again."
+            )
+        if any(each.waits == "event" for each in held):
+            consequences.append(
+                "The event from the future is dropped here. If a region knows what it says, it tells it again: correct "
+                "that region's clock."
             )
         agree(_target(held, path, views), f"Rejecting {_many(held)}.", *consequences, _LEAVE, yes=yes)
         ask(views, [each.refusing for each in held], reason=reason, timeout_s=timeout, form=session.form)

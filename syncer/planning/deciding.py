@@ -87,8 +87,9 @@ class Held:
 
     @property
     def refusing(self) -> Request:
-        """What refuses it; there is nothing that refuses an event from the future."""
-        return Request("undo" if self.waits == "publication" else "reject", self.facts)
+        """What refuses it."""
+        kinds = {"write": "reject", "publication": "undo", "event": "decline"}
+        return Request(kinds[self.waits], self.facts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -129,6 +129,17 @@ def release(context: Context, unit: Unit, tx: Transaction, operation: Operation)
     return f"{event.stamp} is folded as it is", None
 
 
+def decline(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> Answer:
+    """Drop an event from the future: nothing is asserted against it, and who knows what it says tells it again."""
+    del context, unit
+    path = path_of(operation)
+    event = tx.future_event(path, stamp_in(operation.arguments.get("stamp", "")))
+    if event is None:
+        raise NotFound(f"no event from the future is held for {path}", hint="See 'syncer holds list'.")
+    tx.drop_future(path, event.stamp)
+    return f"{event.stamp} is dropped; a region that knows it tells it again, and it is held again", None
+
+
 def path_of(operation: Operation) -> MetaPath:
     """The path that an operation names.
 

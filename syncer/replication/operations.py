@@ -204,6 +204,7 @@ _HANDLERS: Final[dict[str, Handler]] = {
     "restore": deciding.restore,
     "conflicts-discard": deciding.discard_conflicts,
     "release": deciding.release,
+    "decline": deciding.decline,
     "pause": _pause,
     "resume": _resume,
     "regions-forget": _forget,

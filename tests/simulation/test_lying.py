@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
 
+from syncer.bus.messages import Heartbeat
 from syncer.conflict.acts import Decision
 from syncer.conflict.settings import DEFAULT_CLOCK_SKEW_MS
 from syncer.conflict.vectors import MAX_COUNTERS
+from syncer.errors import Fenced
 from syncer.model import Counter, MetadataChangeEvent, Millis, Region, Seen, Stamp, counter_of
 from tests.simulation.script import ETCD, Script, second
 from tests.simulation.store import digest_of
@@ -175,6 +178,60 @@ def test_a_vector_that_fills_a_message_is_cut_before_anybody_inherits_it() -> No
     assert register.known is not None
     assert len(register.known.seen) == MAX_COUNTERS
     assert register.known.seen[C] == second(30)
+
+
+def test_what_lies_in_the_year_9999_is_ended_by_an_operator() -> None:
+    """While it is held, it could be a delete that is not seated: no tombstone is dropped."""
+    w = Lied()
+    w.at(30)
+    said = w.lie(second(40), {A: YEAR_9999}, "b")
+    assert w.held("b") == 1
+    w.sites[Region("b")].disk.ask("decline", path=P, stamp=str(said.stamp))
+    w.daemon("b").operate()
+    assert w.held("b") == 0
+    assert w.known("b") == w.honest.stamp
+    w.sites[Region("b")].disk.ask("decline", path=P, stamp=str(said.stamp))
+    w.daemon("b").operate()
+    assert [each.state for each in w.sites[Region("b")].disk.tables.operations.values()][-2:] == ["done", "failed"]
+
+
+def said_by(w: Script, region: str, **told: object) -> Heartbeat:
+    """A heartbeat of this region, with something else in it, is on the bus."""
+    w.daemon(region).beat_heart()
+    beat = w.bus.log[-1]
+    assert isinstance(beat, Heartbeat)
+    w.bus.arrive(replace(beat, **told))  # type: ignore[arg-type] # fields of a heartbeat
+    forged = w.bus.log[-1]
+    assert isinstance(forged, Heartbeat)
+    return forged
+
+
+def test_what_one_member_says_of_another_is_held_and_nobody_stands_still() -> None:
+    w = Script(ETCD, ETCD, ETCD)
+    for time in (10, 20):
+        w.at(time)
+        for region in ("a", "b", "c"):
+            w.beat(region, "a", "b", "c")
+    forged = said_by(w, "c", refused=(("b", "db-b"),))
+    w.deliver("a", forged)
+    w.deliver("b", forged)
+    b = w.sites[Region("b")].disk.tables
+    assert (b.membership.left_at, b.identity.paused) == (None, None)
+    assert w.daemon("a").driver.context.peers.refuses("db-b") is None
+    assert list(w.daemon("a").driver.context.hearsay.held) == ["b"]
+
+
+def test_a_database_is_given_up_once_on_the_word_of_others() -> None:
+    w = Script(ETCD, ETCD, ETCD)
+    w.at(10)
+    driver, clock = w.daemon("b").driver, w.sites[Region("b")].clock
+    for database in ("db-b", "db-b-2"):
+        forged = said_by(w, "c", reached={database: 2**50})
+        driver.consume([w.bus.arrived(len(w.bus.log) - 1, forged)], clock())
+        with suppress(Fenced):
+            driver.tick(clock())
+    assert driver.context.identity.database_id == "db-b-2"
+    assert "database-doubted" in driver.context.conditions
 
 
 @pytest.mark.parametrize("told", [W, X, Y, Z])

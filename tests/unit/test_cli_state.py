@@ -481,10 +481,11 @@ def test_reject_of_a_local_delete_takes_it_back(run: Run, state: SqlState, daemo
     assert registers(state, LOCAL).hold is None
 
 
-def test_an_event_from_the_future_cannot_be_rejected(run: Run) -> None:
-    result = run("holds", "reject", FUTURE, "--yes")
-    assert result.exit_code == 5
+def test_an_event_from_the_future_that_is_rejected_is_dropped(run: Run, state: SqlState, daemon: Driver) -> None:
+    result = run("holds", "reject", FUTURE, "--yes", "-o", "json")
+    assert operations(result) == [("decline", "done")]
     assert "clock" in result.stderr
+    assert run("holds", "reject", FUTURE, "--yes").exit_code != 0, "nothing is held there any more"
 
 
 @pytest.mark.parametrize(
