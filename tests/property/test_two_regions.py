@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from hypothesis import settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from syncer.conflict.acts import Decision, FillConflict, Journal, Moment, Need, Outcome, Publish, RecordConflict
 from syncer.conflict.guards import Facts
 from syncer.conflict.order import later
-from syncer.conflict.register import Register
+from syncer.conflict.register import Hold, HoldReason, Register, Shown
 from syncer.conflict.replica import Replica
 from syncer.conflict.settings import Limits, Settings
+from syncer.conflict.shown import Look, check_shown, look_at
+from syncer.errors import PreconditionFailed
 from syncer.model import Digest, MetadataChangeEvent, Millis, Region, Revision, Stamp, TieOrder
 from syncer.stores.contract import Entry, Put, Write, Written
 from tests.property.strategies import NOW, TENANT, tenant_digest, tenant_value
@@ -69,6 +71,8 @@ class Site:
     register: Register = field(default_factory=lambda: Register(path=TENANT))
     outbox: list[MetadataChangeEvent] = field(default_factory=list)
     conflicts: list[RecordConflict] = field(default_factory=list)
+    asserting: frozenset[Stamp] = frozenset()
+    """What was shown to the operator who has last had the region's value win."""
 
 
 class TwoRegions(RuleBasedStateMachine):
@@ -85,6 +89,9 @@ class TwoRegions(RuleBasedStateMachine):
             for name, skew in zip(REGIONS, (0, 7), strict=True)
         }
         self.bus: list[MetadataChangeEvent] = []
+        self.looks: list[tuple[Site, RecordConflict, Shown, frozenset[Stamp]]] = []
+        self.held: list[tuple[Site, Look, frozenset[Stamp]]] = []
+        """What operators were shown, and what was behind it."""
         self.published: dict[Stamp, MetadataChangeEvent] = {}
         self.behind: dict[Stamp, frozenset[Stamp]] = {}
         self.overwritten: frozenset[Stamp] = frozenset()
@@ -93,14 +100,29 @@ class TwoRegions(RuleBasedStateMachine):
     def now(self, region: Site) -> Millis:
         return Millis(self.clock + region.skew)
 
-    def keep(self, region: Site, outcome: Outcome, *, restored: frozenset[Stamp] = frozenset()) -> None:
-        """Store what one transaction of the shell would store."""
+    def keep(
+        self,
+        region: Site,
+        outcome: Outcome,
+        *,
+        restored: frozenset[Stamp] = frozenset(),
+        asserted: frozenset[Stamp] = frozenset(),
+    ) -> None:
+        """Store what one transaction of the shell would store.
+
+        Args:
+            region: Where.
+            outcome: What was decided.
+            restored: What was shown to an operator who has restored something.
+            asserted: What was shown to an operator who has what the store holds win.
+        """
         region.register = outcome.register
         for act in outcome.acts:
             if isinstance(act, Journal) and act.decision is Decision.MET:
                 self.overwritten |= region.store.behind
             if isinstance(act, Publish):
-                own = region.store.behind | restored | {act.event.stamp}
+                behind = restored or asserted or region.store.behind
+                own = behind | {act.event.stamp}
                 self.behind[act.event.stamp] = own
                 if not restored:
                     region.store.behind = own
@@ -140,11 +162,18 @@ class TwoRegions(RuleBasedStateMachine):
         self.observe(region)
         facts = replace(facts, outbox_open=bool(region.outbox))
         outcome = region.replica.seat(region.register, region.store.read(), facts, "batch")
+        if any(isinstance(act, Publish) for act in outcome.acts):
+            stood = tenant_digest(region.store.value)
+            assert region.register.shown is not None
+            assert region.register.shown.digest == stood, "what wins everywhere is what was shown"
+            self.keep(region, outcome, asserted=region.asserting)
+            return
         self.keep(region, outcome)
         if not isinstance(race, int):
             region.store.put(race, self.now(region))
         if outcome.write is None:
-            assert outcome.need is Need.NOTHING
+            ended = any(isinstance(act, Journal) and act.decision is Decision.OVERTAKEN for act in outcome.acts)
+            assert outcome.need is (Need.READ if ended else Need.NOTHING)
             return
         answer = region.store.apply(outcome.write, self.now(region))
         if answer is None:
@@ -165,6 +194,14 @@ class TwoRegions(RuleBasedStateMachine):
         self.clock += step
         region = self.regions[name]
         region.store.put(self.new_value(fresh=fresh) if lives else None, self.now(region))
+
+    def something_comes(self, name: str) -> None:
+        """Somebody writes, and the other region is told."""
+        self.somebody_writes(name=name, fresh=True, lives=True, step=1)
+        self.the_store_is_read(name=name)
+        self.the_bus_acknowledges(name=name)
+        for region in self.regions.values():
+            self.take(region, self.bus[-1])
 
     @rule(name=region_names)
     def the_store_is_read(self, name: str) -> None:
@@ -190,15 +227,61 @@ class TwoRegions(RuleBasedStateMachine):
         self.bring(self.regions[name], self.new_value(fresh=True) if lives else None)
 
     @rule(name=region_names)
-    def the_loser_of_a_conflict_is_restored(self, name: str) -> None:
+    def an_operator_looks_at_a_conflict(self, name: str) -> None:
         region = self.regions[name]
         whole = [row for row in region.conflicts if row.value is not None or row.loser_digest is None]
-        if whole and not region.outbox:
+        if whole:
             row = whole[-1]
-            outcome = region.replica.restore(region.register, row.value, row.loser_seen, self.now(region))
-            known = region.register.known
-            shown = self.behind[row.loser] | (self.behind[known.stamp] if known else frozenset())
-            self.keep(region, outcome, restored=shown)
+            self.looks.append((region, row, region.register.shows, self.behind[row.loser] | self.seen_at(region)))
+
+    @precondition(lambda self: self.looks)
+    @rule(data=st.data())
+    def the_loser_of_a_conflict_is_restored(self, data: st.DataObject) -> None:
+        """By somebody who has looked at it at any time before: only where it still is as he was shown it."""
+        look = data.draw(st.sampled_from(self.looks))
+        region, row, shown, seen = look
+        self.looks.remove(look)
+        try:
+            check_shown(region.register, shown, "")
+        except PreconditionFailed:
+            return
+        outcome = region.replica.restore(region.register, row.value, row.loser_seen, self.now(region))
+        self.keep(region, outcome, restored=seen)
+
+    @rule(name=region_names)
+    def what_is_due_is_held(self, name: str) -> None:
+        region = self.regions[name]
+        register, known = region.register, region.register.known
+        if known is not None and register.due and register.hold is None and register.wish is None:
+            hold = Hold(reason=HoldReason.FLIPPING, stamp=known.stamp, since_ms=self.now(region), detail="")
+            region.register = replace(register, hold=hold)
+
+    @rule(name=region_names)
+    def an_operator_looks_at_what_is_held(self, name: str) -> None:
+        region = self.regions[name]
+        if region.register.hold is not None:
+            self.held.append((region, look_at(region.register, region.register.hold), self.seen_at(region)))
+
+    @precondition(lambda self: self.held)
+    @rule(data=st.data(), confirms=st.booleans())
+    def what_is_held_is_decided(self, data: st.DataObject, confirms: bool) -> None:
+        """Likewise; what is rejected is asserted at some later read."""
+        look = data.draw(st.sampled_from(self.held))
+        region, shown, seen = look
+        self.held.remove(look)
+        decide = region.replica.confirm if confirms else region.replica.reject
+        try:
+            outcome = decide(region.register, shown)
+        except PreconditionFailed:
+            return
+        region.asserting = seen
+        self.keep(region, outcome)
+
+    def seen_at(self, region: Site) -> frozenset[Stamp]:
+        """What is behind that which an operator of a region is shown."""
+        shown = region.register.shows
+        stamps = [stamp for stamp in (shown.known, shown.stored) if stamp is not None]
+        return frozenset().union(*(self.behind[stamp] for stamp in stamps))
 
     @invariant()
     def known_is_the_greatest_that_was_folded(self) -> None:
@@ -222,6 +305,9 @@ class TwoRegions(RuleBasedStateMachine):
             for region in self.regions.values():
                 for event in reversed(self.bus):
                     self.take(region, event)
+                if region.register.hold is not None:
+                    look = look_at(region.register, region.register.hold)
+                    self.keep(region, region.replica.confirm(region.register, look))
                 self.bring(region)
             if not any(region.register.due or region.outbox for region in self.regions.values()):
                 return
@@ -258,6 +344,49 @@ class TwoRegions(RuleBasedStateMachine):
         return stamp in self.overwritten or any(
             stamp in behind for other, behind in self.behind.items() if other != stamp
         )
+
+
+def something_to_decide(*, held: bool) -> TwoRegions:
+    """There is something to decide about, and an operator has looked at it."""
+    world = TwoRegions()
+    for name in REGIONS:
+        world.something_comes(name)
+    loser = next(name for name, region in world.regions.items() if region.register.due)
+    if held:
+        world.what_is_due_is_held(name=loser)
+        world.an_operator_looks_at_what_is_held(name=loser)
+    else:
+        world.bring(world.regions[loser])
+        world.an_operator_looks_at_a_conflict(name=loser)
+    return world
+
+
+steps = st.tuples(st.sampled_from(["comes", "written", "brought", "looked", "restored", "decided"]), region_names)
+
+
+@settings(max_examples=5 * settings().max_examples)
+@given(st.booleans(), st.lists(steps, max_size=8), st.data())
+def test_what_an_operator_was_not_shown_is_never_lost(
+    held: bool, between: list[tuple[str, str]], data: st.DataObject
+) -> None:
+    """Whatever is written, read, brought and decided between a look and the end."""
+    world = something_to_decide(held=held)
+    for step, name in between:
+        match step:
+            case "comes":
+                world.something_comes(name)
+            case "written":
+                world.somebody_writes(name=name, fresh=True, lives=True, step=1)
+            case "brought":
+                world.bring(world.regions[name])
+            case "looked":
+                world.an_operator_looks_at_a_conflict(name=name)
+                world.an_operator_looks_at_what_is_held(name=name)
+            case "restored" if world.looks:
+                world.the_loser_of_a_conflict_is_restored(data=data)
+            case "decided" if world.held:
+                world.what_is_held_is_decided(data=data, confirms=data.draw(st.booleans()))
+    world.teardown()
 
 
 def test_a_loser_that_somebody_replaces_by_the_winner_is_seen_and_not_lost() -> None:

@@ -46,6 +46,7 @@ from syncer.model import MetadataChangeEvent, MetaPath, Millis, Stamp, baseline_
 from syncer.replication import rebuild
 from syncer.replication.driver import Driver
 from syncer.replication.talk import Phase, Rebuild
+from syncer.replication.unit import Unit
 from syncer.state.compacting import compact
 from syncer.state.contract import JOINING, PeerRow, Poison
 from syncer.state.presence import DaemonRole, Presence
@@ -460,6 +461,50 @@ def test_confirm_takes_all_or_those_of_one_reason(run: Run, state: SqlState, dae
     result = run("holds", "confirm", "--all", "--yes", "-o", "json")
     assert sorted(operations(result)) == [("confirm", "done"), ("release", "done")]
     assert good(run("holds", "list")) == ""
+
+
+def test_a_script_says_what_it_has_seen(run: Run, state: SqlState, daemon: Driver) -> None:
+    """What was listed before may be another change by now."""
+    (listed,) = (
+        each
+        for each in HoldList.model_validate_json(good(run("holds", "list", "-o", "json"))).items
+        if each.path == REMOTE
+    )
+    assert (listed.stamp, listed.known, listed.stored) == (str(NEW), str(NEW), str(FOUND))
+    for verb in ("confirm", "reject"):
+        stale = run("holds", verb, REMOTE, "--stamp", str(OLD), "--yes")
+        assert stale.exit_code == 5
+        assert "another change is held now" in stale.stderr
+    assert run("holds", "confirm", "--all", "--stamp", listed.stamp, "--yes").exit_code == 2
+    good(run("holds", "confirm", REMOTE, "--stamp", listed.stamp, "--yes"))
+    shown = ConflictDetail.model_validate_json(good(run("conflicts", "show", "1", "-o", "json")))
+    assert (shown.known, shown.stored) == (str(NEW), str(NEW))
+    stale = run("conflicts", "restore", "1", "--over", str(OLD), "--yes")
+    assert stale.exit_code == 5
+    assert "Look at it again" in stale.stderr
+    good(run("conflicts", "restore", "1", "--over", str(shown.known), "--yes"))
+
+
+def test_what_changes_while_the_operator_types_is_not_decided(
+    run: Run, state: SqlState, daemon: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command has fetched what it shows; the daemon goes on meanwhile."""
+    later = of(QUIET, event(Y, at(-1_000, THERE), NEW))
+
+    def slow(*_: object, **__: object) -> None:
+        with daemon.context.state.transaction() as tx:
+            unit = Unit(daemon.context, tx, Millis(NOW))
+            unit.load((QUIET,))
+            unit.take(daemon.context.replica.fold(unit[QUIET], later, Millis(NOW)))
+            unit.store()
+
+    monkeypatch.setattr("syncer.cli.conflicts.agree", slow)
+    result = run("conflicts", "restore", "1", "--yes")
+    assert result.exit_code == 5
+    assert "Look at it again with 'syncer conflicts show 1'" in " ".join(result.stdout.split())
+    known = registers(state, QUIET).known
+    assert known is not None
+    assert known.stamp == later.stamp
 
 
 def test_reject_says_first_that_our_value_wins_everywhere(run: Run, state: SqlState, daemon: Driver) -> None:
