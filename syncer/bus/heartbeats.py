@@ -14,6 +14,8 @@ REFUSED_TOLD: Final = 512
 REFUSED_CHARACTERS: Final = 200
 TOLD_ENTRIES: Final = 4096
 """Databases or rules that one heartbeat may list; there are about as many as regions."""
+TOLD_CHARACTERS: Final = 128 * 1024
+"""Of all names that one heartbeat lists: about 1,000 regions with their databases."""
 
 
 def check_heartbeat(beat: Heartbeat) -> None:
@@ -23,6 +25,10 @@ def check_heartbeat(beat: Heartbeat) -> None:
         PayloadInvalid: The message says which field and why.
     """
     if max(map(len, (beat.projections, beat.consumed, beat.reached, beat.generations))) > TOLD_ENTRIES:
+        raise PayloadInvalid(f"malformed heartbeat of region {beat.region!r}: it lists too much")
+    refused = (text for pair in beat.refused for text in pair)
+    lists = (beat.projections, beat.projections.values(), beat.consumed, beat.reached, beat.generations, refused)
+    if sum(len(text) for texts in lists for text in texts) > TOLD_CHARACTERS:
         raise PayloadInvalid(f"malformed heartbeat of region {beat.region!r}: it lists too much")
     rules = (beat.scope, beat.mode, beat.version, beat.tree, beat.root, *beat.projections, *beat.projections.values())
     first = (database for _, database in beat.generations.values())

@@ -75,7 +75,7 @@ def hear(context: Context, tx: Transaction, beat: Heartbeat, now: Millis) -> Non
 
 def _blocked(context: Context, beat: Heartbeat) -> str:
     """Why sums mean nothing between two regions; empty when they can be compared."""
-    if any(entry["peer"] == beat.region for entry in context.peers.disagreements()):
+    if any(entry["peer"] == beat.region for entry in context.peers.disagreements(context.expected)):
         return "they do not agree by which rules values are compared"
     if not beat.tree:
         return ""  # it has none now

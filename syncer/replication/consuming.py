@@ -29,6 +29,7 @@ from syncer.replacing import replace
 from syncer.replication import antientropy, lacking, listing, membership, rebuild, retelling, rooms, speaking
 from syncer.replication.ahead import Seen
 from syncer.replication.context import Context
+from syncer.replication.peers import HEARTBEATS_FULL
 from syncer.replication.reading import seat
 from syncer.replication.remembered import ready
 from syncer.replication.setting_aside import TOO_EARLY, Shelves, may_wait, refuse, set_aside
@@ -36,6 +37,11 @@ from syncer.replication.talk import Phase
 from syncer.replication.unit import Unit
 from syncer.state.contract import Transaction
 
+STRANGE_SENDERS: Final = 1_000
+"""Databases that never told their region of which is kept what was consumed."""
+STRANGE_RANGES: Final = 16
+"""Ranges of numbers that are kept of each of them."""
+TOO_MANY_SENDERS: Final = "too-many-senders"
 _REASON_CHARACTERS: Final = 1000
 LOOKED_AT: Final = 200
 """Events that are looked at again at a time when what is known of their paths has grown."""
@@ -185,7 +191,31 @@ def _fold_new(context: Context, unit: Unit, tx: Transaction, changes: Sequence[A
     for sender, numbers in fresh.items():
         consumed[sender] = consumed.get(sender, Consumed()).adding(numbers)
     if fresh:
-        tx.save_consumed({sender: consumed[sender] for sender in fresh})
+        tx.save_consumed(_within_room(context, tx, {sender: consumed[sender] for sender in fresh}))
+
+
+def _within_room(context: Context, tx: Transaction, consumed: dict[str, Consumed]) -> dict[str, Consumed]:
+    """What is kept of the numbers of senders; less of those that never told their region, and of so many of them only.
+
+    What is not kept counts as not consumed: it is folded again if it comes again, and a gap shows it if its sender
+    turns out to be a region.
+    """
+    strange = {sender for sender in consumed if not context.peers.knows(sender)}
+    if not strange:
+        return consumed
+    kept = {sender for sender in tx.senders() if not context.peers.knows(sender)}
+    refused = sorted(strange - kept)[max(0, STRANGE_SENDERS - len(kept)) :]
+    if refused:
+        context.tally["refused", TOO_MANY_SENDERS] += len(refused)
+        context.conditions[TOO_MANY_SENDERS] = (
+            f"{STRANGE_SENDERS} databases have sent changes and never told their region; of {refused[0]} and others "
+            "nothing is counted"
+        )
+    return {
+        sender: replace(numbers, ahead=numbers.ahead[-STRANGE_RANGES:]) if sender in strange else numbers
+        for sender, numbers in consumed.items()
+        if sender not in refused
+    }
 
 
 def count(context: Context, tx: Transaction, event: MetadataChangeEvent) -> None:
@@ -294,15 +324,24 @@ def _unwelcome(
             "two daemons use one region id"
         )
         return "region-id-in-use", detail
-    if (problem := membership.doubted(context, event.sender)) is not None:
-        return problem
-    return _outsider(context, region if told_by is None else told_by)  # who made it may be gone since
+    teller = region if told_by is None else told_by  # who made it may be gone since
+    return (
+        membership.doubted(context, event.sender) or _held(context, teller, event.sender) or _outsider(context, teller)
+    )
+
+
+def _held(context: Context, region: Region, sender: str) -> tuple[str, str] | None:
+    """Why what a newcomer says is kept aside: code and detail."""
+    held = region if context.newcomers.of(region) is not None else context.newcomers.speaks_for(sender)
+    newcomer = context.newcomers.of(held) if held is not None and not context.peers.remembers(held) else None
+    return None if newcomer is None else (membership.HELD_ASIDE, f"{held} does not belong to the group: {newcomer.why}")
 
 
 def _unheard_of(context: Context, region: Region, sender: str) -> tuple[str, str] | None:
     """Why what a region says by this database is not taken: code and detail."""
     problem = membership.refused(context, sender) or _outsider(context, region)
-    return problem or misused(context, region, sender) or membership.doubted(context, sender)
+    problem = problem or misused(context, region, sender) or membership.doubted(context, sender)
+    return problem or _held(context, region, sender)
 
 
 def misused(context: Context, region: Region, sender: str) -> tuple[str, str] | None:
@@ -353,12 +392,6 @@ def _hear(context: Context, tx: Transaction, beat: Heartbeat, now: Millis) -> No
             f"{beat.region} sends on this topic and is not among the expected peers: its events go to the quarantine"
         )
         return
-    if context.peers.full and context.peers.heard_at(beat.region) is None:
-        context.conditions["too-many-regions"] = (
-            f"{beat.region} sends on this topic, and so many regions do already that it is not heard; name the regions "
-            "that count in peers.expected"
-        )
-        return
     if (problem := membership.refused(context, beat.sender)) is not None:
         if beat.mode != LEFT and not context.peers.has_left(beat.region):
             context.conditions[problem[0]] = problem[1]
@@ -368,11 +401,35 @@ def _hear(context: Context, tx: Transaction, beat: Heartbeat, now: Millis) -> No
         return
     if membership.doubted(context, beat.sender) is not None:
         return  # it is shown as held
+    if not context.peers.remembers(beat.region) and not _taken_in(context, tx, beat, now):
+        return
     tx.save_peer(speaking.remembered(context, context.peers.hear(beat, now)))
+    if context.peers.crowded == beat.region:
+        context.tally["refused", HEARTBEATS_FULL] += 1
     membership.review(context, tx, now)
     antientropy.hear(context, tx, beat, now)
     retelling.hear(context, tx, beat, now)
     rebuild.hear(context, tx, beat)
+
+
+def _taken_in(context: Context, tx: Transaction, beat: Heartbeat, now: Millis) -> bool:
+    """Whether a region that is heard for the first time counts from now on."""
+    if not context.expected and context.newcomers.judge(beat, context.peers.ours):
+        return False
+    if not context.peers.full:
+        return True
+    let_go = context.peers.make_room(now)
+    context.conditions["too-many-regions"] = (
+        f"{beat.region} sends on this topic, and so many regions do already that "
+        f"{'it is not heard' if let_go is None else f'{let_go} is remembered no longer'}; name the regions that count "
+        "in peers.expected"
+    )
+    if let_go is None:
+        return False
+    tx.drop_peer(let_go)
+    context.comparisons.part(let_go)
+    context.retelling.gaps.pop(let_go, None)
+    return True
 
 
 def _take_control(

@@ -27,6 +27,7 @@ from syncer.replication.forgetting import Retelling, Tombstones
 from syncer.replication.hearsay import Hearsay
 from syncer.replication.marking import Marking
 from syncer.replication.misfits import Misfits
+from syncer.replication.newcomers import Newcomers
 from syncer.replication.own_writes import OwnWrites
 from syncer.replication.peer import own_rules
 from syncer.replication.peers import Peers
@@ -77,6 +78,7 @@ class Context:
         rooms: What is taken of the room for losers of conflicts and for values that are due.
         evidence: That this region hears the bus, and was heard on it.
         hearsay: What others say of regions and is not obeyed.
+        newcomers: Regions that speak and do not belong to the group.
         sums: The digest tree over what is known.
         comparisons: How this tree and those of the peers stand.
         tombstones: Where the forgetting of deletes stands.
@@ -122,6 +124,7 @@ class Context:
     evidence: Evidence = field(default_factory=Evidence)
     rooms: Rooms = field(default_factory=Rooms)
     hearsay: Hearsay = field(default_factory=Hearsay)
+    newcomers: Newcomers = field(default_factory=Newcomers)
     sums: Sums = field(init=False)
     comparisons: Comparisons = field(default_factory=lambda: Comparisons(Pace()))
     tombstones: Tombstones = field(default_factory=Tombstones)

@@ -19,7 +19,7 @@ HINTS: Final[Mapping[Cause, str]] = {
     Cause.UNHEARD: "Start its daemon, or take it out of peers.expected",
     Cause.OUTDATED: "Upgrade it",
     Cause.UNLIKE: "Make its configuration and version the same as here",
-    Cause.NAMELESS: "Name the regions that count in peers.expected",
+    Cause.NAMELESS: "Name the regions that count in peers.expected, or refuse it: 'syncer regions forget DATABASE'",
     Cause.DISPUTED: "Decide it alike in all regions: 'syncer regions forget' or 'syncer regions admit'",
 }
 """What to do about a region that holds up the dropping; to forget it is the last resort."""
@@ -36,6 +36,8 @@ class Forgetting:
         alarm_after_ms: A region that holds up an epoch for so long, and a gap that lasts so long, is shown.
         gap_patience_ms: A gap that nothing fills for so long is taken as lost, and the deletes are asked for again.
         gap_longest_ms: Each time that this was in vain, twice as long is waited, but no longer than this.
+        nameless_ms: A database that sends changes and does not tell its region is waited for no longer than this: a
+            daemon tells it every few seconds.
         gathered: Tombstones of one epoch, all in memory.
         per_step: Tombstones dropped in one transaction.
     """
@@ -46,6 +48,7 @@ class Forgetting:
     alarm_after_ms: Millis = Millis(3_600_000)
     gap_patience_ms: Millis = Millis(600_000)
     gap_longest_ms: Millis = Millis(4 * 3_600_000)
+    nameless_ms: Millis = Millis(86_400_000)
     gathered: int = 5_000
     per_step: int = 500
 
@@ -70,6 +73,7 @@ class Tombstones:
         epoch: Under way; ``None`` between two.
         gathered: Its tombstones, with the stamp of each.
         equals: How often each peer was found equal before the epoch was closed.
+        nameless: Databases that send changes and never told their region, and since when that is known here.
         holding: Regions that hold up the dropping, since when, and why.
     """
 
@@ -78,6 +82,7 @@ class Tombstones:
     epoch: Epoch | None = None
     gathered: dict[MetaPath, Stamp] = field(default_factory=dict)
     equals: dict[Region, int] = field(default_factory=dict)
+    nameless: dict[str, Millis] = field(default_factory=dict)
     holding: dict[Region, tuple[Millis, Wait]] = field(default_factory=dict)
     began_at_ms: Millis = Millis(0)
     looked_at_ms: Millis = Millis(0)

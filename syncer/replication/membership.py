@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
 
+from syncer.bus.fields import is_id
 from syncer.bus.messages import Control
 from syncer.conflict.consumed import Consumed
 from syncer.conflict.register import HoldReason, Register
@@ -82,14 +83,19 @@ def forget(context: Context, unit: Unit, tx: Transaction, operation: Operation) 
             "a region does not forget itself", hint="'syncer regions leave' takes it out of the group."
         )
     heard, held = context.peers.heard_at(region), context.hearsay.held.get(region)
-    if heard is None and held is None:
+    newcomer = context.newcomers.of(region)
+    named = {*(held.databases if held is not None else ()), *([newcomer.sender] if newcomer is not None else ())}
+    if heard is None and not named:
+        named = _nameless(context, tx, region)
+    if heard is None and not named:
         raise NotFound(f"no region {region!r} was ever heard", hint="See 'syncer regions list'.")
     if heard is not None and operation.arguments.get("force") != "true" and unit.now - heard < SPOKE_LATELY_MS:
         raise PreconditionFailed(
             f"{region} was heard {max(0, unit.now - heard) // 1000} s ago: it is there",
             hint="Stop its daemon first, or let it leave by 'syncer regions leave'; --force forgets it all the same.",
         )
-    tx.save_peer(context.peers.forget(region, held.databases if held is not None else (), _row(tx, region), unit.now))
+    tx.save_peer(context.peers.forget(region, sorted(named), _row(tx, region), unit.now))
+    context.newcomers.let_go(region)
     _part(context, region)
     review(context, tx, unit.now)
     return (region, *context.peers.refused_of(region))
@@ -106,16 +112,24 @@ def admit(context: Context, unit: Unit, tx: Transaction, operation: Operation) -
     if region == context.identity.region:
         return _admit_here(context, unit, tx)
     peers, held = context.peers, context.hearsay.held.get(region)
-    if held is None and not peers.refused_of(region) and not peers.has_left(region):
+    newcomer = context.newcomers.of(region)
+    if newcomer is None and held is None and not peers.refused_of(region) and not peers.has_left(region):
         if peers.heard_at(region) is None:
             raise NotFound(f"no region {region!r} was ever heard", hint="See 'syncer regions list'.")
         raise PreconditionFailed(f"{region} takes part already: nobody is known to refuse it")
     refused = peers.refused_of(region)
     tx.save_peer(peers.admit(region, held.databases if held is not None else (), _row(tx, region), unit.now))
+    context.newcomers.let_go(region)
     # What came while it was refused was counted and not folded: whatever it was is asked for again.
     tx.save_consumed({sender: Consumed() for sender in tx.consumed(refused)})
     review(context, tx, unit.now)
     return f"{region} belongs to the group again, whoever refuses it"
+
+
+def _nameless(context: Context, tx: Transaction, name: str) -> set[str]:
+    """The database of this name, if it has sent changes and never told its region."""
+    known = is_id(name) and not context.peers.knows(name) and name != context.identity.database_id
+    return {name} & tx.senders() if known else set()
 
 
 def _admit_here(context: Context, unit: Unit, tx: Transaction) -> str:

@@ -87,6 +87,7 @@ class Peer:
         refuses: Databases that it says to refuse.
         highest: The highest generation of any of its databases, and the one that first had it.
         asked: Number of the last request of its database that was obeyed; 0: none, or none with a number.
+        since_ms: When it was first heard; 0: by a version that did not note it.
         delays: Arrival minus sending of the last heartbeats heard since this daemon became active, newest last.
     """
 
@@ -106,6 +107,7 @@ class Peer:
     refuses: Claims = frozenset()
     highest: tuple[int, str] = (0, "")
     asked: int = 0
+    since_ms: Millis = Millis(0)
     delays: deque[int] = field(default_factory=lambda: deque(maxlen=WINDOW))
 
     @property
@@ -181,6 +183,7 @@ class Peer:
                 "refuses": sorted(self.refuses),
                 "highest": list(self.highest),
                 "asked": self.asked,
+                "since": self.since_ms,
             },
         )
 
@@ -205,6 +208,7 @@ class Peer:
             former=deque(told.get("former", ()), maxlen=FORMER_KEPT),
             highest=_highest(row.sender, told),
             asked=int(told.get("asked", 0)),
+            since_ms=Millis(told.get("since", 0)),
         )
 
 

@@ -9,15 +9,23 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
-from syncer.bus.heartbeats import REFUSED_TOLD
+from syncer.bus.heartbeats import REFUSED_CHARACTERS, REFUSED_TOLD
 from syncer.bus.messages import Heartbeat
 from syncer.conflict.tombstones import Report
 from syncer.model import Millis, Region, ResourceKind
+from syncer.replacing import replace
 from syncer.replication.peer import REFUSED_KEPT, WINDOW, Claims, Peer, Rules
 from syncer.state.contract import PeerRow
 
 PEERS_KEPT: Final = 1_000
 """Regions that are remembered; beyond these, regions that were never heard are not refused on hearsay."""
+HEARTBEATS_FULL: Final = "heartbeats-full"
+HEARTBEATS_BYTES: Final = 32 * 1024 * 1024
+"""What all regions together may tell of others: beyond, a region is heard without it, and keeps deletes."""
+ENTRY_BYTES: Final = 100
+"""What an entry of a list takes beside its name."""
+ESTABLISHED_MS: Final = 3_600_000
+"""Whoever was first heard so long ago is not let go for others."""
 
 
 class Peers:
@@ -33,14 +41,17 @@ class Peers:
         self._peers: dict[Region, Peer] = {}
         self._owners: dict[str, Region] = {}
         self._disagreements: dict[Region, dict[ResourceKind, str]] = {}
+        self._sizes: dict[Region, int] = {}
+        self.crowded: Region | None = None
         for row in rows:
             self._keep(row.region, Peer.of(row))
 
     def hear(self, beat: Heartbeat, now: Millis) -> PeerRow:
         """Take a heartbeat of another region; what of it is to be kept in the database."""
+        beat = self._within_room(beat)
         peer = self._peers.get(beat.region)
         if peer is None:
-            peer = Peer(sender=beat.sender, rules=self.ours, heard_at_ms=now, sent_at_ms=beat.sent_at_ms)
+            peer = Peer(sender=beat.sender, rules=self.ours, heard_at_ms=now, sent_at_ms=beat.sent_at_ms, since_ms=now)
         if peer.unmet:
             peer.sender = beat.sender
         elif beat.sender != peer.sender:
@@ -59,8 +70,45 @@ class Peers:
 
     @property
     def full(self) -> bool:
-        """Whether so many regions were heard that no other one is remembered."""
+        """Whether so many regions were heard that another one takes the place of one of them, if there is any."""
         return len(self._peers) >= PEERS_KEPT
+
+    def remembers(self, region: Region) -> bool:
+        """Whether anything is kept of a region: it was heard, or an operator has decided about it."""
+        return region in self._peers
+
+    def make_room(self, now: Millis) -> Region | None:
+        """Let go of the region that was heard longest ago among those that have not been there for long.
+
+        Members stay: who was heard for an hour, was decided about by an operator, or has anything refused of it.
+        """
+        passing = [
+            (peer.heard_at_ms, region)
+            for region, peer in self._peers.items()
+            if 0 <= now - peer.since_ms < ESTABLISHED_MS and not (peer.gone or peer.refused or peer.kept or peer.unmet)
+        ]
+        if not passing:
+            return None
+        _, region = min(passing)
+        peer = self._peers.pop(region)
+        self._sizes.pop(region, None)
+        del self._disagreements[region]
+        for database in peer.databases:
+            if self._owners.get(database) == region:
+                del self._owners[database]
+        return region
+
+    def _within_room(self, beat: Heartbeat) -> Heartbeat:
+        """The heartbeat, or, where all of them together take too much room, what of it is about its region alone."""
+        lists = (beat.consumed, beat.reached, beat.generations, *beat.refused)
+        size = sum(len(text) + ENTRY_BYTES for texts in lists for text in texts)
+        others = sum(taken for region, taken in self._sizes.items() if region != beat.region)
+        if others + size <= HEARTBEATS_BYTES:
+            self._sizes[beat.region] = size
+            return beat
+        self._sizes.pop(beat.region, None)
+        self.crowded = beat.region
+        return replace(beat, consumed={}, reached={}, refused=(), generations={}, unfolded=None)
 
     # -- what they ask for
 
@@ -149,7 +197,12 @@ class Peers:
     @property
     def refusals(self) -> tuple[tuple[str, str], ...]:
         """Every database that is refused, after its region, for the other regions."""
-        found = [(str(region), sender) for region, peer in sorted(self._peers.items()) for sender in peer.refused]
+        found = [
+            (str(region), sender)
+            for region, peer in sorted(self._peers.items())
+            for sender in peer.refused
+            if len(sender) <= REFUSED_CHARACTERS  # else nobody would take our heartbeats
+        ]
         return tuple(found[:REFUSED_TOLD])
 
     def claims(self, expected: Collection[Region]) -> dict[tuple[Region, str], frozenset[Region]]:
@@ -245,22 +298,33 @@ class Peers:
         """Every region that was heard, in order."""
         return sorted(region for region, peer in self._peers.items() if not peer.unmet)
 
-    def blocked(self, kind: ResourceKind) -> bool:
-        """Whether changes of this kind wait because some peer treats them in another way."""
-        return any(kind in reasons and self._peers[region].counts for region, reasons in self._disagreements.items())
+    def blocked(self, kind: ResourceKind, expected: Collection[Region]) -> bool:
+        """Whether changes of this kind wait because some member treats them in another way."""
+        return any(
+            kind in reasons and self._is_member(region, expected) for region, reasons in self._disagreements.items()
+        )
 
-    def disagreements(self) -> list[dict[str, object]]:
-        """What waits because of which peer, as JSON."""
+    def _is_member(self, region: Region, expected: Collection[Region]) -> bool:
+        return self._peers[region].counts and (not expected or region in expected)
+
+    def disagreements(self, expected: Collection[Region]) -> list[dict[str, object]]:
+        """What waits because of which member, as JSON."""
         return [
             {"peer": region, "kind": str(kind), "message": reason}
             for region, reasons in sorted(self._disagreements.items())
-            if self._peers[region].counts
+            if self._is_member(region, expected)
             for kind, reason in sorted(reasons.items())
         ]
 
     def conditions(self, max_skew_ms: int) -> list[tuple[str, str]]:
         """What a person should look at: code and message, by region."""
         found: list[tuple[str, str]] = []
+        if self.crowded is not None:
+            message = (
+                f"what regions tell of others takes more than {HEARTBEATS_BYTES >> 20} MiB: {self.crowded} is heard "
+                "without it, so no delete is forgotten; forget who tells so much, or name who counts in peers.expected"
+            )
+            found.append((HEARTBEATS_FULL, message))
         for region, peer in sorted(self._peers.items()):
             if peer.rules.scope != self.ours.scope:
                 message = (

@@ -277,7 +277,7 @@ def _applies(context: Context, register: Register) -> bool:
     if not context.scope.direction(register.path).applies:
         return False
     resource = classify(register.path)
-    return resource is not None and not context.peers.blocked(resource.kind)
+    return resource is not None and not context.peers.blocked(resource.kind, context.expected)
 
 
 def _answer_requests(context: Context, unit: Unit, tx: Transaction, answers: Mapping[MetaPath, Entry | None]) -> None:

@@ -17,6 +17,7 @@ def report(context: Context, now: Millis) -> dict[str, object]:
     keys = {str(region): key for region, key in context.speakers.keys.items()} if context.speakers is not None else {}
     conditions = sorted(context.conditions.items()) + context.peers.conditions(skew_ms)
     conditions += context.hearsay.conditions(identity.region)
+    conditions += context.newcomers.conditions()
     conditions += context.comparisons.conditions()
     tree = context.sums.tree
     conditions += context.tombstones.conditions(now)
@@ -47,9 +48,10 @@ def report(context: Context, now: Millis) -> dict[str, object]:
         "signing": _signing(context),
         "clusters": sorted(context.clusters),
         "conditions": [{"code": code, "message": message} for code, message in conditions],
-        "disagreements": context.peers.disagreements(),
+        "disagreements": context.peers.disagreements(context.expected),
         "peers": [{**each, "key_id": keys.get(str(each["region"]))} for each in context.peers.report()],
         "hearsay": context.hearsay.report(),
+        "newcomers": context.newcomers.report(),
         "tree": None if tree is None else {"root": f"{tree.root:032x}", "alive": tree.count},
         "comparisons": context.comparisons.report(),
         "tombstones": context.tombstones.report(),

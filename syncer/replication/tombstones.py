@@ -73,7 +73,7 @@ def work(context: Context, now: Millis) -> None:
 def _step(context: Context, tx: Transaction, own: Report, now: Millis) -> list[MetaPath]:
     """Carry the epoch on; tombstones that go in this transaction."""
     state = context.tombstones
-    reports, silent = _reports(context, tx, own)
+    reports, silent = _reports(context, tx, own, now)
     if silent or len(reports) < MEMBERS_AT_LEAST:
         state.over()
         state.looked_at_ms = now
@@ -101,7 +101,9 @@ def _step(context: Context, tx: Transaction, own: Report, now: Millis) -> list[M
     return []
 
 
-def _reports(context: Context, tx: Transaction, own: Report) -> tuple[dict[Region, Report], dict[Region, Wait]]:
+def _reports(
+    context: Context, tx: Transaction, own: Report, now: Millis
+) -> tuple[dict[Region, Report], dict[Region, Wait]]:
     """The latest report of every member, and the members that have none that can be used, and why."""
     peers, region = context.peers, context.identity.region
     reports, silent = {region: own}, dict[Region, Wait]()
@@ -117,8 +119,12 @@ def _reports(context: Context, tx: Transaction, own: Report) -> tuple[dict[Regio
             reports[member] = report
     silent.update(disputes(peers, context.expected, region, partial(membership.is_ours, context)))
     if not context.expected:
-        for sender in tx.senders():
-            if not peers.knows(sender) and sender != own.sender:
+        nameless = {sender for sender in tx.senders() if not peers.knows(sender) and sender != own.sender}
+        since = context.tombstones.nameless = {
+            sender: context.tombstones.nameless.get(sender, now) for sender in nameless
+        }
+        for sender in sorted(nameless):
+            if 0 <= now - since[sender] < context.tombstones.limits.nameless_ms:
                 text = f"has consumed changes of database {sender}, which never told its region"
                 silent[region] = Wait(cause=Cause.NAMELESS, text=text)
     return reports, silent

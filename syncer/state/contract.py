@@ -418,11 +418,12 @@ class Transaction(ConflictTransaction, RepairTransaction, Protocol):
 
     def save_peer(self, peer: PeerRow) -> None:
         """Keep what a peer told last."""
-        ...
+
+    def drop_peer(self, region: Region) -> None:
+        """Keep nothing of a peer."""
 
     def peers(self) -> list[PeerRow]:
         """All peers that were ever heard."""
-        ...
 
     def save_status(self, document: dict[str, object], now: Millis) -> None:
         """Keep the daemon's own report for ``syncer status``."""

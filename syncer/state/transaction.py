@@ -13,7 +13,7 @@ from syncer.conflict.acts import Journal
 from syncer.conflict.consumed import Consumed
 from syncer.conflict.register import HoldReason, Register
 from syncer.errors import InvariantBroken
-from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis
+from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis, Region
 from syncer.paths import child_prefixes
 from syncer.replacing import replace
 from syncer.state import kept_tree, repairs, rows, tables
@@ -321,6 +321,10 @@ class SqlTransaction(AsideRows, ConflictRows, DeadRows, ListedRows, RepairRows):
             "document": rows.dumps(peer.document),
         }
         self._connection.execute(upserting(self._connection.dialect, tables.peers), row)
+
+    def drop_peer(self, region: Region) -> None:
+        """Keep nothing of a peer."""
+        self._connection.execute(delete(tables.peers).where(tables.peers.c.region == region))
 
     def peers(self) -> list[PeerRow]:
         """All peers that were ever heard, by region."""

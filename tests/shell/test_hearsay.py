@@ -14,11 +14,11 @@ import pytest
 from syncer.bus.codec import encode
 from syncer.bus.messages import LEFT, Action, Control, Heartbeat
 from syncer.bus.signing import UNSIGNED, Keyring
-from syncer.model import MetaPath, Millis, Region
+from syncer.model import MetaPath, Millis, Region, TieOrder
 from syncer.replication.surroundings import wall_clock_ms
 from syncer.state.contract import OperationState
 from tests.shell.conftest import MakeSite
-from tests.shell.on_bus import Bystander, heartbeat
+from tests.shell.on_bus import Bystander, change, heartbeat
 from tests.shell.region import TENANT, Site, active, equal, path_of, tenant, until
 from tests.support.group_keys import keyring, signing
 
@@ -221,3 +221,45 @@ async def test_a_generation_that_was_never_taken_is_not_believed(
             assert "liar says that" in site.conditions()["generation-claimed"]
         await agree(east, west, "after")
         assert east.status().identity.generation == before
+
+
+async def test_a_region_that_nobody_has_stops_nothing_by_its_rules_and_is_refused_by_command(
+    mouth: Keyring, pair: tuple[Site, Site], bus_file: Path
+) -> None:
+    east, west = pair
+    async with east.running(), west.running(), Bystander(bus_file, "liar") as liar:
+        await active(east, west)
+        await agree(east, west, "before")
+        other = [
+            heartbeat("liar", sender=LIAR, tie_order=TieOrder.NATIVE),
+            heartbeat("mars", sender="f" * 32, projections={"tenant": "tenant/99"}),
+        ]
+        for said in other:
+            await liar.say(mouth.sign(encode(said)))
+        for site in (east, west):
+            await until(lambda site=site: len(site.report()["newcomers"]) == 2, "both are held")  # type: ignore[misc]
+            assert "region-held" in site.conditions()
+        await liar.say(mouth.sign(encode(change(TENANT, tenant("mars"), region="mars", sender="f" * 32))))
+        await agree(east, west, "meanwhile")
+        await until(lambda: east.codes() == ["region-held"], "what it sends is kept aside")
+        assert TENANT not in east.picture()
+        assert members(east) == {"west": True}
+        for name in ("liar", "mars"):
+            assert (await east.do("regions-forget", region=name)).state is OperationState.DONE
+        await until(lambda: "region-held" not in east.conditions(), "it is not held any more")
+    async with east.running(), west.running():
+        await agree(east, west, "after a restart")
+
+
+async def test_a_newcomer_that_is_admitted_by_command_belongs_to_the_group(
+    mouth: Keyring, pair: tuple[Site, Site], bus_file: Path
+) -> None:
+    east, _ = pair
+    async with east.running(), Bystander(bus_file, "mars") as mars:
+        await active(east)
+        said = mouth.sign(encode(heartbeat("mars", sender=LIAR, projections={"resource-group": "resource-group/99"})))
+        await mars.say(said)
+        await until(lambda: "region-held" in east.conditions(), "it is shown")
+        assert (await east.do("regions-admit", region="mars")).state is OperationState.DONE
+        await mars.say(said)
+        await until(lambda: members(east) == {"mars": True}, "it is a member")

@@ -222,7 +222,10 @@ async def test_differing_scopes_are_shown_in_both_regions(make_site: MakeSite) -
         await until(lambda: west.get(TENANT) == tenant("shared"), "what both carry goes on")
 
 
-async def test_another_projection_stops_its_kind_only_until_the_regions_agree(east: Site, bus_file: Path) -> None:
+async def test_another_projection_stops_its_kind_only_until_the_regions_agree(
+    make_site: MakeSite, bus_file: Path
+) -> None:
+    east = make_site("east", peers={"expected": ["west"]})
     group = "/admin/resourcegroups/gold"
     theirs = {str(kind): projection.id for kind, projection in PROJECTIONS.items()} | {"tenant": "tenant/9"}
     async with east.running(), Bystander(bus_file) as west:
@@ -245,7 +248,8 @@ async def test_another_projection_stops_its_kind_only_until_the_regions_agree(ea
 
 
 async def test_another_tie_order_stops_everything_from_being_applied(make_site: MakeSite) -> None:
-    east, west = make_site("east"), make_site("west", tie_order=TieOrder.NATIVE.value)
+    east = make_site("east", peers={"expected": ["west"]})
+    west = make_site("west", tie_order=TieOrder.NATIVE.value, peers={"expected": ["east"]})
     async with east.running(), west.running():
         await active(east, west)
         for site in (east, west):

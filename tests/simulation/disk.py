@@ -594,6 +594,10 @@ class DiskTransaction:
         """Keep what a peer told last."""
         self._write.peers[peer.region] = peer
 
+    def drop_peer(self, region: Region) -> None:
+        """Keep nothing of a peer."""
+        del self._write.peers[region]
+
     def peers(self) -> list[PeerRow]:
         """All peers that were ever heard."""
         return list(self._read.peers.values())

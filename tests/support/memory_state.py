@@ -434,6 +434,9 @@ class MemoryTransaction:
     def save_peer(self, peer: PeerRow) -> None:
         self._put(self._db.peers, peer.region, peer)
 
+    def drop_peer(self, region: Region) -> None:
+        self._drop(self._db.peers, region)
+
     def peers(self) -> list[PeerRow]:
         return [self._db.peers[region] for region in sorted(self._db.peers)]
 

@@ -58,6 +58,7 @@ def test_a_held_delete_that_keeps_all_others_is_shown() -> None:
         (Cause.OUTDATED, "Upgrade"),
         (Cause.UNLIKE, "the same as here"),
         (Cause.NAMELESS, "peers.expected"),
+        (Cause.DISPUTED, "in all regions"),
     ],
 )
 def test_the_hint_fits_the_cause_and_forgetting_is_the_last_resort(cause: Cause, hint: str) -> None:
@@ -67,7 +68,7 @@ def test_the_hint_fits_the_cause_and_forgetting_is_the_last_resort(cause: Cause,
     assert "west keeps" in message
     assert "it has a cause. " in message
     assert hint in message
-    assert ("regions forget" in message) is (cause is Cause.BEHIND)
+    assert ("regions forget" in message) is (cause in {Cause.BEHIND, Cause.NAMELESS, Cause.DISPUTED})
 
 
 def test_every_cause_has_a_hint() -> None:

@@ -61,7 +61,7 @@ class Told:
         """Who keeps deletes from being forgotten, and how."""
         context = self.east.driver.context
         with self.east.state.transaction() as tx:
-            _, silent = tombstones._reports(context, tx, tombstones.own_report(tx))
+            _, silent = tombstones._reports(context, tx, tombstones.own_report(tx), self.now)
         return {region: wait.cause for region, wait in silent.items()}
 
 
