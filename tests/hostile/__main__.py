@@ -1,27 +1,36 @@
-"""Command line: ``python -m tests.hostile [--only TEXT ...] [--list]``; exit status 1 when anything fails."""
+"""Command line: ``python -m tests.hostile [--only TEXT ...] [--long]``; exit status 1 when anything fails."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 import anyio
 
+from deploy.lab.postgres import PostgresServer
+from deploy.lab.pulsar import ClusterSettings, PulsarCluster, bring_up
 from syncer.log import configure
 from tests.hostile.attack import Attack, Who
 from tests.hostile.attacks import ATTACKS
+from tests.hostile.ground import Files, Topic
 from tests.hostile.playing import Play, Stage
 from tests.hostile.report import Played, last_line
 
-STAGES: Final = ((Who.ANYBODY,), (Who.STRANGER, Who.TENANT), (Who.MEMBER,))
+STAGES: Final = ((Who.ANYBODY,), (Who.STRANGER, Who.NEIGHBOUR), (Who.MEMBER,), (Who.NAMED,), (Who.TENANT, Who.OPERATOR))
 """Attackers that meet the same group stand together."""
+SERVED: Final = ((Who.ANYBODY,), (Who.MEMBER,))
+"""Those who meet groups on real servers too, in the long form."""
+PULSAR: Final = "us-east"
 
 
-async def play_all(attacks: Sequence[Attack], who: Sequence[Who], folder: Path, seed: int) -> list[Played]:
+async def play_all(attacks: Sequence[Attack], who: Sequence[Who], stages: Sequence[Stage]) -> list[Played]:
     """Play all attacks by all of these attackers; each is printed when it is over."""
     played: list[Played] = []
 
@@ -32,8 +41,52 @@ async def play_all(attacks: Sequence[Attack], who: Sequence[Who], folder: Path, 
             print(each.line, flush=True)
 
     async with anyio.create_task_group() as tasks:
-        for number, attackers in enumerate(STAGES):
-            tasks.start_soon(on, Stage(folder / f"stage{number}", attackers, seed))
+        for stage in stages:
+            tasks.start_soon(on, stage)
+    return played
+
+
+def short_form(folder: Path, seed: int) -> list[Stage]:
+    """Groups on files, side by side."""
+    return [Stage(folder / f"files-{number}", who, seed) for number, who in enumerate(STAGES)]
+
+
+@contextmanager
+def on_postgres(folder: Path, seed: int) -> Iterator[list[Stage]]:
+    """Groups whose sidecar databases are on a real PostgreSQL."""
+    server = PostgresServer(folder / "postgres", leashed=True)
+    try:
+        server.start()
+        ground = partial(Files, server=server)
+        yield [
+            Stage(folder / f"postgres-{number}", who, seed, ground, "on PostgreSQL")
+            for number, who in enumerate(SERVED)
+        ]
+    finally:
+        server.remove()
+
+
+@contextmanager
+def on_pulsar(folder: Path, seed: int) -> Iterator[list[Stage]]:
+    """Groups whose bus is a real Pulsar."""
+    cluster = PulsarCluster(folder / "pulsar", ClusterSettings(name=PULSAR), leashed=True)
+    try:
+        bring_up([cluster])
+        yield [
+            Stage(folder / f"pulsar-{number}", who, seed, lambda _: Topic(cluster), "on Pulsar")
+            for number, who in enumerate(SERVED)
+        ]
+    finally:
+        cluster.stop()
+
+
+def play_forms(attacks: Sequence[Attack], who: Sequence[Who], folder: Path, seed: int, *, long: bool) -> list[Played]:
+    """Play the short form; in the long one, then on real servers."""
+    played = anyio.run(play_all, attacks, who, short_form(folder, seed))
+    if long:
+        for served in (on_postgres, on_pulsar):
+            with served(folder, seed) as stages:
+                played += anyio.run(play_all, attacks, who, stages)
     return played
 
 
@@ -42,6 +95,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.hostile", description=__doc__)
     parser.add_argument("--only", action="append", metavar="TEXT", help="attacks whose name or aim holds this text")
     parser.add_argument("--who", action="append", type=Who, choices=tuple(Who), help="attackers; all when not given")
+    parser.add_argument(
+        "--long", action="store_true", default=os.environ.get("TEST_FORM") == "long", help="on real servers too"
+    )
     parser.add_argument("--seed", type=int, default=16, help="of every choice")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep stores, databases and logs here")
     parser.add_argument("--list", action="store_true", help="only list them")
@@ -56,7 +112,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(prefix="hostile-") as scratch:
         folder = options.keep or Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
-        played = anyio.run(play_all, attacks, options.who or tuple(Who), folder, options.seed)
+        played = play_forms(attacks, options.who or tuple(Who), folder, options.seed, long=options.long)
     print(last_line(played))
     return 0 if played and not any(each.failure for each in played) else 1
 

@@ -19,6 +19,8 @@ class Who(StrEnum):
     MEMBER = "member"
     NAMED = "member, keys per region"
     TENANT = "tenant"
+    OPERATOR = "operator, by mistake"
+    NEIGHBOUR = "neighbour on the host"
 
 
 class Topic(StrEnum):
@@ -34,10 +36,15 @@ class Topic(StrEnum):
     SHOWING = "to deceive who looks"
     ASKING = "to have a region do what nobody wants"
     NAMES = "to speak in the name of another"
+    LOSING = "to lose a write"
+    SECRETS = "to learn secrets"
+    FILES = "to break a command or the HTTP surface"
 
 
 SPEAKERS = (Who.ANYBODY, Who.STRANGER, Who.MEMBER)
 """Whoever can publish on the topic, in a group without a key and in one with it, and whoever has the key."""
+EVERYBODY = (*SPEAKERS, Who.NAMED)
+"""And a member of a group in which each region has a key of its own: it can speak for itself alone."""
 
 Act = Callable[["Scene"], Awaitable[None]]
 
@@ -56,7 +63,7 @@ class Attack:
         cure: Commands, without the first word ``syncer``, that the operator of ``east`` gives before all is well;
             ``{name}`` stands for the name that the attacker uses.
         remains: What it achieves all the same, for the threat model; empty: nothing but a line in the status.
-        renews: A region may begin with a new database, once.
+        renews: A region may begin with a new database, once, or the attack starts a daemon anew.
         apart: It is played in a group of its own: it leaves more behind than one that stays may have.
     """
 

@@ -10,9 +10,18 @@ from syncer.bus.messages import Action
 from syncer.bus.tree_bodies import TreeEntry, buckets_body, groups_body
 from syncer.conflict.digest_tree import BUCKETS, GROUPS
 from syncer.conflict.scope import Scope
-from syncer.model import Digest, Millis, Region, Stamp
+from syncer.model import Counter, Digest, Millis, Region, Stamp
 from syncer.replication.summing import label_of
-from tests.hostile.attack import Attack, Topic, Who
+from tests.hostile.attack import EVERYBODY, Attack, Topic, Who
+from tests.hostile.neighbours import endless_heads, slow_clients
+from tests.hostile.operating import (
+    last_request,
+    reject_too_late,
+    restore_too_late,
+    secrets_in_a_declaration,
+    shows_no_sign_that_acts,
+    undo_too_late,
+)
 from tests.hostile.saying import (
     BIDI,
     DEEP,
@@ -21,17 +30,46 @@ from tests.hostile.saying import (
     YEAR_2200_MS,
     YEAR_9999_MS,
     asked,
+    climbing,
     lying_listing,
+    make_aside,
+    make_both,
+    make_large,
+    make_many,
+    make_nonsense,
+    make_odd,
+    make_topic,
     native,
+    replace_seen,
     respelt,
+    scrawl,
     told,
+    topic,
     tree,
 )
+from tests.shell.region import tenant
 
 BELIEVED: Final = (Who.ANYBODY, Who.MEMBER)
 
 ATTACKS: Final[tuple[Attack, ...]] = (
     # -- to end a daemon
+    Attack(
+        name="a NUL in a sender",
+        topic=Topic.ENDING,
+        what="A change whose sender holds a NUL, which PostgreSQL does not take.",
+        does=lambda s: s.say(s.spoilt(sender="evil\0")),
+        sees=lambda s: s.set_aside("payload-invalid"),
+    ),
+    Attack(
+        name="a NUL in a counter",
+        topic=Topic.ENDING,
+        what="A change whose counter and vector hold a NUL.",
+        does=lambda s: s.say(
+            s.spoilt(by=f"{s.name}~1\0", seen=json.dumps({f"{s.name}~1\0": s.now + 1000})),
+            s.spoilt(seen=json.dumps({f"{s.name}~1": s.now + 1000, "a\0b": 1})),
+        ),
+        sees=lambda s: s.set_aside("payload-invalid"),
+    ),
     Attack(
         name="a NUL in a heartbeat's sender",
         topic=Topic.ENDING,
@@ -73,6 +111,18 @@ ATTACKS: Final[tuple[Attack, ...]] = (
         ),
     ),
     Attack(
+        name="a NUL in what is to be forgotten",
+        topic=Topic.ENDING,
+        what="Requests to forget regions and databases whose names hold a NUL, or are endless.",
+        does=lambda s: s.say(
+            s.control(Action.FORGET, "mars\0", "a\0"),
+            s.control(Action.FORGET, f"mars{s.number}", "a\0"),
+            s.control(Action.FORGET, "m" * 100_000, "a" * 100_000),
+            s.control(Action.FORGET, ""),
+            s.control(Action.FORGET),
+        ),
+    ),
+    Attack(
         name="a pause with signs that move the cursor",
         topic=Topic.ASKING,
         what="A request to pause whose reason holds a NUL, terminal escapes and signs that turn the line.",
@@ -108,6 +158,28 @@ ATTACKS: Final[tuple[Attack, ...]] = (
             s.spoilt(seen='{"\\ud800": 1}'),
         ),
         sees=lambda s: s.set_aside("payload-invalid"),
+    ),
+    Attack(
+        name="properties that are no text",
+        topic=Topic.ENDING,
+        what="Messages whose properties are no UTF-8, or no properties at all.",
+        does=lambda s: scrawl(
+            s, b"\xff\xfe", b'{"syncer.kind":"\xff"}', b"[1]", b'{"syncer.v":1}', b"", b'{"a":{"b":[]}}'
+        ),
+    ),
+    Attack(
+        name="what commands show",
+        topic=Topic.SHOWING,
+        what="Values and names full of terminal escapes, set aside and in conflicts; then every command that shows.",
+        does=lambda s: s.say(
+            s.change(path=s.victim, value=tenant(f"{ESCAPE}{BIDI}\x9b2J\u2028"), sequence=1),
+            s.change("raw", b'{"adminRoles":["\x1b]0;owned\x07"]}', sequence=2),
+            s.spoilt(kind=f"{ESCAPE}{BIDI}"),
+            s.spoilt(type=f"{ESCAPE}{BIDI}"),
+            s.spoilt(resource=f"{ESCAPE}{BIDI}"),
+            s.spoilt(base=f"{ESCAPE}{BIDI}@x"),
+        ),
+        sees=shows_no_sign_that_acts,
     ),
     Attack(
         name="records that are cut off",
@@ -174,12 +246,132 @@ ATTACKS: Final[tuple[Attack, ...]] = (
             s.control(Action.LACKING, str(s.victim), target="east", stamps=((Millis(1 << 52), Region("west")),)),
         ),
     ),
+    Attack(
+        name="the same again and again",
+        topic=Topic.ASKING,
+        what="300 requests to tell every delete, and 300 for paths that are known.",
+        does=lambda s: s.say_all(
+            control
+            for _ in range(300)
+            for control in (
+                s.control(Action.RETELL, target="east", number=1),
+                s.control(Action.REQUEST, str(s.victim), target="east"),
+            )
+        ),
+    ),
+    Attack(
+        name="requests for what nobody has",
+        topic=Topic.ROOM,
+        what="Requests for 50,000 paths.",
+        does=lambda s: s.say_all(
+            s.control(Action.REQUEST, *(s.path(f"{part}-{number}") for number in range(1_000)), target="east")
+            for part in range(50)
+        ),
+    ),
     # -- to harm a region by what is said of it
+    Attack(
+        name="a living region is said to be refused",
+        topic=Topic.HEARSAY,
+        what="A heartbeat says that east's database is refused.",
+        does=lambda s: s.say(s.beat(refused=(("east", s.database("east")),))),
+        who=EVERYBODY,
+    ),
+    Attack(
+        name="a living region is said to be forgotten",
+        topic=Topic.HEARSAY,
+        what="A request to all to forget east's database, and west's.",
+        does=lambda s: s.say(
+            s.control(Action.FORGET, "east", s.database("east")), s.control(Action.FORGET, "west", s.database("west"))
+        ),
+        who=EVERYBODY,
+    ),
+    Attack(
+        name="a living region's database under an invented region",
+        topic=Topic.HEARSAY,
+        what="A heartbeat says that west's database is refused, as one of a region that nobody has.",
+        does=lambda s: s.say(s.beat(refused=((f"mars{s.number}", s.database("west")),))),
+        who=EVERYBODY,
+    ),
+    Attack(
+        name="a living region's database forgotten under an invented region",
+        topic=Topic.HEARSAY,
+        what="A request to forget a region that nobody has, with west's database.",
+        does=lambda s: s.say(s.control(Action.FORGET, f"mars{s.number}", s.database("west"))),
+        who=EVERYBODY,
+    ),
+    Attack(
+        name="a living region is said to have left",
+        topic=Topic.HEARSAY,
+        what="A heartbeat in west's name, by west's own database, says that it has left.",
+        does=lambda s: s.say(s.as_west(mode="left")),
+        who=EVERYBODY,
+    ),
+    Attack(
+        name="a living region is said to have left by another database",
+        topic=Topic.HEARSAY,
+        what="A heartbeat in west's name, by an invented database, says that it has left.",
+        does=lambda s: s.say(s.beat(region="west", mode="left")),
+        who=EVERYBODY,
+    ),
+    Attack(
+        name="a generation near the last one, told of another",
+        topic=Topic.HEARSAY,
+        what="A heartbeat says that east had generation 10^12 - 1 by another database.",
+        does=lambda s: s.say(s.beat(generations={"east": (10**12 - 1, "x")})),
+        who=EVERYBODY,
+    ),
+    Attack(
+        name="a generation near the last one, in the name of another",
+        topic=Topic.HEARSAY,
+        what="A heartbeat in west's name, by an invented database, of generation 10^12 - 1.",
+        does=lambda s: s.say(s.beat(region="west", generation=10**12 - 1)),
+        who=EVERYBODY,
+    ),
+    Attack(
+        name="a change that was never made",
+        topic=Topic.HEARSAY,
+        what="A change in east's name, by east's own database, with number 2^50.",
+        does=lambda s: s.say(s.change(region="east", sender=s.database("east"), sequence=1 << 50)),
+        sees=lambda s: s.begun_anew("east"),
+        apart=True,
+        renews=True,
+        remains="East may begin with a new database once per start; the former one is kept aside.",
+        who=EVERYBODY,
+    ),
+    Attack(
+        name="a number far ahead, in the name of another",
+        topic=Topic.HEARSAY,
+        what="A change in west's name, by west's own database, with number 2^50; honest regions tell west of it.",
+        does=lambda s: s.say(s.change(region="west", sender=s.database("west"), sequence=1 << 50)),
+        sees=lambda s: s.begun_anew("west"),
+        apart=True,
+        renews=True,
+        remains="West may begin with a new database once per start; the former one is kept aside.",
+        who=EVERYBODY,
+    ),
+    Attack(
+        name="a request after which no other one counts",
+        topic=Topic.ASKING,
+        what="A pause in west's name with the last number that there is.",
+        does=last_request,
+        who=BELIEVED,
+        remains="Requests of west's to all may not be obeyed any more: pause and resume each region on its own.",
+    ),
+    Attack(
+        name="everything is said to be consumed",
+        topic=Topic.HEARSAY,
+        what="A heartbeat in west's name says that it has consumed 2^50 changes of everybody, and lacks nothing.",
+        does=lambda s: s.say(
+            s.as_west(consumed={s.database(name): 1 << 50 for name in ("east", "north")}, unfolded=0, watermark=s.now)
+        ),
+        who=EVERYBODY,
+    ),
     Attack(
         name="a region speaks by two databases in turns",
         topic=Topic.HEARSAY,
         what="Heartbeats in west's name by two invented databases in turns.",
         does=lambda s: s.say_all(s.beat(region="west", sender=f"{s.number:031x}{number % 2}") for number in range(20)),
+        who=EVERYBODY,
     ),
     Attack(
         name="our own name",
@@ -191,6 +383,7 @@ ATTACKS: Final[tuple[Attack, ...]] = (
             s.beat(region="east"),
         ),
         sees=lambda s: s.set_aside("region-id-in-use"),
+        who=EVERYBODY,
     ),
     Attack(
         name="another one's name",
@@ -200,10 +393,25 @@ ATTACKS: Final[tuple[Attack, ...]] = (
             s.change(region="west", sequence=1),
             s.change(value=None, path=s.victim, region="west", sequence=2),
         ),
-        who=BELIEVED,
-        remains="Without a key per region it is taken for west's change; what it overwrites is kept in a conflict.",
+        who=(*BELIEVED, Who.NAMED),
+        remains="Without keys of regions it is taken for west's change; what it overwrites is kept in a conflict.",
     ),
     # -- to hold everything up
+    Attack(
+        name="another scope",
+        topic=Topic.BLOCKING,
+        what="One heartbeat of a region that nobody has, which carries other paths.",
+        does=lambda s: s.say(s.beat(scope="nothing")),
+    ),
+    Attack(
+        name="1,000 invented regions",
+        topic=Topic.BLOCKING,
+        what="A heartbeat each of 1,050 regions that nobody has.",
+        does=lambda s: s.say_all(
+            s.beat(region=f"{s.name}-{number}", sender=f"{number:032x}") for number in range(1_050)
+        ),
+        apart=True,
+    ),
     Attack(
         name="roots that never become equal",
         topic=Topic.BLOCKING,
@@ -216,6 +424,7 @@ ATTACKS: Final[tuple[Attack, ...]] = (
                 s.as_west(tree=label_of(Scope()), root=f"{number:032x}", alive=7),
             )
         ),
+        who=EVERYBODY,
     ),
     Attack(
         name="lies in listings",
@@ -231,6 +440,7 @@ ATTACKS: Final[tuple[Attack, ...]] = (
                 ("remainder", lying_listing(s)),
             )
         ),
+        who=EVERYBODY,
     ),
     Attack(
         name="listings of nonsense",
@@ -254,13 +464,126 @@ ATTACKS: Final[tuple[Attack, ...]] = (
         ),
     ),
     Attack(
+        name="a step that nobody can say which tree it is of",
+        topic=Topic.BLOCKING,
+        what="Heartbeats in west's name with another tree, no tree, and a root that is no number.",
+        does=lambda s: s.say(
+            s.as_west(tree="another", root="ab" * 16),
+            s.as_west(tree="", root=""),
+            s.as_west(tree=label_of(Scope()), root="no number"),
+        ),
+    ),
+    Attack(
         name="answers that nobody has asked for",
         topic=Topic.BLOCKING,
         what="Pages of listings for east, of an invented region and in west's name.",
         does=lambda s: s.say(told(s, s.name, "0" * 32), told(s, "west", "0" * 32), told(s, "west", s.database("east"))),
     ),
+    Attack(
+        name="a rebuild that is said of another",
+        topic=Topic.BLOCKING,
+        what="Heartbeats in west's name that it is being rebuilt, or has just started, again and again.",
+        does=lambda s: s.say_all(s.as_west(mode=mode) for _ in range(20) for mode in ("rebuilding", "starting")),
+        who=EVERYBODY,
+    ),
+    Attack(
+        name="gaps that nobody can fill",
+        topic=Topic.BLOCKING,
+        what="A heartbeat in west's name says to have given out 2^50 numbers.",
+        does=lambda s: s.say(s.as_west(last_sequence=1 << 50, generation=s.west.identity.generation)),
+        who=EVERYBODY,
+    ),
     # -- what a tenant may make
+    Attack(
+        name="a topic of 700 letters",
+        topic=Topic.TENANT,
+        what="A partitioned topic whose name has 700 'é': 4,200 characters of path.",
+        does=lambda s: make_topic(s, f"t{s.number}" + "%C3%A9" * 700),
+        who=(Who.TENANT,),
+    ),
+    Attack(
+        name="a topic longer than any index takes",
+        topic=Topic.TENANT,
+        what="A partitioned topic whose path has 60,000 characters.",
+        does=lambda s: make_aside(s, topic(f"t{s.number}" + "%C3%A9" * 10_000), b'{"partitions":3}'),
+        who=(Who.TENANT,),
+        remains="It stays where it was made, and is shown.",
+    ),
+    Attack(
+        name="a resource group with signs that turn the line",
+        topic=Topic.TENANT,
+        what="Resource groups whose names hold U+202E or a no-break space.",
+        does=make_both,
+        who=(Who.TENANT,),
+    ),
+    Attack(
+        name="a path that no one can mean",
+        topic=Topic.TENANT,
+        what="Tenants whose names hold a line feed and terminal escapes.",
+        does=make_odd,
+        who=(Who.TENANT,),
+        remains="They stay where they were made, and are shown.",
+    ),
+    Attack(
+        name="values that are none",
+        topic=Topic.TENANT,
+        what="Tenants whose values are no JSON, deep JSON, half a character, or numbers without end.",
+        does=make_nonsense,
+        who=(Who.TENANT,),
+        remains="They stay where they were made, and are shown.",
+    ),
+    Attack(
+        name="hundreds of tenants at once",
+        topic=Topic.TENANT,
+        what="300 tenants made in one moment.",
+        does=lambda s: make_many(s, 300),
+        who=(Who.TENANT,),
+    ),
+    Attack(
+        name="a value as large as a store takes",
+        topic=Topic.TENANT,
+        what="A tenant whose value has all the bytes that a store takes.",
+        does=make_large,
+        who=(Who.TENANT,),
+    ),
     # -- vectors
+    Attack(
+        name="a vector of 5 MB",
+        topic=Topic.VECTORS,
+        what="A change whose vector has so many counters that no successor of it can be sent.",
+        does=lambda s: s.say(
+            replace_seen(
+                change := s.change(path=s.victim, sequence=1),
+                {**{Counter(f"c{number}~1"): Millis(number + 1) for number in range(200_000)}, **change.seen},
+            )
+        ),
+    ),
+    Attack(
+        name="a vector of the year 9999",
+        topic=Topic.VECTORS,
+        what="A change says to have seen what east and west will do until the year 9999.",
+        does=lambda s: s.say(
+            replace_seen(
+                change := s.change(path=s.victim, sequence=1, time_ms=s.now + 1_000),
+                {
+                    **{counter: Millis(YEAR_9999_MS) for counter in s.seen_of(s.victim)},
+                    **change.seen,
+                },
+            )
+        ),
+    ),
+    Attack(
+        name="a vector of everybody",
+        topic=Topic.VECTORS,
+        what="A delete says to have seen everything that the other regions have done, and a minute more.",
+        does=lambda s: s.say(
+            replace_seen(
+                change := s.change(path=s.victim, value=None, sequence=1, time_ms=s.now + 1_000),
+                {**{counter: Millis(at + 60_000) for counter, at in s.seen_of(s.victim).items()}, **change.seen},
+            )
+        ),
+        remains="Who knows what a region has done can say to have seen it, and replaces it without a conflict.",
+    ),
     # -- clocks
     Attack(
         name="the year 2200",
@@ -270,6 +593,19 @@ ATTACKS: Final[tuple[Attack, ...]] = (
             s.change(path=s.victim, time_ms=YEAR_2200_MS, sequence=1),
             s.change(path=s.victim, value=None, time_ms=YEAR_2200_MS + 1, sequence=2),
         ),
+    ),
+    Attack(
+        name="a ladder past the clock",
+        topic=Topic.CLOCKS,
+        what="200 changes of one path, 29 s apart, each of which follows the one before.",
+        does=lambda s: s.say_all(climbing(s, 200, 29_000)),
+        who=BELIEVED,
+    ),
+    Attack(
+        name="the last rung alone",
+        topic=Topic.CLOCKS,
+        what="One change 29 s ahead of all clocks; then honest people work on with the path.",
+        does=lambda s: s.say(s.change(path=s.victim, time_ms=s.now + 29_000, sequence=1)),
     ),
     Attack(
         name="a clock of another century",
@@ -283,9 +619,97 @@ ATTACKS: Final[tuple[Attack, ...]] = (
     ),
     # -- room
     Attack(
+        name="a flood of nonsense",
+        topic=Topic.ROOM,
+        what="2,000 changes that cannot be understood.",
+        does=lambda s: s.say_all(s.change(number, b"no JSON", sequence=number) for number in range(1, 2_001)),
+        apart=True,
+    ),
+    Attack(
+        name="a database for each change",
+        topic=Topic.ROOM,
+        what="2,000 changes of one path, each of another database.",
+        does=lambda s: s.say_all(
+            s.change("same", tenant(str(number)), sender=f"{s.number:08x}{number:024x}", sequence=number)
+            for number in range(1, 2_001)
+        ),
+        apart=True,
+    ),
+    Attack(
+        name="a conflict for each change",
+        topic=Topic.ROOM,
+        what="300 changes of one path with 50 KB each, none of which has seen the other.",
+        does=lambda s: s.say_all(
+            s.change("quarrel", tenant("x" * 50_000, str(number)), region=f"{s.name}-{number}", sequence=number)
+            for number in range(1, 301)
+        ),
+        apart=True,
+    ),
+    Attack(
+        name="long paths",
+        topic=Topic.ROOM,
+        what="2,000 changes of as many paths of 1,000 characters.",
+        does=lambda s: s.say_all(s.change(f"{number:04}" + "p" * 950, sequence=number) for number in range(1, 2_001)),
+        apart=True,
+    ),
+    Attack(
+        name="values that no store takes",
+        topic=Topic.ROOM,
+        what="12 changes with values of 4.9 MB.",
+        does=lambda s: s.say_all(
+            s.change(number, tenant("x" * (4_900_000 + number)), sequence=number) for number in range(1, 13)
+        ),
+        apart=True,
+    ),
+    Attack(
         name="who has lost a database",
         topic=Topic.ROOM,
         what="Questions of 200 invented regions for everything that east knows.",
         does=lambda s: s.say_all(asked(s, f"{s.name}-{number}") for number in range(200)),
+    ),
+    # -- what operators are led to
+    Attack(
+        name="a restore that comes too late",
+        topic=Topic.LOSING,
+        what="Somebody writes between an operator's look at a conflict and its restore.",
+        does=restore_too_late,
+        who=(Who.OPERATOR,),
+    ),
+    Attack(
+        name="a rejection that comes too late",
+        topic=Topic.LOSING,
+        what="Somebody writes between an operator's look at a held change and its rejection.",
+        does=reject_too_late,
+        who=(Who.OPERATOR,),
+    ),
+    Attack(
+        name="an undo that comes too late",
+        topic=Topic.LOSING,
+        what="Somebody writes between an operator's look at held deletes and the command that takes them back.",
+        does=undo_too_late,
+        who=(Who.OPERATOR,),
+        apart=True,
+    ),
+    Attack(
+        name="secrets in a cluster's declaration",
+        topic=Topic.SECRETS,
+        what="A cluster is declared with the token and the passwords of its brokers, where declarations are carried.",
+        does=secrets_in_a_declaration,
+        who=(Who.OPERATOR,),
+    ),
+    # -- what stands beside
+    Attack(
+        name="slow clients",
+        topic=Topic.FILES,
+        what="300 connections to the HTTP surface whose requests never end.",
+        does=slow_clients,
+        who=(Who.NEIGHBOUR,),
+    ),
+    Attack(
+        name="endless heads",
+        topic=Topic.FILES,
+        what="Requests to the HTTP surface with heads of 400 KB, of zeroes, and with a path of a megabyte.",
+        does=endless_heads,
+        who=(Who.NEIGHBOUR,),
     ),
 )

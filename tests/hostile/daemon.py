@@ -10,13 +10,16 @@ import multiprocessing
 import os
 import signal
 import sys
+from collections.abc import Callable
 from functools import partial
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Final
 
 from deploy.lab.leash import PR_SET_PDEATHSIG
-from syncer.demo.region import main
+from syncer import surface
+from syncer.config import load
+from syncer.log import configure
 from syncer.replication import bus_pumps, comparisons, context, pumps
 from syncer.replication.comparisons import Pace
 
@@ -39,17 +42,28 @@ def hasten() -> None:
 
 
 def start(config: Path, log: Path) -> BaseProcess:
-    """Start the daemon of a configuration in a process of its own, forked from one that has loaded the program."""
-    _FORGE.set_forkserver_preload([__name__])
-    process = _FORGE.Process(target=_run, args=(str(config), str(log)), daemon=True)
+    """Start the daemon of a configuration in a process of its own."""
+    return leashed(_run, str(config), str(log))
+
+
+def leashed(work: Callable[..., None], *arguments: object) -> BaseProcess:
+    """Start a process, forked from one that has loaded the program; it ends when this one does."""
+    _FORGE.set_forkserver_preload([__name__, "tests.hostile.commands"])
+    process = _FORGE.Process(target=_on_leash, args=(work, *arguments), daemon=True)
     process.start()
     return process
 
 
+def _on_leash(work: Callable[..., None], *arguments: object) -> None:
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    work(*arguments)
+
+
 def _run(config: str, log: str) -> None:
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)  # it never outlives who started it
     written = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     for stream in (sys.stdout, sys.stderr):
         os.dup2(written, stream.fileno())
     hasten()
-    main([config])
+    settings = load(Path(config))
+    configure(level=settings.log.level, form="json")
+    surface.run(settings, Path(config))

@@ -13,21 +13,25 @@ from random import Random
 from typing import Any, Final
 
 import orjson
-from typer.testing import CliRunner
 
+from deploy.lab.ports import HOST, free_ports
 from syncer.bus.embedded import set_link
-from syncer.cli.main import app
-from syncer.errors import StateForeign, StateUnavailable
+from syncer.conflict.projection import PROJECTIONS
+from syncer.errors import ExitCode, StateForeign, StateUnavailable
 from syncer.model import MetaPath
+from syncer.paths import classify
 from syncer.state.contract import Identity
-from tests.hostile import daemon
+from tests.hostile import commands, daemon
+from tests.hostile.ground import Ground
 from tests.shell.region import Site, heard, path_of, tenant, until
 
 NAMES: Final = ("east", "north", "west")
+BUS_FILE: Final = "bus.db"
 USUAL: Final = {
     "heartbeat_interval": "100ms",
     "log": {"level": "warning"},
-    "bus": {"lease": "20s"},  # on a machine that is busy with something else nobody loses his role
+    "limits": {"tombstone_grace": "1s"},
+    "peers": {"silence": "5min"},
 }
 START_S: Final = 90.0
 ENDS_S: Final = 10.0
@@ -40,11 +44,15 @@ class Member(Site):
     """One honest region."""
 
     running_as: BaseProcess | None = None
+    api_port: int | None = None
 
     def start(self, **overrides: Any) -> None:
         """Start the daemon as a process of its own."""
         assert self.running_as is None
-        self.file.write_text(self.dumped(**overrides), encoding="utf-8")
+        if self.api_port is None:
+            (self.api_port,) = free_ports(1)
+        api = {"enabled": True, "listen": f"{HOST}:{self.api_port}"}
+        self.file.write_text(self.dumped(api=api, **overrides), encoding="utf-8")
         self.file.chmod(0o600)
         self.running_as = daemon.start(self.file, self.log)
 
@@ -92,15 +100,15 @@ class Member(Site):
         last = self.log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1:]
         return f"the daemon of {self.name} has ended with {self.running_as.exitcode}: {''.join(last)[-400:]}"
 
-    def command(self, *words: str) -> str:
-        """Give a command as its operator does; what it printed.
+    async def command(self, *words: str, status: int = ExitCode.DONE) -> str:
+        """Give a command as its operator does; what it wrote.
 
         Raises:
-            AssertionError: It failed.
+            AssertionError: It ended in another way than by this status.
         """
-        result = CliRunner().invoke(app, ["--config", str(self.file), *words])
-        assert result.exit_code == 0, f"'syncer {' '.join(words)}' failed: {result.output[-500:]}"
-        return str(result.output)
+        ended, text = await commands.run(self.folder, "--config", str(self.file), *words)
+        assert ended == status, f"'syncer {' '.join(words)}' ended with {ended}: {text[-300:]}"
+        return text
 
 
 @dataclass(slots=True)
@@ -109,11 +117,13 @@ class Group:
 
     Args:
         folder: Holds everything.
+        ground: What they stand on.
         tables: Of each region's configuration, beside the usual ones.
         seed: Of every choice.
     """
 
     folder: Path
+    ground: Ground
     tables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     seed: int = 0
     members: dict[str, Member] = field(init=False)
@@ -131,29 +141,41 @@ class Group:
                 self.folder / name,
                 self.bus_file,
                 name,
-                {**USUAL, **self.tables.get(name, {})},
+                self._tables_of(name),
+                shared=self.ground.database(name),
             )
             for name in NAMES
         }
 
+    def _tables_of(self, name: str) -> dict[str, Any]:
+        tables: dict[str, Any] = {**USUAL, "bus": self.ground.bus(name)}
+        for table, values in self.tables.get(name, {}).items():
+            tables[table] = {**tables.get(table, {}), **values}
+        return tables
+
     @property
     def bus_file(self) -> Path:
-        """Their bus."""
-        return self.folder / "bus.db"
+        """Their bus, where it is a file."""
+        return self.folder / BUS_FILE
 
     def __iter__(self) -> Iterator[Member]:
         return iter(self.members.values())
 
     async def start(self) -> None:
         """Start the daemons, and wait until each has heard both others."""
+        await self.ground.prepare()
         for member in self:
             member.start()
         for member in self:
-            await until(partial(_is_active, member), f"{member.name} is active", START_S)
+            await self.until_active(member)
         await until(lambda: all(len(heard(member)) >= len(NAMES) - 1 for member in self), "all are heard", START_S)
         paths = self.write_everywhere()
         await until(lambda: all(member.get(path) for member in self for path in paths), "writes arrive", START_S)
         self.unsettled.clear()
+
+    async def until_active(self, member: Member) -> None:
+        """Wait until a daemon that was started has read its store."""
+        await until(partial(_is_active, member), f"{member.name} is active", START_S)
 
     def stop(self) -> None:
         """End the daemons, as a power loss would."""
@@ -164,9 +186,13 @@ class Group:
     # -- what honest people do
 
     def write(self, member: Member, path: MetaPath, value: bytes) -> MetaPath:
-        """Write to a store, and remember it: it has to be everywhere, or kept whole in a conflict."""
+        """Write to a store, and remember it: it has to be everywhere, or kept whole in a conflict.
+
+        What the store held just before, the writer saw, and meant to replace.
+        """
+        seen = member.get(path)
         member.writer.put(path, value)
-        self.honest.setdefault(path, []).append(value)
+        self.honest[path] = [*(each for each in self.honest.get(path, ()) if not same(path, each, seen)), value]
         self.unsettled.add(path)
         return path
 
@@ -194,10 +220,15 @@ class Group:
         return path
 
     async def lose(self) -> MetaPath:
-        """Have one change never reach one region: only anti-entropy can bring it there."""
+        """Have one change never reach one region: only anti-entropy can bring it there.
+
+        Where the bus loses nothing, it is a change like any other.
+        """
         author, robbed, other = self.rng.sample(list(self), 3)
         self.writes += 1
         path = path_of(f"lost-{self.writes:05}")
+        if not self.ground.loses:
+            return self.write(author, path, tenant("not lost"))
         set_link(self.bus_file, robbed.name, up=False)
         try:
             self.write(author, path, tenant("lost"))
@@ -220,10 +251,20 @@ class Group:
         return len(found)
 
 
+def same(path: MetaPath, one: bytes | None, other: bytes | None) -> bool:
+    """Whether two values are the same in all that is replicated."""
+    if one is None or other is None or one == other:
+        return one == other
+    resource = classify(path)
+    assert resource is not None
+    digest = PROJECTIONS[resource.kind].digest
+    return digest(one) == digest(other)
+
+
 def _is_active(member: Member) -> bool:
     assert not member.ended(), member.ended()
     try:
-        return member.database.exists() and member.identity.genesis
+        return (bool(member.shared) or member.database.exists()) and member.identity.genesis
     except (StateForeign, StateUnavailable):  # the schema is being made
         return False
 

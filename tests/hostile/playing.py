@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from syncer.bus.signing import UNSIGNED
-from tests.hostile.attack import Attack, Who
-from tests.hostile.attacker import Attacker, Signer
+from tests.hostile.attack import EVERYBODY, Attack, Who
+from tests.hostile.attacker import Signer
 from tests.hostile.checks import all_well, standing
-from tests.hostile.group import NAMES, Group
+from tests.hostile.ground import Files, Ground
+from tests.hostile.group import BUS_FILE, NAMES, Group
 from tests.hostile.report import Played, happened
-from tests.hostile.scene import Scene
+from tests.hostile.scene import OWN, Scene
+from tests.support import region_keys
 from tests.support.group_keys import keyring, signing
 
 OURS: Final = "ours"
 THEIRS: Final = "theirs"
+ANSWER_S: Final = "60"
+"""How long a command waits for the daemon's answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +41,15 @@ class Stage:
         folder: Holds everything.
         who: Who attacks here; all of them meet the same group.
         seed: Of every choice.
+        ground: Makes what a group stands on, given the place of a bus that is a file.
+        title: What the lines say of it; empty: nothing.
     """
 
     folder: Path
     who: tuple[Who, ...]
     seed: int
+    ground: Callable[[Path], Ground] = Files
+    title: str = ""
     group: Group | None = None
     groups: int = 0
     number: int = 0
@@ -71,35 +79,42 @@ class Stage:
         except Exception as exc:  # noqa: BLE001 - whatever it is, the next attack has its turn
             failure = f"{type(exc).__name__}: {exc}"
         return Played(
-            attack=play.attack, who=play.who, failure=failure, happened=words, seconds=time.monotonic() - began
+            attack=play.attack,
+            who=", ".join(filter(None, (play.who, self.title))),
+            failure=failure,
+            happened=words,
+            seconds=time.monotonic() - began,
         )
 
     async def _against(self, group: Group, play: Play) -> str:
         attack, before = play.attack, standing(group)
         victim = group.take_victim()
-        async with Attacker.on_file(group.bus_file, signers_of(play.who)) as attacker:
+        async with group.ground.attacker(signers_of(play.who), OWN if play.who is Who.NAMED else "") as attacker:
             scene = Scene(
                 group=group, who=play.who, attacker=attacker, number=self.number, victim=victim, before=before
             )
             group.write_everywhere()
             await attack.does(scene)
             cure: Sequence[str] = ()
+            if scene.believed and attack.sees is not None:
+                await attack.sees(scene)
+            if attacker.foreign and not scene.believed:
+                await scene.refused()
             if scene.believed:
-                if attack.sees is not None:
-                    await attack.sees(scene)
                 cure = [command.format(name=scene.name) for command in attack.cure]
                 for command in cure:
-                    scene.east.command(*command.split())
-            elif attacker.said:
-                await scene.refused()
-        await all_well(group, before, renews=attack.renews and scene.believed)
+                    await scene.east.command(*command.split(), "--timeout", ANSWER_S)
+                if play.who in EVERYBODY:
+                    scene.edit_victim()
+        await all_well(group, before, renews=attack.renews and play.who is not Who.STRANGER)
         return happened(before["east"], standing(group)["east"], cure)
 
     async def _new_group(self) -> Group:
         self.groups += 1
         folder = self.folder / f"{self.groups}"
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.group = group = Group(folder, tables_of(self.who, self.folder), self.seed + self.groups)
+        ground = self.ground(folder / BUS_FILE)
+        self.group = group = Group(folder, ground, tables_of(self.who, self.folder), self.seed + self.groups)
         await group.start()
         return group
 
@@ -116,12 +131,20 @@ def signers_of(who: Who) -> Sequence[Signer]:
             return [UNSIGNED, keyring(THEIRS)]
         case Who.MEMBER:
             return [keyring(OURS)]
+        case Who.NAMED:
+            return [region_keys.ring(OWN)]
         case _:
             return [UNSIGNED]
 
 
 def tables_of(who: Sequence[Who], folder: Path) -> dict[str, dict[str, Any]]:
     """What the configuration of each region has for this attacker to meet."""
-    if Who.ANYBODY in who:
-        return {}
-    return {name: {"signing": signing(folder, OURS)} for name in NAMES}
+    if Who.NAMED in who:
+        pairs = {name: [name] for name in NAMES}
+        return {name: region_keys.tables(folder, name, pairs, required=True) for name in NAMES}
+    tables: dict[str, Any] = {}
+    if Who.ANYBODY not in who:
+        tables["signing"] = signing(folder, OURS)
+    if Who.OPERATOR in who:
+        tables["scope"] = {"clusters": True}
+    return dict.fromkeys(NAMES, tables)

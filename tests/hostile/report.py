@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from tests.hostile.attack import Attack, Who
+from tests.hostile.attack import Attack
 from tests.hostile.checks import Standing
 
 
@@ -14,7 +14,7 @@ class Played:
     """One attack by one attacker, and how it ended."""
 
     attack: Attack
-    who: Who
+    who: str
     failure: str
     happened: str
     seconds: float

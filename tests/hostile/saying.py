@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
+import anyio.to_thread
 import orjson
 
 from syncer.bus.codec import encode
@@ -98,9 +99,9 @@ async def make_topic(scene: Scene, name: str) -> None:
     await make(scene, topic(name), b'{"partitions":3}')
 
 
-async def make(scene: Scene, path: str, value: bytes) -> None:
+async def make(scene: Scene, path: str, value: bytes) -> MetaPath:
     """A tenant makes something, and it has to be everywhere."""
-    scene.group.write(scene.east, MetaPath(path), value)
+    return scene.group.write(scene.east, MetaPath(path), value)
 
 
 async def make_aside(scene: Scene, path: str, value: bytes) -> None:
@@ -114,7 +115,7 @@ async def make_both(scene: Scene) -> None:
 
 
 async def make_odd(scene: Scene) -> None:
-    for sign in ("\0", "\n", ESCAPE):
+    for sign in ("\n", ESCAPE, "\x9b"):
         await make_aside(scene, f"{scene.path()}{sign}", tenant("odd"))
 
 
@@ -152,3 +153,21 @@ def climbing(scene: Scene, count: int, step_ms: int) -> Iterator[MetadataChangeE
 def replace_seen(event: MetadataChangeEvent, seen: Seen) -> MetadataChangeEvent:
     """A change whose author says to have seen this."""
     return replace(event, seen=seen)
+
+
+async def make_many(scene: Scene, count: int) -> None:
+    """Tenants that all have to be everywhere."""
+    for number in range(count):
+        await make(scene, scene.path(number), tenant("many"))
+
+
+async def make_large(scene: Scene) -> None:
+    """A tenant with as many roles as there is room for."""
+    await make(scene, scene.path("large"), tenant("x" * (MIB - 100)))
+
+
+async def scrawl(scene: Scene, *properties: bytes) -> None:
+    """Messages with properties that no program of ours would write, where that can be done."""
+    for each in properties:
+        await anyio.to_thread.run_sync(scene.group.ground.scrawl, each, scene.spoilt().payload)
+    scene.group.write_everywhere()

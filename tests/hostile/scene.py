@@ -19,7 +19,9 @@ from tests.shell.on_bus import change, heartbeat
 from tests.shell.region import path_of, tenant, until
 
 SEEN_S: Final = 20.0
-REFUSED: Final = "refused.signature-invalid"
+REFUSED: Final = ("refused.signature-invalid", "refused.speaks-for-another")
+OWN: Final = "north"
+"""The region whose key an attacker has, where each has one."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -54,13 +56,13 @@ class Scene:
 
     @property
     def believed(self) -> bool:
-        """Whether the group takes what is said for a message of a member."""
-        return self.who is not Who.STRANGER
+        """Whether the group takes what is said for a message of the one who is named there."""
+        return self.who not in {Who.STRANGER, Who.NAMED}
 
     @property
     def name(self) -> str:
-        """A region that nobody has."""
-        return f"evil{self.number}"
+        """A region that nobody has; where regions have keys, the attacker's own."""
+        return OWN if self.who is Who.NAMED else f"evil{self.number}"
 
     @property
     def sender(self) -> str:
@@ -122,6 +124,10 @@ class Scene:
         facts = {"region": Region(self.name), "sender": self.sender, "sent_at_ms": self.now, **facts}
         return Control(action=action, paths=paths, **facts)
 
+    def edit_victim(self) -> None:
+        """Somebody honest goes on to work with the path that was attacked."""
+        self.group.write(self.west, self.victim, tenant("edited"))
+
     # -- what can be seen of it
 
     async def until(self, condition: Callable[[], object], what: str) -> None:
@@ -138,15 +144,21 @@ class Scene:
         await self.until(kept, f"a message is set aside as {code}" if code else "a message is set aside")
 
     async def refused(self) -> None:
-        """Nobody has believed anything of what was said."""
+        """Nobody has believed anything of what was said, but what a member says of itself."""
 
         def all_refuse() -> bool:
-            counts = {member.name: member.report()["tally"].get(REFUSED, 0) for member in self.group}
-            return all(
-                count - self.before[name].tally.get(REFUSED, 0) >= self.attacker.said for name, count in counts.items()
-            )
+            for member in self.group:
+                now, then = member.report()["tally"], self.before[member.name].tally
+                if sum(now.get(name, 0) - then.get(name, 0) for name in REFUSED) < self.attacker.foreign:
+                    return False
+            return True
 
-        await self.until(all_refuse, f"all {self.attacker.said} messages are refused everywhere")
+        await self.until(all_refuse, f"{self.attacker.foreign} messages are refused everywhere")
+
+    async def begun_anew(self, region: str) -> None:
+        """A region rebuilds its database, because of what it was told of it."""
+        member, former = self.group.members[region], self.before[region].database
+        await self.until(lambda: member.identity.database_id != former, f"{region} begins anew")
 
     async def told(self, code: str) -> None:
         """East's status shows a condition."""

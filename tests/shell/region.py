@@ -114,7 +114,8 @@ class Site:
             "peers": {"silence": "2s"},
         }
         for section, values in [*self.overrides.items(), *overrides.items()]:
-            document[section] = {**document.get(section, {}), **values} if isinstance(values, dict) else values
+            laid_over = isinstance(values, dict) and "kind" not in values  # of another adapter nothing of ours is meant
+            document[section] = {**document.get(section, {}), **values} if laid_over else values
         return Config.model_validate(document)
 
     @asynccontextmanager

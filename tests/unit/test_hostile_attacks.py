@@ -18,6 +18,7 @@ from tests.run import COUNTED, REPOSITORY
 
 PAGE = (REPOSITORY / "docs" / "explanation" / "threat-model.md").read_text(encoding="utf-8")
 ROW = re.compile(r"^\| (?!---)([^|]+)\|[^|]*\|([^|]*)\|[^|]*\|$", re.MULTILINE)
+ENOUGH = 60
 NAME = re.compile(r"`([^`]+)`")
 ATTACK = re.compile(r"\*([^*]+)\*")
 
@@ -47,8 +48,9 @@ def test_each_attack_has_a_name_of_its_own() -> None:
 
 
 def test_every_kind_of_attack_is_made() -> None:
-    assert {attack.topic for attack in ATTACKS} <= set(Topic)
-    assert {who for attack in ATTACKS for who in attack.who} <= {who for stage in STAGES for who in stage}
+    assert {attack.topic for attack in ATTACKS} == set(Topic)
+    assert {who for attack in ATTACKS for who in attack.who} == {who for stage in STAGES for who in stage} == set(Who)
+    assert len(ATTACKS) >= ENOUGH
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)

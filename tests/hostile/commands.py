@@ -1,0 +1,47 @@
+"""The command line as an operator gives it: each command in a process of its own."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+from pathlib import Path
+from typing import Final
+
+from syncer.cli.main import main
+from tests.hostile.daemon import leashed
+from tests.shell.region import until
+
+COMMAND_S: Final = 60.0
+_numbers: Final = itertools.count(1)
+
+
+async def run(folder: Path, *words: str) -> tuple[int, str]:
+    """Give a command; its exit status, and what it wrote.
+
+    Args:
+        folder: Where its output is kept.
+        *words: Behind ``syncer``.
+
+    Raises:
+        AssertionError: It showed a traceback, or did not end.
+    """
+    output = folder / f"command-{next(_numbers)}.txt"
+    process = leashed(_main, words, str(output))
+    try:
+        await until(lambda: process.exitcode is not None, f"'syncer {' '.join(words)[:100]}' ends", COMMAND_S)
+    finally:
+        process.kill()
+        process.join()
+    text = output.read_text(encoding="utf-8", errors="replace")
+    assert "Traceback" not in text, f"'syncer {' '.join(words)[:100]}' fell: {text[-300:]}"
+    assert process.exitcode is not None
+    return process.exitcode, text
+
+
+def _main(words: tuple[str, ...], output: str) -> None:
+    written = os.open(output, os.O_WRONLY | os.O_CREAT, 0o600)
+    for stream in (sys.stdout, sys.stderr):
+        os.dup2(written, stream.fileno())
+    sys.argv = ["syncer", *words]
+    main()

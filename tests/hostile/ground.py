@@ -1,0 +1,125 @@
+"""Where a group stands: on files, or on real servers."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from deploy.lab.postgres import PostgresServer
+from deploy.lab.pulsar import PulsarCluster
+from syncer.admin.client import AdminClient, AdminConfig
+from syncer.bus.embedded import EmbeddedBus, EmbeddedConfig
+from syncer.bus.pulsar import PulsarBus, PulsarBusConfig
+from syncer.bus.topic import Wanted, apply_topic, plan_topic
+from tests.hostile.attacker import ORIGIN, PATIENCE, Attacker, Signer
+from tests.shell.on_bus import MAX_BYTES
+from tests.support.scrawling import scrawl, scrawl_on_topic
+
+_numbers: Final = itertools.count(1)
+
+
+class Ground(Protocol):
+    """What the regions of a group share, and what each has of its own beside its store."""
+
+    loses: bool
+    """Whether a test can have the bus lose a message."""
+
+    async def prepare(self) -> None:
+        """Make what has to be there before the daemons are started."""
+        ...
+
+    def bus(self, region: str) -> dict[str, Any]:
+        """The table ``bus`` of a region's configuration."""
+        ...
+
+    def database(self, region: str) -> str:
+        """URL of a new sidecar database; empty: a file of the region's."""
+        ...
+
+    def attacker(self, signers: Sequence[Signer], own: str) -> Attacker:
+        """Somebody who can publish."""
+        ...
+
+    def scrawl(self, properties: bytes, payload: bytes) -> None:
+        """Publish a message whose properties are no text."""
+        ...
+
+
+@dataclass(slots=True)
+class Files:
+    """The embedded bus, and SQLite; or databases on a PostgreSQL server.
+
+    Args:
+        bus_file: The bus.
+        server: Of the sidecar databases; ``None``: files.
+    """
+
+    bus_file: Path
+    server: PostgresServer | None = None
+    loses: bool = True
+
+    async def prepare(self) -> None:
+        """Nothing has to be there."""
+
+    def bus(self, region: str) -> dict[str, Any]:
+        """A lease so long that on a machine that is busy with something else nobody loses his role."""
+        del region
+        return {"lease": "20s"}
+
+    def database(self, region: str) -> str:
+        """A database of the server, if there is one."""
+        return self.server.create(f"hostile_{os.getpid()}_{next(_numbers)}_{region}") if self.server else ""
+
+    def attacker(self, signers: Sequence[Signer], own: str) -> Attacker:
+        """On the file."""
+        config = EmbeddedConfig(path=self.bus_file, region=ORIGIN, max_message_bytes=MAX_BYTES, busy_timeout=PATIENCE)
+        return Attacker(EmbeddedBus(config), signers, own)
+
+    def scrawl(self, properties: bytes, payload: bytes) -> None:
+        """Into the file, beside the program."""
+        scrawl(self.bus_file, ORIGIN, payload, properties)
+
+
+@dataclass(slots=True)
+class Topic:
+    """A topic of a real Pulsar cluster; a subscription for each region."""
+
+    cluster: PulsarCluster
+    topic: str = field(default_factory=lambda: f"persistent://hostile-{os.getpid()}-{next(_numbers)}/sync/events")
+    loses: bool = False
+
+    async def prepare(self) -> None:
+        """Make the topic as an operator makes it."""
+        async with AdminClient(AdminConfig(url=self.cluster.admin_url)) as admin:
+            wanted = Wanted(topic=self.topic, regions={self.cluster.name: ("east", "north", "west", ORIGIN)})
+            admins = {self.cluster.name: admin}
+            await apply_topic(await plan_topic(wanted, admins), admins)
+
+    def bus(self, region: str) -> dict[str, Any]:
+        """The topic, by a subscription of the region's own."""
+        return {"kind": "pulsar", **self._settings(region)}
+
+    def database(self, region: str) -> str:
+        """A file."""
+        del region
+        return ""
+
+    def attacker(self, signers: Sequence[Signer], own: str) -> Attacker:
+        """A client that publishes."""
+        return Attacker(PulsarBus(PulsarBusConfig(region=ORIGIN, **self._settings(ORIGIN))), signers, own)
+
+    def scrawl(self, properties: bytes, payload: bytes) -> None:
+        """The client has no way to send properties that are none: some that are no text stand for them."""
+        scrawl_on_topic(self.cluster.service_url, self.topic, payload, **{f"p{len(properties)}": properties})
+
+    def _settings(self, region: str) -> dict[str, Any]:
+        return {
+            "service_url": self.cluster.service_url,
+            "admin_url": self.cluster.admin_url,
+            "topic": self.topic,
+            "subscription": region,
+        }
