@@ -200,7 +200,10 @@ def _manifest_text(here: Place) -> bytes:
         raise NotFound(f"no snapshot {here}", hint="See 'syncer snapshot list'.")
     if not (here / MANIFEST).exists():
         raise SnapshotInvalid(f"{here} has no {MANIFEST}: it is no snapshot, or was never finished")
-    return (here / MANIFEST).read()
+    try:
+        return (here / MANIFEST).read()
+    except OSError as exc:
+        raise SnapshotDamaged(f"{here / MANIFEST} cannot be read: {exc}") from exc
 
 
 def _rows_of(where: Place) -> int:

@@ -6,6 +6,7 @@ name would mean another directory to each of them, and is refused.
 
 from __future__ import annotations
 
+import errno
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,9 @@ from syncer.errors import PreconditionFailed
 
 _SCHEMES: Final = {"s3a": "s3", "s3n": "s3"}
 """Hadoop's name of a file system, and Arrow's."""
+
+MAX_READ_BYTES: Final = 256 << 20
+"""Of a file that is read into memory; a manifest of a snapshot of 10,000 buckets has some megabytes."""
 
 _PATTERN: Final = frozenset("*?[]{}\\")
 
@@ -71,7 +75,14 @@ class Place:
         return self._names(pafs.FileType.File)
 
     def read(self) -> bytes:
-        """Read a whole file."""
+        """Read a whole file, of those that fit into memory.
+
+        Raises:
+            OSError: There is none, it is a pipe or a device, or it is too large.
+        """
+        info = self._info()
+        if info.type in {pafs.FileType.Unknown, pafs.FileType.Directory} or (info.size or 0) > MAX_READ_BYTES:
+            raise OSError(errno.EINVAL, f"it is no regular file of at most {MAX_READ_BYTES} bytes", str(self))
         with self.files.open_input_stream(self.path) as stream:
             return bytes(stream.read())
 

@@ -146,7 +146,7 @@ def read_before(draft: Draft, config: Config) -> Read:
     where = draft.place / READ
     try:
         read = Read.model_validate_json(where.read())
-    except ValidationError as exc:
+    except (ValidationError, OSError) as exc:
         raise SnapshotDamaged(f"{where} cannot be understood", hint="Take a snapshot without --resume.") from exc
     for folder, files in ((_STORE, read.files), (_REGISTERS, read.registers)):
         for each in files:

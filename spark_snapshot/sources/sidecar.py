@@ -18,6 +18,7 @@ from sqlalchemy import URL, and_, or_, select
 from spark_snapshot.sources.reach import WHOLE, Reach, Share
 from syncer.conflict.register import HoldReason
 from syncer.errors import ConfigError, StateUnavailable
+from syncer.local_files import secret_text
 from syncer.model import MetaPath
 from syncer.paths import classify, tenant_of
 from syncer.state import opening, tables
@@ -69,9 +70,9 @@ class Database:
         if self.password_file is None:
             return url
         try:
-            return url.set(password=self.password_file.read_text(encoding="utf-8").rstrip("\r\n"))
-        except (OSError, UnicodeDecodeError) as exc:
-            raise ConfigError(f"the password of the sidecar database cannot be read: {exc}") from exc
+            return url.set(password=secret_text(self.password_file))
+        except OSError as exc:
+            raise ConfigError(f"the password of the sidecar database cannot be read: {exc.strerror}") from exc
 
 
 def read(database: Database, reach: Reach, share: Share = WHOLE) -> Iterator[list[Register]]:

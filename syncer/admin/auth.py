@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from syncer.errors import ConfigError
+from syncer.local_files import secret_text
 
 
 class TokenAuth(BaseModel):
@@ -26,9 +27,9 @@ class TokenAuth(BaseModel):
             ConfigError: The file cannot be read or is empty.
         """
         try:
-            token = self.file.read_text(encoding="utf-8").strip()
-        except (OSError, UnicodeDecodeError) as exc:
-            raise ConfigError(f"the token file {self.file} cannot be read: {exc}") from exc
+            token = secret_text(self.file).strip()
+        except OSError as exc:
+            raise ConfigError(f"the token file {self.file} cannot be read: {exc.strerror}") from exc
         if not token:
             raise ConfigError(f"the token file {self.file} is empty")
         return token

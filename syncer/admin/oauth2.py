@@ -10,6 +10,7 @@ import httpx2
 
 from syncer.admin.auth import OAuth2Auth
 from syncer.errors import AdminError, ConfigError
+from syncer.local_files import secret_text
 
 _RENEW_BEFORE_S: Final = 30.0
 _DEFAULT_LIFE_S: Final = 300.0
@@ -65,7 +66,14 @@ class OAuth2Tokens:
 
     def _credentials(self) -> dict[str, str]:
         try:
-            document = json.loads(self._auth.credentials_file.read_text(encoding="utf-8"))
+            document = json.loads(secret_text(self._auth.credentials_file))
             return {name: str(document[name]) for name in ("client_id", "client_secret")}
-        except (OSError, ValueError, KeyError, TypeError) as exc:
-            raise ConfigError(f"the OAuth 2 credentials file {self._auth.credentials_file}: {exc!r}") from exc
+        except OSError as exc:
+            raise ConfigError(
+                f"the OAuth 2 credentials file {self._auth.credentials_file} cannot be read: {exc.strerror}"
+            ) from exc
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise ConfigError(
+                f"the OAuth 2 credentials file {self._auth.credentials_file} is no JSON object with client_id and "
+                "client_secret"
+            ) from None

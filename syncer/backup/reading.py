@@ -5,22 +5,26 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from pydantic import ValidationError
 
+from syncer import local_files
 from syncer.backup.layout import FORMAT, FORMAT_VERSION, MANIFEST, FileRecord, Manifest, ResourceReader
 from syncer.conflict.scope import Rule, Scope
 from syncer.errors import BackupDamaged, BackupInvalid, ConfigError, PreconditionFailed
 from syncer.model import MetaPath
 
 _MAX_MANIFEST_BYTES: Final = 256 * 1024 * 1024
+_NOT_ALLOWED: Final = frozenset({errno.EACCES, errno.EPERM, errno.EIO})
 _NOT_OURS: Final = frozenset({".git", ".gitattributes", ".gitignore"})
 """What may lie beside the files of a backup that is kept under version control."""
 
@@ -90,7 +94,7 @@ class Backup:
         sum256, reader = hashlib.sha256(), ResourceReader(record.name)
         trouble: BackupDamaged | None = None
         try:
-            with (self.directory / record.name).open("rb") as file:
+            with self._opened(record) as file:
                 for line in file:
                     sum256.update(line)
                     if trouble is None:
@@ -103,8 +107,6 @@ class Backup:
                         else:
                             if found is not None:
                                 yield found
-        except FileNotFoundError as exc:
-            raise BackupDamaged(f"{record.name}: missing") from exc
         except OSError as exc:
             raise PreconditionFailed(
                 f"{self.directory / record.name} cannot be read: {exc.strerror}", hint="Check owner and permissions."
@@ -113,6 +115,29 @@ class Backup:
             reader.end()
             return
         raise trouble or BackupDamaged(f"{record.name}: its checksum is not the manifest's")
+
+    def _opened(self, record: FileRecord) -> BinaryIO:
+        """Open a file of the manifest, if it lies in the backup and has the size that it should have.
+
+        Raises:
+            BackupDamaged: It is missing, of another size, or no regular file, or a link leads to it.
+            OSError: It may not be read.
+        """
+        for above in Path(record.name).parents:
+            if above.name and (self.directory / above).is_symlink():
+                raise BackupDamaged(f"{record.name}: {above} is a link, and a backup has none")
+        try:
+            file = local_files.opened(self.directory / record.name, follow=False)
+        except FileNotFoundError as exc:
+            raise BackupDamaged(f"{record.name}: missing") from exc
+        except OSError as exc:
+            if exc.errno in _NOT_ALLOWED:
+                raise
+            raise BackupDamaged(f"{record.name}: {exc.strerror}") from exc
+        if os.fstat(file.fileno()).st_size != record.bytes:
+            file.close()
+            raise BackupDamaged(f"{record.name}: has not as many bytes as the manifest says")
+        return file
 
     def _extra(self) -> list[str]:
         known = {record.name for record in self.manifest.files} | {MANIFEST}
@@ -133,12 +158,14 @@ class Backup:
 def _manifest(directory: Path) -> Manifest:
     file = directory / MANIFEST
     try:
-        with file.open("rb") as opened:
-            data = opened.read(_MAX_MANIFEST_BYTES)
+        with local_files.opened(file, follow=False) as opened:
+            data = opened.read(_MAX_MANIFEST_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError) as exc:
         raise BackupInvalid(f"{directory} is no backup: it holds no {MANIFEST}") from exc
     except OSError as exc:
         raise PreconditionFailed(f"{file} cannot be read: {exc.strerror}", hint="Check owner and permissions.") from exc
+    if len(data) > _MAX_MANIFEST_BYTES:
+        raise BackupDamaged(f"{MANIFEST}: has more than {_MAX_MANIFEST_BYTES} bytes")
     try:
         raw = json.loads(data)
     except (ValueError, RecursionError) as exc:
@@ -165,7 +192,7 @@ def _manifest(directory: Path) -> Manifest:
 
 
 def _leads_out(name: str) -> bool:
-    return name.startswith("/") or any(part in {"", ".", ".."} for part in name.split("/"))
+    return not name.isprintable() or any(part in {"", ".", ".."} for part in name.split("/"))
 
 
 def _scope(manifest: Manifest, directory: Path) -> Scope:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -10,6 +11,9 @@ from typing import Final
 import yaml
 
 Field = tuple[str | int, ...]
+
+MAX_NODES: Final = 100_000
+"""Keys and values that a YAML text may stand for, aliases resolved."""
 
 _HEADER: Final = re.compile(r"^\s*(\[\[?)\s*(.+?)\s*\]\]?\s*(?:#.*)?$")
 _KEY_PART: Final = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
@@ -62,6 +66,32 @@ def _keys(dotted: str) -> Field:
         (key, value) = next(iter(value.items()))
         keys.append(str(key))
     return tuple(keys)
+
+
+def check_aliases(text: str) -> None:
+    """Refuse a YAML text that means far more than it says: aliases of aliases, or one within itself.
+
+    Raises:
+        yaml.MarkedYAMLError: It does, or is not well formed.
+    """
+    root = yaml.compose(text, Loader=yaml.SafeLoader)
+    if root is not None:
+        _weight(root, {})
+
+
+def _weight(node: yaml.Node, known: dict[int, int]) -> int:
+    """How many nodes a node stands for; 0 in ``known`` while it is looked at."""
+    if id(node) in known:
+        if not known[id(node)]:
+            raise yaml.composer.ComposerError(None, None, "an alias stands within what it names", node.start_mark)
+        return known[id(node)]
+    known[id(node)] = 0
+    below = itertools.chain(*node.value) if isinstance(node, yaml.MappingNode) else node.value
+    weight = 1 + (sum(_weight(each, known) for each in below) if isinstance(node, yaml.CollectionNode) else 0)
+    if weight > MAX_NODES:
+        raise yaml.composer.ComposerError(None, None, "its aliases stand for too much", node.start_mark)
+    known[id(node)] = weight
+    return weight
 
 
 def yaml_places(text: str) -> dict[Field, int]:

@@ -7,7 +7,7 @@ where systemd's ``LoadCredential=`` puts it (from a directory: as ``credentials_
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -15,9 +15,13 @@ from typing import Any, Final
 import yaml
 from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsConfigDict
 
+from syncer import local_files
 from syncer.config.model import Config
-from syncer.config.places import Field, toml_places, yaml_places
+from syncer.config.places import Field, check_aliases, toml_places, yaml_places
 from syncer.errors import ConfigError
+
+MAX_FILE_BYTES: Final = 1 << 20
+MAX_DEPTH: Final = 32
 
 ENV_PREFIX: Final = "SYNCER_"
 NESTED: Final = "__"
@@ -49,7 +53,7 @@ def from_file(path: Path) -> Origin:
         ConfigError: It cannot be read or is not well formed; the message has the line.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = local_files.read(path, MAX_FILE_BYTES).decode()
     except FileNotFoundError as exc:
         raise ConfigError(
             f"no configuration file {path}", hint="Make one with 'syncer init', or name yours with --config."
@@ -66,15 +70,23 @@ def from_file(path: Path) -> Origin:
 
 def _toml(path: Path, text: str) -> tuple[dict[str, Any], dict[Field, int]]:
     try:
-        return tomllib.loads(text), toml_places(text)
-    except tomllib.TOMLDecodeError as exc:
+        values = tomllib.loads(text)
+        _bounded(path, values)
+        return values, toml_places(text)
+    except ValueError as exc:  # numbers too long to be read, too
         raise ConfigError(f"{path} is not well-formed TOML: {exc}", hint="Correct the named line.") from exc
+    except RecursionError as exc:
+        raise _too_deep(path) from exc
 
 
 def _yaml(path: Path, text: str) -> tuple[dict[str, Any], dict[Field, int]]:
     try:
+        check_aliases(text)
         values = yaml.safe_load(text)
+        _bounded(path, values)
         lines = yaml_places(text)
+    except RecursionError as exc:
+        raise _too_deep(path) from exc
     except yaml.MarkedYAMLError as exc:
         line = exc.problem_mark.line + 1 if exc.problem_mark is not None else "?"
         raise ConfigError(
@@ -85,9 +97,33 @@ def _yaml(path: Path, text: str) -> tuple[dict[str, Any], dict[Field, int]]:
             f"{path} is not well-formed YAML: it holds U+{exc.character:04X} (at character {exc.position + 1})",
             hint="Remove the character, or write it as an escape in a quoted text.",
         ) from exc
+    except ValueError as exc:  # a date that there is not, a number too long to be read
+        raise ConfigError(f"{path} is not well-formed YAML: {exc}", hint="Correct that value.") from exc
     if not isinstance(values, dict):
         raise ConfigError(f"{path} holds no mapping", hint="The top level of the file is 'key: value' lines.")
     return values, lines
+
+
+def _bounded(path: Path, values: object) -> None:
+    """Refuse what no configuration is: what reads it would recurse into it."""
+    level = [values]
+    for _ in range(MAX_DEPTH):
+        level = [inner for each in level for inner in _below(each)]
+        if not level:
+            return
+    raise _too_deep(path)
+
+
+def _below(value: object) -> Iterable[object]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
+
+
+def _too_deep(path: Path) -> ConfigError:
+    return ConfigError(
+        f"{path} is nested deeper than {MAX_DEPTH} levels", hint="No setting is; look for brackets that never close."
+    )
 
 
 def from_environment() -> Origin:
@@ -106,9 +142,9 @@ def from_credentials(directory: Path) -> Origin:
         for file in sorted(directory.iterdir()):
             keys = file.name.removeprefix(CREDENTIALS_PREFIX).replace(NESTED, ".").split(".")
             if file.is_file() and keys[0] in Config.model_fields and all(keys):
-                values = merged([values, _nested(keys, file.read_text(encoding="utf-8").strip())])
-    except (OSError, UnicodeDecodeError) as exc:
-        raise ConfigError(f"the credential files in {directory} cannot be read: {exc}") from exc
+                values = merged([values, _nested(keys, local_files.secret_text(file).strip())])
+    except OSError as exc:
+        raise ConfigError(f"the credential files in {directory} cannot be read: {exc.strerror}") from exc
     return Origin(name=f"credentials in {directory}", values=values)
 
 

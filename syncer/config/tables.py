@@ -20,6 +20,7 @@ from syncer.config.durations import Duration
 from syncer.conflict.scope import DEFAULT_RULES, Rule, Scope
 from syncer.conflict.settings import Direction
 from syncer.errors import ConfigError
+from syncer.local_files import secret_text
 from syncer.model import Region
 
 DEFAULT_STATE_PATH: Final = Path("/var/lib/pulsar-syncer/state.db")
@@ -102,9 +103,9 @@ class StateConfig(Section):
         if self.password_file is None:
             return url
         try:
-            password = self.password_file.read_text(encoding="utf-8").rstrip("\r\n")
-        except (OSError, UnicodeDecodeError) as exc:
-            raise ConfigError(f"state.password_file: {self.password_file} cannot be read: {exc}") from exc
+            password = secret_text(self.password_file)
+        except OSError as exc:
+            raise ConfigError(f"state.password_file: {self.password_file} cannot be read: {exc.strerror}") from exc
         parts = urlsplit(url)
         user, at, host = parts.netloc.rpartition("@")
         if ":" in user or "password" in parse_qs(parts.query):

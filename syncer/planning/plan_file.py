@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import contextlib
 import hashlib
 import json
@@ -13,6 +12,7 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from syncer import local_files
 from syncer.errors import InvariantBroken, PlanForeign, PlanInvalid, PreconditionFailed, ValueRefused
 from syncer.model import MetaPath, Millis, Region
 from syncer.paths import checked
@@ -43,7 +43,7 @@ class ValueRecord(_Part):
             raise PlanInvalid("a value in the plan has not exactly one of 'text' and 'base64'")
         try:
             return self.text.encode() if self.text is not None else base64.b64decode(self.base64 or "", validate=True)
-        except (UnicodeEncodeError, binascii.Error) as exc:
+        except ValueError as exc:  # text that is no Unicode, base64 that is none
             raise PlanInvalid(f"a value in the plan cannot be read: {exc}") from exc
 
 
@@ -170,7 +170,8 @@ def read(path: Path, *, region: Region | None = None) -> Plan:
         PreconditionFailed: The file cannot be read.
     """
     try:
-        text = path.read_bytes()
+        with local_files.opened(path) as file:
+            text = file.read()
     except OSError as exc:
         raise PreconditionFailed(f"{path} cannot be read: {exc.strerror}", hint="Name the file of a plan.") from exc
     plan = from_text(text, str(path))

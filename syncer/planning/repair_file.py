@@ -22,6 +22,7 @@ from typing import Annotated, BinaryIO, Final, Literal
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from syncer import local_files
 from syncer.errors import InvariantBroken, PlanInvalid, PreconditionFailed, ValueRefused
 from syncer.model import Counter, EventType, MetadataChangeEvent, MetaPath, Millis, Region, Stamp, TieOrder
 from syncer.paths import checked, classify
@@ -225,7 +226,7 @@ class RepairFile:
         """
         self.totals, self.whole = Totals(), False
         try:
-            with self.path.open("rb") as file:
+            with local_files.opened(self.path) as file:
                 seal = hashlib.sha256()
                 first = self._line(file)
                 seal.update(first)

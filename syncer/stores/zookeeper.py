@@ -31,6 +31,7 @@ from syncer.errors import (
     StoreUnavailable,
     ValueRefused,
 )
+from syncer.local_files import secret_text
 from syncer.model import MetaPath, Millis, Revision
 from syncer.stores import zookeeper_requests as wire
 from syncer.stores.contract import (
@@ -488,6 +489,6 @@ def _tls_context(tls: ZooKeeperTls | None) -> ssl.SSLContext | None:
 
 def _secret(file: Path) -> str:
     try:
-        return file.read_text().strip()
+        return secret_text(file).strip()
     except OSError as exc:
         raise ConfigError(f"cannot read the secret in {file}: {exc.strerror}") from exc

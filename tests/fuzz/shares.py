@@ -24,6 +24,7 @@ SHARES: Final = {
     "consumed": 0.04,
     "configuration": 0.05,
     "key files": 0.02,
+    "local files": 0.01,
     "HTTP": 0.03,
     "REST": 0.01,
     "command line": 0.02,

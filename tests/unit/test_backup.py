@@ -257,7 +257,7 @@ async def test_verify_names_every_file_that_is_missing_extra_or_damaged(saved: P
 async def test_what_cannot_be_read_as_a_file_is_named(saved: Path) -> None:
     (saved / TOPICS_FILE).unlink()
     (saved / TOPICS_FILE).mkdir()
-    with pytest.raises(PreconditionFailed, match="Is a directory"):
+    with pytest.raises(BackupDamaged, match="it is no regular file"):
         list(Backup(saved).resources())
     (finding,) = Backup(saved).verify()
     assert (finding.file, finding.fault) == (TOPICS_FILE, Fault.DAMAGED)

@@ -12,6 +12,7 @@ from typing import ClassVar, Final
 import grpc
 from pydantic import BaseModel
 
+from syncer import local_files
 from syncer.errors import (
     AccessDenied,
     ConfigError,
@@ -21,6 +22,7 @@ from syncer.errors import (
     StoreUnavailable,
     ValueRefused,
 )
+from syncer.local_files import MAX_CERTIFICATES_BYTES
 from syncer.model import MetaPath, Revision
 from syncer.stores.contract import BatchRefused, Capabilities, Entry, Gap, Put, WatchSignal, Write, Written
 from syncer.stores.etcd.config import EtcdConfig, EtcdTls
@@ -271,7 +273,8 @@ def connection_of(config: EtcdConfig) -> Connection:
 def _credentials(tls: EtcdTls) -> grpc.ChannelCredentials:
     try:
         ca, key, cert = (
-            None if file is None else file.read_bytes() for file in (tls.ca_file, tls.key_file, tls.cert_file)
+            None if file is None else local_files.read(file, MAX_CERTIFICATES_BYTES)
+            for file in (tls.ca_file, tls.key_file, tls.cert_file)
         )
     except OSError as exc:
         raise ConfigError(f"cannot read a TLS file of the etcd store: {exc}") from exc
@@ -282,9 +285,11 @@ def _login(config: EtcdConfig) -> tuple[str, str]:
     assert config.username is not None  # noqa: S101 - narrows the type
     assert config.password_file is not None  # noqa: S101 - narrows the type
     try:
-        return config.username, config.password_file.read_text(encoding="utf-8").rstrip("\r\n")
+        return config.username, local_files.secret_text(config.password_file)
     except OSError as exc:
-        raise ConfigError(f"cannot read the password file of the etcd store: {exc}") from exc
+        raise ConfigError(
+            f"cannot read the password file of the etcd store, {config.password_file}: {exc.strerror}"
+        ) from exc
 
 
 @dataclass(frozen=True, slots=True)
