@@ -21,7 +21,7 @@ ANSWERS_KEPT: Final = 1_000
 
 def ask_again(context: Context, due: Iterable[Register], now: Millis) -> None:
     """Ask again where a due register is held for want of an answer, each of them once a minute."""
-    context.asking.update(dict.fromkeys(context.unanswered.choose(due, now)))
+    context.asking.add(dict.fromkeys(context.unanswered.choose(due, now)))
 
 
 def answer(context: Context, path: MetaPath, topics: Topics, now: Millis) -> None:

@@ -5,6 +5,7 @@ Everything in memory can be lost at any instant: the scan after a start finds it
 
 from __future__ import annotations
 
+import sys
 from collections import Counter as Tally
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
@@ -29,6 +30,7 @@ from syncer.replication.marking import Marking
 from syncer.replication.misfits import Misfits
 from syncer.replication.newcomers import Newcomers
 from syncer.replication.own_writes import OwnWrites
+from syncer.replication.path_room import Paths
 from syncer.replication.peer import own_rules
 from syncer.replication.peers import Peers
 from syncer.replication.remembered import Remembered
@@ -42,6 +44,10 @@ from syncer.state.contract import JOINING, Identity, State, Transaction
 
 DIRTY_BOUND: Final = 200_000
 WAITING_BOUND: Final = 100_000
+WAITING_BYTES: Final = 64 << 20
+"""Of paths that wait for others to be seated, and of these; beyond it the tick finds them."""
+PATHS_BYTES: Final = 16 << 20
+"""Of paths in each set of those that are to be asked for, or told of."""
 MEASURES_KEPT: Final = 20_000
 TOPICS_FRESH_MS: Final = 30_000
 QUIET_MS: Final = 5_000
@@ -137,14 +143,15 @@ class Context:
     dirty: DirtyPaths = field(default_factory=lambda: DirtyPaths(DIRTY_BOUND))
     deletes: DeleteWindow = field(init=False)
     waiting: dict[MetaPath, dict[MetaPath, None]] = field(default_factory=dict)
+    waiting_bytes: int = 0
     remembered: Remembered = field(default_factory=Remembered)
     own_writes: OwnWrites = field(default_factory=OwnWrites)
     topics: dict[MetaPath, tuple[Topics, Millis]] = field(default_factory=dict)
-    asking: dict[MetaPath, None] = field(default_factory=dict)
+    asking: Paths[None] = field(default_factory=lambda: Paths(PATHS_BYTES))
     unanswered: Unanswered = field(default_factory=Unanswered)
-    requested: dict[MetaPath, Stamp | None] = field(default_factory=dict)
+    requested: Paths[Stamp | None] = field(default_factory=lambda: Paths(PATHS_BYTES))
     talk: Talk = field(default_factory=Talk)
-    wanting: dict[MetaPath, None] = field(default_factory=dict)
+    wanting: Paths[None] = field(default_factory=lambda: Paths(PATHS_BYTES))
     speak_ms: int = SPEAK_MS
     hear_ms: int = HEAR_MS
     quiet_ms: int = QUIET_MS
@@ -236,6 +243,7 @@ class Context:
             self.unanswered,
         ):
             memory.clear()
+        self.waiting_bytes = 0
 
     def trust(self, read: Ticket) -> None:
         """With this read the fence was found to be ours: it is our store, if it was asked since the last gap."""
@@ -244,13 +252,19 @@ class Context:
 
     def wait_for(self, path: MetaPath, other: MetaPath) -> None:
         """``path`` is to be looked at again when ``other`` was seated; beyond the bound the tick does that."""
-        if len(self.waiting) < WAITING_BOUND:
+        waiters = self.waiting.get(other)
+        if waiters is not None and path in waiters:
+            return
+        needed = sys.getsizeof(path) + (sys.getsizeof(other) if waiters is None else 0)
+        if len(self.waiting) < WAITING_BOUND and self.waiting_bytes + needed <= WAITING_BYTES:
             self.waiting.setdefault(other, {})[path] = None
+            self.waiting_bytes += needed
 
     def woken(self, paths: Iterable[MetaPath]) -> None:
         """These were seated, or the bus acknowledged them: whatever waits for them is looked at again."""
         for path in paths:
             if waiters := self.waiting.pop(path, None):
+                self.waiting_bytes -= sys.getsizeof(path) + sum(map(sys.getsizeof, waiters))
                 self.dirty.add(waiters, Origin.DUE)
 
     def topics_of(self, path: MetaPath, now: Millis) -> Topics:

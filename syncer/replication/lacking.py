@@ -43,6 +43,8 @@ LACKS_BOUND: Final = 50_000
 """Values that are asked for at a time; beyond, what was asked for longest ago begins anew when it has its turn."""
 TOLD_BOUND: Final = 5_000
 """Paths of which older versions are kept, with their values; beyond, what was told first is asked for again."""
+TOLD_BYTES: Final = 64 << 20
+"""The same in bytes of their values."""
 VALUE_LACKS: Final = "its version is known here, and its value is not"
 VERSION_LACKS: Final = "it is listed elsewhere, and no version of it is known here"
 NOTHING_BOUND: Final = 50_000
@@ -98,12 +100,19 @@ def meet(context: Context, unit: Unit, event: MetadataChangeEvent) -> None:
 
 def _keep(context: Context, lack: Lack, teller: Region, version: Version) -> None:
     """Keep what a member knows in place of what lacks; the oldest of too many is let go."""
-    telling = context.talk.telling
+    talk, telling = context.talk, context.talk.telling
+    talk.told_bytes += _size(version) - _size(lack.told.get(teller))
     lack.told[teller] = version
     telling[lack] = None
     telling.move_to_end(lack)
-    while len(telling) > TOLD_BOUND:
-        telling.popitem(last=False)[0].told.clear()
+    while len(telling) > TOLD_BOUND or (talk.told_bytes > TOLD_BYTES and len(telling) > 1):
+        told = telling.popitem(last=False)[0].told
+        talk.told_bytes -= sum(map(_size, told.values()))
+        told.clear()
+
+
+def _size(version: Version | None) -> int:
+    return len(version.value) if version is not None and version.value is not None else 0
 
 
 def _say(context: Context, now: Millis) -> list[Control]:

@@ -297,7 +297,7 @@ def _answer_requests(context: Context, unit: Unit, tx: Transaction, answers: Map
             continue
         if path in unit.opened:
             continue  # it is read again once it is settled, and answered then
-        lacked = context.requested.pop(path)
+        lacked = context.requested.take(path)
         value = known.value if register.due and known is not None else entry.value if entry is not None else None
         event = state_event(register, value)
         if event is not None:

@@ -122,6 +122,7 @@ class Talk:
         begun_at_ms: When this daemon began to listen.
         lacks: Values that members are asked for, the one that was asked for longest ago first.
         telling: Of these, where members have told older versions, the one that was told of longest ago first.
+        told_bytes: How many bytes these have.
         nothing: Paths that others have asked for, and whose value is not known here; the version that was asked for,
             where an older one is told in its place, and ``None`` where there is nothing to tell.
         lost: This database was seen to be an old copy, and why.
@@ -142,6 +143,7 @@ class Talk:
     begun_at_ms: Millis | None = None
     lacks: OrderedDict[MetaPath, Lack] = field(default_factory=OrderedDict)
     telling: OrderedDict[Lack, None] = field(default_factory=OrderedDict)
+    told_bytes: int = 0
     nothing: dict[MetaPath, Stamp | None] = field(default_factory=dict)
     lost: str | None = None
     ambiguous: bool = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter as Tally
 from collections import OrderedDict
 from collections.abc import Collection, Iterable
@@ -16,6 +17,9 @@ from syncer.state.contract import Amount, Identity
 MAX_REGISTERS: Final = 50_000
 """About 2 KB each. Paths that change in turn miss every time once there are more of them than places."""
 
+MAX_REGISTERS_BYTES: Final = 128 << 20
+"""Of registers in memory, about: as many as above have room where paths are as long as people make them."""
+
 MAX_VALUE_BYTES: Final = 4096
 """A register that carries more value than this is read again each time; so the cache is bounded in bytes too."""
 
@@ -24,6 +28,11 @@ MAX_OPEN: Final = 10_000
 
 MAX_EVENTS: Final = 1000
 """Events that wait beyond these are read back when their turn comes."""
+
+
+_ENTRY_BYTES: Final = 500
+_VERSION_BYTES: Final = 500
+_COUNTER_BYTES: Final = 100
 
 
 class Unknown:
@@ -35,10 +44,17 @@ UNKNOWN: Final = Unknown()
 
 
 class RegisterCache:
-    """The registers used last, and paths known to have none."""
+    """The registers used last, and paths known to have none.
 
-    def __init__(self, size: int = MAX_REGISTERS) -> None:
+    Args:
+        size: How many at most.
+        room_bytes: About how much memory they may take: paths, vectors and values are as long as others make them.
+    """
+
+    def __init__(self, size: int = MAX_REGISTERS, room_bytes: int = MAX_REGISTERS_BYTES) -> None:
         self._size = size
+        self._room_bytes = room_bytes
+        self._bytes = 0
         self._kept: OrderedDict[MetaPath, Register | None] = OrderedDict()
 
     def get(self, path: MetaPath) -> Register | Unknown | None:
@@ -51,22 +67,25 @@ class RegisterCache:
     def put(self, path: MetaPath, register: Register | None) -> None:
         """Remember what the database now holds."""
         kept = self._kept
+        self.forget((path,))
         if register is not None and _value_bytes(register) > MAX_VALUE_BYTES:
-            kept.pop(path, None)
             return
         kept[path] = register
-        kept.move_to_end(path)
-        if len(kept) > self._size:
-            kept.popitem(last=False)
+        self._bytes += _bytes(path, register)
+        while len(kept) > self._size or self._bytes > self._room_bytes:
+            self._bytes -= _bytes(*kept.popitem(last=False))
 
     def forget(self, paths: Iterable[MetaPath]) -> None:
         """Ask the database again for these paths."""
         for path in paths:
-            self._kept.pop(path, None)
+            former = self._kept.pop(path, UNKNOWN)
+            if not isinstance(former, Unknown):
+                self._bytes -= _bytes(path, former)
 
     def clear(self) -> None:
         """Ask the database again for every path."""
         self._kept.clear()
+        self._bytes = 0
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -175,6 +194,17 @@ class Cache:
         self.holds_future = None
         self.unfolded = None
         self.tree_number = None
+
+
+def _bytes(path: MetaPath, register: Register | None) -> int:
+    """About how much memory a register takes, or the knowledge that there is none."""
+    taken = _ENTRY_BYTES + sys.getsizeof(path)
+    if register is None:
+        return taken
+    for version in (register.known, register.seated, register.intent.version if register.intent is not None else None):
+        if version is not None:
+            taken += _VERSION_BYTES + sum(map(len, version.seen)) + _COUNTER_BYTES * len(version.seen)
+    return taken + _value_bytes(register) + (len(register.hold.detail) if register.hold is not None else 0)
 
 
 def _value_bytes(register: Register) -> int:
