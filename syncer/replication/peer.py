@@ -180,7 +180,7 @@ class Peer:
                 "gone": self.gone,
                 "refused": list(self.refused),
                 "kept": sorted(self.kept),
-                "refuses": sorted(self.refuses),
+                "refuses": [list(each) for each in sorted(self.refuses)],
                 "highest": list(self.highest),
                 "asked": self.asked,
                 "since": self.since_ms,

@@ -14,7 +14,7 @@ class ConflictTransaction(Protocol):
     """The part of a transaction that is about conflicts."""
 
     def conflict(self, record: RecordConflict, now: Millis) -> None:
-        """Keep a conflict; the same path and loser stamp is kept once, its value filled if it was lacking."""
+        """Keep a conflict; the same path, loser stamp and digest is kept once, its value filled if it was lacking."""
         ...
 
     def fill_conflict(self, fill: FillConflict) -> None:

@@ -19,12 +19,13 @@ class ConflictRows:
     _cache: Cache
 
     def conflict(self, record: RecordConflict, now: Millis) -> None:
-        """Keep a conflict; the same path and loser stamp is kept once, its value filled if it was lacking."""
+        """Keep a conflict; the same path, loser stamp and digest is kept once, its value filled if it was lacking."""
         table = tables.conflicts
         same = (
             table.c.path == record.path,
             table.c.loser_time == record.loser.updated_at_ms,
             table.c.loser_region == record.loser.region,
+            table.c.loser_digest.is_not_distinct_from(record.loser_digest),
         )
         filled = func.coalesce(table.c.value, record.value)
         if self._connection.execute(update(table).where(*same).values(value=filled)).rowcount:

@@ -215,7 +215,7 @@ conflicts: Final = Table(
     _at("recorded_at"),
     _at("restored_at", nullable=True),
     Column("value", LargeBinary),
-    Index("conflicts_loser", "path", "loser_time", "loser_region", unique=True),
+    Index("conflicts_loser", "path", "loser_time", "loser_region"),
     sqlite_autoincrement=True,
 )
 

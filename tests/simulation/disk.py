@@ -76,7 +76,7 @@ class Tables:
     outbox: dict[int, MetadataChangeEvent] = field(default_factory=dict)
     held: dict[MetaPath, MetadataChangeEvent] = field(default_factory=dict)
     consumed: dict[str, Consumed] = field(default_factory=dict)
-    conflicts: dict[tuple[MetaPath, Stamp], ConflictRow] = field(default_factory=dict)
+    conflicts: dict[tuple[MetaPath, Stamp, Digest | None], ConflictRow] = field(default_factory=dict)
     poison: dict[tuple[str, str], PoisonRow] = field(default_factory=dict)
     future: dict[tuple[MetaPath, Stamp], MetadataChangeEvent] = field(default_factory=dict)
     future_until: dict[tuple[MetaPath, Stamp], Millis] = field(default_factory=dict)
@@ -178,7 +178,7 @@ class Disk:
         fresh.carried, fresh.carried_ever = former.carried, former.carried_ever
         for number in sorted(former.outbox) if carry else ():
             fresh.carried_ever += 1
-            fresh.carried[fresh.carried_ever] = former.outbox[number]
+            fresh.carried[fresh.carried_ever] = replace(former.outbox[number], sender="", sequence=0)
         fresh.repairs, fresh.tellings = former.repairs, former.tellings
         self.tables = fresh
 
@@ -209,7 +209,7 @@ class Disk:
 
     def conflicts(self, path: MetaPath | None = None) -> list[ConflictRow]:
         """Conflicts that were kept."""
-        return [row for (at, _), row in self.tables.conflicts.items() if path is None or at == path]
+        return [row for (at, _, _), row in self.tables.conflicts.items() if path is None or at == path]
 
 
 class DiskState:
@@ -459,7 +459,7 @@ class DiskTransaction:
     def conflict(self, record: RecordConflict, now: Millis) -> None:
         """Keep a conflict, once per path and loser."""
         rows = self._write.conflicts
-        key = (record.path, record.loser)
+        key = (record.path, record.loser, record.loser_digest)
         present = rows.get(key)
         if present is not None:
             rows[key] = replace(present, value=record.value if present.value is None else present.value)
@@ -490,7 +490,7 @@ class DiskTransaction:
         """Note that the loser of a conflict was restored."""
         row = self.conflict_row(number)
         if row is not None:
-            self._write.conflicts[row.path, row.loser] = replace(row, restored_at_ms=now)
+            self._write.conflicts[row.path, row.loser, row.loser_digest] = replace(row, restored_at_ms=now)
 
     def kept_values(self, above_bytes: int) -> Amount:
         """How many large values are due."""
@@ -504,14 +504,14 @@ class DiskTransaction:
         """Forget the oldest conflicts."""
         chosen = chosen_conflicts(self._read.conflicts.values(), limit, by=by, restored=restored)
         for row in chosen:
-            del self._write.conflicts[row.path, row.loser]
+            del self._write.conflicts[row.path, row.loser, row.loser_digest]
         return len(chosen)
 
     def drop_conflict(self, number: int) -> None:
         """Forget a conflict."""
         row = self.conflict_row(number)
         if row is not None:
-            del self._write.conflicts[row.path, row.loser]
+            del self._write.conflicts[row.path, row.loser, row.loser_digest]
 
     def quarantine(self, poison: Poison, now: Millis) -> None:
         """Keep something that cannot be handled."""

@@ -324,7 +324,7 @@ class MemoryTransaction:
 
     def conflict(self, record: RecordConflict, now: Millis) -> None:
         for number, row in self._db.conflicts.items():
-            if row.path == record.path and row.loser == record.loser:
+            if (row.path, row.loser, row.loser_digest) == (record.path, record.loser, record.loser_digest):
                 if row.value is None and record.value is not None:
                     self._put(self._db.conflicts, number, replace(row, value=record.value))
                 return

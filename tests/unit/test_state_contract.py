@@ -281,6 +281,21 @@ def test_conflicts_are_kept_once_and_filled(subject: Subject) -> None:
     assert (second.value, second.recorded_at_ms, second.restored_at_ms) == (b"then", 12, None)
 
 
+def test_two_losers_of_one_stamp_are_both_kept_whole(subject: Subject) -> None:
+    """A lie may give a stamp away once more: its value is not taken for the one that lacks."""
+    record = RecordConflict(
+        path=MetaPath("/a"), loser=stamp(), loser_seen={}, loser_digest=Digest(b"d"), value=None, winner=stamp(T0 + 1)
+    )
+    with subject.state.transaction() as work:
+        for _ in range(2):
+            work.conflict(record, Millis(10))
+            work.conflict(replace(record, loser_digest=Digest(b"lie"), value=b"lie"), Millis(11))
+            work.conflict(replace(record, loser_digest=None), Millis(12))
+        work.fill_conflict(FillConflict(path=record.path, digest=Digest(b"d"), value=b"true"))
+        found = [work.conflict_row(number) for number in (1, 2, 3, 4)]
+    assert [row.value if row is not None else "none" for row in found] == [b"true", b"lie", None, "none"]
+
+
 def test_conflicts_are_counted_with_their_bytes_and_forgotten_in_their_order(subject: Subject) -> None:
     def lost(number: int, value: bytes | None, region: Region = EAST) -> RecordConflict:
         return RecordConflict(
