@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -29,6 +29,7 @@ from syncer.replacing import replace
 from syncer.replication import antientropy, lacking, listing, membership, rebuild, retelling, rooms, speaking
 from syncer.replication.ahead import Seen
 from syncer.replication.context import Context
+from syncer.replication.narrowing import Settle
 from syncer.replication.peers import HEARTBEATS_FULL
 from syncer.replication.reading import seat
 from syncer.replication.remembered import ready
@@ -45,9 +46,6 @@ TOO_MANY_SENDERS: Final = "too-many-senders"
 _REASON_CHARACTERS: Final = 1000
 LOOKED_AT: Final = 200
 """Events that are looked at again at a time when what is known of their paths has grown."""
-
-Settle = Callable[[], None]
-"""What memory takes over once a transaction is committed; it cannot fail because of a message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,17 +27,39 @@ class Misfits:
     def __init__(self) -> None:
         self._met: set[bytes] = set()
         self._first = ""
+        self.blocked: Final[set[str]] = set()
+        """Sound by their looks, and yet nothing of them can be taken: they are left alone until the next scan."""
+        self._untaken: set[bytes] = set()
         self.news: Final[list[tuple[str, str]]] = []
         """Those to be put into the quarantine: a name that tells each from all others, and what is wrong with it."""
 
     def begin_scan(self) -> None:
         """Everything that stands in the store is met again."""
         self._met.clear()
+        self.blocked.clear()
         self._first = ""
 
     def look_at(self, path: str) -> None:
         """Note a path that takes no part, if it is one of these."""
-        if (fault := misfit(path)) is None or len(self._met) >= COUNTED:
+        if (fault := misfit(path)) is not None:
+            self._note(path, fault)
+
+    def block(self, path: str, fault: str) -> None:
+        """Leave a path alone of which nothing can be taken: a database cannot keep it, or this program is at fault."""
+        self.blocked.add(path)
+        self._note(path, fault)
+
+    def untaken(self, path: str, stamp: str) -> bool:
+        """Whether this very change could not be taken before: it is told again and again, and was set aside once."""
+        name = blake2b(f"{stamp} {path}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        if name in self._untaken:
+            return True
+        if len(self._untaken) < COUNTED:
+            self._untaken.add(name)
+        return False
+
+    def _note(self, path: str, fault: str) -> None:
+        if len(self._met) >= COUNTED:
             return
         name = blake2b(path.encode("utf-8", "surrogatepass"), digest_size=8).digest()
         if name in self._met:

@@ -13,7 +13,7 @@ from syncer.bus.messages import Action
 from syncer.conflict.register import HoldReason, Register
 from syncer.errors import InvariantBroken, MessageUnreadable, NotFound, PreconditionFailed, SyncerError
 from syncer.model import MetadataChangeEvent, Millis, Region
-from syncer.replication import deciding, isolating, listing, membership, rebuild, repairing
+from syncer.replication import deciding, isolating, listing, membership, narrowing, rebuild, repairing
 from syncer.replication.consuming import arrived_of, take
 from syncer.replication.context import Context
 from syncer.replication.deciding import number_of
@@ -50,11 +50,11 @@ def perform(context: Context, operation: Operation, now: Millis) -> Effect:
             unit.store()
             tx.finish_operation(operation.id, OperationState.DONE, answer, "", now)
     except Exception as exc:
-        if not isolating.may_lie_in_a_message(exc):
+        if not narrowing.may_lie_in_one(exc):
             raise
         failure = exc if isinstance(exc, SyncerError) else InvariantBroken(f"{type(exc).__name__}: {exc}")
         if isinstance(failure, InvariantBroken):
-            where = isolating.place_of(exc)
+            where = narrowing.place_of(exc)
             log.error("operation_failed", kind=operation.kind, cause=failure.message, where=where)  # noqa: TRY400
         with context.state.transaction() as tx:
             context.recall(tx)

@@ -8,6 +8,8 @@ from functools import partial
 from itertools import repeat
 from typing import Final
 
+import structlog
+
 from syncer.conflict.acts import Moment, Outcome, Publish
 from syncer.conflict.guards import Facts, Topics
 from syncer.conflict.order import later
@@ -16,16 +18,19 @@ from syncer.conflict.reads import Ticket
 from syncer.conflict.register import HoldReason, Register
 from syncer.errors import Fenced
 from syncer.model import EventType, MetadataChangeEvent, MetaPath, Millis
-from syncer.paths import child_prefixes, classify
+from syncer.paths import child_prefixes, classify, shown
 from syncer.replication import lacking, provenance, rebuild
 from syncer.replication.context import Context
 from syncer.replication.dirty import Origin
 from syncer.replication.fence import HeldFence
+from syncer.replication.narrowing import Settle, narrowed, place_of, why
 from syncer.replication.talk import Phase
 from syncer.replication.unit import Unit
 from syncer.replication.writing import Packer
 from syncer.state.contract import Transaction
 from syncer.stores.contract import Entry
+
+log = structlog.get_logger()
 
 _IN_DOUBT: Final = frozenset({HoldReason.UNREADABLE, HoldReason.UNTOLD})
 
@@ -66,6 +71,8 @@ def notice(context: Context, paths: Sequence[MetaPath], marks: Sequence[str]) ->
     news = [(path, mark) for path, mark in zip(paths, marks or repeat(""), strict=False) if mark not in own]
     context.remembered.forget(path for path, _ in news)
     for path, mark in news:
+        if path in context.misfits.blocked:
+            continue
         if contains(path):
             context.dirty.notice(path, mark)
         else:
@@ -143,9 +150,37 @@ def decide(
     origins: Mapping[MetaPath, Origin],
     now: Millis,
 ) -> None:
-    """Store what valid answers mean, in one transaction, and queue the writes that follow."""
-    if not answers:
-        return
+    """Store what valid answers mean, in one transaction, and queue the writes that follow.
+
+    A path that makes it fail is left alone, and shown; what was read with it is decided without it.
+    """
+
+    def attempt(paths: Sequence[MetaPath]) -> Settle:
+        return _decide(context, ticket, {path: answers[path] for path in paths}, origins, now)
+
+    if answers:
+        narrowed(context, list(answers), attempt, partial(leave_alone, context))
+
+
+def leave_alone(context: Context, path: MetaPath, cause: Exception) -> Settle:
+    """Nothing of this path can be taken here: it is shown, and looked at again by the next scan."""
+
+    def settle() -> None:
+        log.error("path_untaken", path=shown(path), cause=why(cause), where=place_of(cause))
+        context.misfits.block(path, why(cause))
+        context.requested.pop(path, None)
+        context.dirty.decided((path,))
+
+    return settle
+
+
+def _decide(
+    context: Context,
+    ticket: Ticket,
+    answers: Mapping[MetaPath, Entry | None],
+    origins: Mapping[MetaPath, Origin],
+    now: Millis,
+) -> Settle:
     packer = context.packer()
     with context.state.transaction() as tx:
         unit = Unit(context, tx, now)
@@ -159,14 +194,18 @@ def decide(
         seat(context, unit, tx, {path: answers[path] for path in observed}, packer)
         _answer_requests(context, unit, tx, answers)
         unit.store()
-    for path, entry in answers.items():
-        context.ledger.handled(ticket, path)
-        seated = unit[path].seated
-        if entry is not None and seated is not None and seated.revision == entry.revision:
-            context.remembered.keep(entry)
-    context.dirty.decided(answers)
-    unit.settle()
-    context.writes.commit(packer.packed())
+
+    def settle() -> None:
+        for path, entry in answers.items():
+            context.ledger.handled(ticket, path)
+            seated = unit[path].seated
+            if entry is not None and seated is not None and seated.revision == entry.revision:
+                context.remembered.keep(entry)
+        context.dirty.decided(answers)
+        unit.settle()
+        context.writes.commit(packer.packed())
+
+    return settle
 
 
 def _observe(

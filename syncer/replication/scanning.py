@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from syncer.conflict.reads import Ticket
+from syncer.conflict.register import Register
 from syncer.conflict.withholding import withholds
 from syncer.errors import PreconditionFailed
 from syncer.model import MetaPath, Millis
@@ -14,7 +16,8 @@ from syncer.replication import rebuild
 from syncer.replication.context import Context
 from syncer.replication.dirty import Origin
 from syncer.replication.fence import HeldFence
-from syncer.replication.reading import check_fence, decide
+from syncer.replication.narrowing import Settle, narrowed
+from syncer.replication.reading import check_fence, decide, leave_alone
 from syncer.stores.contract import Entry
 
 _UNMET_PAGE: Final = 1000
@@ -75,9 +78,7 @@ def take_page(
         else:
             context.misfits.look_at(entry.path)
     try:
-        with context.state.transaction() as tx:
-            tx.met(tuple(found))
-            known = tx.registers(tuple(found))
+        known = _meet(context, found)
         news = {
             path: entry
             for path, entry in found.items()
@@ -93,6 +94,25 @@ def take_page(
     finally:
         context.ledger.close(ticket)
     scan.met += len(found)
+
+
+def _meet(context: Context, found: dict[MetaPath, Entry]) -> dict[MetaPath, Register]:
+    """Note that these paths were met; what is known of them. What the database cannot keep is left out of them."""
+    known: dict[MetaPath, Register] = {}
+
+    def attempt(paths: Sequence[MetaPath]) -> Settle:
+        with context.state.transaction() as tx:
+            tx.met(paths)
+            registers = tx.registers(paths)
+        return partial(known.update, registers)
+
+    def give_up(path: MetaPath, cause: Exception) -> Settle:
+        del found[path]
+        return leave_alone(context, path, cause)
+
+    if found:
+        narrowed(context, list(found), attempt, give_up)
+    return known
 
 
 def _valid(context: Context, ticket: Ticket, path: MetaPath) -> bool:

@@ -34,12 +34,9 @@ MOST: Final = b'{"partitions":5,"deleted":false}'
 MORE: Final = b'{"partitions":4,"deleted":false}'
 
 
-@pytest.fixture(params=["sqlite"])
-def regions(request: pytest.FixtureRequest, make_site: MakeSite) -> tuple[Site, Site]:
-    """Two regions; both databases are of this kind, or west's alone is a file."""
-    east, west = make_site("east"), make_site("west")
-    if request.param == "postgres":
-        east.shared = request.getfixturevalue("postgres_url")
+@pytest.fixture
+def regions(east: Site, west: Site) -> tuple[Site, Site]:
+    """Two regions."""
     return east, west
 
 
@@ -120,3 +117,30 @@ async def test_a_lost_database_learns_long_paths_too(regions: tuple[Site, Site])
             await equal(east, west)
         assert west.codes() == []
         assert not west.holds()
+
+
+@pytest.mark.real("postgres")
+async def test_a_path_that_postgresql_cannot_index_is_left_alone_by_its_region_and_ends_nothing(
+    make_site: MakeSite, postgres_url: str
+) -> None:
+    """Its index takes 2,704 bytes, compressed: 700 times é are far below that, 3,000 different signs are not."""
+    east, west = make_site("east"), make_site("west")
+    east.shared = postgres_url
+    too_long = LONG[1:]
+    east.writer.put(f"{TOPICS}/{VARIED}-of-east", PARTITIONS)
+    async with east.running(), west.running():
+        await active(east, west)
+        hold_what_they_lie_in(west)
+        put_all(west)
+        taken = [path for path in TRAVELS if path not in too_long]
+        await until(lambda: all(east.get(path) == PARTITIONS for path in taken), "the others arrive", DEADLINE_S)
+        east.writer.put(f"{TOPICS}/{VARIED}-later", PARTITIONS)
+        east.writer.put(path_of("honest"), tenant())
+        await until(lambda: west.get(path_of("honest")), "its own go out", DEADLINE_S)
+        await until(lambda: "paths-set-aside" in east.conditions(), "the status says it", DEADLINE_S)
+        await until(lambda: set(east.codes()) == {"path-set-aside", "message-untaken"}, "both are shown", DEADLINE_S)
+        assert west.quarantined() == []
+        for path in too_long:
+            west.writer.delete(path)
+        west.writer.put(path_of("still"), tenant())
+        await until(lambda: east.get(path_of("still")), "and it goes on", DEADLINE_S)

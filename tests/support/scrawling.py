@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import pulsar
 
+from syncer.bus.contract import Outgoing
 from syncer.bus.embedded import set_link
 from syncer.bus.pulsar_client import NativeSchema
 
@@ -23,6 +24,16 @@ def scrawl(bus_file: Path, region: str, payload: bytes, kept: bytes = b'{"syncer
             (region, kept, payload),
         )
     set_link(bus_file, region, up=True)  # ships what lies there
+
+
+def publish_on_topic(service_url: str, topic: str, message: Outgoing) -> None:
+    """Publish a message as it is, beside every daemon."""
+    client = pulsar.Client(service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
+    try:
+        producer = client.create_producer(topic, schema=NativeSchema())
+        producer.send(message.payload, properties=dict(message.properties))
+    finally:
+        client.close()
 
 
 def scrawl_on_topic(service_url: str, topic: str, payload: bytes, **properties: bytes) -> None:

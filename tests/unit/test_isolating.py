@@ -16,7 +16,8 @@ from syncer.errors import Fenced, InvariantBroken, MessageUnreadable, PayloadInv
 from syncer.model import Millis, Region
 from syncer.replication import antientropy, consuming, operations
 from syncer.replication.consuming import Arrived, arrived_of
-from syncer.replication.isolating import FUTURE, UNTAKEN, may_lie_in_a_message
+from syncer.replication.isolating import FUTURE, UNTAKEN
+from syncer.replication.narrowing import may_lie_in_one
 from syncer.state.contract import Operation, OperationState, Poison
 from tests.shell.on_bus import change, heartbeat
 from tests.unit.test_antientropy import T0, Said, Site, path_of, value_of
@@ -135,8 +136,8 @@ def test_what_no_message_can_cause_is_raised_and_nothing_is_set_aside(error: Exc
     with mock.patch.object(Replica, "fold", side_effect=error), pytest.raises(type(error)):
         hear(site, event(1), event(2))
     assert aside(site) == []
-    assert not may_lie_in_a_message(error)
-    assert may_lie_in_a_message(ValueRefused("too long"))
+    assert not may_lie_in_one(error)
+    assert may_lie_in_one(ValueRefused("too long"))
 
 
 def test_looking_ahead_of_a_message_that_breaks_it_is_left_out() -> None:

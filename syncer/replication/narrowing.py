@@ -1,0 +1,82 @@
+"""What many things together make fail is narrowed down to the ones at fault, which are given up alone.
+
+Things are taken together in one transaction. When that fails for a reason that may lie in one of them, nothing of it is
+stored, and halves of them are taken alone, and halves of these, until what fails is a single one. So whoever sends one
+message that breaks something, or names a topic as no database can keep it, costs the others a few transactions more and
+nothing else. What cannot be the doing of one (the database is away, another daemon has become active, no memory is
+left) is raised.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final, TypeVar
+
+from syncer.errors import Fenced, StateError, SyncerError
+from syncer.replication.context import Context
+
+_PLACES: Final = 4
+_CAUSE_CHARACTERS: Final = 1000
+
+_Item = TypeVar("_Item")
+
+Settle = Callable[[], None]
+"""What memory takes over once a transaction is committed; it cannot fail because of what was taken."""
+
+
+def may_lie_in_one(exc: Exception) -> bool:
+    """Whether an error may be what a message, a path or a value has caused."""
+    if isinstance(exc, Fenced | StateError | MemoryError):
+        return False
+    return not (isinstance(exc, SyncerError) and exc.retryable)
+
+
+def narrowed(
+    context: Context,
+    items: Sequence[_Item],
+    attempt: Callable[[Sequence[_Item]], Settle],
+    give_up: Callable[[_Item, Exception], Settle],
+) -> None:
+    """Take items in their order, as many at once as can be.
+
+    Args:
+        context: The daemon's context.
+        items: At least one.
+        attempt: Takes some in one transaction; what memory takes over is done by what it returns.
+        give_up: Sets one aside that fails alone.
+    """
+    try:
+        settle = attempt(items)
+    except Exception as exc:
+        if not may_lie_in_one(exc):
+            raise
+        recall(context)
+        if len(items) > 1:
+            middle = len(items) // 2
+            narrowed(context, items[:middle], attempt, give_up)
+            narrowed(context, items[middle:], attempt, give_up)
+            return
+        settle = give_up(items[0], exc)
+    settle()
+
+
+def recall(context: Context) -> None:
+    """Take back what an attempt has changed in memory of what stands in the database: it was not stored.
+
+    All else in memory may be lost or wrong at any time: heartbeats tell it again, and what is due is found again.
+    """
+    with context.state.transaction() as tx:
+        context.recall(tx)
+
+
+def why(exc: BaseException) -> str:
+    """An error in a line."""
+    return f"{type(exc).__name__}: {exc}"[:_CAUSE_CHARACTERS]
+
+
+def place_of(exc: BaseException) -> str:
+    """Where in the program an error was raised: the last lines of it that it came through, the innermost first."""
+    frames = traceback.extract_tb(exc.__traceback__)[-_PLACES:]
+    return " < ".join(f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in reversed(frames))
