@@ -73,10 +73,9 @@ class Evidence:
         """No heartbeat of this region ever came back: nobody can have found it silent who had heard it before."""
         return not self.until_ms
 
-    @property
-    def back_since_ms(self) -> Millis:
-        """Whoever was heard later has spoken since this region was silent."""
-        return max(self.started_ms or Millis(0), self.gone_ms)
+    def heard_last_ms(self, now: Millis) -> Millis:
+        """When this region was last known to be heard before it was silent: who speaks later has seen it silent."""
+        return max(self.started_ms or Millis(0), self.until_ms if self._was_silent(now) else self.gone_ms)
 
     def vouched(self, now: Millis) -> None:
         """An operator says that this region is there."""

@@ -18,7 +18,7 @@ taken back by its next ordinary heartbeat, so that nobody ends a region by sayin
 Of its own database a region knows more. While its heartbeats come back to it, no honest operator was shown it as
 silent; it goes on, and shows who says otherwise. If it was itself silent for as long, off or cut off, it may have been
 forgotten; it stands still if every member that it has heard since says so. One liar alone does not bring that about
-where an honest member is there to be heard.
+where an honest member is there to be heard: it moves again as soon as a member is heard that does not say so.
 
 Nothing that cannot be undone comes of what is held, nor of what only some have obeyed: as long as any member refuses a
 database that another one does not refuse, no tombstone is dropped (:func:`disputes`). A tombstone that is dropped is

@@ -28,6 +28,7 @@ from syncer.state.contract import COME_BACK, Operation, PeerRow, Transaction
 
 SPOKE_LATELY_MS: Final = 5 * 60_000
 PAGE: Final = 500
+FORGOTTEN: Final = "has forgotten this region's database"
 HELD_ASIDE: Final = "region-held"
 """Code of what is kept aside until an operator has decided whether its region belongs to the group."""
 LEFT_REASON: Final = "this region has left the group"
@@ -137,12 +138,18 @@ def _admit_here(context: Context, unit: Unit, tx: Transaction) -> str:
         raise PreconditionFailed("this region takes part: nothing is in its way")
     if context.paused == LEFT_REASON:
         raise PreconditionFailed("this region has left the group by its own operator's word", hint=COME_BACK)
+    _move_again(context, tx)
+    context.evidence.vouched(unit.now)
+    context.identity = tx.set_identity(heard_until=unit.now)
+    return "this region takes part again; the others are to admit it too, where they refuse it"
+
+
+def _move_again(context: Context, tx: Transaction) -> None:
+    """Stand still no longer."""
     tx.set_left(None)
     context.left_at = context.paused = None
-    context.evidence.vouched(unit.now)
-    context.identity = tx.set_identity(paused=None, heard_until=unit.now)
+    context.identity = tx.set_identity(paused=None)
     context.conditions.pop("forgotten-here", None)
-    return "this region takes part again; the others are to admit it too, where they refuse it"
 
 
 def forget_as_told(context: Context, tx: Transaction, control: Control, now: Millis) -> None:
@@ -195,17 +202,21 @@ def _look_at_ours(context: Context, tx: Transaction, said: Mapping[str, frozense
     """Members say that this region was forgotten: it stands still if it was away, and all that it hears say so."""
     tellers = frozenset[Region]().union(*said.values())
     evidence, peers = context.evidence, context.peers
-    context.hearsay.ours = tellers if context.left_at is None else frozenset()
-    if not tellers or context.left_at is not None:
+    members = peers.members(context.expected)
+    there = {region for region in members if (peers.heard_at(region) or 0) > evidence.heard_last_ms(now)}
+    if context.left_at is not None:
+        context.hearsay.ours = frozenset()
+        if FORGOTTEN in (context.paused or "") and there - tellers:
+            _move_again(context, tx)  # whoever said so first is not alone here: another member waits for this region
+        return
+    context.hearsay.ours = tellers
+    if not tellers:
         return
     if evidence.never and set(said) == {context.identity.database_id}:
         return  # it is new: nobody can have waited for it in vain
-    there = {
-        region for region in peers.members(context.expected) if (peers.heard_at(region) or 0) > evidence.back_since_ms
-    }
     if not evidence.away(now) or there - tellers:
         return
-    reason = f"{min(tellers)} has forgotten this region's database. {COME_BACK}"
+    reason = f"{min(tellers)} {FORGOTTEN}. {COME_BACK}"
     _stand_still(context, tx, now, reason)
     context.conditions["forgotten-here"] = (
         f"{reason} If it was not meant, 'syncer regions admit {context.identity.region}'"

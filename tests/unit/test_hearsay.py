@@ -290,7 +290,18 @@ def test_evidence_is_what_comes_back_of_what_was_said() -> None:
     assert not evidence.silent(Millis(10), Millis(106))
     assert evidence.away(Millis(160))
     evidence.came_back(Millis(500), Millis(505))
-    assert (evidence.since_ms, evidence.back_ms, evidence.back_since_ms) == (505, 505, 60)
+    assert (evidence.since_ms, evidence.back_ms, evidence.heard_last_ms(Millis(510))) == (505, 505, 60)
     assert evidence.away(Millis(510))
     evidence.vouched(Millis(511))
     assert not evidence.away(Millis(512))
+
+
+def test_a_region_that_stands_still_moves_again_once_a_member_is_heard_that_waits_for_it() -> None:
+    told = Told()
+    told.now = back = Millis(told.now + SILENCE_MS + 1)
+    told.east.hear([replace(told.liar, refused=(("east", "db-east"),))], back)
+    context = told.east.driver.context
+    assert context.mode == LEFT
+    told.hear(told.west)
+    assert (context.mode, context.paused) == ("active", None)
+    assert "forgotten-here" not in context.conditions
