@@ -173,7 +173,7 @@ async def test_a_database_of_the_former_projection_is_brought_up_to_date_and_tha
 async def test_a_peer_of_the_former_projection_is_paused_for_clusters_and_named(
     make_site: MakeSite, bus_file: Path
 ) -> None:
-    east = make_site("east", scope=IN_SCOPE)
+    east = make_site("east", scope=IN_SCOPE, peers={"expected": ["west"]})
     async with east.running(), Bystander(bus_file) as west:
         await active(east)
         former = {str(kind): projection.id for kind, projection in PROJECTIONS.items()} | {"cluster": "cluster/1"}
