@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import Final, Protocol, Self
 
-from syncer.bus.codec import encode, region_of
+from syncer.bus.codec import encode, kind_of, region_of
 from syncer.bus.contract import Bus, Outgoing
 from syncer.bus.messages import Said
+from syncer.model import home_of
 
 ORIGIN: Final = "mallory"
 """Under which name the attacker is known to the embedded bus; no message shows it."""
@@ -51,8 +52,14 @@ class Attacker:
             plain = message if isinstance(message, Outgoing) else encode(message)
             waiting.append(self._signers[self.said % len(self._signers)].sign(plain))
             self.said += 1
-            self.foreign += not self._own or region_of(plain.properties) != self._own
+            self.foreign += not self._speaks_for_itself(plain)
             if len(waiting) == BATCH:
                 await self._bus.publish(waiting)
                 waiting = []
         await self._bus.publish(waiting)
+
+    def _speaks_for_itself(self, message: Outgoing) -> bool:
+        """Whether a member may say it: in its own name, or as what it tells of another one's changes."""
+        home = home_of(message.properties.get("syncer.sender", ""))
+        told = kind_of(message.properties) == "change" and home in {None, self._own}
+        return bool(self._own) and (told or region_of(message.properties) == self._own)

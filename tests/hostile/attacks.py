@@ -10,7 +10,7 @@ from syncer.bus.messages import Action
 from syncer.bus.tree_bodies import TreeEntry, buckets_body, groups_body
 from syncer.conflict.digest_tree import BUCKETS, GROUPS
 from syncer.conflict.scope import Scope
-from syncer.model import Counter, Digest, Millis, Region, Stamp
+from syncer.model import Counter, Digest, Millis, Region, Stamp, TieOrder
 from syncer.replication.summing import label_of
 from tests.hostile.attack import EVERYBODY, Attack, Topic, Who
 from tests.hostile.neighbours import endless_heads, slow_clients
@@ -328,6 +328,18 @@ ATTACKS: Final[tuple[Attack, ...]] = (
         who=EVERYBODY,
     ),
     Attack(
+        name="a number that was never given out",
+        topic=Topic.HEARSAY,
+        what="A heartbeat says to have 2^50 changes of east's database: as if that were an old copy.",
+        does=lambda s: s.say(s.beat(reached={s.database("east"): 1 << 50})),
+        sees=lambda s: s.begun_anew("east"),
+        cure=("state rebuild --without {name} --yes",),
+        apart=True,
+        renews=True,
+        remains="East may begin with a new database once per start; the former one is kept aside.",
+        who=EVERYBODY,
+    ),
+    Attack(
         name="a change that was never made",
         topic=Topic.HEARSAY,
         what="A change in east's name, by east's own database, with number 2^50.",
@@ -388,15 +400,30 @@ ATTACKS: Final[tuple[Attack, ...]] = (
     Attack(
         name="another one's name",
         topic=Topic.NAMES,
-        what="Changes and a delete in west's name by an invented database.",
+        what="Changes, a delete and a heartbeat in west's name, by an invented database.",
         does=lambda s: s.say(
             s.change(region="west", sequence=1),
             s.change(value=None, path=s.victim, region="west", sequence=2),
+            s.beat(region="west"),
         ),
         who=(*BELIEVED, Who.NAMED),
-        remains="Without keys of regions it is taken for west's change; what it overwrites is kept in a conflict.",
+        remains="Without keys of regions it is taken for west's; with them a member can only tell of west's changes.",
     ),
     # -- to hold everything up
+    Attack(
+        name="another projection",
+        topic=Topic.BLOCKING,
+        what="One heartbeat of a region that nobody has, which projects tenants in another way.",
+        does=lambda s: s.say(s.beat(projections={"tenant": "tenant/99", "namespace": "namespace/99"})),
+        who=EVERYBODY,
+    ),
+    Attack(
+        name="another tie order",
+        topic=Topic.BLOCKING,
+        what="One heartbeat of a region that nobody has, which breaks ties the other way.",
+        does=lambda s: s.say(s.beat(tie_order=TieOrder.NATIVE)),
+        who=EVERYBODY,
+    ),
     Attack(
         name="another scope",
         topic=Topic.BLOCKING,
