@@ -287,9 +287,10 @@ def test_schema_is_what_the_tables_say(state: SqlState) -> None:
 def made_older(url: str) -> None:
     """The schema as the version before made it."""
     with psycopg.connect(url) as connection:
-        connection.execute("DROP TABLE daemons, tree, tree_pages, tree_log, membership, repairs, tellings")
-        connection.execute("DROP INDEX registers_dead, registers_unseated")
-        columns = ", ".join(f"DROP COLUMN {name}" for name in ("rebuild", "landed", "mark", "marked"))
+        connection.execute("DROP TABLE daemons, tree, tree_pages, tree_log, membership, repairs, tellings, carried")
+        connection.execute("DROP INDEX registers_dead, registers_unseated, journal_deletes, future_events_until")
+        connection.execute("ALTER TABLE future_events DROP COLUMN until")
+        columns = ", ".join(f"DROP COLUMN {name}" for name in ("rebuild", "landed", "mark", "marked", "heard_until"))
         connection.execute("UPDATE identity SET generation = 1")
         connection.execute(f"ALTER TABLE identity {columns}, ALTER COLUMN generation TYPE INTEGER")
         connection.execute("UPDATE alembic_version SET version_num = '0001'")
