@@ -11,7 +11,7 @@ from syncer.conflict.rebuilding import filled
 from syncer.conflict.register import HoldReason, Register, Wish
 from syncer.conflict.settings import Settings
 from syncer.conflict.skew import admitted_at
-from syncer.conflict.vectors import believed, joined
+from syncer.conflict.vectors import believed, invented, joined
 from syncer.errors import InvariantBroken, ValueInvalid
 from syncer.model import Digest, EventType, MetadataChangeEvent, MetaPath, Millis, Stamp, Version
 from syncer.replacing import replace
@@ -34,11 +34,12 @@ def fold_event(
     if until > now:
         note = journal(event.path, version, Decision.HELD_FUTURE, detail=_ahead(version, now))
         return Outcome(register, (HoldEvent(event=event, until=until), note))
+    version = believed(settings, register, replace(version, value=event.value))
+    doubtful = invented(settings, register, version)
     if event.stamp.region == settings.region:
         own = max(register.own, event.stamp.updated_at_ms)  # a former database of this region has given this time
         register = replace(register, own=own)
-    version = believed(settings, register, replace(version, value=event.value))
-    folded, acts = fold_version(settings, register, version, own=False)
+    folded, acts = fold_version(settings, register, version, own=False, doubtful=doubtful)
     acts = (*acts, *overtaken(register, folded))
     return Outcome(folded, acts, Need.READ if folded.due else Need.NOTHING)
 
@@ -53,7 +54,7 @@ def _ahead(version: Version, now: Millis) -> str:
 
 
 def fold_version(
-    settings: Settings, register: Register, version: Version, *, own: bool
+    settings: Settings, register: Register, version: Version, *, own: bool, doubtful: bool = False
 ) -> tuple[Register, tuple[Act, ...]]:
     """Known becomes the greater of the two; the relation decides what is recorded.
 
@@ -65,6 +66,7 @@ def fold_version(
         register: The path's register; for an own version it already holds it as seated.
         version: The version, with its author's value.
         own: This region has just stamped it: its journal row is written by the caller.
+        doubtful: It is told in the name of this very database, which never made it: it has seen nothing.
     """
     known = register.known
     relation = relate(known, version)
@@ -77,7 +79,7 @@ def fold_version(
     wins = later(version.stamp, known.stamp, settings.ties)
     if relation is Relation.ANCESTOR and not own:  # nobody can have seen what is stamped here just now
         return register, _note(register.path, version, Decision.IGNORED, own=own, against=known.stamp)
-    if relation is Relation.SUCCESSOR:
+    if relation is Relation.SUCCESSOR and not doubtful:
         return knowing(register, version), _note(register.path, version, Decision.ADOPTED, own=own, against=known.stamp)
     if known.digest == version.digest:
         return _merge(register, known, version, wins=wins, own=own)

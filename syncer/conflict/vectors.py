@@ -105,5 +105,14 @@ def believed(settings: Settings, register: Register, version: Version) -> Versio
     return version if seen is version.seen else replace(version, seen=seen)
 
 
+def invented(settings: Settings, register: Register, version: Version) -> bool:
+    """Whether a version is told as a change of this very database, with a time that it never gave out.
+
+    Nobody made it: a member tells it in this region's name, so it has seen nothing that is known here. (Or the database
+    was put back from a copy, and has forgotten: then it records more conflicts than there were.)
+    """
+    return version.by == settings.by and version.stamp.updated_at_ms > register.own
+
+
 def _bytes(counter: Counter) -> int:
     return len(counter.encode(errors="surrogatepass"))

@@ -10,6 +10,8 @@ import pytest
 from syncer.conflict.acts import Decision, DropHeld, Need, Outcome, Publish
 from syncer.conflict.guards import UNTOLD_TOPICS, Facts, Topics
 from syncer.conflict.register import Hold, HoldReason, Register, Wish
+from syncer.conflict.replica import Replica
+from syncer.conflict.settings import Settings
 from syncer.conflict.shown import Look, look_at
 from syncer.errors import PreconditionFailed, ValueInvalid
 from syncer.model import EventType, Millis
@@ -168,7 +170,7 @@ def test_a_rejected_change_loses_everywhere(stored: bytes | None, kind: EventTyp
     assert outcome.write is None
     assert (outcome.register.due, outcome.register.wish, outcome.register.own) == (False, None, NOW + 10)
     assert outcome.register.shown is None
-    elsewhere = core.fold(settled_on(Y, at(5, THERE)), change, Millis(NOW + 10))
+    elsewhere = Replica(Settings(region=THIRD)).fold(settled_on(Y, at(5, THERE)), change, Millis(NOW + 10))
     assert decisions(elsewhere) == [Decision.ADOPTED]
 
 

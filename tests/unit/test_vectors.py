@@ -11,6 +11,7 @@ from syncer.model import Counter, Millis, Seen, counter_of
 from tests.property.strategies import NOW
 from tests.unit.registers import (
     BY_HERE,
+    HERE,
     THERE,
     THIRD,
     X,
@@ -103,6 +104,24 @@ def test_who_claims_of_this_region_what_it_never_gave_out_is_believed_in_nothing
     assert only(outcome, RecordConflict).loser == at(1, THERE)
     assert outcome.register.known is not None
     assert outcome.register.known.seen == seen(at(9, THIRD))
+
+
+def test_what_is_told_in_the_name_of_this_region_has_seen_nothing_that_is_known_here() -> None:
+    """Its own counter at a time that it never gave: it would include every change of this region before."""
+    before = replace(settled_on(X, at(1)), own=at(1).updated_at_ms)
+    outcome = replica().fold(before, event(Y, at(9)), NOW)
+    assert decisions(outcome) == [Decision.CONFLICT_WON]
+    assert only(outcome, RecordConflict).loser == at(1), "what this region has written is kept"
+    former = event(Y, at(9))
+    former = replace(former, by=counter_of(HERE, 2), seen={counter_of(HERE, 2): at(9).updated_at_ms})
+    outcome = replica().fold(before, replace(former, seen={**former.seen, BY_HERE: at(8).updated_at_ms}), NOW)
+    assert only(outcome, RecordConflict).loser == at(1), "nor may it claim what was never given, by another counter"
+    assert outcome.register.own == at(9).updated_at_ms
+    same = replica().fold(before, event(X, at(9)), NOW)
+    assert none_of(same, RecordConflict)
+    assert decisions(same) == [Decision.MERGED]
+    returned = replica().fold(replace(before, own=at(9).updated_at_ms), event(Y, at(9)), NOW)
+    assert decisions(returned) == [Decision.ADOPTED], "what it has given comes back as it is"
 
 
 def test_a_change_of_this_region_is_nobodys_ancestor() -> None:
