@@ -272,7 +272,8 @@ def _take_back(context: Context, kept: Rebuild, now: Millis) -> bool:
         unit, events = Unit(context, tx, now), list[MetadataChangeEvent]()
         unit.load(tuple({event.path for event in carried.values()}))
         for former in carried.values():
-            event = _counted_anew(context, former) if kept.ambiguous else former
+            anew = kept.ambiguous and former.stamp.region == context.identity.region
+            event = _counted_anew(context, former) if anew else former
             known = unit[event.path].known
             if known is None or event.stamp.is_baseline or not context.scope.contains(event.path):
                 continue

@@ -148,6 +148,31 @@ def test_what_was_to_be_published_is_published_after_the_rebuild(world: World) -
     assert world.database.carried == {}
 
 
+def test_what_it_was_to_tell_of_another_region_is_still_counted_by_that_one(world: World) -> None:
+    """Only its own changes are counted anew, where another database may have counted by the same generation."""
+    known = version(path_of("1"), 7, 50, "north")
+    foreign = state_event(Register(path=path_of("1"), known=known), value_of(7))
+    assert foreign is not None
+    with world.driver.context.state.transaction() as tx:
+        tx.enqueue([foreign, local("2", 2, 50)])
+    claims_of(world)
+    world.active(WEST)
+    page = ListingTold(
+        region=WEST,
+        sender="west-db",
+        sent_at_ms=T0,
+        target=EAST,
+        asker=world.driver.context.identity.database_id,
+        entries=(entry(1), entry(2)),
+        last=True,
+        total=2,
+    )
+    world.driver.consume([Arrived(message=page, position="2")], T0)
+    world.driver.correspond(T0)
+    sent = {str(row.event.stamp.region): row.event.by for row in world.driver.outbox(10)}
+    assert sent == {"north": known.by, "east": world.driver.context.replica.settings.by}
+
+
 def test_it_begins_anew_once_and_then_only_shows_it(world: World) -> None:
     rebuilt = doubted(world)
     world.driver.context.begun_on_hearsay = True  # as the daemon tells its next driver
