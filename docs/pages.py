@@ -33,6 +33,7 @@ from syncer.state.tables import metadata
 from tests.hostile.attack import Topic
 from tests.hostile.attacks import ATTACKS
 from tests.simulation.coverage import FAULTS, TORN
+from tests.simulation.lies import LIES, MASK
 from tests.simulation.mutants import MUTANTS
 
 DOCS: Final = Path(__file__).resolve().parent
@@ -398,6 +399,12 @@ def faults() -> str:
     return table(("Fault", "What happens"), [(name, words) for name, words in {**FAULTS, **TORN}.items()])
 
 
+def lies() -> str:
+    """What a liar says in a simulated schedule."""
+    rows = [(name, lie.words) for name, lie in LIES.items()]
+    return table(("Lie", "What it says"), [*rows, ("mask", MASK)])
+
+
 def breaks() -> str:
     """What was broken on purpose, and where it is looked for."""
     rows = [
@@ -443,6 +450,7 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "payload": payload,
     "sidecar": sidecar,
     "faults": faults,
+    "lies": lies,
     "breaks": breaks,
     "attacks": attacks,
 }

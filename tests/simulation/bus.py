@@ -97,7 +97,7 @@ class SimBus:
         if self.coded or not isinstance(message, Heartbeat) or not len(self.log) % _HEARTBEATS_DECODED:
             assert not isinstance(message, Ignored)
             sent = encode(message)
-            message = _unchanged(message, decode(sent.payload, sent.properties))
+            message = _unchanged(message, _decoded(sent))
             if self.coded:
                 self.bytes.append(sent)
         self._wait(message)
@@ -105,11 +105,7 @@ class SimBus:
     def lie(self, message: Said) -> bool:
         """A liar says something; whether it can be decoded."""
         sent = encode(message)
-        decoded: Message | PayloadInvalid
-        try:
-            decoded = decode(sent.payload, sent.properties)
-        except PayloadInvalid as exc:
-            decoded = exc
+        decoded = _decoded(sent)
         if self.coded:
             self.bytes.append(sent)
         self.lies.add(len(self.log))
@@ -182,6 +178,14 @@ class SimBus:
             for number, message in enumerate(self.log)
             if isinstance(message, MetadataChangeEvent) and number not in self.lies
         ]
+
+
+def _decoded(sent: Outgoing) -> Message | PayloadInvalid:
+    """What is read from its bytes, or why it cannot be understood."""
+    try:
+        return decode(sent.payload, sent.properties)
+    except PayloadInvalid as exc:
+        return exc
 
 
 def _unchanged(message: Message, decoded: Message | PayloadInvalid) -> Message:

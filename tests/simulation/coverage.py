@@ -7,6 +7,7 @@ from typing import Final
 
 from syncer.conflict.acts import Decision
 from syncer.conflict.register import HoldReason, ParkReason
+from tests.simulation.lies import LIES, MASK
 
 FAULTS: Final = {
     "crash": "a daemon dies between two steps",
@@ -46,6 +47,9 @@ FAULTS: Final = {
 TORN: Final = {"torn": "the power fails while a transaction is written; of its bytes some are kept"}
 """What only a real database has."""
 """What can go wrong, in words. The keys are what a schedule says that it has met."""
+
+TOLD: Final = {**{f"lie: {name}": lie.words for name, lie in LIES.items()}, "lie: mask": MASK}
+"""What a liar says."""
 
 OUTCOMES: Final = {
     "overwritten": "a daemon's write replaced another value",
@@ -92,7 +96,12 @@ def lacking(met: Mapping[str, int], names: Mapping[str, str] | tuple[str, ...]) 
 def table(met: Mapping[str, int], schedules: int) -> str:
     """How many of the schedules met what."""
     lines = []
-    for title, names in (("faults", (*FAULTS, *TORN)), ("branches", BRANCHES), ("rare branches", tuple(RARE))):
+    for title, names in (
+        ("faults", (*FAULTS, *TORN)),
+        ("lies", tuple(TOLD)),
+        ("branches", BRANCHES),
+        ("rare branches", tuple(RARE)),
+    ):
         lines.append(f"{title}: in how many of {schedules} schedules")
         lines += [f"  {met.get(name, 0):8}  {name}" for name in names]
     return "\n".join(lines)

@@ -178,9 +178,9 @@ _LIAR: Final = replace(
 )
 LIARS: Final = (
     _LIAR,
-    replace(_LIAR, name="liar-forgetting", forgets=True, actions=(150, 300), outside=0.1, vanish=0.05, lies=0.2),
+    replace(_LIAR, name="liar-forgetting", forgets=True, actions=(100, 200), outside=0.1, vanish=0.05, lies=0.2),
     replace(_LIAR, name="liar-wiped", wipe=0.02, mislay=0.1),
-    replace(_LIAR, name="liar-parting", forgets=True, part=0.015, join=0.015, regions=(3,), actions=(100, 220)),
+    replace(_LIAR, name="liar-parting", forgets=True, part=0.015, join=0.015, regions=(3,), actions=(60, 150)),
     replace(_LIAR, name="liar-masked", masked=True),
 )
 """A member says anything about anybody."""
@@ -332,5 +332,6 @@ MODES: Final[dict[str, Mode]] = {
         replace(_PARTING, name="repairs-parting", picture=0.05),
         replace(_SCOPES, name="repairs-scopes", picture=0.06),
         _SCOPES,
+        *LIARS,
     )
 }

@@ -6,7 +6,7 @@ one fact alone: who writes into a store has seen what stood there.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from syncer.model import NOTHING_SEEN, Counter, Digest, MetaPath, Millis, Region, Seen, Stamp, Version
@@ -194,12 +194,17 @@ class History:
             return named
         return next((twin for twin in self.twins.get((path, stamp), ()) if twin.digest == digest), named)
 
-    def _claimed(self, past: frozenset[Content]) -> frozenset[Content]:
-        """A past with all that liars say that it holds, as far as that is believed now and stamped already."""
+    def _claimed(self, past: frozenset[Content], liars: Iterable[Content] | None = None) -> frozenset[Content]:
+        """A past with all that liars say that it holds, as far as that is believed now and stamped already.
+
+        Args:
+            past: What was truly seen.
+            liars: Of whom what is said counts; all of the past.
+        """
         if not self.lied:
             return past
         claims: Seen = NOTHING_SEEN
-        for content in past:
+        for content in past if liars is None else liars:
             claims = _joined(claims, {by: at for by, at in content.claims.items() if at <= self._believed(content)})
         paths = {content.path for content in past}
         covered = (
@@ -236,7 +241,7 @@ class History:
     def knew(self, winner: Content, loser: Content) -> bool:
         """Whether the winner's author had the loser in its store, or the same value by another, concurrent hand."""
         loser = self.indistinct(loser)
-        past = winner.past
+        past = self._claimed(winner.past, (winner,))
         if any(name in past for name in loser.names):
             return True
         before = loser.past

@@ -14,7 +14,7 @@ from enum import StrEnum
 from random import Random
 from typing import TYPE_CHECKING, Final
 
-from syncer.bus.messages import Control, Heartbeat, ListingAsked, ListingTold, Said, TreeMessage
+from syncer.bus.messages import LEFT, Control, Heartbeat, ListingAsked, ListingTold, Said, TreeMessage
 from syncer.conflict.projection import PROJECTIONS
 from syncer.errors import ValueInvalid
 from syncer.model import Counter, Digest, MetadataChangeEvent, MetaPath, Millis, Region, Stamp, TieOrder
@@ -25,6 +25,7 @@ from tests.simulation.lies import LIES
 from tests.simulation.store import digest_of
 
 if TYPE_CHECKING:
+    from tests.simulation.region import Daemon
     from tests.simulation.world import Site, World
 
 INVENTED: Final = tuple(Region(f"x{number}") for number in range(1, 5))
@@ -210,23 +211,55 @@ class Liar:
         """What a person does about it, by the documented commands; whether there was anything to do."""
         acted = False
         for site in self.world.sites.values():
-            tables = site.disk.tables
-            strange = [region for region in tables.peers if not self._is_honest(region)]
+            tables, gone = site.disk.tables, self.world.gone
+            strange = [region for region in tables.peers if region not in self.world.sites]
             for region in strange:
-                if not tables.peers[region].document.get("forgotten"):
+                told = tables.peers[region].document
+                if not tables.peers[region].sender:
+                    continue  # it never spoke: it was only said to be forgotten
+                if not told.get("forgotten") and (told.get("mode") != LEFT or region not in gone):
                     site.disk.ask("regions-forget", region=region, force="true")
                     acted = True
+            for daemon in site.daemons:
+                acted |= self._admit(site, daemon)
+                for database in daemon.driver.context.tombstones.nameless:
+                    if not self._is_honest(database):
+                        site.disk.ask("regions-forget", region=database, force="true")
             if any(daemon.driver.hearing for daemon in site.daemons):
-                others = sorted({self.region, *INVENTED, *strange})
-                site.disk.ask("rebuild", without=",".join(others))
+                absent = sorted({self.region, *INVENTED, *strange, *gone})
+                site.disk.ask("rebuild", without=",".join(absent))
+            for event in list(tables.future.values()):
+                site.disk.ask("decline", path=event.path, stamp=str(event.stamp))
+                acted = True
             for row in list(tables.poison.values()):
                 if row.poison.origin in {"bus", LISTING}:
                     site.disk.ask("quarantine-discard", id=str(row.id))
                     acted = True
         return acted
 
-    def _is_honest(self, region: Region) -> bool:
-        return region in self.world.sites or region in self.world.gone
+    def _admit(self, site: Site, daemon: Daemon) -> bool:
+        """Take back every honest database that is refused, or said to be, under whatever name; if there was one."""
+        context, acted = daemon.driver.context, False
+        if site.disk.tables.membership.left_at is not None and not site.has_left:
+            site.disk.ask("regions-admit", region=site.region)
+            acted = True
+        for region in sorted({*self.world.sites, *site.disk.tables.peers, *context.hearsay.held} - {site.region}):
+            held = context.hearsay.held.get(region)
+            said = list(held.databases) if held is not None and not held.kept else []
+            refused = [*context.peers.refused_of(region), *said]
+            if any(self._is_honest(database) for database in refused) or (
+                region in self.world.sites and context.peers.has_left(region)
+            ):
+                site.disk.ask("regions-admit", region=region)
+                acted = True
+            elif said:
+                site.disk.ask("regions-forget", region=region, force="true")
+                acted = True
+        return acted
+
+    def _is_honest(self, database: str) -> bool:
+        """Whether it is the database of an honest region that takes part, or once was."""
+        return any(f"{database}-".startswith(f"db-{region}-") for region in self.world.sites)
 
 
 def _shown(message: Said) -> str:

@@ -58,6 +58,7 @@ from syncer.replication.driver import Driver
 from syncer.replication.fence import Fence, HeldFence
 from syncer.replication.own_writes import OwnWrites
 from syncer.replication.unit import Unit
+from tests.simulation import credulous
 from tests.simulation.bus import SimBus
 from tests.simulation.disk import DiskState, DiskTransaction, _Block
 from tests.simulation.history import Violation
@@ -839,6 +840,31 @@ MUTANTS = (
     ),
     WITHOUT_SECOND_ROUND,
     WITHOUT_FLOOR,
+    Mutant("every generation is believed", ("liar", "liar-wiped"), credulous.every_generation_is_believed),
+    Mutant(
+        "the first of two values of a stamp stands",
+        (),
+        credulous.the_first_of_two_values_stands,
+        schedule="of_two_values_of_one_stamp_the_same_one_stands_everywhere_and_the_other_is_kept",
+    ),
+    Mutant(
+        "who is said to be forgotten is refused",
+        (),
+        credulous.who_is_said_to_be_forgotten_is_refused,
+        schedule="what_one_member_says_of_another_is_held_and_nobody_stands_still",
+    ),
+    Mutant(
+        "who is said to be forgotten stands still",
+        (),
+        credulous.who_is_said_to_be_forgotten_stands_still,
+        schedule="what_one_member_says_of_another_is_held_and_nobody_stands_still",
+    ),
+    Mutant(
+        "a database is given up each time that somebody says so",
+        (),
+        credulous.a_database_is_given_up_each_time,
+        schedule="a_database_is_given_up_once_on_the_word_of_others",
+    ),
 )
 
 

@@ -29,6 +29,7 @@ from syncer.model import (
     baseline_time,
 )
 from syncer.paths import classify
+from syncer.replication.isolating import UNTAKEN
 from syncer.state.contract import JOINING, ConflictRow, OperationState
 from tests.simulation.disk import Tables
 from tests.simulation.history import Content, History, Violation
@@ -45,6 +46,10 @@ _UNLIMITED = 1000
 """No person is asked where so many deletes may pass."""
 _FIRST_FOUND = baseline_time(1)
 """What the first database of a region stamps at first contact."""
+_ALITTLE_MS = 5_000
+"""A path that lies ahead stays editable: each edit carries it on by some milliseconds."""
+_COUNTERS = 300
+"""A group has not so many databases."""
 _LEAVING = (Direction.BOTH, Direction.PUBLISH)
 _LANDING = (Direction.BOTH, Direction.APPLY)
 _ASSERTIONS = frozenset({Decision.REASSERTED, Decision.RESTORED})
@@ -106,6 +111,8 @@ class Referee:
                 self.loses(site)  # as a lie may make it do, once per start
         self._meet(before, tables)
         restored = self._decided(site, before)
+        if self.liar is not None:
+            self._within_bounds(site, before)
         for path in tables.forgotten.keys() - before.forgotten.keys():
             self._story.tell(site.region, "forgets the delete of", path)
         self._forgotten.update(tables.forgotten)
@@ -134,6 +141,23 @@ class Referee:
             if register is not None and register.seated is not None and register is not before.registers.get(path):
                 self.history.took_for(content, register.seated.stamp)
 
+    def _within_bounds(self, site: Site, before: Tables) -> None:
+        """Whatever is told, nothing is known that lies far ahead of the clock, or whose author has seen without end."""
+        registers, limit = site.disk.tables.registers, site.clock() + site.replica.settings.limits.max_clock_skew_ms
+        if registers is before.registers:
+            return
+        for path, register in registers.items():
+            known = register.known
+            if known is None or register is before.registers.get(path):
+                continue
+            if known.stamp.updated_at_ms > limit + _ALITTLE_MS:
+                ahead_s = (known.stamp.updated_at_ms - site.clock()) // 1000
+                raise Violation("ahead of all clocks", path, f"{site.region} knows {known.stamp}, {ahead_s} s ahead")
+            if len(known.seen) > _COUNTERS:
+                raise Violation(
+                    "long vector", path, f"{site.region} knows {known.stamp} with {len(known.seen)} counters"
+                )
+
     def _meet(self, before: Tables, tables: Tables) -> None:
         """Count what a call has come to."""
         met = self.met
@@ -146,6 +170,9 @@ class Referee:
                         met[f"held: {register.hold.reason}"] += 1
                     if register.parked is not None:
                         met[f"parked: {register.parked.reason}"] += 1
+        for each in [*tables.poison.values()][len(before.poison) :]:
+            if each.poison.code == UNTAKEN:
+                raise Violation("not taken", each.poison.path or "", f"a message has raised: {each.poison.detail}")
         met["quarantined"] += len(tables.poison) > len(before.poison)
         met["forgotten"] += len(tables.forgotten) > len(before.forgotten)
         met["rebuilt"] += bool(before.identity.rebuild) and tables.identity.genesis and not before.identity.genesis
@@ -334,12 +361,24 @@ class Referee:
                 if told.region not in self._sites:
                     continue
                 teller = self._sites[told.region].disk.tables
-                whole = teller.identity.database_id == told.database_id
+                whole = teller.identity.database_id == told.database_id and not self._may_miss(site, teller, path)
                 held = any(each.path == path and each.sequence == 0 for each in teller.stamped)  # it is told to nobody
                 if whole and path in told.paths and path in teller.registers and not held:
                     detail = f"{site.region} makes a baseline of what {told.region} knows"
                     raise Violation("known elsewhere", path, detail)
         return self.history.name_again(content, event.stamp)
+
+    def _may_miss(self, site: Site, teller: Tables, path: MetaPath) -> bool:
+        """Whether, by a liar, a region need not learn what another one knows before it looks at its store.
+
+        What lies ahead of its clock it does not take from a listing; and in the name of the other region, where the
+        liar can speak in it, it is told that there is nothing.
+        """
+        register = teller.registers.get(path)
+        known = register.known if register is not None else None
+        if self.liar is None or known is None:
+            return False
+        return self.liar.world.mode.masked or known.stamp.updated_at_ms > site.clock()
 
     def _asserted(
         self, site: Site, before: Tables, event: MetadataChangeEvent, look: Look | None, contents: Contents
@@ -377,8 +416,8 @@ class Referee:
         self._story.tell(site.region, "overwrites", path, old, "with", new, new.stamp)
         self.met["overwritten"] += 1
         history = self.history
-        if old.invented or (old.carries is not None and old.carries.invented):
-            return  # what a liar has made up may be lost
+        if _made_up(old):
+            return
         stamp = old.stamp
         if old.outside and stamp is not None and not self.lost and not stamp.is_baseline:
             taken_back = (path, stamp) in history.withdrawn
@@ -442,7 +481,7 @@ class Referee:
             Violation: The first rule that does not hold.
         """
         for site in world.sites.values():
-            if site.disk.tables.membership.left_at is not None and site.region not in world.leaving:
+            if site.disk.tables.membership.left_at is not None and not site.has_left:
                 raise Violation("stands still", "", f"{site.region} has left the group, which nobody has asked it to")
             self._at_rest(world, site)
             self._conflicts(site)
@@ -458,7 +497,7 @@ class Referee:
             event = next(iter(tables.outbox.values()))
             raise Violation("not at rest", event.path, f"{site.region} has {len(tables.outbox)} rows in its outbox")
         for register in tables.registers.values():
-            if world.mode.forgets and register.forgettable:
+            if world.mode.forgets and register.forgettable and len(world.sites) > 1:
                 raise Violation("never forgotten", register.path, f"{site.region} keeps {register}")
             if register.intent is not None:
                 raise Violation("not at rest", register.path, f"{site.region} has an open intent")
@@ -561,8 +600,7 @@ class Referee:
             known = _known_of(site, path) or _known_in(site.disk.tables.forgotten.get(path))
             if winner is None or (known is not None and _greater(known.stamp, winner) == known.stamp):
                 continue
-            dead = self.history.named[path, winner].digest is None
-            if (known.digest if known is not None else None) != self.history.named[path, winner].digest or dead:
+            if (known.digest if known is not None else None) != self.history.named[path, winner].digest:
                 detail = f"{site.region} knows {known.stamp if known else None}, an honest region stamped {winner}"
                 raise Violation("wrong winner", path, detail)
 
@@ -599,6 +637,12 @@ class Referee:
             digest = digest_of(path, node.value) if node is not None and node.value else None
             if digest != expected:
                 raise Violation("diverged", path, f"the store of {site.region} does not hold {winner}")
+
+
+def _made_up(content: Content) -> bool:
+    """Whether a liar has made it up, so that it may be lost; what is written in its place and is equal is no change."""
+    carried = content.carries is not None and content.carries.invented
+    return content.invented or carried or (content.stamp is None and any(same.invented for same in content.same))
 
 
 def _greater(one: Stamp, other: Stamp) -> Stamp:

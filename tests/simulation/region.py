@@ -49,6 +49,7 @@ FORGETTING: Final = Forgetting(
     patience_ms=Millis(120_000),
     gap_patience_ms=Millis(15_000),
     gap_longest_ms=Millis(30_000),
+    nameless_ms=Millis(200_000),
     gathered=2,
     per_step=2,
 )
@@ -219,7 +220,8 @@ class Daemon:
         tables = self.site.disk.tables
         moves.extend([self.land] * (len(self.landings) > 0))
         if self.publishing is None:
-            if tables.outbox and self.driver.context.paused is None and not self.driver.starting:
+            context = self.driver.context
+            if tables.outbox and context.paused is None and context.talk.lost is None and not self.driver.starting:
                 moves.append(self.publish)
         elif self.publishing.done:
             moves.append(self.take_published)

@@ -16,7 +16,7 @@ from syncer.state.contract import Amount, Poison
 from syncer.state.transaction import SqlTransaction
 from tests.property.strategies import tenant_event
 from tests.simulation.campaign import Tier, errands, run
-from tests.simulation.coverage import APART, BRANCHES, DECISIONS, FAULTS, HOLDS, PARKS, RARE, TORN, lacking
+from tests.simulation.coverage import APART, BRANCHES, DECISIONS, FAULTS, HOLDS, PARKS, RARE, TOLD, TORN, lacking
 from tests.simulation.faults import MODES
 from tests.simulation.history import Violation
 from tests.simulation.mutants import MUTANTS, Mutant, broken, hunt
@@ -26,7 +26,7 @@ from tests.simulation.world import World, play
 
 SEEDS_PER_MODE = 48
 LONG_SEEDS_PER_MODE = 1_700
-SLOWER = {"parting": 4, "wiped-forgetting": 2}
+SLOWER = {"parting": 4, "wiped-forgetting": 2, "liar-parting": 4, "liar-forgetting": 2}
 """Modes whose schedules take that many times as long as others; so many fewer are played."""
 MUTANT_SEEDS = 400
 OFTEN_CAUGHT_WITHIN = 40
@@ -55,6 +55,8 @@ def _every_fault_was_made(mode: str, faults: Counter[str]) -> None:
     for name in (*FAULTS, *TORN):
         if getattr(MODES[mode], _CHANCES.get(name, name), 0):
             assert faults[name], f"{mode}: no {name} in {SEEDS_PER_MODE} schedules"
+    for name in TOLD if MODES[mode].lies else ():
+        assert faults[name] or (name == "lie: mask" and not MODES[mode].masked), f"{mode}: no {name}"
 
 
 @pytest.mark.parametrize("mode", MODES)
