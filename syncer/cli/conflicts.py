@@ -12,7 +12,8 @@ from syncer.cli.asking import Timeout, Why, Yes, agree, ask
 from syncer.cli.documents import ConflictDetail, ConflictDocument, ConflictList
 from syncer.cli.output import Format, moment, out, out_lines, say
 from syncer.cli.session import session_of
-from syncer.errors import PreconditionFailed
+from syncer.errors import NotFound, PreconditionFailed
+from syncer.model import Region
 from syncer.planning.deciding import Request, lost_in
 
 if TYPE_CHECKING:
@@ -147,8 +148,11 @@ def discard(
             agree(row.path, f"The value of {row.loser}, which lost, is forgotten here.", yes=yes)
             request = Request("conflicts-discard", {"conflict": str(number)})
         else:
-            agree(by, f"Every value of {by} that lost is forgotten here.", yes=yes)
-            request = Request("conflicts-discard", {"by": by})
+            count, last = views.lost_by(Region(by))
+            if not count:
+                raise NotFound(f"no value of {by} has lost", hint="See 'syncer conflicts list --all'.")
+            agree(by, f"{count} values of {by} that lost, up to conflict {last}, are forgotten here.", yes=yes)
+            request = Request("conflicts-discard", {"by": by, "until": str(last)})
         ask(views, [request], reason=reason, timeout_s=timeout, form=session.form)
 
 

@@ -101,10 +101,14 @@ def restore(context: Context, unit: Unit, tx: Transaction, operation: Operation)
 
 
 def discard_conflicts(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> Answer:
-    """Forget a conflict; or those that a region has lost, so many at most: whoever floods others with them."""
+    """Forget a conflict; or those that a region has lost, so many at most: whoever floods others with them.
+
+    Of the latter only those that stood there when the operator looked: the greatest number of these comes with it.
+    """
     del context, unit
     if "by" in operation.arguments:
-        gone = tx.drop_conflicts(CONFLICTS_AT_ONCE, by=Region(operation.arguments["by"]))
+        until = number_of(operation, "until")
+        gone = tx.drop_conflicts(CONFLICTS_AT_ONCE, by=Region(operation.arguments["by"]), until=until)
         more = "; there may be more" if gone == CONFLICTS_AT_ONCE else ""
         return f"{gone} conflicts are forgotten{more}", None
     number = number_of(operation, "conflict")

@@ -33,12 +33,15 @@ class ConflictTransaction(Protocol):
         """How many conflicts are kept, and how many bytes of values and paths in all."""
         ...
 
-    def drop_conflicts(self, limit: int, *, by: Region | None = None, restored: bool = False) -> int:
+    def drop_conflicts(
+        self, limit: int, *, by: Region | None = None, until: int | None = None, restored: bool = False
+    ) -> int:
         """Forget the oldest conflicts: whose loser is of that region, or was restored; how many were there.
 
         Args:
             limit: At most so many.
             by: Author of the loser.
+            until: The greatest number of these; what was recorded later stays.
             restored: Only those whose loser was restored; its value is a later change since.
         """
         ...

@@ -80,11 +80,14 @@ class ConflictRows:
             self._cache.conflicts = Amount(*map(int, self._connection.execute(select(func.count(), size)).one()))
         return self._cache.conflicts
 
-    def drop_conflicts(self, limit: int, *, by: Region | None = None, restored: bool = False) -> int:
+    def drop_conflicts(
+        self, limit: int, *, by: Region | None = None, until: int | None = None, restored: bool = False
+    ) -> int:
         """Forget the oldest conflicts: whose loser is of that region, or was restored; how many were there."""
         table = tables.conflicts
         which: ColumnElement[bool] = table.c.restored_at.is_not(None) if restored else table.c.id.is_not(None)
         which = which if by is None else which & (table.c.loser_region == by)
+        which = which if until is None else which & (table.c.id <= until)
         oldest = select(table.c.id).where(which).order_by(table.c.id).limit(limit)
         return self._gone(table.c.id.in_(oldest))
 

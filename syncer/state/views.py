@@ -282,6 +282,14 @@ class Views(RepairViews):
 
     # -- what waits for a person
 
+    def lost_by(self, region: Region) -> tuple[int, int]:
+        """How many conflicts there are whose loser is of that region, and the greatest number of them; 0: none."""
+        table = tables.conflicts
+        query = select(func.count(), func.coalesce(func.max(table.c.id), 0)).where(table.c.loser_region == region)
+        with self._reading() as connection:
+            count, last = connection.execute(query).one()
+        return count, last
+
     def conflicts(self, limit: int, after: int = 0, *, restored: bool = True) -> list[ConflictSummary]:
         """Conflicts by number, above ``after``; without ``restored`` only those that nobody has restored."""
         table = tables.conflicts

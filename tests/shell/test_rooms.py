@@ -9,6 +9,7 @@ import pytest
 
 from syncer.bus.codec import encode
 from syncer.bus.signing import UNSIGNED, Keyring
+from syncer.model import Region
 from syncer.planning.deciding import lost_in
 from syncer.replication import rooms
 from syncer.replication.surroundings import wall_clock_ms
@@ -69,8 +70,13 @@ async def test_a_flood_of_conflicts_takes_no_more_room_than_there_is(
         kept = east.ask(lambda views: [row.value_bytes or 0 for row in views.conflicts(1_000)])
         assert 0 < sum(kept) <= 200_000
         assert {path: east.picture()[path] for path in before} == before, "nothing gave way to it"
-        answer = await east.do("conflicts-discard", by="evil")
-        assert answer.answer == f"{len(kept)} conflicts are forgotten"
+        assert (await east.do("conflicts-discard", by="evil")).code == "precondition-failed", "who has looked when?"
+        count, last = east.ask(lambda views: views.lost_by(Region("evil")))
+        assert count == len(kept)
+        answer = await east.do("conflicts-discard", by="evil", until=str(last - 1))
+        assert answer.answer == f"{count - 1} conflicts are forgotten", "what was not shown stays"
+        answer = await east.do("conflicts-discard", by="evil", until=str(last))
+        assert answer.answer == "1 conflicts are forgotten"
         await until(lambda: "conflicts-full" not in east.conditions(), "there is room again", DEADLINE_S)
         assert east.status().counts.conflicts < len(kept)
         west.writer.put(path_of("p1"), tenant("still ours"))

@@ -500,9 +500,11 @@ class DiskTransaction:
         """How many conflicts are kept, and of how many bytes."""
         return kept_conflicts(self._read.conflicts.values())
 
-    def drop_conflicts(self, limit: int, *, by: Region | None = None, restored: bool = False) -> int:
+    def drop_conflicts(
+        self, limit: int, *, by: Region | None = None, until: int | None = None, restored: bool = False
+    ) -> int:
         """Forget the oldest conflicts."""
-        chosen = chosen_conflicts(self._read.conflicts.values(), limit, by=by, restored=restored)
+        chosen = chosen_conflicts(self._read.conflicts.values(), limit, by=by, until=until, restored=restored)
         for row in chosen:
             del self._write.conflicts[row.path, row.loser, row.loser_digest]
         return len(chosen)

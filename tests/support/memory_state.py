@@ -361,8 +361,10 @@ class MemoryTransaction:
     def kept_conflicts(self) -> Amount:
         return kept_conflicts(self._db.conflicts.values())
 
-    def drop_conflicts(self, limit: int, *, by: Region | None = None, restored: bool = False) -> int:
-        chosen = chosen_conflicts(self._db.conflicts.values(), limit, by=by, restored=restored)
+    def drop_conflicts(
+        self, limit: int, *, by: Region | None = None, until: int | None = None, restored: bool = False
+    ) -> int:
+        chosen = chosen_conflicts(self._db.conflicts.values(), limit, by=by, until=until, restored=restored)
         for row in chosen:
             self.drop_conflict(row.id)
         return len(chosen)
@@ -596,10 +598,11 @@ def kept_conflicts(conflicts: Iterable[ConflictRow]) -> Amount:
 
 
 def chosen_conflicts(
-    conflicts: Iterable[ConflictRow], limit: int, *, by: Region | None, restored: bool
+    conflicts: Iterable[ConflictRow], limit: int, *, by: Region | None, until: int | None, restored: bool
 ) -> list[ConflictRow]:
     """The oldest of those that are to be forgotten."""
     chosen = [row for row in conflicts if by in {None, row.loser.region}]
+    chosen = [row for row in chosen if until is None or row.id <= until]
     chosen = [row for row in chosen if row.restored_at_ms is not None or not restored]
     return sorted(chosen, key=lambda row: row.id)[:limit]
 

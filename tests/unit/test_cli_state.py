@@ -581,7 +581,7 @@ def test_a_conflict_is_forgotten_by_its_number_or_by_who_has_lost(run: Run, stat
         assert run("conflicts", "discard", *wrong, "--yes").exit_code == 2
     assert run("conflicts", "discard", "1").exit_code == 5, "it asks first"
     assert run("conflicts", "discard", "77", "--yes").exit_code == 1
-    good(run("conflicts", "discard", "--by", "nobody", "--yes"))
+    assert run("conflicts", "discard", "--by", "nobody", "--yes").exit_code == 1
     assert numbers() == [1]
     with state.transaction() as tx:
         row = tx.conflict_row(1)

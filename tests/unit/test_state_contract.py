@@ -329,7 +329,8 @@ def test_conflicts_are_counted_with_their_bytes_and_forgotten_in_their_order(sub
         work.mark_restored(2, Millis(5))
         assert work.drop_conflicts(9, by=there, restored=True) == 0
         assert work.drop_conflicts(9, restored=True) == 1
-        assert work.drop_conflicts(1, by=there) == 1
+        assert work.drop_conflicts(9, by=there, until=2) == 0, "what came later stays"
+        assert work.drop_conflicts(1, by=there, until=5) == 1
         assert [number for number in range(1, 6) if work.conflict_row(number) is not None] == [1, 4]
         work.drop_conflict(1)
         work.drop_conflict(77)
