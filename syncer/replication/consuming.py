@@ -44,6 +44,8 @@ STRANGE_RANGES: Final = 16
 """Ranges of numbers that are kept of each of them."""
 TOO_MANY_SENDERS: Final = "too-many-senders"
 _REASON_CHARACTERS: Final = 1000
+ROOM_AGAIN_MS: Final = 60_000
+"""When an event whose time has come, and for which there is no room, is looked at again."""
 LOOKED_AT: Final = 200
 """Events that are looked at again at a time when what is known of their paths has grown."""
 
@@ -229,8 +231,12 @@ def release_future(context: Context, now: Millis, events: Sequence[MetadataChang
         unit = Unit(context, tx, now)
         unit.load(tuple({event.path for event in events}))
         for event in events:
-            unit.take(context.replica.fold(unit[event.path], event, now, released=True))
+            outcome = context.replica.fold(unit[event.path], event, now, released=True)
             tx.drop_future(event.path, event.stamp)
+            if rooms.lacking(context, tx, unit[event.path], outcome) is None:
+                unit.take(outcome)
+            else:  # its number counts as consumed already: it is not let go
+                tx.hold_event(event, Millis(now + ROOM_AGAIN_MS), now)
         look_again(context, unit, tx, unit.changed)
         unit.store()
     return unit.settle
@@ -251,7 +257,7 @@ def look_again(context: Context, unit: Unit, tx: Transaction, paths: Collection[
             continue  # its own time shows what is wrong with it; nobody else is to blame
         if outcome is None:
             tx.hold_event(event, until, unit.now)
-        else:
+        elif rooms.lacking(context, tx, unit[event.path], outcome) is None:
             unit.take(outcome)
             tx.drop_future(event.path, event.stamp)
 
