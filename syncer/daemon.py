@@ -274,7 +274,7 @@ class Daemon:
         driver.context.begun_on_hearsay = self.begun_on_hearsay
         if self.spoken or opening.file_of(opening.parse_url(self.config.database_url())) is None:
             driver.context.quiet_ms = 0
-        driver.context.evidence.silence_ms = in_ms(self.config.peers.silence)
+        driver.context.evidence.silence_ms = in_ms(self.config.silence)
         driver.context.marking.interval_ms = in_ms(self.config.limits.mark_interval)
         driver.context.speak_ms = int(self.config.heartbeat_interval.total_seconds() * 1000 * HEARD_WITHIN)
         return driver

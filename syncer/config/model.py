@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 from urllib.parse import quote_plus
 
 from pydantic import BaseModel, Field, StringConstraints, model_validator
@@ -41,6 +41,9 @@ from syncer.conflict.terms import Terms
 from syncer.errors import ConfigError
 from syncer.model import MetaPath, Millis, Region, TieOrder
 from syncer.stores.contract import MetadataStore
+
+BEATS_IN_A_SILENCE: Final = 3
+"""Who is well says so at least so often in the time after which he is taken for silent."""
 
 
 class Config(Section):
@@ -86,6 +89,15 @@ class Config(Section):
     def _not_its_own_peer(self) -> Self:
         if self.region in (self.peers.expected or ()):
             raise ValueError(f"'peers.expected' names this region itself ({self.region!r}); list the other regions")
+        return self
+
+    @model_validator(mode="after")
+    def _silence_is_no_pause_for_breath(self) -> Self:
+        if "silence" in self.peers.model_fields_set and self.peers.silence < self.silence:
+            raise ValueError(
+                f"'peers.silence' needs to be at least {BEATS_IN_A_SILENCE} times 'heartbeat_interval': a region that "
+                "is well would be taken for silent between two heartbeats, and forgotten on anybody's word"
+            )
         return self
 
     @model_validator(mode="after")
@@ -193,6 +205,11 @@ class Config(Section):
             limits=self.core_limits,
             bus_paths=self.bus_paths,
         )
+
+    @property
+    def silence(self) -> timedelta:
+        """After how long a region is silent: as configured, and never between two heartbeats."""
+        return max(self.peers.silence, BEATS_IN_A_SILENCE * self.heartbeat_interval)
 
     @property
     def core_limits(self) -> core.Limits:

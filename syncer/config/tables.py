@@ -243,7 +243,8 @@ class PeersConfig(Section):
     silence: Duration = Field(
         default=timedelta(minutes=5),
         gt=_ZERO,
-        description="A region that another one says was forgotten is forgotten here once it was not heard for so long.",
+        description="A region that another one says was forgotten is forgotten here once it was not heard for so long; "
+        "at least 3 times 'heartbeat_interval'.",
     )
     keys: dict[Name, Annotated[tuple[str, ...], Field(min_length=1, max_length=MAX_HALVES)]] = Field(
         default_factory=dict,

@@ -96,6 +96,13 @@ def test_a_written_duration_reads_back(milliseconds: int) -> None:
 # -- sources
 
 
+def test_nobody_is_silent_between_two_heartbeats(file: Path) -> None:
+    assert loaded(file, MINIMAL).silence == timedelta(minutes=5)
+    slow = 'heartbeat_interval = "10min"\n' + MINIMAL
+    assert loaded(file, slow).silence == timedelta(minutes=30), "a configuration that never named it goes on"
+    assert loaded(file, MINIMAL + '[peers]\nsilence = "30s"\n').silence == timedelta(seconds=30)
+
+
 def test_the_least_that_must_be_said(file: Path) -> None:
     config = loaded(file, MINIMAL)
     assert config.region == "east"
@@ -215,6 +222,7 @@ def test_a_secret_never_stands_in_a_message(file: Path) -> None:
         ('[state]\npassword_file = "/p"\n', "belongs to 'url'"),
         ('[state]\nurl = "postgresql://db/x"\npassword_file = "/p"\n', "needs the user's name"),
         ('[peers]\nexpected = ["west", "east"]\n', "names this region itself"),
+        ('[peers]\nsilence = "29s"\n', "at least 3 times 'heartbeat_interval'"),
         ('[api]\nlisten = "8950"\n', "host:port"),
         ('[api]\nlisten = "::1:8950"\n', "host:port"),
         ('[admin]\nurl = "http://me:pw@h"\n', "admin.url"),
