@@ -80,6 +80,14 @@ async def all_well(group: Group, before: dict[str, Standing], *, renews: bool) -
         assert resident < MEMORY_MIB, f"the daemon of {member.name} has {resident:.0f} MiB, bound {MEMORY_MIB}"
 
 
+def _is_whole(member: Member) -> bool:
+    """Whether a region's database is no longer being rebuilt: what differs until then is held, as at first contact."""
+    status = member.status()
+    report: dict[str, Any] = dict(status.document or {})
+    own = report.get("database_id") == status.identity.database_id  # and not what the former one has told
+    return own and status.identity.genesis and not report["rebuild"]
+
+
 async def honest_writes_arrive(group: Group) -> None:
     """Every honest write is everywhere, or was kept whole in a conflict; first without, then with a loss on the bus."""
     group.write_everywhere()
