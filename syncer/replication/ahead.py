@@ -17,7 +17,7 @@ from syncer.replication import rebuild
 from syncer.stores.contract import Entry
 
 if TYPE_CHECKING:
-    from syncer.replication.consuming import Arrived
+    from syncer.replication.arriving import Arrived
     from syncer.replication.context import Context
 
 

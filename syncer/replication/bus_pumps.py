@@ -16,7 +16,7 @@ from syncer.bus.signing import sealed
 from syncer.errors import PayloadInvalid, StateUnavailable, SyncerError
 from syncer.model import Millis
 from syncer.replication.ahead import Ahead, Seen
-from syncer.replication.consuming import Arrived, arrived_of
+from syncer.replication.arriving import Arrived, arrived_of
 from syncer.replication.surroundings import IDLE_S, Surroundings
 from syncer.replication.wanted import Effect, Wanted
 from syncer.state.contract import OutboxRow

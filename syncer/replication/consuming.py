@@ -1,9 +1,8 @@
-"""From messages of the bus to what is known."""
+"""From messages of the bus to what is known: changes are folded, what peers tell and ask for is heard."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from syncer.bus.messages import (
@@ -14,20 +13,18 @@ from syncer.bus.messages import (
     Ignored,
     ListingAsked,
     ListingTold,
-    Message,
     TreeMessage,
 )
-from syncer.bus.region_keys import Speaker
-from syncer.bus.signing import Keyring, unseal
 from syncer.conflict.acts import HoldEvent
 from syncer.conflict.consumed import Consumed
 from syncer.conflict.order import later
 from syncer.conflict.register import Register
-from syncer.errors import InvariantBroken, MessageUnreadable, PayloadInvalid, SyncerError, ValueInvalid
+from syncer.errors import PayloadInvalid, SyncerError, ValueInvalid
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region
 from syncer.replacing import replace
-from syncer.replication import antientropy, lacking, listing, membership, rebuild, retelling, rooms, speaking
+from syncer.replication import antientropy, lacking, listing, membership, rebuild, retelling, rooms, speaking, standing
 from syncer.replication.ahead import Seen
+from syncer.replication.arriving import Arrived
 from syncer.replication.context import Context
 from syncer.replication.narrowing import Settle
 from syncer.replication.peers import HEARTBEATS_FULL
@@ -48,46 +45,6 @@ ROOM_AGAIN_MS: Final = 60_000
 """When an event whose time has come, and for which there is no room, is looked at again."""
 LOOKED_AT: Final = 200
 """Events that are looked at again at a time when what is known of their paths has grown."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arrived:
-    """A message with where it came from, and the region that has made it, where its own key proves that.
-
-    ``message`` is the error when it was refused or could not be decoded.
-    """
-
-    message: Message | PayloadInvalid
-    position: str
-    payload: bytes = field(default=b"", repr=False)
-    properties: dict[str, str] = field(default_factory=dict)
-    speaker: Speaker | None = None
-
-
-def arrived_of(
-    payload: bytes, properties: Mapping[str, str], position: str, keyring: Keyring, trouble: str = ""
-) -> Arrived:
-    """Check and decode a message; one that is refused, or cannot be understood, carries the reason.
-
-    Args:
-        payload: As received.
-        properties: As received.
-        position: Where it stands on the bus.
-        keyring: Whose messages are believed.
-        trouble: What the bus could not read of it; empty: nothing.
-    """
-    message: Message | PayloadInvalid
-    speaker: Speaker | None = None
-    try:
-        if trouble:
-            raise MessageUnreadable(trouble)
-        heard = unseal(payload, properties, keyring)
-        message, speaker = heard.message, heard.speaker
-    except PayloadInvalid as exc:
-        message = exc
-    except (ValueError, TypeError, LookupError, ArithmeticError, RecursionError, InvariantBroken) as exc:
-        message = PayloadInvalid(f"it cannot be decoded: {type(exc).__name__}: {exc}")
-    return Arrived(message=message, position=position, payload=payload, properties=dict(properties), speaker=speaker)
 
 
 def consume(context: Context, arrived: Sequence[Arrived], now: Millis, seen: Seen | None = None) -> Settle:
@@ -148,7 +105,7 @@ def take(context: Context, unit: Unit, tx: Transaction, arrived: Sequence[Arrive
                 if (problem := _take_control(context, unit, tx, control, asked)) is not None:
                     set_aside(context, unit, shelves, item, *problem)
             case TreeMessage() | ListingAsked() | ListingTold() as said:
-                if _unheard_of(context, said.region, said.sender) is None:
+                if standing.not_taken(context, said.region, said.sender) is None:
                     _take_said(context, unit, said)
             case Ignored() as ignored:
                 context.tally["ignored", ignored.reason] += 1
@@ -287,7 +244,7 @@ def _fold(
     if not late and (problem := membership.refused(context, event.sender)) is not None:
         set_aside(context, unit, shelves, item, *problem)
         return True
-    if not late and (problem := _unwelcome(context, unit[event.path], event, told_by)) is not None:
+    if not late and (problem := standing.unwelcome(context, unit[event.path], event, told_by)) is not None:
         set_aside(context, unit, shelves, item, *problem)
         return False
     if not context.scope.contains(event.path):
@@ -308,78 +265,10 @@ def _fold(
     return True
 
 
-def _unwelcome(
-    context: Context, register: Register, event: MetadataChangeEvent, told_by: Region | None
-) -> tuple[str, str] | None:
-    """Why an event must not be folded: code and detail."""
-    region, own = event.stamp.region, context.identity.region
-    if region == own:
-        if context.observing:
-            return None  # the active daemon of the region
-        if told_by is not None:
-            return _stranger(context, told_by)  # a peer tells what it knows of our own change
-        if event.sender and register.known is not None and event.stamp.updated_at_ms <= register.own:
-            return None  # likewise, of a peer that was not heard yet: it cannot be newer than what is known here
-        if rebuild.is_former(context, event.sender):
-            return None  # what a lost database of this region had published was still under way
-        _note_double(context, event.sender or "a broker")
-        detail = (
-            f"an event under this region's own id {region!r}, sent from another database ({event.sender or 'native'}): "
-            "two daemons use one region id"
-        )
-        return "region-id-in-use", detail
-    teller = region if told_by is None else told_by  # who made it may be gone since
-    return (
-        membership.doubted(context, event.sender) or _held(context, teller, event.sender) or _outsider(context, teller)
-    )
-
-
-def _held(context: Context, region: Region, sender: str) -> tuple[str, str] | None:
-    """Why what a newcomer says is kept aside: code and detail."""
-    held = region if context.newcomers.of(region) is not None else context.newcomers.speaks_for(sender)
-    newcomer = context.newcomers.of(held) if held is not None and not context.peers.remembers(held) else None
-    return None if newcomer is None else (membership.HELD_ASIDE, f"{held} does not belong to the group: {newcomer.why}")
-
-
-def _unheard_of(context: Context, region: Region, sender: str) -> tuple[str, str] | None:
-    """Why what a region says by this database is not taken: code and detail."""
-    problem = membership.refused(context, sender) or _outsider(context, region)
-    problem = problem or misused(context, region, sender) or membership.doubted(context, sender)
-    return problem or _held(context, region, sender)
-
-
-def misused(context: Context, region: Region, sender: str) -> tuple[str, str] | None:
-    """Why a database cannot speak for a region, if it is, or first spoke for, another one's: code and detail."""
-    own = context.identity
-    proved = own.region if sender == own.database_id else speaking.owner(context, sender)
-    owner = proved or context.peers.region_of(sender)
-    if not sender or owner is None or owner == region:
-        return None
-    return "database-of-another-region", f"{region} speaks by database {sender}, which is that of {owner}: not believed"
-
-
-def _outsider(context: Context, region: Region) -> tuple[str, str] | None:
-    """Why a region does not belong to the group: code and detail."""
-    return _stranger(context, region) or membership.gone(context, region)
-
-
-def _stranger(context: Context, region: Region) -> tuple[str, str] | None:
-    if context.expected and region not in context.expected:
-        return "unknown-region", f"region {region!r} is not among the expected peers"
-    return None
-
-
-def _note_double(context: Context, sender: str) -> None:
-    context.conditions["region-id-in-use"] = (
-        f"another daemon ({sender}) uses this region's id {context.identity.region!r}: what it sends is quarantined; "
-        "give one of the two an id of its own"
-    )
-
-
 def _hear(context: Context, tx: Transaction, beat: Heartbeat, now: Millis) -> None:
     """Keep what a peer told of itself."""
     own = context.identity
-    if (problem := misused(context, beat.region, beat.sender)) is not None:
+    if (problem := standing.misused(context, beat.region, beat.sender)) is not None:
         context.conditions[problem[0]] = problem[1]
         return
     if beat.sender == own.database_id:
@@ -389,9 +278,9 @@ def _hear(context: Context, tx: Transaction, beat: Heartbeat, now: Millis) -> No
         return
     if beat.region == own.region:
         if not context.observing and not rebuild.is_former(context, beat.sender):
-            _note_double(context, beat.sender)
+            standing.note_double(context, beat.sender)
         return
-    if _stranger(context, beat.region) is not None:
+    if standing.unexpected(context, beat.region) is not None:
         context.conditions["unknown-region"] = (
             f"{beat.region} sends on this topic and is not among the expected peers: its events go to the quarantine"
         )
@@ -446,7 +335,7 @@ def _take_control(
     region = context.identity.region
     if control.region == region or (control.target and control.target != region):
         return None
-    problem = _unheard_of(context, control.region, control.sender)
+    problem = standing.not_taken(context, control.region, control.sender)
     if problem is not None:
         return problem
     if control.action in {Action.PAUSE, Action.RESUME}:

@@ -42,7 +42,7 @@ from syncer.replication import (
 )
 from syncer.replication.ahead import Ahead, Seen
 from syncer.replication.applying import Landing
-from syncer.replication.consuming import Arrived
+from syncer.replication.arriving import Arrived
 from syncer.replication.context import Context
 from syncer.replication.fence import Fence, HeldFence, raised
 from syncer.replication.forgetting import Forgetting, Tombstones

@@ -15,7 +15,7 @@ import structlog
 from syncer.model import MetadataChangeEvent, Millis
 from syncer.replication import consuming
 from syncer.replication.ahead import Ahead, Seen, look_ahead
-from syncer.replication.consuming import Arrived
+from syncer.replication.arriving import Arrived
 from syncer.replication.context import Context
 from syncer.replication.narrowing import Settle, may_lie_in_one, narrowed, place_of, why
 from syncer.replication.setting_aside import Shelves, set_aside

@@ -14,7 +14,8 @@ from syncer.conflict.register import HoldReason, Register
 from syncer.errors import InvariantBroken, MessageUnreadable, NotFound, PreconditionFailed, SyncerError
 from syncer.model import MetadataChangeEvent, Millis, Region
 from syncer.replication import deciding, isolating, listing, membership, narrowing, rebuild, repairing
-from syncer.replication.consuming import arrived_of, take
+from syncer.replication.arriving import arrived_of
+from syncer.replication.consuming import take
 from syncer.replication.context import Context
 from syncer.replication.deciding import number_of
 from syncer.replication.reading import state_event

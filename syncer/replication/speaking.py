@@ -21,7 +21,7 @@ from syncer.replication.speakers import OF_ROW, Speakers
 from syncer.state.contract import PeerRow, Transaction
 
 if TYPE_CHECKING:
-    from syncer.replication.consuming import Arrived
+    from syncer.replication.arriving import Arrived
     from syncer.replication.context import Context
 
 

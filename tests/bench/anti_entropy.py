@@ -34,7 +34,7 @@ from syncer.conflict.scope import Scope
 from syncer.conflict.settings import Settings
 from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis, Region, Revision, Stamp, Version, counter_of
 from syncer.paths import classify
-from syncer.replication.consuming import arrived_of
+from syncer.replication.arriving import arrived_of
 from syncer.replication.driver import Driver
 from syncer.replication.reading import state_event
 from syncer.state.sql import SqlState

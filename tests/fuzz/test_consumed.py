@@ -16,7 +16,7 @@ from syncer.conflict.scope import Scope
 from syncer.conflict.settings import Settings
 from syncer.errors import SyncerError
 from syncer.model import Millis, Region
-from syncer.replication.consuming import arrived_of
+from syncer.replication.arriving import arrived_of
 from syncer.replication.driver import Driver
 from tests.fuzz.shares import drawing
 from tests.fuzz.test_messages import messages, spoilt

@@ -22,7 +22,7 @@ from syncer.bus.tree_bodies import Listing, TreeEntry, buckets_body, groups_body
 from syncer.conflict.digest_tree import BUCKETS, GROUPS
 from syncer.conflict.scope import Scope
 from syncer.model import Digest, MetaPath, Millis, Region, Stamp
-from syncer.replication import consuming, peers, setting_aside
+from syncer.replication import arriving, peers, setting_aside
 from syncer.replication.antientropy import MAX_REQUESTED
 from syncer.replication.setting_aside import Shelf
 from syncer.replication.summing import label_of
@@ -359,8 +359,8 @@ async def test_regions_that_nobody_has_do_not_fill_the_memory(
 def test_the_messages_above_are_sound_but_for_what_they_say() -> None:
     """Else they would be refused for another reason."""
     sound = evil("sound", tenant("x"), 1)
-    arrived = consuming.arrived_of(sound.payload, sound.properties, "1", UNSIGNED)
+    arrived = arriving.arrived_of(sound.payload, sound.properties, "1", UNSIGNED)
     assert arrived.message == replace(arrived.message)  # type: ignore[type-var]
     message = beat()
-    assert not isinstance(consuming.arrived_of(message.payload, message.properties, "1", UNSIGNED).message, Exception)
+    assert not isinstance(arriving.arrived_of(message.payload, message.properties, "1", UNSIGNED).message, Exception)
     assert MetaPath(path_of("sound")) == path_of("sound")

@@ -14,7 +14,7 @@ from syncer.bus.messages import Heartbeat, Ignored, Message, Said
 from syncer.bus.signing import Keyring
 from syncer.errors import PayloadInvalid
 from syncer.model import MetadataChangeEvent, MetaPath, Region, Stamp
-from syncer.replication.consuming import Arrived, arrived_of
+from syncer.replication.arriving import Arrived, arrived_of
 from tests.simulation.history import Violation
 
 _HEARTBEATS_DECODED: Final = 16

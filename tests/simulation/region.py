@@ -14,8 +14,8 @@ from syncer.errors import Fenced, PreconditionFailed, StateUnavailable
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Stamp
 from syncer.replication.ahead import Ahead, Seen
 from syncer.replication.applying import Landing
+from syncer.replication.arriving import Arrived
 from syncer.replication.comparisons import Pace
-from syncer.replication.consuming import Arrived
 from syncer.replication.driver import Driver
 from syncer.replication.forgetting import Forgetting
 from syncer.replication.reading import ReadPlan

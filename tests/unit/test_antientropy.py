@@ -21,8 +21,8 @@ from syncer.conflict.scope import DEFAULT_RULES, Rule, Scope
 from syncer.conflict.settings import Direction, Settings
 from syncer.model import Digest, EventType, MetadataChangeEvent, MetaPath, Millis, Region, Revision, Stamp, Version
 from syncer.replication import antientropy, summing
+from syncer.replication.arriving import Arrived
 from syncer.replication.comparisons import MAX_OUTGOING, Comparisons, Pace
-from syncer.replication.consuming import Arrived
 from syncer.replication.driver import Driver
 from syncer.replication.summing import label_of
 from syncer.state.contract import JOINING

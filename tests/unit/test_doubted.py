@@ -10,7 +10,7 @@ from syncer.bus.messages import Heartbeat, ListingTold
 from syncer.conflict.register import Register
 from syncer.errors import Fenced, StateUnavailable
 from syncer.model import MetadataChangeEvent, Millis, Region
-from syncer.replication.consuming import Arrived
+from syncer.replication.arriving import Arrived
 from syncer.replication.context import HEAR_MS
 from syncer.replication.peer import GENERATIONS_AHEAD
 from syncer.replication.reading import state_event

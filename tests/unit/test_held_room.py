@@ -8,7 +8,8 @@ import pytest
 
 from syncer.model import Millis
 from syncer.replication import rooms
-from syncer.replication.consuming import ROOM_AGAIN_MS, Arrived
+from syncer.replication.arriving import Arrived
+from syncer.replication.consuming import ROOM_AGAIN_MS
 from syncer.state.contract import Amount
 from tests.shell.on_bus import change
 from tests.unit.test_antientropy import T0, Said, Site, path_of, value_of

@@ -15,7 +15,7 @@ from syncer.conflict.replica import Replica
 from syncer.errors import Fenced, InvariantBroken, MessageUnreadable, PayloadInvalid, StateUnavailable, ValueRefused
 from syncer.model import Millis, Region
 from syncer.replication import antientropy, consuming, operations
-from syncer.replication.consuming import Arrived, arrived_of
+from syncer.replication.arriving import Arrived, arrived_of
 from syncer.replication.isolating import FUTURE, UNTAKEN
 from syncer.replication.narrowing import may_lie_in_one
 from syncer.state.contract import Operation, OperationState, Poison
@@ -191,7 +191,7 @@ def answered(site: Site, number: int) -> Operation:
 
 @pytest.mark.parametrize("error", [RecursionError("deep"), UnicodeDecodeError("utf-8", b"x", 0, 1, "odd")], ids=repr)
 def test_whatever_goes_wrong_with_decoding_the_message_carries_it(error: Exception) -> None:
-    with mock.patch("syncer.replication.consuming.unseal", side_effect=error):
+    with mock.patch("syncer.replication.arriving.unseal", side_effect=error):
         arrived = arrived_of(b"", {}, "p", UNSIGNED)
     assert isinstance(arrived.message, PayloadInvalid)
     assert type(error).__name__ in arrived.message.message

@@ -16,7 +16,7 @@ from syncer.errors import PreconditionFailed, StateUnavailable
 from syncer.model import MetaPath, Millis, Region, Revision
 from syncer.paths import fence_path
 from syncer.replication import lacking, listing, rebuild
-from syncer.replication.consuming import Arrived
+from syncer.replication.arriving import Arrived
 from syncer.replication.driver import Driver
 from syncer.replication.fence import Fence
 from syncer.state.contract import JOINING

@@ -11,7 +11,7 @@ from syncer.bus.messages import LEFT, Heartbeat
 from syncer.errors import PreconditionFailed
 from syncer.model import MetadataChangeEvent, Millis, Region
 from syncer.replication import peers
-from syncer.replication.consuming import Arrived
+from syncer.replication.arriving import Arrived
 from syncer.replication.dirty import Origin
 from syncer.replication.evidence import SILENCE_MS
 from syncer.replication.membership import leave

@@ -30,7 +30,7 @@ from syncer.model import (
 )
 from syncer.paths import fence_path
 from syncer.replication import rebuild
-from syncer.replication.consuming import Arrived
+from syncer.replication.arriving import Arrived
 from syncer.replication.driver import Driver
 from syncer.replication.fence import RECEIPTS, Fence
 from syncer.replication.marking import INTERVAL_MS, Marking

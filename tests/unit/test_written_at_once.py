@@ -13,7 +13,7 @@ from syncer.conflict.settings import Settings
 from syncer.errors import StateUnavailable
 from syncer.model import EventType, MetadataChangeEvent, MetaPath, Millis, Region, ResourceKind, Revision, Stamp
 from syncer.replication.ahead import Ahead, Seen
-from syncer.replication.consuming import Arrived
+from syncer.replication.arriving import Arrived
 from syncer.replication.dirty import Origin
 from syncer.replication.driver import Driver
 from syncer.replication.own_writes import KEPT, OwnWrites
