@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from deploy.lab import rest
-from deploy.lab.jvm import Jvm
 from deploy.lab.ports import HOST, free_ports
 from deploy.lab.process import Command, ServerProcess
-from deploy.lab.pulsar import BROKER, BROKER_DIRECT_MB, BROKER_HEAP_MB, READY_TIMEOUT_S, PulsarCluster, laid_over
-from deploy.lab.software import java, pulsar_home
+from deploy.lab.pulsar import READY_TIMEOUT_S, PulsarCluster, laid_over
+from deploy.lab.software import pulsar_home
 
 NAME: Final = "broker-2"
 
@@ -55,26 +54,10 @@ class FurtherBroker:
     def _command(self) -> Command:
         cluster = self._cluster
         configuration = cluster.directory / "conf" / f"{NAME}.conf"
-        own = {
-            "clusterName": cluster.name,
-            "brokerServicePort": str(self._ports[0]),
-            "webServicePort": str(self._ports[1]),
-            "metadataStoreUrl": cluster.store.metadata_url,
-            "configurationMetadataStoreUrl": cluster.configuration_store.metadata_url,
-        }
-        values = {**BROKER, **own, **cluster.settings.broker}
+        values = cluster.broker_values(*self._ports)
         configuration.write_text(laid_over(pulsar_home() / "conf" / "broker.conf", values))
-        jvm = Jvm(heap_mb=BROKER_HEAP_MB, direct_mb=BROKER_DIRECT_MB, quick_start=cluster.settings.quick_start)
         return Command(
             words=(str(pulsar_home() / "bin" / "pulsar"), "broker"),
             directory=cluster.directory,
-            environment={
-                "PULSAR_HOME": "",
-                "JAVA_HOME": str(java().resolve().parents[1]),
-                "PULSAR_BROKER_CONF": str(configuration),
-                "PULSAR_LOG_DIR": str(cluster.directory / "logs"),
-                "PULSAR_MEM": " ".join(jvm.flags()),
-                "PULSAR_GC": "-XX:+UseSerialGC",
-                "PULSAR_GC_LOG": "-Xlog:disable",
-            },
+            environment={**cluster.broker_environment(), "PULSAR_BROKER_CONF": str(configuration)},
         )

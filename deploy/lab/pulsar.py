@@ -23,13 +23,13 @@ from deploy.lab.zookeeper import ZooKeeperServer, ZooKeeperSettings
 
 READY_TIMEOUT_S: Final = 180.0
 STALE_BOOKIE_TIMEOUT_S: Final = 60.0
-BROKER_HEAP_MB: Final = 384
-BROKER_DIRECT_MB: Final = 256
+_BROKER_HEAP_MB: Final = 384
+_BROKER_DIRECT_MB: Final = 256
 STORE_SESSION_MS: Final = 6_000
 """Longest session in a cluster's own ZooKeeper: how long a killed bookie seems to be alive."""
 
 # Small and quick; whatever is not here is as the distribution has it.
-BROKER: Final[Mapping[str, str]] = {
+_BROKER: Final[Mapping[str, str]] = {
     "bindAddress": HOST,
     "advertisedAddress": HOST,
     "numIOThreads": "2",
@@ -170,6 +170,29 @@ class PulsarCluster:
             stores[Part.CONFIGURATION_STORE] = self.configuration_store.process
         return {**stores, Part.BROKER: self.broker}
 
+    def broker_values(self, port: int, web_port: int) -> dict[str, str]:
+        """Settings of a broker of this cluster, as in ``broker.conf``."""
+        own = {
+            "clusterName": self.name,
+            "brokerServicePort": str(port),
+            "webServicePort": str(web_port),
+            "metadataStoreUrl": self.store.metadata_url,
+            "configurationMetadataStoreUrl": self.configuration_store.metadata_url,
+        }
+        return {**_BROKER, **own, **self.settings.broker}
+
+    def broker_environment(self) -> dict[str, str]:
+        """What every process with a broker of this cluster finds in its environment."""
+        jvm = Jvm(heap_mb=_BROKER_HEAP_MB, direct_mb=_BROKER_DIRECT_MB, quick_start=self.settings.quick_start)
+        return {
+            "PULSAR_HOME": "",
+            "JAVA_HOME": str(java().resolve().parents[1]),
+            "PULSAR_LOG_DIR": str(self.directory / "logs"),
+            "PULSAR_MEM": " ".join(jvm.flags()),
+            "PULSAR_GC": "-XX:+UseSerialGC",
+            "PULSAR_GC_LOG": "-Xlog:disable",
+        }
+
     def set_broker(self, values: Mapping[str, str]) -> None:
         """Change broker settings; they count from the broker's next start."""
         self.settings = replace(self.settings, broker={**self.settings.broker, **values})
@@ -261,16 +284,8 @@ class PulsarCluster:
         home, data = pulsar_home(), self.directory / "data"
         configuration = self.directory / "conf" / "standalone.conf"
         configuration.parent.mkdir(parents=True, exist_ok=True)
-        own = {
-            "clusterName": self.name,
-            "brokerServicePort": str(self.ports.broker),
-            "webServicePort": str(self.ports.web),
-            "metadataStoreUrl": self.store.metadata_url,
-            "configurationMetadataStoreUrl": self.configuration_store.metadata_url,
-        }
-        values = {**BROKER, **_BOOKIE, **own, **self.settings.broker}
+        values = {**_BOOKIE, **self.broker_values(self.ports.broker, self.ports.web)}
         configuration.write_text(laid_over(home / "conf" / "standalone.conf", values))
-        jvm = Jvm(heap_mb=BROKER_HEAP_MB, direct_mb=BROKER_DIRECT_MB, quick_start=self.settings.quick_start)
         return Command(
             words=(
                 str(home / "bin" / "pulsar"),
@@ -285,13 +300,8 @@ class PulsarCluster:
             ),
             directory=self.directory,
             environment={
-                "PULSAR_HOME": "",
-                "JAVA_HOME": str(java().resolve().parents[1]),
+                **self.broker_environment(),
                 "PULSAR_STANDALONE_CONF": str(configuration),
-                "PULSAR_LOG_DIR": str(self.directory / "logs"),
-                "PULSAR_MEM": " ".join(jvm.flags()),
-                "PULSAR_GC": "-XX:+UseSerialGC",
-                "PULSAR_GC_LOG": "-Xlog:disable",
                 "PULSAR_EXTRA_OPTS": "-Dio.netty.recycler.maxCapacityPerThread=256",
             },
         )
