@@ -47,9 +47,7 @@ def trusting(config: Config) -> list[tuple[str, str]]:
         found.append((OPTIONAL, _NOT_REQUIRED))
     if lacking := _without_key(config):
         names = ", ".join(lacking)
-        found.append(
-            ("region-key-missing", f"'peers.keys' has no public half of {names}: no key proves who speaks there")
-        )
+        found.append((LACKING, f"'peers.keys' has no public half of {names}: no key proves who speaks there"))
     return found
 
 
