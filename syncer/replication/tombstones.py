@@ -121,10 +121,10 @@ def _reports(
     if not context.expected:
         nameless = {sender for sender in tx.senders() if not peers.knows(sender) and sender != own.sender}
         since = context.tombstones.nameless = {
-            sender: context.tombstones.nameless.get(sender, now) for sender in nameless
-        }
+            sender: min(context.tombstones.nameless.get(sender, now), now) for sender in nameless
+        }  # a clock that is set back begins anew
         for sender in sorted(nameless):
-            if 0 <= now - since[sender] < context.tombstones.limits.nameless_ms:
+            if now - since[sender] < context.tombstones.limits.nameless_ms:
                 text = f"has consumed changes of database {sender}, which never told its region"
                 silent[region] = Wait(cause=Cause.NAMELESS, text=text)
     return reports, silent

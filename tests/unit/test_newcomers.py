@@ -136,6 +136,8 @@ def test_a_database_without_a_region_keeps_the_deletes_for_a_day_or_until_it_is_
         told = Told()
         assert comes_to(told, "strange", "db-nameless")
         assert told.kept_by == {Region("east"): Cause.NAMELESS}
+        told.now = Millis(told.now - 1_000)
+        assert told.kept_by == {Region("east"): Cause.NAMELESS}, "a clock that is set back ends nothing"
         if ends == "time":
             told.now = Millis(told.now + Forgetting().nameless_ms)
         else:
