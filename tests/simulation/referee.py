@@ -371,13 +371,17 @@ class Referee:
     def _may_miss(self, site: Site, teller: Tables, path: MetaPath) -> bool:
         """Whether, by a liar, a region need not learn what another one knows before it looks at its store.
 
-        What lies ahead of its clock it does not take from a listing; and in the name of the other region, where the
-        liar can speak in it, it is told that there is nothing.
+        What lies ahead of its clock it does not take from a listing; whom it refuses, since he was silent when he was
+        said to be forgotten, it does not wait for until an operator has admitted him; and in the name of the other
+        region, where the liar can speak in it, it is told that there is nothing.
         """
         register = teller.registers.get(path)
         known = register.known if register is not None else None
         if self.liar is None or known is None:
             return False
+        heard = site.disk.tables.peers.get(teller.identity.region)
+        if heard is not None and heard.document.get("refused"):
+            return True
         return self.liar.world.mode.masked or known.stamp.updated_at_ms > site.clock()
 
     def _asserted(
