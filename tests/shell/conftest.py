@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from syncer.bus.signing import UNSIGNED, Keyring
 from tests.shell.region import Site
+from tests.support.group_keys import keyring, signing
 
 MakeSite = Callable[..., Site]
 
@@ -45,3 +47,22 @@ def east(make_site: MakeSite) -> Site:
 def west(make_site: MakeSite) -> Site:
     """Another one."""
     return make_site("west")
+
+
+@pytest.fixture(params=["stranger", "member", "open"])
+def peer(request: pytest.FixtureRequest) -> str:
+    """Who is hostile: one without the key, one with it, or anybody where there is none."""
+    return str(request.param)
+
+
+@pytest.fixture
+def mouth(peer: str) -> Keyring:
+    """What the hostile one signs with."""
+    return keyring("ours") if peer == "member" else UNSIGNED
+
+
+@pytest.fixture
+def regions(peer: str, make_site: MakeSite, tmp_path: Path) -> tuple[Site, Site]:
+    """Two honest regions."""
+    extra: dict[str, Any] = {} if peer == "open" else {"signing": signing(tmp_path, "ours")}
+    return make_site("east", **extra), make_site("west", **extra)

@@ -28,10 +28,8 @@ from syncer.replication.setting_aside import Shelf
 from syncer.replication.summing import label_of
 from syncer.replication.surroundings import wall_clock_ms
 from syncer.state.contract import Amount
-from tests.shell.conftest import MakeSite
 from tests.shell.on_bus import Bystander, backlog, change, heartbeat
 from tests.shell.region import TENANT, Site, active, equal, heard, path_of, tenant, until
-from tests.support.group_keys import keyring, signing
 from tests.support.scrawling import scrawl
 
 DEADLINE_S: Final = 60.0
@@ -43,26 +41,12 @@ DEEP: Final = b'{"a":' * LEVELS + b"1" + b"}" * LEVELS
 DEEP_AND_BIG: Final = b'{"a":[' + b"[" * LEVELS + b"12345678901234567890123" + b"]" * LEVELS + b"]}"
 
 
-@pytest.fixture(params=["stranger", "member", "open"])
-def peer(request: pytest.FixtureRequest) -> str:
-    """Who it is: without the key, with it, or where there is none."""
-    return str(request.param)
-
-
-@pytest.fixture
-def mouth(peer: str) -> Keyring:
-    """What it signs with."""
-    return keyring("ours") if peer == "member" else UNSIGNED
-
-
 @pytest.fixture(params=["sqlite"])
-def regions(peer: str, request: pytest.FixtureRequest, make_site: MakeSite, tmp_path: Path) -> tuple[Site, Site]:
+def regions(request: pytest.FixtureRequest, regions: tuple[Site, Site]) -> tuple[Site, Site]:
     """Two honest regions; east's database is of this kind."""
-    extra: dict[str, Any] = {} if peer == "open" else {"signing": signing(tmp_path, "ours")}
-    east, west = make_site("east", **extra), make_site("west", **extra)
     if request.param == "postgres":
-        east.shared = request.getfixturevalue("postgres_url")
-    return east, west
+        regions[0].shared = request.getfixturevalue("postgres_url")
+    return regions
 
 
 ON_EACH_DATABASE: Final = pytest.mark.parametrize(

@@ -7,43 +7,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
-
-import pytest
+from typing import Final
 
 from syncer.bus.codec import encode
 from syncer.bus.contract import Outgoing
-from syncer.bus.signing import UNSIGNED, Keyring
+from syncer.bus.signing import Keyring
 from syncer.conflict.vectors import MAX_COUNTERS
 from syncer.model import Counter, MetadataChangeEvent, Millis, Seen
 from syncer.replication.surroundings import wall_clock_ms
-from tests.shell.conftest import MakeSite
 from tests.shell.on_bus import Bystander, change, changes_on
 from tests.shell.region import TENANT, Site, active, equal, tenant, until
-from tests.support.group_keys import keyring, signing
 
 DEADLINE_S: Final = 60.0
 EVIL: Final = "e" * 32
 YEAR_9999_MS: Final = 253_000_000_000_000
-
-
-@pytest.fixture(params=["stranger", "member", "open"])
-def peer(request: pytest.FixtureRequest) -> str:
-    """Who it is: without the key, with it, or where there is none."""
-    return str(request.param)
-
-
-@pytest.fixture
-def mouth(peer: str) -> Keyring:
-    """What it signs with."""
-    return keyring("ours") if peer == "member" else UNSIGNED
-
-
-@pytest.fixture
-def regions(peer: str, make_site: MakeSite, tmp_path: Path) -> tuple[Site, Site]:
-    """Two honest regions."""
-    extra: dict[str, Any] = {} if peer == "open" else {"signing": signing(tmp_path, "ours")}
-    return make_site("east", **extra), make_site("west", **extra)
 
 
 def lie(name: str, number: int, time_ms: int, seen: Seen | None = None) -> Outgoing:

@@ -8,16 +8,14 @@ from typing import Any, Final
 import pytest
 
 from syncer.bus.codec import encode
-from syncer.bus.signing import UNSIGNED, Keyring
+from syncer.bus.signing import Keyring
 from syncer.model import Region
 from syncer.planning.deciding import lost_in
 from syncer.replication import rooms
 from syncer.replication.surroundings import wall_clock_ms
 from syncer.state.contract import Amount
-from tests.shell.conftest import MakeSite
 from tests.shell.on_bus import Bystander, backlog, change
 from tests.shell.region import Site, active, equal, path_of, tenant, until
-from tests.support.group_keys import keyring, signing
 
 DEADLINE_S: Final = 60.0
 LARGE: Final = "x" * 20_000
@@ -28,19 +26,6 @@ PATHS: Final = 30
 def peer(request: pytest.FixtureRequest) -> str:
     """Who it is: with the key, or where there is none; nothing of who lacks it is folded."""
     return str(request.param)
-
-
-@pytest.fixture
-def mouth(peer: str) -> Keyring:
-    """What it signs with."""
-    return keyring("ours") if peer == "member" else UNSIGNED
-
-
-@pytest.fixture
-def regions(peer: str, make_site: MakeSite, tmp_path: Path) -> tuple[Site, Site]:
-    """Two honest regions."""
-    extra: dict[str, Any] = {} if peer == "open" else {"signing": signing(tmp_path, "ours")}
-    return make_site("east", **extra), make_site("west", **extra)
 
 
 def said(number: int, name: str, *, time_ms: int, region: str = "evil") -> Any:
