@@ -63,9 +63,7 @@ async def all_well(group: Group, before: dict[str, Standing], *, renews: bool) -
     """
     began_ms = wall_clock_ms()
     if renews:
-        await until(
-            lambda: not any(member.report().get("rebuild") for member in group), "nothing is rebuilt", SETTLED_S
-        )
+        await until(lambda: all(map(_is_whole, group)), "nothing is rebuilt", SETTLED_S)
     await honest_writes_arrive(group)
     await roots_are_equal(group, began_ms)
     for member in group:
