@@ -79,7 +79,7 @@ async def test_a_forged_vector_overwrites_nothing_in_silence(
             return
         await until(lambda: all(s.status().counts.future_events == 1 for s in regions), "it is held", DEADLINE_S)
         for site in regions:
-            answer = await site.do("release", path=TENANT)
+            answer = await site.decide("release", TENANT)
             assert answer.code == ""
         await everywhere(tenant("forged"), east, west)
         await until(lambda: all(s.status().counts.conflicts == 1 for s in regions), "the loser is kept", DEADLINE_S)
