@@ -1,8 +1,8 @@
 """Remembering what a function said of a path, in a room of bytes: who writes to a store decides how long a path is.
 
 Two generations: what is asked for goes into the younger one; when that has half of the room, it becomes the older one,
-which is let go. So what is used stays, and one look-up costs hardly more than that of a dictionary. Threads may share
-it without a lock: the worst that a race does is that something is worked out twice, or counted once.
+which is let go. So what is used stays, and a look-up that finds it costs what that of a dictionary costs. Threads may
+share it without a lock: the worst that a race does is that something is worked out twice, or counted once.
 """
 
 from __future__ import annotations
@@ -32,26 +32,31 @@ def memoized(
     """
 
     def remembering(function: Callable[[_Path], _Told]) -> Callable[[_Path], _Told]:
-        young: dict[_Path, _Told] = {}
-        old: dict[_Path, _Told] = {}
-        taken = 0
-
-        def told(path: _Path) -> _Told:
-            nonlocal young, old, taken
-            found = young.get(path, _MISSING)
-            if found is not _MISSING:
-                return found  # type: ignore[no-any-return]  # what stands for nothing has no type
-            found = old.get(path, _MISSING)
-            if found is _MISSING:
-                found = function(path)
-            needed = sys.getsizeof(path) + size(found) + ENTRY_BYTES
-            if needed * SHARE <= room_bytes:
-                if taken + needed > room_bytes // 2:
-                    young, old, taken = {}, young, 0
-                young[path] = found
-                taken += needed
-            return found  # type: ignore[no-any-return]  # likewise
-
-        return told
+        return _Generations(function, room_bytes, size).__getitem__
 
     return remembering
+
+
+class _Generations(dict[_Path, _Told]):
+    """The younger generation: what it lacks is taken from the older one, or from the function."""
+
+    def __init__(self, function: Callable[[_Path], _Told], room_bytes: int, size: Callable[[Any], int]) -> None:
+        super().__init__()
+        self._function = function
+        self._room_bytes = room_bytes
+        self._size = size
+        self._old: dict[_Path, _Told] = {}
+        self._taken = 0
+
+    def __missing__(self, path: _Path) -> _Told:
+        found: _Told = self._old.get(path, _MISSING)
+        if found is _MISSING:
+            found = self._function(path)
+        needed = sys.getsizeof(path) + self._size(found) + ENTRY_BYTES
+        if needed * SHARE <= self._room_bytes:
+            if self._taken + needed > self._room_bytes // 2:
+                self._old, self._taken = dict(self), 0
+                self.clear()
+            self[path] = found
+            self._taken += needed
+        return found

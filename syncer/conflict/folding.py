@@ -27,8 +27,8 @@ def fold_event(
     """Take an event of the bus; see :meth:`syncer.conflict.replica.Replica.fold`."""
     if event.path != register.path:
         raise InvariantBroken(f"event of {event.path} folded into {register.path}")
-    if event.value is not None:
-        event = replace(event, value=carried(event.resource, event.value))  # of a member that projects otherwise
+    if event.value is not None and (value := carried(event.resource, event.value)) is not event.value:
+        event = replace(event, value=value)  # of a member that projects otherwise
     version = version_of(event)
     until = now if released else admitted_at(settings, register, version, now)
     if until > now:
@@ -159,7 +159,8 @@ def knowing(register: Register, known: Version) -> Register:
     another = hold is not None and (hold.stamp != known.stamp or (former is not None and former.digest != known.digest))
     if hold is not None and another and not hold.local and hold.reason not in _ABOUT_THE_STORE:
         hold = None
-    seated = register.seated is not None and not replace(register, known=known).due
+    stored = register.seated
+    seated = stored is not None and (stored.stamp, stored.digest) == (known.stamp, known.digest)
     kept = None if seated or not known.alive else known.value
     known = known if known.value is kept else replace(known, value=kept)
     return replace(register.without_wish(), known=known, hold=hold, allowed=None)

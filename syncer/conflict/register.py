@@ -211,7 +211,7 @@ class Register:
 
     def without_wish(self) -> Register:
         """The register without the decision that the next valid read would complete."""
-        return replace(self, wish=None, shown=None)
+        return self if self.wish is None and self.shown is None else replace(self, wish=None, shown=None)
 
     def sit(self, version: Version, revision: Revision | None) -> Register:
         """Take a version as what the store holds; the known value is no longer needed once it is the seated one."""

@@ -32,7 +32,8 @@ MAX_EVENTS: Final = 1000
 
 _ENTRY_BYTES: Final = 500
 _VERSION_BYTES: Final = 500
-_COUNTER_BYTES: Final = 100
+_COUNTER_BYTES: Final = 160
+"""Of a counter and its time; a name has 255 signs at the most, and all of a vector together 16 KiB."""
 
 
 class Unknown:
@@ -55,32 +56,36 @@ class RegisterCache:
         self._size = size
         self._room_bytes = room_bytes
         self._bytes = 0
-        self._kept: OrderedDict[MetaPath, Register | None] = OrderedDict()
+        self._kept: OrderedDict[MetaPath, tuple[Register | None, int]] = OrderedDict()
+        """Registers with how many bytes each takes."""
 
     def get(self, path: MetaPath) -> Register | Unknown | None:
         """The register of a path, ``None`` when it has none, ``UNKNOWN`` when the database must be asked."""
-        kept = self._kept.get(path, UNKNOWN)
-        if kept is not UNKNOWN:
-            self._kept.move_to_end(path)
-        return kept
+        kept = self._kept.get(path)
+        if kept is None:
+            return UNKNOWN
+        self._kept.move_to_end(path)
+        return kept[0]
 
     def put(self, path: MetaPath, register: Register | None) -> None:
         """Remember what the database now holds."""
         kept = self._kept
         self.forget((path,))
-        if register is not None and _value_bytes(register) > MAX_VALUE_BYTES:
+        valued = _value_bytes(register) if register is not None else 0
+        if valued > MAX_VALUE_BYTES:
             return
-        kept[path] = register
-        self._bytes += _bytes(path, register)
+        taken = valued + _bytes(path, register)
+        kept[path] = register, taken
+        self._bytes += taken
         while len(kept) > self._size or self._bytes > self._room_bytes:
-            self._bytes -= _bytes(*kept.popitem(last=False))
+            self._bytes -= kept.popitem(last=False)[1][1]
 
     def forget(self, paths: Iterable[MetaPath]) -> None:
         """Ask the database again for these paths."""
         for path in paths:
-            former = self._kept.pop(path, UNKNOWN)
-            if not isinstance(former, Unknown):
-                self._bytes -= _bytes(path, former)
+            former = self._kept.pop(path, None)
+            if former is not None:
+                self._bytes -= former[1]
 
     def clear(self) -> None:
         """Ask the database again for every path."""
@@ -197,14 +202,17 @@ class Cache:
 
 
 def _bytes(path: MetaPath, register: Register | None) -> int:
-    """About how much memory a register takes, or the knowledge that there is none."""
+    """About how much memory a register takes beside its values, or the knowledge that there is none."""
     taken = _ENTRY_BYTES + sys.getsizeof(path)
     if register is None:
         return taken
-    for version in (register.known, register.seated, register.intent.version if register.intent is not None else None):
-        if version is not None:
-            taken += _VERSION_BYTES + sum(map(len, version.seen)) + _COUNTER_BYTES * len(version.seen)
-    return taken + _value_bytes(register) + (len(register.hold.detail) if register.hold is not None else 0)
+    if (known := register.known) is not None:
+        taken += _VERSION_BYTES + _COUNTER_BYTES * len(known.seen)
+    if (seated := register.seated) is not None:
+        taken += _VERSION_BYTES + _COUNTER_BYTES * len(seated.seen)
+    if (intent := register.intent) is not None:
+        taken += _VERSION_BYTES + _COUNTER_BYTES * len(intent.version.seen)
+    return taken + (len(register.hold.detail) if register.hold is not None else 0)
 
 
 def _value_bytes(register: Register) -> int:

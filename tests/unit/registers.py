@@ -21,7 +21,7 @@ SKEW: Final = 30_000
 
 
 def replica(**changes: Any) -> Replica:
-    return Replica(Settings(region=HERE, **changes))
+    return Replica(Settings(**{"region": HERE, **changes}))
 
 
 def at(offset: int, region: Region = HERE) -> Stamp:

@@ -225,3 +225,16 @@ def test_a_plan_is_performed_on_what_it_fits_and_on_what_it_has_performed() -> N
 def test_a_picture_holds_the_fingerprint_of_every_value() -> None:
     values = {TENANT: value(adminRoles=["ops"]), SPACE: b"no json"}
     assert pictured(values) == {path: fingerprint(path, each) for path, each in values.items()}
+
+
+def test_what_is_written_to_a_cluster_is_laid_over_what_only_its_store_knows() -> None:
+    there = MetaPath("/admin/clusters/east")
+    update = put(there, value(peerClusterNames=["west"]), value())
+    kept = json.loads(update.written(value(authenticationParameters="login")) or b"")
+    assert kept == {"authenticationParameters": "login", "peerClusterNames": ["west"]}
+    born = json.loads(put(there, value(peerClusterNames=["west"])).written(None) or b"")
+    assert born["peerClusterNames"] == ["west"]
+    assert "authenticationParameters" not in born
+    assert gone(there).written(value()) is None
+    topic = MetaPath("/admin/policies/acme")
+    assert put(topic, value(adminRoles=["a"])).written(value()) == value(adminRoles=["a"])

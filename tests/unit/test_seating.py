@@ -147,7 +147,8 @@ def test_who_overwrites_a_value_that_two_authors_wrote_has_seen_both() -> None:
     core = replica()
     held = core.seat(merged, entry(X, "7"), facts(), "b").register
     written = only(core.observe(held, entry(Y, "8", modified=9), moment(9)), Publish).event
-    outcome = core.fold(register(known=version(X, at(0, THIRD))), written, Millis(NOW + 9))
+    elsewhere = replica(region=THIRD)
+    outcome = elsewhere.fold(register(known=version(X, at(0, THIRD)), own=Millis(NOW)), written, Millis(NOW + 9))
     assert decisions(outcome) == [Decision.ADOPTED]
 
 
