@@ -96,7 +96,7 @@ class Stage:
             group.write_everywhere()
             await attack.does(scene)
             cure: Sequence[str] = ()
-            if scene.believed and attack.sees is not None:
+            if attack.sees is not None and (scene.believed or not attacker.foreign):
                 await attack.sees(scene)
             if attacker.foreign and not scene.believed:
                 await scene.refused()
