@@ -157,8 +157,10 @@ def fault_of(path: str) -> str | None:
         return "half of a surrogate pair, which is no text"
     if len(path) > MAX_PATH_BYTES // _MOST_BYTES and (size := len(path.encode())) > MAX_PATH_BYTES:
         return f"it has {size} bytes (limit {MAX_PATH_BYTES})"
-    wrong = next((segment for segment in path[1:].split("/") if segment in _NO_SEGMENTS), None)
-    return None if wrong is None else f"segment {wrong!r}"
+    segments = path[1:].split("/")
+    if _NO_SEGMENTS.isdisjoint(segments):
+        return None
+    return f"segment {next(segment for segment in segments if segment in _NO_SEGMENTS)!r}"
 
 
 def misfit(path: str) -> str | None:

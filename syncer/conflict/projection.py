@@ -187,7 +187,8 @@ what is named is carried: ``cluster/1`` carried all but the state of a migration
 
 def carried(kind: ResourceKind, value: bytes) -> bytes:
     """What of a stored value may leave its store; see :meth:`Projection.carried`."""
-    return PROJECTIONS[kind].carried(value)
+    projection = PROJECTIONS[kind]
+    return value if projection.replicated is None else projection.carried(value)
 
 
 def parse(value: bytes) -> Document:

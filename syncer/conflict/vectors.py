@@ -74,12 +74,12 @@ def sound(seen: Seen, by: Counter, time: Millis, *covered: Version | Seated) -> 
 
     A time beyond the change is cut to what is known of its counter: that of one of ``covered``, or nothing.
     """
-    if (
-        len(seen) < _SURELY_FITS
-        and max(seen.values(), default=time) <= time
-        and not any(version.by in seen and seen[version.by] < version.stamp.updated_at_ms for version in covered)
-    ):
-        return seen if seen.get(by) == time else {**seen, by: time}
+    if len(seen) < _SURELY_FITS and max(seen.values(), default=time) <= time:
+        for version in covered:
+            if seen.get(version.by, time) < version.stamp.updated_at_ms:
+                break
+        else:
+            return seen if seen.get(by) == time else {**seen, by: time}
     found = {counter: at for counter, at in seen.items() if at <= time}
     for version in covered:
         at = version.stamp.updated_at_ms

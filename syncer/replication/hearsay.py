@@ -79,6 +79,8 @@ class Hearsay:
 
     def doubted(self, sender: str) -> Region | None:
         """The region whose database this is said to be, by members that refuse it, where it never spoke here."""
+        if not self.held:
+            return None
         found = (region for region, held in self.held.items() if held.unmet and sender in held.databases)
         return next(found, None)
 

@@ -70,7 +70,9 @@ class RegisterCache:
     def put(self, path: MetaPath, register: Register | None) -> None:
         """Remember what the database now holds."""
         kept = self._kept
-        self.forget((path,))
+        former = kept.pop(path, None)
+        if former is not None:
+            self._bytes -= former[1]
         valued = _value_bytes(register) if register is not None else 0
         if valued > MAX_VALUE_BYTES:
             return
