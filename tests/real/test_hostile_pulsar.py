@@ -30,8 +30,8 @@ def pair(pulsar_pair: PulsarPair, tmp_path_factory: pytest.TempPathFactory) -> I
     folder, topic = tmp_path_factory.mktemp("hostile"), bus_topic("hostile")
     east, west = (pulsar_pair.clusters[name] for name in BOTH)
     synced = Synced(
-        Side(east, LabRegion.beside(east, folder / "us-east", topic=topic)),
-        Side(west, LabRegion.beside(west, folder / "us-west", topic=topic)),
+        Side(east, LabRegion.beside(east, folder / "us-east", name="hostile-east", topic=topic)),
+        Side(west, LabRegion.beside(west, folder / "us-west", name="hostile-west", topic=topic)),
         topic,
     )
     with synced.over_its_topic():
