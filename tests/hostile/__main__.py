@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -29,13 +29,30 @@ SERVED: Final = ((Who.ANYBODY,), (Who.MEMBER,))
 """Those who meet groups on real servers too, in the long form."""
 PULSAR: Final = "us-east"
 
+Makers = Mapping[str, Collection[Who]]
+"""By whom each attack is made, by its name."""
 
-async def play_all(attacks: Sequence[Attack], who: Sequence[Who], stages: Sequence[Stage]) -> list[Played]:
-    """Play all attacks by all of these attackers; each is printed when it is over."""
+
+def in_turn(attacks: Sequence[Attack]) -> Makers:
+    """By whom each attack is made in the short form: one of those who are believed, in turn.
+
+    A stranger without the group's key is refused alike whatever it says; it makes every sixth.
+    """
+    found: dict[str, Collection[Who]] = {}
+    for number, attack in enumerate(attacks):
+        believed: list[Who] = [each for each in attack.who if each is not Who.STRANGER]
+        turn = believed[number % len(believed)]
+        refused = Who.STRANGER in attack.who and number % 6 == 0
+        found[attack.name] = (turn, Who.STRANGER) if refused else (turn,)
+    return found
+
+
+async def play_all(attacks: Sequence[Attack], makers: Makers, stages: Sequence[Stage]) -> list[Played]:
+    """Play all attacks by these attackers; each is printed when it is over."""
     played: list[Played] = []
 
     async def on(stage: Stage) -> None:
-        plays = [Play(attack, each) for each in stage.who if each in who for attack in attacks if each in attack.who]
+        plays = [Play(attack, each) for each in stage.who for attack in attacks if each in makers[attack.name]]
         async for each in stage.play(plays):
             played.append(each)
             print(each.line, flush=True)
@@ -80,13 +97,13 @@ def on_pulsar(folder: Path, seed: int) -> Iterator[list[Stage]]:
         cluster.stop()
 
 
-def play_forms(attacks: Sequence[Attack], who: Sequence[Who], folder: Path, seed: int, *, long: bool) -> list[Played]:
+def play_forms(attacks: Sequence[Attack], makers: Makers, folder: Path, seed: int, *, long: bool) -> list[Played]:
     """Play the short form; in the long one, then on real servers."""
-    played = anyio.run(play_all, attacks, who, short_form(folder, seed))
+    played = anyio.run(play_all, attacks, makers, short_form(folder, seed))
     if long:
         for served in (on_postgres, on_pulsar):
             with served(folder, seed) as stages:
-                played += anyio.run(play_all, attacks, who, stages)
+                played += anyio.run(play_all, attacks, makers, stages)
     return played
 
 
@@ -94,9 +111,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Play, print, judge."""
     parser = argparse.ArgumentParser(prog="python -m tests.hostile", description=__doc__)
     parser.add_argument("--only", action="append", metavar="TEXT", help="attacks whose name or aim holds this text")
-    parser.add_argument("--who", action="append", type=Who, choices=tuple(Who), help="attackers; all when not given")
     parser.add_argument(
-        "--long", action="store_true", default=os.environ.get("TEST_FORM") == "long", help="on real servers too"
+        "--who", action="append", type=Who, choices=tuple(Who), help="attackers; in turn when not given"
+    )
+    parser.add_argument(
+        "--long",
+        action="store_true",
+        default=os.environ.get("TEST_FORM") == "long",
+        help="all by everybody, on real servers too",
     )
     parser.add_argument("--seed", type=int, default=16, help="of every choice")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep stores, databases and logs here")
@@ -109,10 +131,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"{attack.name} ({', '.join(attack.who)}): {attack.what}")
         return 0
     configure(level="error", form="console")
+    whole = options.long or options.only or options.who
+    who = options.who or tuple(Who)
+    by_all: Makers = {each.name: set(each.who).intersection(who) for each in attacks}
+    makers = by_all if whole else in_turn(attacks)
     with tempfile.TemporaryDirectory(prefix="hostile-") as scratch:
         folder = options.keep or Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
-        played = play_forms(attacks, options.who or tuple(Who), folder, options.seed, long=options.long)
+        played = play_forms(attacks, makers, folder, options.seed, long=options.long)
     print(last_line(played))
     return 0 if played and not any(each.failure for each in played) else 1
 
