@@ -69,7 +69,7 @@ def test_messages_that_nobody_can_read_or_store_end_no_daemon(pair: Synced) -> N
     names = pair.make_tenants(5)
     eventually(lambda: set(names) <= set(pair.west.get("tenants")), "what is honest arrives")
     wanted = {"message-unreadable", "payload-invalid"}
-    eventually(lambda: all(codes(side) == wanted for side in pair.sides), "each is set aside")
+    eventually(lambda: all(codes(side) >= wanted for side in pair.sides), "each is set aside")
     assert [side.region.daemon.pid() for side in pair.sides] == pids, "no daemon was started again"
     assert pair.west.roles("evil") is None
     eventually(lambda: same(pair), "both are equal")
