@@ -5,6 +5,7 @@ Source: Pulsar 4.0 configuration metadata; the same paths in 5.0.
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import dataclass
 from typing import Final
@@ -30,6 +31,7 @@ escaped). Who opens a topic over Pulsar's own protocol can make longer ones; see
 _MOST_BYTES: Final = 4
 """Of one character, as UTF-8."""
 _SHOWN: Final = 200
+_HALF_A_PAIR: Final = re.compile("[\ud800-\udfff]")
 _NO_SEGMENTS: Final = frozenset({"", ".", ".."})
 
 RESOURCES_BYTES: Final = 48 << 20
@@ -153,7 +155,7 @@ def fault_of(path: str) -> str | None:
         return "it must start with '/' and name something"
     if "\0" in path:
         return "a zero byte, which databases cannot hold in a text"
-    if not path.isascii() and any("\ud800" <= sign <= "\udfff" for sign in path):
+    if not path.isascii() and _HALF_A_PAIR.search(path) is not None:
         return "half of a surrogate pair, which is no text"
     if len(path) > MAX_PATH_BYTES // _MOST_BYTES and (size := len(path.encode())) > MAX_PATH_BYTES:
         return f"it has {size} bytes (limit {MAX_PATH_BYTES})"
