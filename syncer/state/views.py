@@ -368,7 +368,7 @@ class Views(RepairViews):
         query = select(table.c.path, table.c.head, func.length(table.c.value)).where(table.c.path > (after or ""))
         with self._reading() as connection:
             found = connection.execute(query.order_by(table.c.path).limit(limit)).all()
-        return [_held(path, head, size, None, None) for path, head, size in found]
+            return [_held(path, head, size, None, None) for path, head, size in found]
 
     def future_events(self, limit: int) -> list[HeldEvent]:
         """Events from the future, oldest stamp first."""
@@ -378,7 +378,7 @@ class Views(RepairViews):
         query = query.order_by(c.time, c.region, c.path).limit(limit)
         with self._reading() as connection:
             found = connection.execute(query).all()
-        return [_held(path, head, size, at, rows.shown_of(shown)) for path, head, size, at, *shown in found]
+            return [_held(path, head, size, at, rows.shown_of(shown)) for path, head, size, at, *shown in found]
 
     def parked(self, limit: int, after: MetaPath | None = None) -> list[ParkedRow]:
         """Parked writes in path order, beyond ``after``."""
