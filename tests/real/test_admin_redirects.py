@@ -27,6 +27,10 @@ TENANT_ADMIN = "acme-admin"
 MODULAR = "org.apache.pulsar.broker.loadbalance.impl.ModularLoadManagerImpl"
 """A standalone broker's own load manager knows no other broker."""
 
+NO_SYSTEM_TOPICS = {"topicLevelPoliciesEnabled": "false", "systemTopicEnabled": "false"}
+"""A standalone broker sends every binary lookup to itself, so it would wait for a system topic of the other one for ever;
+calls over HTTP, which are tested here, it leads to the owner."""
+
 
 class Place(NamedTuple):
     """A cluster of two brokers, and who may speak to them."""
@@ -48,7 +52,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     require(java, pulsar_home)
     folder = tmp_path_factory.mktemp("two-brokers")
     tokens = Tokens(folder / "signing-key")
-    broker = {**tokens.broker_settings, "loadManagerClassName": MODULAR}
+    broker = {**tokens.broker_settings, **NO_SYSTEM_TOPICS, "loadManagerClassName": MODULAR}
     settings = ClusterSettings(name="two", broker=broker, token=tokens.token(SUPERUSER))
     cluster = PulsarCluster(folder / "two", settings, leashed=True)
     second = FurtherBroker(cluster, leashed=True)
