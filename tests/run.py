@@ -21,10 +21,10 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Final
 from xml.etree import ElementTree
 
 try:
@@ -42,6 +42,43 @@ NOTHING_COLLECTED: Final = 5
 """Exit status of pytest when no test ran."""
 COUNTED: Final = re.compile(r"(\d+) passed, (\d+) failed")
 """The last line of a command that counts by itself; before it, a line that begins with ``FAIL`` for each failure."""
+
+
+class Interrupts:
+    """SIGTERM ends a run as Ctrl-C does; both wait while a step is being started, so that none outlives the run."""
+
+    def __init__(self) -> None:
+        self._held = False
+        self._waits = False
+
+    @contextmanager
+    def heard(self) -> Iterator[None]:
+        """Raise ``KeyboardInterrupt`` at either signal."""
+        before = {number: signal.signal(number, self._come) for number in (signal.SIGTERM, signal.SIGINT)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Raise it at the end of this, when it comes meanwhile."""
+        self._held = True
+        try:
+            yield
+        finally:
+            self._held = False
+        if self._waits:
+            raise KeyboardInterrupt
+
+    def _come(self, _number: int, _frame: object) -> None:
+        if not self._held:
+            raise KeyboardInterrupt
+        self._waits = True
+
+
+INTERRUPTS: Final = Interrupts()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,26 +261,29 @@ def _call(command: Sequence[str], *, deadline_s: float, rules: Rules, said: list
     environment = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}
     environment["TEST_FORM"] = "long" if rules.long else "short"
     print(f"$ {shlex.join(command)}", flush=True)
-    try:
-        process = subprocess.Popen(
-            command,
-            cwd=REPOSITORY,
-            env=environment,
-            start_new_session=True,
-            stdout=None if said is None else subprocess.PIPE,
-        )
-    except OSError as exc:
-        print(f"{command[0]}: {exc.strerror}", flush=True)
-        return 127
-    listener = threading.Thread(target=_pass_through, args=(process, said), daemon=True)
-    listener.start()
-    try:
-        return process.wait(timeout=max(deadline_s, 0))
-    except subprocess.TimeoutExpired:
-        return None
-    finally:
-        _end(process)
-        listener.join(GRACE_S)
+    with ExitStack() as ended:
+        try:
+            with INTERRUPTS.held():
+                process = subprocess.Popen(
+                    command,
+                    cwd=REPOSITORY,
+                    env=environment,
+                    start_new_session=True,
+                    stdout=None if said is None else subprocess.PIPE,
+                )
+                ended.callback(_end, process)
+        except OSError as exc:
+            print(f"{command[0]}: {exc.strerror}", flush=True)
+            return 127
+        listener = threading.Thread(target=_pass_through, args=(process, said), daemon=True)
+        listener.start()
+        try:
+            return process.wait(timeout=max(deadline_s, 0))
+        except subprocess.TimeoutExpired:
+            return None
+        finally:
+            _end(process)
+            listener.join(GRACE_S)
 
 
 def _pass_through(process: subprocess.Popen[bytes], said: list[str] | None) -> None:
@@ -316,20 +356,6 @@ def good(reports: Sequence[Report]) -> bool:
     return total.passed > 0 and total.failed == 0
 
 
-@contextmanager
-def _terminable() -> Iterator[None]:
-    """Let SIGTERM end the run as Ctrl-C does, so that no step outlives it."""
-
-    def interrupt(_number: int, _frame: object) -> NoReturn:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the named suites, all when none is named."""
     parser = argparse.ArgumentParser(description="Run the test suites and say what each took.")
@@ -346,7 +372,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rules = Rules(ci=os.environ.get("CI") == "true", long=options.long, allowed_skips=allowed)
     chosen = [suite for suite in suites if not options.suites or suite.name in options.suites]
     reports: list[Report] = []
-    with _terminable():
+    with INTERRUPTS.heard():
         for suite in chosen:
             reports.append(run_suite(suite, rules))
             if reports[-1].outcome.essential:
