@@ -67,7 +67,7 @@ class Trouble(StrEnum):
     CRASH_AFTER = "crash-after"
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Tables:
     """Everything in the database. A transaction works on a copy."""
 

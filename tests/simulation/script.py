@@ -243,6 +243,10 @@ class Script(World):
         """Values that the region's conflict records keep."""
         return [row.value for row in self.conflicts(region) if row.path == path]
 
+    def held_for_later(self, region: str) -> list[MetaPath]:
+        """Paths of the events from the future that a region holds."""
+        return [path for path, _ in self.sites[Region(region)].disk.tables.future]
+
     def no_conflicts(self) -> None:
         """Nobody has recorded a conflict."""
         for region in self.sites:

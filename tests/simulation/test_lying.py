@@ -93,10 +93,10 @@ def test_the_last_of_many_edits_of_a_path_that_lies_ahead_needs_nobody() -> None
         w.write("b", P, Y if number % 2 else Z)
         last = w.tell("b")
     w.deliver("c", last)
-    assert len(w.sites[Region("c")].disk.tables.future) == 1
+    assert w.held_for_later("c") == [P]
     w.at(20 + 50 + 50)
     w.daemon("c").driver.tick(w.sites[Region("c")].clock())
-    assert w.sites[Region("c")].disk.tables.future == {}
+    assert w.held_for_later("c") == []
     w.end()
     w.holds(P, Y)
     w.no_conflicts()

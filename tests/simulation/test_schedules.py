@@ -497,7 +497,7 @@ def test_schedule_24_year_ahead_clock() -> None:
     x = w.tell("a")
     site.skew_ms = 0
     w.deliver("b", x)
-    assert [path for path, _ in w.sites[Region("b")].disk.tables.future] == [P]
+    assert w.held_for_later("b") == [P]
     w.release("b", P)
     w.daemon("b").operate()
     w.apply("b")
@@ -506,7 +506,7 @@ def test_schedule_24_year_ahead_clock() -> None:
     y = w.tell("b")
     assert y.stamp.updated_at_ms > x.stamp.updated_at_ms
     w.deliver("c", x, y)
-    assert len(w.sites[Region("c")].disk.tables.future) == 2
+    assert len(w.held_for_later("c")) == 2
     w.release("c", P)
     w.end()
     w.holds(P, Y)
@@ -521,7 +521,7 @@ def test_schedule_25_clock_of_the_author_too_late(kind: StoreKind) -> None:
     w.at(10)
     w.write("a", P, X)
     w.deliver("b", w.tell("a"))
-    assert [path for path, _ in w.sites[Region("b")].disk.tables.future] == [P]
+    assert w.held_for_later("b") == [P]
     w.at(20)
     w.write("b", P, Y)
     w.tell("b")
@@ -1121,3 +1121,4 @@ def test_two_edits_of_one_moment_that_may_not_leave_are_both_kept(kind: StoreKin
     w.end()
     w.holds(P, X)
     assert w.lost_values("b", P) == [w.value(P, Y), w.value(P, Z)]
+    assert len({row.loser for row in w.conflicts("b")}) == 2, "each edit has a name of its own"

@@ -81,7 +81,7 @@ _QUIET_ROUNDS: Final = 4
 _MOVES_PER_ROUND: Final = 4000
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Site:
     """One region: its store, its database, its clock, and the daemons that run there."""
 
