@@ -42,6 +42,11 @@ def test_a_namespace_keeps_its_own_local_fields() -> None:
     assert NAMESPACE.overlay(author, target) == b'{"x":2,"bundles":{"numBundles":64},"migrated":false}'
 
 
+def test_what_has_no_secrets_is_carried_as_it_is() -> None:
+    for value in (b'{"migrated":true, "x":2}', b"no JSON"):
+        assert NAMESPACE.carried(value) is value
+
+
 def test_a_clusters_migration_never_crosses() -> None:
     cluster = PROJECTIONS[ResourceKind.CLUSTER]
     author = b'{"serviceUrl":"http://h:1","migrated":true,"migratedClusterUrl":{"serviceUrl":"http://g:1"}}'

@@ -185,6 +185,12 @@ def test_equal_values_join_within_the_room() -> None:
         assert known.seen[known.by] == known.stamp.updated_at_ms
 
 
+def test_what_was_written_over_was_seen_whatever_the_vector_says() -> None:
+    over = version(X, at(5, THERE))
+    told = {BY_HERE: at(7).updated_at_ms, BY_THERE: at(3).updated_at_ms}
+    assert sound(told, BY_HERE, at(7).updated_at_ms, over) == {**told, BY_THERE: at(5).updated_at_ms}
+
+
 def test_an_honest_vector_is_kept_as_it_is() -> None:
     honest = version(X, at(5, THERE), at(1, THIRD))
     assert sound(honest.seen, honest.by, honest.stamp.updated_at_ms) is honest.seen
