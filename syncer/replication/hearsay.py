@@ -50,12 +50,21 @@ class Held:
     Args:
         databases: Which are said to be refused, and by whom.
         unmet: None of them ever spoke here: what they send is kept aside.
-        kept: An operator has decided that the region stays.
+        kept: Those of which an operator has decided that they stay: what they send is taken.
     """
 
     databases: Mapping[str, frozenset[Region]]
     unmet: bool
-    kept: bool
+    kept: frozenset[str]
+
+    @property
+    def decided(self) -> bool:
+        """An operator has decided about all of them."""
+        return self.kept >= self.databases.keys()
+
+    def puts_aside(self, database: str) -> bool:
+        """Whether what a database sends waits until an operator decides."""
+        return self.unmet and database in self.databases and database not in self.kept
 
     @property
     def tellers(self) -> list[Region]:
@@ -81,14 +90,13 @@ class Hearsay:
         """The region whose database this is said to be, by members that refuse it, where it never spoke here."""
         if not self.held:
             return None
-        found = (region for region, held in self.held.items() if held.unmet and sender in held.databases)
-        return next(found, None)
+        return next((region for region, held in self.held.items() if held.puts_aside(sender)), None)
 
     def conditions(self, own: Region) -> list[tuple[str, str]]:
         """What an operator should look at: code and message, by region."""
         found = []
         for region, held in sorted(self.held.items()):
-            if not held.kept:
+            if not held.decided:
                 names = ", ".join(held.tellers[:_NAMED])
                 what = "it never spoke here, and what it sends is kept aside" if held.unmet else "it was heard here"
                 message = (
@@ -112,7 +120,7 @@ class Hearsay:
     def report(self) -> list[dict[str, object]]:
         """What is held, as JSON."""
         return [
-            {"region": region, "said_by": held.tellers, "databases": sorted(held.databases), "kept": held.kept}
+            {"region": region, "said_by": held.tellers, "databases": sorted(held.databases), "kept": held.decided}
             for region, held in sorted(self.held.items())
         ]
 

@@ -191,7 +191,7 @@ def review(context: Context, tx: Transaction, now: Millis) -> None:
         region: Held(
             databases=databases,
             unmet=not any(map(peers.region_of, databases)),
-            kept=all(peers.keeps(region, database) for database in databases),
+            kept=frozenset(database for database in databases if peers.keeps(region, database)),
         )
         for region, databases in verdict.held.items()
     }

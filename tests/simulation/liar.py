@@ -245,7 +245,7 @@ class Liar:
             acted = True
         for region in sorted({*self.world.sites, *site.disk.tables.peers, *context.hearsay.held} - {site.region}):
             held = context.hearsay.held.get(region)
-            said = list(held.databases) if held is not None and not held.kept else []
+            said = list(held.databases) if held is not None and not held.decided else []
             refused = [*context.peers.refused_of(region), *said]
             if any(self._is_honest(database) for database in refused) or (
                 region in self.world.sites and context.peers.has_left(region)

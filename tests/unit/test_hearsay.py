@@ -53,6 +53,12 @@ class Told:
         return list(self.east.driver.context.peers.members(()))
 
     @property
+    def senders(self) -> list[str]:
+        """By which databases the others speak."""
+        with self.east.state.transaction() as tx:
+            return [peer.sender for peer in tx.peers()]
+
+    @property
     def codes(self) -> dict[str, str]:
         return dict(self.east.driver.context.hearsay.conditions(EAST)) | self.east.driver.context.conditions
 
@@ -129,6 +135,19 @@ def test_an_operator_obeys_or_refuses_what_is_held() -> None:
     answer = told.does("regions-admit", "liar")
     assert "takes part already" in answer.answer
     assert told.does("regions-admit", "mars").state is OperationState.FAILED
+
+
+@pytest.mark.parametrize("more", [(), (("west", "db-west-3"),)], ids=["alone", "beside one that is never heard"])
+def test_a_database_that_an_operator_admits_before_it_ever_spoke_is_heard(more: tuple[tuple[str, str], ...]) -> None:
+    told = Told()
+    rebuilt = replace(told.west, sender="db-west-2", generation=2)
+    told.hear(replace(told.liar, refused=(("west", "db-west-2"),)))
+    told.hear(rebuilt)
+    assert "db-west-2" not in told.senders, "members may have forgotten it before it was ever heard here"
+    assert told.does("regions-admit", "west").state is OperationState.DONE
+    told.hear(rebuilt, replace(told.liar, refused=(("west", "db-west-2"), *more)))
+    told.hear(rebuilt)
+    assert "db-west-2" in told.senders
 
 
 def test_what_was_counted_while_it_was_refused_is_asked_for_again() -> None:
