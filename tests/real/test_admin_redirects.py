@@ -28,8 +28,8 @@ MODULAR = "org.apache.pulsar.broker.loadbalance.impl.ModularLoadManagerImpl"
 """A standalone broker's own load manager knows no other broker."""
 
 NO_SYSTEM_TOPICS = {"topicLevelPoliciesEnabled": "false", "systemTopicEnabled": "false"}
-"""A standalone broker sends every binary lookup to itself, so it would wait for a system topic of the other one for ever;
-calls over HTTP, which are tested here, it leads to the owner."""
+"""A standalone broker sends every binary lookup to itself, so it would wait for a system topic of the other one without
+end; calls over HTTP, which are tested here, it leads to the owner."""
 
 
 class Place(NamedTuple):
