@@ -103,10 +103,17 @@ class Cause(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wait:
-    """Why a member is waited for. ``text`` goes on after the member's name: ``has …``, ``was …``."""
+    """Why a member is waited for.
+
+    Args:
+        cause: In a word.
+        text: Goes on after the member's name: ``has …``, ``was …``.
+        cure: What ends it, where that depends on more than the cause and the member; empty: it does not.
+    """
 
     cause: Cause
     text: str
+    cure: str = ""
 
 
 class Phase(StrEnum):

@@ -96,7 +96,7 @@ class Tombstones:
                 minutes = (now - since) // 60_000
                 message = (
                     f"{region} keeps deletes from being forgotten, for {minutes} minutes by now: it {wait.text}. "
-                    + HINTS[wait.cause].format(region=region)
+                    + (wait.cure or HINTS[wait.cause].format(region=region))
                 )
                 found.append(("tombstones-kept", message))
         return found

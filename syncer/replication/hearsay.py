@@ -27,7 +27,7 @@ therefore one that no database lacks which any member still takes anything from.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 
@@ -182,17 +182,41 @@ def disputes(
 
     What is void counts for nobody: nobody refuses a database under another region's name but who says so.
     """
-    claims = {database: region for region, database in peers.refusals}
-    for region, database in peers.claims(expected):
+    claims: dict[str, tuple[Region, frozenset[Region]]] = {}
+    for (region, database), tellers in sorted(peers.claims(expected).items(), key=itemgetter(0)):
         if (own if is_ours(database) else peers.region_of(database)) in (None, region):
-            claims.setdefault(database, region)
+            first, before = claims.get(database, (region, frozenset()))
+            claims[database] = first, tellers | before
+    for named, database in peers.refusals:
+        _, tellers = claims.get(database, (named, frozenset()))
+        claims[database] = Region(named), tellers | {own}
     if not claims:
         return {}
     found: dict[Region, Wait] = {}
     for member, theirs in {**peers.refused_by(expected), own: peers.refused}.items():
-        lacking = claims.keys() - theirs
+        lacking = sorted(claims.keys() - theirs)
         if lacking:
-            database = min(lacking)
-            text = f"has not refused database {database} of {claims[database]}, which another member refuses"
-            found[member] = Wait(cause=Cause.DISPUTED, text=text)
+            region, tellers = claims[lacking[0]]
+            found[member] = _dispute(lacking, region, tellers, own)
     return found
+
+
+def _dispute(lacking: Sequence[str], region: Region, tellers: Collection[Region], own: Region) -> Wait:
+    """What is said of a member that does not refuse these databases; the first is of a region, and refused by some."""
+    others = sorted(set(tellers) - {own})
+    names = ["this region"] * (own in tellers) + list(map(str, others))
+    who = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+    more = f", nor {len(lacking) - 1} more databases" if len(lacking) > 1 else ""
+    text = (
+        f"does not refuse database {lacking[0]} of {region}, which {who} {'refuse' if names[1:] else 'refuses'}{more}"
+    )
+    cure = (
+        f"If {region} is gone: 'syncer regions forget {region} --force' in every region that does not refuse it. If it "
+        f"is there: 'syncer regions admit {region}' in every region that does"
+    )
+    if others:
+        cure += (
+            f"; and if {others[0]} says so untruly, and goes on: 'syncer regions forget {others[0]} --force' in all "
+            "others"
+        )
+    return Wait(cause=Cause.DISPUTED, text=text, cure=cure)

@@ -245,14 +245,15 @@ class Liar:
             acted = True
         for region in sorted({*self.world.sites, *site.disk.tables.peers, *context.hearsay.held} - {site.region}):
             held = context.hearsay.held.get(region)
-            said = list(held.databases) if held is not None and not held.decided else []
-            refused = [*context.peers.refused_of(region), *said]
+            said = list(held.databases) if held is not None else []
+            undecided = said if held is not None and not held.decided else []
+            refused = [*context.peers.refused_of(region), *undecided]
             if any(self._is_honest(database) for database in refused) or (
                 region in self.world.sites and context.peers.has_left(region)
             ):
                 site.disk.ask("regions-admit", region=region)
                 acted = True
-            elif said:
+            elif said and not any(map(self._is_honest, said)):
                 site.disk.ask("regions-forget", region=region, force="true")
                 acted = True
         return acted

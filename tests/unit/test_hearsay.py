@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from syncer.bus.messages import LEFT, Action, Control, Heartbeat
-from syncer.conflict.tombstones import Cause
+from syncer.conflict.tombstones import Cause, Wait
 from syncer.errors import PreconditionFailed
 from syncer.model import Millis, Region
 from syncer.replication import membership, tombstones
@@ -65,10 +65,15 @@ class Told:
     @property
     def kept_by(self) -> dict[Region, Cause]:
         """Who keeps deletes from being forgotten, and how."""
+        return {region: wait.cause for region, wait in self.waits.items()}
+
+    @property
+    def waits(self) -> dict[Region, Wait]:
+        """Who keeps deletes from being forgotten, and what is said of it."""
         context = self.east.driver.context
         with self.east.state.transaction() as tx:
             _, silent = tombstones._reports(context, tx, tombstones.own_report(tx), self.now)
-        return {region: wait.cause for region, wait in silent.items()}
+        return silent
 
 
 def test_a_living_region_is_not_refused_because_somebody_says_so() -> None:
@@ -292,6 +297,53 @@ def test_no_delete_is_forgotten_while_members_do_not_agree() -> None:
     assert told.kept_by == {WEST: Cause.DISPUTED, LIAR: Cause.DISPUTED}
     refusing = (("old", "db-old"),)
     told.hear(replace(told.west, refused=refusing), replace(told.liar, refused=refusing))
+    assert told.kept_by == {}
+
+
+def test_who_disputes_whom_is_said_with_what_ends_it() -> None:
+    told = Told()
+    told.lies(("west", "db-west"))
+    wait = told.waits[EAST]
+    assert wait.text == "does not refuse database db-west of west, which liar refuses"
+    assert wait.cure == (
+        "If west is gone: 'syncer regions forget west --force' in every region that does not refuse it. If it is "
+        "there: 'syncer regions admit west' in every region that does; and if liar says so untruly, and goes on: "
+        "'syncer regions forget liar --force' in all others"
+    )
+    assert told.waits[WEST] == wait
+    assert told.does("regions-forget", "west", force="true").state is OperationState.DONE
+    told.hear(told.liar)
+    wait = told.waits[LIAR]
+    assert wait.text == "does not refuse database db-west of west, which this region refuses"
+    assert wait.cure.endswith("'syncer regions admit west' in every region that does")
+
+
+def test_of_many_who_dispute_much_some_are_named() -> None:
+    told = Told()
+    crowd = [beat_of(told.east, f"r{number}", f"db-r{number}") for number in range(5)]
+    refused = tuple((f"old-{number}", f"db-old-{number}") for number in range(4))
+    told.hear(told.west, *(replace(beat, refused=refused) for beat in crowd))
+    assert told.waits[WEST].text == (
+        "does not refuse database db-old-0 of old-0, which this region, r0, r1 and 3 more refuse, nor 3 more databases"
+    )
+
+
+@pytest.mark.parametrize("who", ["the liar is forgotten", "the region is forgotten", "the liar takes it back"])
+def test_each_cure_of_a_dispute_lets_deletes_be_forgotten_again(who: str) -> None:
+    told = Told()
+    told.lies(("west", "db-west"), beats=3)
+    assert told.kept_by == {EAST: Cause.DISPUTED, WEST: Cause.DISPUTED}
+    if who == "the liar is forgotten":
+        told.does("regions-forget", "liar", force="true")
+        told.hear(replace(told.west, refused=(("liar", "db-liar"),)))
+        told.lies(("west", "db-west"))
+        told.hear(replace(told.west, refused=(("liar", "db-liar"),)))
+        assert told.members == ["west"]
+    elif who == "the region is forgotten":
+        told.does("regions-forget", "west", force="true")
+        told.lies(("west", "db-west"))
+    else:
+        told.lies()
     assert told.kept_by == {}
 
 
