@@ -26,12 +26,13 @@ def scrawl(bus_file: Path, region: str, payload: bytes, kept: bytes = b'{"syncer
     set_link(bus_file, region, up=True)  # ships what lies there
 
 
-def publish_on_topic(service_url: str, topic: str, message: Outgoing) -> None:
-    """Publish a message as it is, beside every daemon."""
+def publish_on_topic(service_url: str, topic: str, *messages: Outgoing) -> None:
+    """Publish messages as they are, in order, beside every daemon."""
     client = pulsar.Client(service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
     try:
         producer = client.create_producer(topic, schema=NativeSchema())
-        producer.send(message.payload, properties=dict(message.properties))
+        for message in messages:
+            producer.send(message.payload, properties=dict(message.properties))
     finally:
         client.close()
 
