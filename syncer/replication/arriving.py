@@ -45,7 +45,13 @@ def arrived_of(
         heard = unseal(payload, properties, keyring)
         message, speaker = heard.message, heard.speaker
     except PayloadInvalid as exc:
-        message = exc
+        message = _bare(exc)
     except (ValueError, TypeError, LookupError, ArithmeticError, RecursionError, InvariantBroken) as exc:
         message = PayloadInvalid(f"it cannot be decoded: {type(exc).__name__}: {exc}")
     return Arrived(message=message, position=position, payload=payload, properties=dict(properties), speaker=speaker)
+
+
+def _bare(error: PayloadInvalid) -> PayloadInvalid:
+    """The error without where it was raised: these frames hold all that was decoded, and, in a circle, the error."""
+    error.__traceback__ = error.__cause__ = error.__context__ = None
+    return error
