@@ -43,6 +43,8 @@ class Topic(StrEnum):
 
 SPEAKERS = (Who.ANYBODY, Who.STRANGER, Who.MEMBER)
 """Whoever can publish on the topic, in a group without a key and in one with it, and whoever has the key."""
+BELIEVED = (Who.ANYBODY, Who.MEMBER)
+"""Whoever is taken for the one whom he names."""
 EVERYBODY = (*SPEAKERS, Who.NAMED)
 """And a member of a group in which each region has a key of its own: it can speak for itself alone."""
 

@@ -8,12 +8,14 @@ from typing import Final, Protocol, Self
 
 from syncer.bus.codec import encode, kind_of, region_of
 from syncer.bus.contract import Bus, Outgoing
+from syncer.bus.limits import message_bytes
 from syncer.bus.messages import Said
 from syncer.model import home_of
 
 ORIGIN: Final = "mallory"
 """Under which name the attacker is known to the embedded bus; no message shows it."""
 BATCH: Final = 200
+BATCH_BYTES: Final = 16 << 20
 PATIENCE: Final = timedelta(seconds=60)
 
 
@@ -48,14 +50,16 @@ class Attacker:
     async def say(self, messages: Iterable[Said | Outgoing]) -> None:
         """Publish, in order."""
         waiting: list[Outgoing] = []
+        size = 0
         for message in messages:
             plain = message if isinstance(message, Outgoing) else encode(message)
             waiting.append(self._signers[self.said % len(self._signers)].sign(plain))
             self.said += 1
             self.foreign += not self._speaks_for_itself(plain)
-            if len(waiting) == BATCH:
+            size += message_bytes(plain)
+            if len(waiting) == BATCH or size >= BATCH_BYTES:
                 await self._bus.publish(waiting)
-                waiting = []
+                waiting, size = [], 0
         await self._bus.publish(waiting)
 
     def _speaks_for_itself(self, message: Outgoing) -> bool:

@@ -45,7 +45,7 @@ class Standing:
             epoch=identity.epoch,
             tally=dict(report.get("tally", {})),
             quarantine=status.counts.quarantine,
-            last_poison=max((row.id for row in member.quarantined()), default=0),
+            last_poison=max((row.id for row in member.poisoned()), default=0),
             conditions=frozenset(each["code"] for each in report.get("conditions", ())),
         )
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import os
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -38,6 +40,10 @@ class Ground(Protocol):
 
     def database(self, region: str) -> str:
         """URL of a new sidecar database; empty: a file of the region's."""
+        ...
+
+    def let_go(self, region: str) -> None:
+        """A region's daemon was killed: whoever comes after it need not wait until its time is over."""
         ...
 
     def attacker(self, signers: Sequence[Signer], own: str) -> Attacker:
@@ -74,6 +80,11 @@ class Files:
         """A database of the server, if there is one."""
         return self.server.create(f"hostile_{os.getpid()}_{next(_numbers)}_{region}") if self.server else ""
 
+    def let_go(self, region: str) -> None:
+        """End the lease."""
+        with closing(sqlite3.connect(self.bus_file, timeout=PATIENCE.total_seconds())) as db, db:
+            db.execute("UPDATE region SET owner = NULL, lease_until_ms = 0 WHERE name = ?", (region,))
+
     def attacker(self, signers: Sequence[Signer], own: str) -> Attacker:
         """On the file."""
         config = EmbeddedConfig(path=self.bus_file, region=ORIGIN, max_message_bytes=MAX_BYTES, busy_timeout=PATIENCE)
@@ -107,6 +118,9 @@ class Topic:
         """A file."""
         del region
         return ""
+
+    def let_go(self, region: str) -> None:
+        """The broker sees that the connection is gone."""
 
     def attacker(self, signers: Sequence[Signer], own: str) -> Attacker:
         """A client that publishes."""

@@ -21,6 +21,7 @@ from syncer.errors import ExitCode, StateForeign, StateUnavailable
 from syncer.model import MetaPath
 from syncer.paths import classify
 from syncer.state.contract import Identity
+from syncer.state.views import PoisonSummary
 from tests.hostile import commands, daemon
 from tests.hostile.ground import Ground
 from tests.shell.region import Site, heard, path_of, tenant, until
@@ -37,6 +38,8 @@ START_S: Final = 90.0
 ENDS_S: Final = 10.0
 LOST_S: Final = 20.0
 KIBIBYTE: Final = 1024
+LOOKED_AT: Final = 10_000
+"""Rows of a quarantine that are looked at: as many as there may be."""
 
 
 @dataclass(slots=True)
@@ -91,6 +94,11 @@ class Member(Site):
         with Path(f"/proc/{self.pid}/status").open(encoding="ascii") as status:
             lines = dict(line.split(":", 1) for line in status)
         return int(lines["VmRSS"].split()[0]) / KIBIBYTE
+
+    def poisoned(self, after: int = 0) -> list[PoisonSummary]:
+        """What stands in its quarantine beyond a number, without what the messages hold."""
+        found: list[PoisonSummary] = self.ask(lambda views: views.quarantine(LOOKED_AT, after))
+        return found
 
     def ended(self) -> str:
         """How its daemon has ended, with the last of its log; empty: it runs."""
@@ -176,6 +184,13 @@ class Group:
     async def until_active(self, member: Member) -> None:
         """Wait until a daemon that was started has read its store."""
         await until(partial(_is_active, member), f"{member.name} is active", START_S)
+
+    async def restart(self, member: Member) -> None:
+        """Kill a daemon at whatever instruction it is, and start it again."""
+        member.kill()
+        self.ground.let_go(member.name)
+        member.start()
+        await self.until_active(member)
 
     def stop(self) -> None:
         """End the daemons, as a power loss would."""

@@ -138,8 +138,7 @@ class Scene:
         """East keeps a message of this attack aside, by this code; by whatever code when none is given."""
 
         def kept() -> bool:
-            rows = self.east.quarantined()
-            return any(row.id > self.before["east"].last_poison and code in {"", row.poison.code} for row in rows)
+            return any(code in {"", row.code} for row in self.east.poisoned(self.before["east"].last_poison))
 
         await self.until(kept, f"a message is set aside as {code}" if code else "a message is set aside")
 

@@ -1,0 +1,14 @@
+"""Every attack: the one list that the suite plays and that the threat model is made from."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.hostile.attack import Attack
+from tests.hostile.attacks.blocking import BLOCKING
+from tests.hostile.attacks.bounds import BOUNDS
+from tests.hostile.attacks.ending import ENDING
+from tests.hostile.attacks.hearsay import HEARSAY
+from tests.hostile.attacks.people import PEOPLE
+
+ATTACKS: Final[tuple[Attack, ...]] = (*ENDING, *HEARSAY, *BLOCKING, *BOUNDS, *PEOPLE)
