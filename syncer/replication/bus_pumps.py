@@ -107,10 +107,14 @@ class BusPumps:
 
     async def _fold(self, delivery: Delivery) -> None:
         """Fold a delivery; where the store has to be read for its writes, read it first."""
-        looking = await self._around.until_stored(self._consume, delivery)
-        if looking is None:
-            return
-        arrived, planned = looking
+        left, planned = await self._around.until_stored(self._consume, delivery)
+        seen = await self._read_ahead(planned) if planned is not None else None
+        while left:
+            left = await self._around.until_stored(self._consume_seen, left, seen)
+            seen = None
+
+    async def _read_ahead(self, planned: Ahead) -> Seen | None:
+        """What the store holds; ``None``: it does not tell in time."""
         seen = None
         try:
             with self._around.timing_of("read"), anyio.move_on_after(AHEAD_S):
@@ -121,13 +125,13 @@ class BusPumps:
             if seen is None:
                 with anyio.CancelScope(shield=True):
                     await self._around.thread.quick(self._around.driver.give_up_ahead, planned)
-        await self._around.until_stored(self._consume_seen, arrived, seen)
+        return seen
 
-    def _consume_seen(self, arrived: Sequence[Arrived], seen: Seen | None, now: Millis) -> None:
-        self._around.driver.consume(arrived, now, seen)
+    def _consume_seen(self, arrived: Sequence[Arrived], seen: Seen | None, now: Millis) -> Sequence[Arrived]:
+        return self._around.driver.consume(arrived, now, seen)
 
-    def _consume(self, delivery: Delivery, now: Millis) -> tuple[Sequence[Arrived], Ahead] | None:
-        """Fold a delivery at once; or what of it to read the store for first."""
+    def _consume(self, delivery: Delivery, now: Millis) -> tuple[Sequence[Arrived], Ahead | None]:
+        """Fold a delivery at once, but for what is left of it; or what of it to read the store for first."""
         context = self._around.driver.context
         own, published = context.identity.database_id, context.talk.published
         others = [  # what it knows to have published was folded when it was stamped; beyond that it is an old copy
@@ -143,8 +147,8 @@ class BusPumps:
             planned = self._around.driver.look_ahead(arrived)
             if planned is not None:
                 return arrived, planned
-            self._around.driver.consume(arrived, now)
-        return None
+            return self._around.driver.consume(arrived, now), None
+        return (), None
 
     async def beat(self, now: Millis) -> None:
         """Tell the peers how this region is."""

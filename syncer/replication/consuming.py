@@ -370,7 +370,7 @@ def _take_control(
 
 def _note_asked(context: Context, unit: Unit, tx: Transaction, control: Control) -> None:
     """Remember the last request of a database that was obeyed: in the same transaction, and in memory after it."""
-    row = next((row for row in tx.peers() if row.region == control.region), None)
+    row = next(iter(tx.peers((control.region,))), None)
     if row is None or row.sender != control.sender:
         return
     tx.save_peer(replace(row, document={**row.document, "asked": control.number}))

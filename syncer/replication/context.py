@@ -208,9 +208,18 @@ class Context:
 
     def recall(self, tx: Transaction) -> None:
         """Take what the database keeps of the group: its regions, this one's place in it, and whether it is paused."""
+        self.peers = Peers(self.peers.ours, tx.peers())
+        self._recall_own(tx)
+
+    def take_back(self, tx: Transaction) -> None:
+        """The same, where no other regions have changed in memory than those that did since ``peers.begin``."""
+        if changed := self.peers.changed:
+            self.peers.take_back(tx.peers(changed))
+        self._recall_own(tx)
+
+    def _recall_own(self, tx: Transaction) -> None:
         self.identity = tx.identity()
         self.paused = self.identity.paused
-        self.peers = Peers(self.peers.ours, tx.peers())
         membership = tx.membership()
         self.tombstones.floor, self.left_at = membership.floor, membership.left_at
 

@@ -318,9 +318,13 @@ class Driver:
         """The store did not answer in time: the delivery is folded without."""
         ahead.give_up(self.context, planned)
 
-    def consume(self, arrived: Sequence[Arrived], now: Millis, seen: Seen | None = None) -> None:
-        """Fold a delivery, with what was read ahead of it; afterwards it may be acknowledged."""
-        isolating.consume(self.context, arrived, now, seen)
+    def consume(self, arrived: Sequence[Arrived], now: Millis, seen: Seen | None = None) -> Sequence[Arrived]:
+        """Fold a delivery, with what was read ahead of it; it may be acknowledged once nothing of it is left.
+
+        Returns:
+            What is left of it, to be given to the next call: many messages were set aside, and others have their turn.
+        """
+        return isolating.consume(self.context, arrived, now, seen)
 
     def outbox(self, limit: int, after: int = 0) -> list[OutboxRow]:
         """The next events to publish; none while paused or observing."""

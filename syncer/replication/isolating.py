@@ -30,14 +30,18 @@ FUTURE: Final = "future"
 """Origin, in the quarantine, of an event that has waited for its time."""
 
 
-def consume(context: Context, arrived: Sequence[Arrived], now: Millis, seen: Seen | None = None) -> None:
-    """Fold a delivery; afterwards it may be acknowledged. What of it cannot be taken is set aside.
+def consume(context: Context, arrived: Sequence[Arrived], now: Millis, seen: Seen | None = None) -> Sequence[Arrived]:
+    """Fold a delivery; what of it cannot be taken is set aside.
 
     Args:
         context: The daemon's context.
         arrived: The messages, in the order of the topic.
         now: The daemon's clock.
         seen: What was read ahead of it; its read is over with this call, whatever becomes of it.
+
+    Returns:
+        The last of the messages, where so many had to be set aside that these are left for the next call; none: the
+        delivery may be acknowledged.
 
     Raises:
         StateUnavailable: Not all of it was stored: do not acknowledge.
@@ -47,7 +51,7 @@ def consume(context: Context, arrived: Sequence[Arrived], now: Millis, seen: See
     def attempt(items: Sequence[Arrived]) -> Settle:
         return consuming.consume(context, items, now, reads.pop() if reads else None)
 
-    narrowed(context, arrived, attempt, partial(_put_aside, context, now))
+    return narrowed(context, arrived, attempt, partial(_put_aside, context, now))
 
 
 def plan_reads(context: Context, arrived: Sequence[Arrived]) -> Ahead | None:
@@ -61,7 +65,10 @@ def plan_reads(context: Context, arrived: Sequence[Arrived]) -> Ahead | None:
 
 
 def release_future(context: Context, now: Millis, limit: int) -> None:
-    """Fold events that were ahead of this clock, and are not any more; one that cannot be is set aside."""
+    """Fold events that were ahead of this clock, and are not any more; one that cannot be is set aside.
+
+    What is left after many of those stands where it stood, and has its turn with the next tick.
+    """
     with context.state.transaction() as tx:
         events = tx.future_events(now, limit)
     attempt = partial(consuming.release_future, context, now)

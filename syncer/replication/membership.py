@@ -241,7 +241,7 @@ def _refuse(context: Context, tx: Transaction, region: Region, databases: Sequen
 
 
 def _row(tx: Transaction, region: Region) -> PeerRow | None:
-    return next((row for row in tx.peers() if row.region == region), None)
+    return next(iter(tx.peers((region,))), None)
 
 
 def _part(context: Context, region: Region) -> None:

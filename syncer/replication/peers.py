@@ -42,12 +42,37 @@ class Peers:
         self._owners: dict[str, Region] = {}
         self._disagreements: dict[Region, dict[ResourceKind, str]] = {}
         self._sizes: dict[Region, int] = {}
+        self._changed = set[Region]()
         self.crowded: Region | None = None
         for row in rows:
             self._keep(row.region, Peer.of(row))
 
+    # -- what is not stored, is not so
+
+    def begin(self) -> None:
+        """What changes from now on may have to be taken back."""
+        self._changed.clear()
+
+    @property
+    def changed(self) -> frozenset[Region]:
+        """Regions of which something has changed since then."""
+        return frozenset(self._changed)
+
+    def take_back(self, rows: Sequence[PeerRow]) -> None:
+        """Nothing of what has changed since then was stored.
+
+        Args:
+            rows: What is kept of the regions that have changed, but for those of which nothing is.
+        """
+        for region in self._changed:
+            self._drop(region)
+        for row in rows:
+            self._keep(row.region, Peer.of(row))
+        self._changed.clear()
+
     def hear(self, beat: Heartbeat, now: Millis) -> PeerRow:
         """Take a heartbeat of another region; what of it is to be kept in the database."""
+        self._changed.add(beat.region)
         beat = self._within_room(beat)
         peer = self._peers.get(beat.region)
         if peer is None:
@@ -90,12 +115,8 @@ class Peers:
         if not passing:
             return None
         _, region = min(passing)
-        peer = self._peers.pop(region)
-        self._sizes.pop(region, None)
-        del self._disagreements[region]
-        for database in peer.databases:
-            if self._owners.get(database) == region:
-                del self._owners[database]
+        self._changed.add(region)
+        self._drop(region)
         return region
 
     def _within_room(self, beat: Heartbeat) -> Heartbeat:
@@ -124,6 +145,7 @@ class Peers:
     def note_asked(self, region: Region, sender: str, number: int) -> None:
         """Remember a request that was obeyed."""
         peer = self._peers[region]
+        self._changed.add(region)
         if peer.sender == sender:
             peer.asked = max(peer.asked, number)
 
@@ -229,6 +251,7 @@ class Peers:
     def note_claims(self, teller: Region, claims: Claims) -> None:
         """A member refuses these too; its next heartbeat says whether it still does."""
         if teller in self._peers:
+            self._changed.add(teller)
             self._peers[teller].refuses |= claims
 
     def refuse(self, region: Region, senders: Sequence[str], row: PeerRow | None, now: Millis) -> PeerRow | None:
@@ -267,6 +290,7 @@ class Peers:
 
     def _kept(self, region: Region, row: PeerRow | None, now: Millis) -> tuple[Peer, Mapping[str, object]]:
         """A region, and its heartbeat as kept; one that never spoke here is remembered from now on."""
+        self._changed.add(region)
         peer = self._peers.get(region)
         if peer is not None and row is not None:
             return peer, row.document
@@ -358,6 +382,14 @@ class Peers:
             for region, peer in sorted(self._peers.items())
             if not peer.unmet
         ]
+
+    def _drop(self, region: Region) -> None:
+        peer = self._peers.pop(region, None)
+        self._sizes.pop(region, None)
+        self._disagreements.pop(region, None)
+        for database in peer.databases if peer is not None else ():
+            if self._owners.get(database) == region:
+                del self._owners[database]
 
     def _keep(self, region: Region, peer: Peer) -> None:
         self._peers[region] = peer

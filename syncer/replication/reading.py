@@ -152,14 +152,16 @@ def decide(
 ) -> None:
     """Store what valid answers mean, in one transaction, and queue the writes that follow.
 
-    A path that makes it fail is left alone, and shown; what was read with it is decided without it.
+    A path that makes it fail is left alone, and shown; what was read with it is decided without it. After many of those
+    the rest is read again.
     """
 
     def attempt(paths: Sequence[MetaPath]) -> Settle:
         return _decide(context, ticket, {path: answers[path] for path in paths}, origins, now)
 
     if answers:
-        narrowed(context, list(answers), attempt, partial(leave_alone, context))
+        for path in narrowed(context, list(answers), attempt, partial(leave_alone, context)):
+            context.dirty.add((path,), origins[path])
 
 
 def leave_alone(context: Context, path: MetaPath, cause: Exception) -> Settle:

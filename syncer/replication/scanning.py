@@ -78,6 +78,7 @@ def take_page(
         else:
             context.misfits.look_at(entry.path)
     try:
+        scan.met += len(found)
         known = _meet(context, found)
         news = {
             path: entry
@@ -93,11 +94,13 @@ def take_page(
         decide(context, ticket, valid, dict.fromkeys(valid, Origin.SCAN), now)
     finally:
         context.ledger.close(ticket)
-    scan.met += len(found)
 
 
 def _meet(context: Context, found: dict[MetaPath, Entry]) -> dict[MetaPath, Register]:
-    """Note that these paths were met; what is known of them. What the database cannot keep is left out of them."""
+    """Note that these paths were met; what is known of them. What the database cannot keep is left out of them.
+
+    After many of those the rest is left out too, and read again.
+    """
     known: dict[MetaPath, Register] = {}
 
     def attempt(paths: Sequence[MetaPath]) -> Settle:
@@ -111,7 +114,10 @@ def _meet(context: Context, found: dict[MetaPath, Entry]) -> dict[MetaPath, Regi
         return leave_alone(context, path, cause)
 
     if found:
-        narrowed(context, list(found), attempt, give_up)
+        left = narrowed(context, list(found), attempt, give_up)
+        context.dirty.add(left, Origin.SCAN)
+        for path in left:
+            del found[path]
     return known
 
 

@@ -422,8 +422,8 @@ class Transaction(ConflictTransaction, RepairTransaction, Protocol):
     def drop_peer(self, region: Region) -> None:
         """Keep nothing of a peer."""
 
-    def peers(self) -> list[PeerRow]:
-        """All peers that were ever heard."""
+    def peers(self, regions: Collection[Region] | None = None) -> list[PeerRow]:
+        """All peers that were ever heard, or those of these regions."""
 
     def save_status(self, document: dict[str, object], now: Millis) -> None:
         """Keep the daemon's own report for ``syncer status``."""

@@ -326,9 +326,12 @@ class SqlTransaction(AsideRows, ConflictRows, DeadRows, ListedRows, RepairRows):
         """Keep nothing of a peer."""
         self._connection.execute(delete(tables.peers).where(tables.peers.c.region == region))
 
-    def peers(self) -> list[PeerRow]:
-        """All peers that were ever heard, by region."""
-        return [rows.peer_of(row) for row in self._connection.execute(select(tables.peers).order_by("region"))]
+    def peers(self, regions: Collection[Region] | None = None) -> list[PeerRow]:
+        """All peers that were ever heard, or those of these regions, by region."""
+        query = select(tables.peers).order_by("region")
+        if regions is not None:
+            query = query.where(tables.peers.c.region.in_(regions))
+        return [rows.peer_of(row) for row in self._connection.execute(query)]
 
     def save_status(self, document: dict[str, object], now: Millis) -> None:
         """Keep the daemon's own report."""

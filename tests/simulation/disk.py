@@ -600,9 +600,9 @@ class DiskTransaction:
         """Keep nothing of a peer."""
         del self._write.peers[region]
 
-    def peers(self) -> list[PeerRow]:
-        """All peers that were ever heard."""
-        return list(self._read.peers.values())
+    def peers(self, regions: Collection[Region] | None = None) -> list[PeerRow]:
+        """All peers that were ever heard, or those of these regions."""
+        return [row for region, row in self._read.peers.items() if regions is None or region in regions]
 
     def save_status(self, document: dict[str, object], now: Millis) -> None:
         """Nobody reads it here."""

@@ -695,7 +695,13 @@ class Daemon:
             if isinstance(message, MetadataChangeEvent):
                 self.tell("folds", message.path, message.stamp, "delete" if message.value is None else "")
         self.deliveries.append(delivery)
-        if not self._call(lambda: self.driver.consume(arrived, self.now, seen)) and self.alive:
+
+        def take() -> None:
+            left = self.driver.consume(arrived, self.now, seen)
+            while left:
+                left = self.driver.consume(left, self.now)
+
+        if not self._call(take) and self.alive:
             self.deliveries.remove(delivery)
             self.world.bus.again(delivery)
 

@@ -439,8 +439,9 @@ class MemoryTransaction:
     def drop_peer(self, region: Region) -> None:
         self._drop(self._db.peers, region)
 
-    def peers(self) -> list[PeerRow]:
-        return [self._db.peers[region] for region in sorted(self._db.peers)]
+    def peers(self, regions: Collection[Region] | None = None) -> list[PeerRow]:
+        kept = self._db.peers
+        return [kept[region] for region in sorted(kept) if regions is None or region in regions]
 
     def save_status(self, document: dict[str, object], now: Millis) -> None:
         self._put(self._db.status, "", (now, document))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 from unittest import mock
 
@@ -48,7 +48,9 @@ def breaking(error: Exception, real: Callable[..., Any], guilty: Callable[..., b
 
 def hear(site: Site, *messages: Said, first: int = 0) -> None:
     arrived = [Arrived(message=said, position=f"p{first + at}") for at, said in enumerate(messages)]
-    site.driver.consume(arrived, NOW)
+    left: Sequence[Arrived] = arrived
+    while left:
+        left = site.driver.consume(left, NOW)
 
 
 def aside(site: Site) -> list[tuple[str, str, str]]:
