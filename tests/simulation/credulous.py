@@ -1,19 +1,40 @@
-"""Breaks of what is believed: a daemon that obeys whatever it is told."""
+"""Breaks of what is believed: a daemon that obeys whatever it is told, and the scripted schedule that shows it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from typing import Any, Final
 
-from syncer.conflict import folding, rebuilding
+from syncer.bus.tree_bodies import listing_of
+from syncer.conflict import folding, observing, rebuilding, skew
 from syncer.conflict.acts import Decision
 from syncer.conflict.folding import journal
-from syncer.model import Region
-from syncer.replication import antientropy, generations, membership, rebuild
+from syncer.errors import PayloadInvalid
+from syncer.model import Millis, Region
+from syncer.replication import (
+    antientropy,
+    consuming,
+    generations,
+    hearsay,
+    listing,
+    membership,
+    peer,
+    peers,
+    rebuild,
+    standing,
+    tombstones,
+)
 from syncer.replication.context import Context
 from syncer.replication.evidence import Evidence
+from syncer.replication.hearsay import Hearsay, Held
+from syncer.replication.newcomers import Newcomers
+from syncer.replication.peer import Peer
+from syncer.replication.peers import Peers
+from syncer.replication.setting_aside import set_aside
 
 Patches = Sequence[tuple[Any, str, Any]]
+NEVER_MS: Final = 10**15
 
 
 def every_generation_is_believed() -> Patches:
@@ -62,3 +83,278 @@ def the_first_of_two_values_stands() -> Patches:
         (rebuilding, "prevails", lambda *_: False),
         (antientropy, "prevails", lambda *_: False),
     ]
+
+
+class _Ownerless:
+    """Peers of whom nobody remembers which database is whose."""
+
+    def __init__(self, known: Peers) -> None:
+        self._known = known
+
+    def __getattr__(self, name: str) -> Any:
+        return (lambda _: None) if name == "region_of" else getattr(self._known, name)
+
+
+def _void_claims_count() -> Patches:
+    judge = hearsay.judge
+
+    def judging(known: Peers, *rest: Any, **more: Any) -> Any:
+        return judge(_Ownerless(known), *rest, **more)  # type: ignore[arg-type] # it looks like them
+
+    return [(membership, "judge", judging)]
+
+
+def _void_claims_keep_deletes() -> Patches:
+    disputes = hearsay.disputes
+
+    def disputing(known: Peers, *rest: Any) -> Any:
+        return disputes(_Ownerless(known), *rest)  # type: ignore[arg-type] # it looks like them
+
+    return [(tombstones, "disputes", disputing)]
+
+
+def _listens_always() -> Patches:
+    return [(Evidence, "listening_since", lambda *_: Millis(0))]
+
+
+def _whatever_comes_back_was_said() -> Patches:
+    came_back = Evidence.came_back
+
+    def believing(evidence: Evidence, sent_at_ms: Millis, now: Millis) -> None:
+        evidence.said.append(sent_at_ms)
+        came_back(evidence, sent_at_ms, now)
+
+    return [(Evidence, "came_back", believing)]
+
+
+def _admitted_is_doubted_still() -> Patches:
+    return [(Held, "puts_aside", lambda held, database: held.unmet and database in held.databases)]
+
+
+def _nameless_are_waited_for() -> Patches:
+    reports = tombstones._reports
+
+    def waiting(context: Context, *rest: Any) -> Any:
+        state = context.tombstones
+        state.limits = replace(state.limits, nameless_ms=Millis(NEVER_MS))
+        return reports(context, *rest)
+
+    return [(tombstones, "_reports", waiting)]
+
+
+def _outbox_is_thrown_away() -> Patches:
+    begin = rebuild.begin
+
+    def bare(context: Context, reason: str, fence: Any, *, carry: bool = False) -> None:
+        del carry
+        begin(context, reason, fence)
+
+    return [(rebuild, "begin", bare)]
+
+
+def _rebuild_waits_for_all_who_speak() -> Patches:
+    hearing = rebuild.hearing
+
+    def patient(context: Context, kept: Any, now: Millis) -> Any:
+        found = hearing(context, kept, now)
+        return replace(found, answers={region: member.answer for region, member in context.talk.members.items()})
+
+    return [(rebuild, "hearing", patient)]
+
+
+def _listing_is_taken_whole_or_not() -> Patches:
+    versions_of = listing._versions_of
+
+    def strict(told: Any) -> Any:
+        versions, bad = versions_of(told)
+        return ([], [(each, bad[0][1]) for each in told.entries]) if bad else (versions, bad)
+
+    return [(listing, "_versions_of", strict)]
+
+
+def _comparison_is_taken_whole_or_not() -> Patches:
+    def strict(body: bytes) -> Any:
+        found = listing_of(body)
+        if found.refused:
+            raise PayloadInvalid(found.fault)
+        return found
+
+    return [(antientropy, "listing_of", strict)]
+
+
+def _listings_speak_of_any_time() -> Patches:
+    learn = listing._learn
+
+    def late(context: Context, unit: Any, told: Any, teller: Region) -> None:
+        now, unit.now = unit.now, Millis(NEVER_MS)
+        learn(context, unit, told, teller)
+        unit.now = now
+
+    return [(listing, "_learn", late)]
+
+
+def _refused_values_leave_gaps() -> Patches:
+    def uncounted(*arguments: Any) -> bool:
+        set_aside(*arguments)
+        return False
+
+    return [(consuming, "set_aside", uncounted)]
+
+
+def _vectors_are_inherited_whole() -> Patches:
+    return [(observing, "sound", lambda seen, by, time, *_: {**seen, by: time})]
+
+
+def _members(known: Peers, region: Region, expected: Collection[Region]) -> bool:
+    del known, region, expected
+    return True
+
+
+BREAKS: Final[tuple[tuple[str, str, Callable[[], Patches]], ...]] = (
+    (
+        "a claim about another region's database counts",
+        "a_database_is_of_no_other_region_because_a_member_says_so",
+        _void_claims_count,
+    ),
+    (
+        "a claim about another region's database keeps deletes",
+        "what_is_said_of_a_database_under_another_name_keeps_no_delete",
+        _void_claims_keep_deletes,
+    ),
+    (
+        "a database speaks for whoever says so",
+        "nobody_leaves_by_the_database_of_another_region",
+        lambda: [(standing, "misused", lambda *_: None)],
+    ),
+    (
+        "who is said to leave has left",
+        "a_leaving_that_was_said_in_a_name_is_taken_back_by_its_next_heartbeat",
+        lambda: [(Peer, "gone", property(lambda one: one.forgotten or one.left))],
+    ),
+    (
+        "who hears nothing finds all silent",
+        "who_does_not_hear_the_bus_takes_that_for_no_silence",
+        _listens_always,
+    ),
+    (
+        "whatever comes back was said here",
+        "nobody_else_proves_to_a_region_that_it_is_heard",
+        _whatever_comes_back_was_said,
+    ),
+    (
+        "who was away believes one alone",
+        "one_member_alone_does_not_stop_a_region_that_was_away",
+        lambda: [(Evidence, "heard_last_ms", lambda *_: Millis(NEVER_MS))],
+    ),
+    (
+        "who stands still does so for ever",
+        "a_region_that_one_member_has_stopped_moves_again_once_another_one_is_heard",
+        lambda: [(membership, "_move_again", lambda *_: None)],
+    ),
+    (
+        "a new database can have been forgotten",
+        "a_database_that_is_new_was_forgotten_by_nobody",
+        lambda: [(Evidence, "never", property(lambda _: False))],
+    ),
+    (
+        "an operator's admission is not remembered",
+        "what_an_operator_has_decided_holds_whatever_is_said_later",
+        lambda: [(Peers, "keeps", lambda *_: False)],
+    ),
+    (
+        "what members refuse is heard at once where it is new",
+        "a_database_that_members_refuse_before_it_spoke_waits_for_an_operator_and_not_longer",
+        lambda: [(Hearsay, "doubted", lambda *_: None)],
+    ),
+    (
+        "what an operator has admitted is doubted still",
+        "a_database_that_members_refuse_before_it_spoke_waits_for_an_operator_and_not_longer",
+        _admitted_is_doubted_still,
+    ),
+    (
+        "deletes are forgotten although members disagree",
+        "no_delete_is_forgotten_while_members_do_not_refuse_the_same",
+        lambda: [(tombstones, "disputes", lambda *_: {})],
+    ),
+    (
+        "a generation of the future is told on",
+        "a_generation_of_the_future_is_not_told_on",
+        lambda: [(peer, "GENERATIONS_AHEAD", NEVER_MS)],
+    ),
+    (
+        "what a given-up database had to publish is thrown away",
+        "what_was_to_be_published_survives_that_a_database_is_said_to_be_an_old_copy",
+        _outbox_is_thrown_away,
+    ),
+    (
+        "a rebuild waits for whoever speaks",
+        "a_rebuild_does_not_wait_for_whoever_says_that_he_is_there",
+        _rebuild_waits_for_all_who_speak,
+    ),
+    (
+        "a newcomer's rules are obeyed at once",
+        "a_region_that_nobody_has_stops_nothing_by_its_rules",
+        lambda: [(Newcomers, "judge", lambda *_: False)],
+    ),
+    (
+        "the rules of the forgotten count",
+        "the_rules_of_a_region_that_was_forgotten_count_no_longer",
+        lambda: [(Peers, "_is_member", _members)],
+    ),
+    (
+        "who is not expected is heard",
+        "who_is_not_expected_is_neither_heard_nor_obeyed",
+        lambda: [(standing, "unexpected", lambda *_: None)],
+    ),
+    (
+        "a database without a region keeps deletes for ever",
+        "a_database_that_never_tells_its_region_keeps_deletes_for_so_long_and_no_longer",
+        _nameless_are_waited_for,
+    ),
+    (
+        "a crowd of regions leaves no room",
+        "a_crowd_of_regions_that_nobody_has_keeps_no_honest_one_from_being_heard",
+        lambda: [(Peers, "make_room", lambda *_: None)],
+    ),
+    (
+        "a crowd of regions displaces members",
+        "a_crowd_of_regions_that_nobody_has_displaces_no_member",
+        lambda: [(peers, "ESTABLISHED_MS", NEVER_MS)],
+    ),
+    (
+        "a listing is learned whole or not at all",
+        "one_bad_entry_of_a_listing_spoils_no_other_one",
+        _listing_is_taken_whole_or_not,
+    ),
+    (
+        "a comparison is judged whole or not at all",
+        "one_bad_entry_of_a_comparison_spoils_no_other_one",
+        _comparison_is_taken_whole_or_not,
+    ),
+    (
+        "listings speak of any time",
+        "a_listing_speaks_of_no_later_time_than_a_change_may",
+        _listings_speak_of_any_time,
+    ),
+    (
+        "a value that is refused leaves a gap",
+        "a_value_that_is_refused_leaves_no_gap_in_the_numbers",
+        _refused_values_leave_gaps,
+    ),
+    (
+        "vectors are inherited whole",
+        "what_a_former_version_has_believed_is_cut_at_the_next_edit",
+        _vectors_are_inherited_whole,
+    ),
+    (
+        "a path that lies ahead cannot be edited",
+        "a_path_that_lies_ahead_is_edited_at_once_everywhere",
+        lambda: [(skew, "SUCCESSOR_MS", 0)],
+    ),
+    (
+        "a change that was never made is believed to have seen all",
+        "a_change_that_a_region_never_made_has_seen_nothing_that_is_known_there",
+        lambda: [(folding, "invented", lambda *_: False)],
+    ),
+)
+"""By name and scripted schedule, what else a daemon could believe."""

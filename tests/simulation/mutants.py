@@ -76,6 +76,7 @@ SCHEDULES = (
     "test_repairing",
     "test_deciding",
     "test_lying",
+    "test_believing",
 )
 """Modules of scripted schedules."""
 
@@ -865,6 +866,7 @@ MUTANTS = (
         credulous.a_database_is_given_up_each_time,
         schedule="a_database_is_given_up_once_on_the_word_of_others",
     ),
+    *(Mutant(name, (), patches, schedule=schedule) for name, schedule, patches in credulous.BREAKS),
 )
 
 

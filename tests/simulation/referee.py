@@ -437,7 +437,7 @@ class Referee:
         everybody = {**self._gone, **self._sites}
         again = [each for each in history.contents if self._asserts_again(each, old)]
         authors = [name.stamp.region for name in (*names, *again) if name.stamp is not None and not name.invented]
-        home = {everybody[region] for region in authors}
+        home = {everybody[region] for region in authors if region in everybody}  # a liar's is nobody's
         keepers = self._keepers or {site, *home}
         rows = [row for each in keepers for row in each.disk.conflicts(path)]
         for row in [*rows, *(row for each in keepers for row in each.disk.lost if row.path == path)]:
