@@ -78,12 +78,12 @@ class Hearsay:
 
     Args:
         held: By region.
-        void: Who says what of a database that is not of the region that it is said to be of.
+        void: Who says what of a database that is not of the region that it is said to be of, and whose it is.
         ours: Who says that this region was forgotten.
     """
 
     held: dict[Region, Held] = field(default_factory=dict)
-    void: dict[Region, tuple[Region, str]] = field(default_factory=dict)
+    void: dict[Region, tuple[Region, str, Region]] = field(default_factory=dict)
     ours: frozenset[Region] = frozenset()
 
     def doubted(self, sender: str) -> Region | None:
@@ -105,8 +105,13 @@ class Hearsay:
                     f"'syncer regions admit {region}' decides that it stays"
                 )
                 found.append((CODE_HELD, message))
-        for teller, (region, database) in sorted(self.void.items()):
-            message = f"{teller} says that {region} was forgotten and names database {database}, which is not its own"
+        for teller, (region, database, owner) in sorted(self.void.items()):
+            message = (
+                f"{teller} says that {region} was forgotten and names database {database}, which is not its own, but "
+                f"that of {owner}: nothing comes of it here. 'syncer regions admit {region}' there takes it back"
+            )
+            if owner != own:
+                message += f"; if {owner} is gone, 'syncer regions forget {owner}' here"
             found.append((CODE_VOID, message))
         if self.ours:
             names = ", ".join(sorted(self.ours)[:_NAMED])
@@ -131,7 +136,7 @@ class Verdict:
 
     due: dict[Region, list[str]] = field(default_factory=dict)
     held: dict[Region, dict[str, frozenset[Region]]] = field(default_factory=dict)
-    void: dict[Region, tuple[Region, str]] = field(default_factory=dict)
+    void: dict[Region, tuple[Region, str, Region]] = field(default_factory=dict)
     ours: dict[str, frozenset[Region]] = field(default_factory=dict)
 
 
@@ -163,7 +168,7 @@ def judge(
         if mine and region == own:
             verdict.ours[database] = tellers
         elif owner is not None and owner != region:
-            verdict.void.update(dict.fromkeys(tellers, (region, database)))
+            verdict.void.update(dict.fromkeys(tellers, (region, database, owner)))
         elif region == own or peers.refuses(database) is not None:
             continue
         elif not peers.keeps(region, database) and (
@@ -211,8 +216,9 @@ def _dispute(lacking: Sequence[str], region: Region, tellers: Collection[Region]
         f"does not refuse database {lacking[0]} of {region}, which {who} {'refuse' if names[1:] else 'refuses'}{more}"
     )
     cure = (
-        f"If {region} is gone: 'syncer regions forget {region} --force' in every region that does not refuse it. If it "
-        f"is there: 'syncer regions admit {region}' in every region that does"
+        f"If {region} is gone: 'syncer regions forget {region} --force' in every region that does not refuse it, or, "
+        f"where its hearsay-void names another owner of that database, that owner. If it is there: 'syncer regions "
+        f"admit {region}' in every region that does"
     )
     if others:
         cure += (

@@ -136,10 +136,12 @@ class Peer:
         return () if self.unmet else (*self.former, self.sender)
 
     def refuse(self, senders: Sequence[str]) -> None:
-        """Refuse these databases; a region that speaks by one of them is forgotten."""
-        self.refused = tuple(dict.fromkeys((*self.refused, *senders)))[-REFUSED_KEPT:]
-        self.kept -= set(senders)
-        self.forgotten |= self.sender in senders and not (self.unmet or self.left)
+        """Refuse these databases; a region that speaks by one of them is forgotten, with all that spoke for it."""
+        forgotten = self.sender in senders and not (self.unmet or self.left)
+        refused = (*self.databases, *senders) if forgotten else senders
+        self.refused = tuple(dict.fromkeys((*self.refused, *refused)))[-REFUSED_KEPT:]
+        self.kept -= set(refused)
+        self.forgotten |= forgotten
 
     def admit(self, databases: Collection[str]) -> None:
         """Take it for a region of the group, whoever refuses these databases, or those that are refused now."""

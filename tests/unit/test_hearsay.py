@@ -306,9 +306,10 @@ def test_who_disputes_whom_is_said_with_what_ends_it() -> None:
     wait = told.waits[EAST]
     assert wait.text == "does not refuse database db-west of west, which liar refuses"
     assert wait.cure == (
-        "If west is gone: 'syncer regions forget west --force' in every region that does not refuse it. If it is "
-        "there: 'syncer regions admit west' in every region that does; and if liar says so untruly, and goes on: "
-        "'syncer regions forget liar --force' in all others"
+        "If west is gone: 'syncer regions forget west --force' in every region that does not refuse it, or, where its "
+        "hearsay-void names another owner of that database, that owner. If it is there: 'syncer regions admit west' in "
+        "every region that does; and if liar says so untruly, and goes on: 'syncer regions forget liar --force' in all "
+        "others"
     )
     assert told.waits[WEST] == wait
     assert told.does("regions-forget", "west", force="true").state is OperationState.DONE
@@ -326,6 +327,29 @@ def test_of_many_who_dispute_much_some_are_named() -> None:
     assert told.waits[WEST].text == (
         "does not refuse database db-old-0 of old-0, which this region, r0, r1 and 3 more refuse, nor 3 more databases"
     )
+
+
+def test_a_region_that_is_forgotten_on_hearsay_is_so_with_all_that_spoke_for_it() -> None:
+    """Whoever forgets it by command refuses all of them, under whatever name: else no delete were forgotten."""
+    told = Told()
+    told.hear(replace(told.west, sender="db-west-2", generation=2))
+    refusing = replace(told.liar, refused=(("west", "db-west-2"), ("mars", "db-west")))
+    for _ in range(SILENCE_MS // BEAT_MS + 1):
+        told.hear(refusing)
+    assert refused_by(told.east) == (("west", "db-west"), ("west", "db-west-2"))
+    assert told.kept_by == {}
+
+
+def test_what_is_void_is_shown_with_what_ends_it() -> None:
+    told = Told()
+    told.lies(("mars", "db-west"))
+    assert told.codes["hearsay-void"] == (
+        "liar says that mars was forgotten and names database db-west, which is not its own, but that of west: nothing "
+        "comes of it here. 'syncer regions admit mars' there takes it back; if west is gone, 'syncer regions forget "
+        "west' here"
+    )
+    told.lies(("mars", "db-east"))
+    assert told.codes["hearsay-void"].endswith("'syncer regions admit mars' there takes it back")
 
 
 @pytest.mark.parametrize("who", ["the liar is forgotten", "the region is forgotten", "the liar takes it back"])
