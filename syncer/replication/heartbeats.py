@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Final
+
+from syncer.bus.heartbeats import within_bounds
 from syncer.bus.messages import Heartbeat
 from syncer.conflict.projection import PROJECTIONS
 from syncer.model import Millis
 from syncer.replication import rebuild, tombstones
 from syncer.replication.context import Context
 from syncer.replication.talk import Phase
+
+CUT: Final = "heartbeat-cut"
 
 
 def heartbeat(context: Context, now: Millis, version: str) -> Heartbeat:
@@ -30,7 +36,7 @@ def heartbeat(context: Context, now: Millis, version: str) -> Heartbeat:
     context.evidence.said.append(now)
     tree = context.sums.tree if context.genesis else None
     watermark = min(waiting[0].event.stamp.updated_at_ms, now) - 1 if waiting else now
-    return Heartbeat(
+    beat = Heartbeat(
         region=settings.region,
         sender=identity.database_id,
         generation=identity.generation,
@@ -53,6 +59,25 @@ def heartbeat(context: Context, now: Millis, version: str) -> Heartbeat:
         retold=context.retelling.offer,
         refused=context.peers.refusals,
         generations=context.peers.generations,
+    )
+    told = within_bounds(beat, partial(_is_expected, context))
+    _note_cut(context, beat, told)
+    return told
+
+
+def _is_expected(context: Context, name: str) -> bool:
+    return name in context.expected or context.peers.region_of(name) in context.expected
+
+
+def _note_cut(context: Context, beat: Heartbeat, told: Heartbeat) -> None:
+    """Show that names are left out, as long as they are."""
+    if told is beat:
+        context.conditions.pop(CUT, None)
+        return
+    left = len({*beat.consumed, *beat.generations} - {*told.consumed, *told.generations})
+    context.conditions[CUT] = (
+        f"{left} names of regions and databases find no room in what this region tells the others, so no delete is "
+        "forgotten; forget who has names so long, or name who counts in peers.expected"
     )
 
 

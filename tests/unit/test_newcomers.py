@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from syncer.bus.heartbeats import TOLD_CHARACTERS, check_heartbeat, told_characters, within_bounds
 from syncer.bus.messages import Action, Control
 from syncer.conflict.tombstones import Cause
 from syncer.model import Millis, Region, ResourceKind, TieOrder
@@ -173,3 +174,44 @@ def test_what_regions_tell_of_others_takes_bounded_room(monkeypatch: pytest.Monk
     assert row.document["consumed"] == {}
     told.hear(replace(fat, consumed={}))
     assert told.kept_by == {}
+
+
+def test_names_without_end_leave_room_in_what_a_region_tells() -> None:
+    told = Told()
+    for number in range(200):
+        told.hear(beat_of(told.east, f"{number:03}".ljust(255, "r"), f"{number:03}".ljust(512, "s")))
+    told.hear(told.west)
+    beat = told.east.driver.heartbeat(told.now, "1")
+    check_heartbeat(beat)
+    assert told_characters(beat) > TOLD_CHARACTERS * 3 // 4, "no more is left out than has to be"
+    assert told.west.sender in beat.reached
+    assert "west" in beat.generations
+    context = told.east.driver.context
+    assert "heartbeat-cut" in context.conditions
+    database = "199".ljust(512, "s")
+    assert database not in beat.reached
+    context.expected = frozenset({Region("199".ljust(255, "r"))})
+    beat = told.east.driver.heartbeat(told.now, "1")
+    check_heartbeat(beat)
+    assert database in beat.reached
+
+
+def test_what_is_refused_finds_room_by_its_length_too() -> None:
+    told = Told()
+    pairs = tuple((f"{number:03}".ljust(255, "r"), f"{number:03}".ljust(200, "d")) for number in range(511))
+    short = ("mars", "db-mars")
+    beat = replace(told.east.driver.heartbeat(told.now, "1"), refused=(*pairs, short))
+    bounded = within_bounds(beat, lambda _: False)
+    check_heartbeat(bounded)
+    assert short in bounded.refused
+    assert len(bounded.refused) > 50
+    assert bounded.consumed == beat.consumed
+    assert within_bounds(bounded, lambda _: False) is bounded
+
+
+def test_room_for_all_names_is_room_again() -> None:
+    told = Told()
+    context = told.east.driver.context
+    context.conditions["heartbeat-cut"] = "before"
+    told.east.driver.heartbeat(told.now, "1")
+    assert "heartbeat-cut" not in context.conditions

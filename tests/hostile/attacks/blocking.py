@@ -57,6 +57,16 @@ BLOCKING: Final[tuple[Attack, ...]] = (
         apart=True,
     ),
     Attack(
+        name="invented regions with long names",
+        topic=Topic.BLOCKING,
+        what="A heartbeat each of 300 regions and databases with names as long as they may be, for all to tell on.",
+        does=lambda s: s.say_all(
+            s.beat(region=f"{s.name}-{number:04}".ljust(255, "r"), sender=f"{number:04}".ljust(512, "s"))
+            for number in range(300)
+        ),
+        apart=True,
+    ),
+    Attack(
         name="roots that never become equal",
         topic=Topic.BLOCKING,
         what="Heartbeats of an invented region with another root each time, in west's name too.",
