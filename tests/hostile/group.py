@@ -37,6 +37,8 @@ USUAL: Final = {
 START_S: Final = 90.0
 ENDS_S: Final = 10.0
 LOST_S: Final = 20.0
+RECENT: Final = 500
+"""Messages of the bus that are looked through for some that were just published."""
 KIBIBYTE: Final = 1024
 LOOKED_AT: Final = 10_000
 """Rows of a quarantine that are looked at: as many as there may be."""
@@ -185,6 +187,15 @@ class Group:
         """Wait until a daemon that was started has read its store."""
         await until(partial(_is_active, member), f"{member.name} is active", START_S)
 
+    def lose_database(self, member: Member) -> None:
+        """Kill a daemon, and start it with a sidecar database that knows nothing."""
+        member.kill()
+        self.ground.let_go(member.name)
+        member.shared = self.ground.database(member.name)
+        for file in member.folder.glob(f"{member.database.name}*"):
+            file.unlink()
+        member.start()
+
     async def restart(self, member: Member) -> None:
         """Kill a daemon at whatever instruction it is, and start it again."""
         member.kill()
@@ -234,36 +245,51 @@ class Group:
             self.write(member, path, tenant(member.name))
         return path
 
-    async def lose(self) -> MetaPath:
-        """Have one change never reach one region: only anti-entropy can bring it there.
+    async def lose(self, count: int = 1, author: Member | None = None) -> list[MetaPath]:
+        """Have some changes never reach one region: only anti-entropy can bring them there.
 
-        Where the bus loses nothing, it is a change like any other.
+        Where the bus loses nothing, they are changes like any other.
+
+        Args:
+            count: How many.
+            author: Who makes them; ``None``: anybody.
         """
-        author, robbed, other = self.rng.sample(list(self), 3)
+        author = author or self.rng.choice(list(self))
+        robbed, other = self.rng.sample([member for member in self if member is not author], 2)
         self.writes += 1
-        path = path_of(f"lost-{self.writes:05}")
+        paths = [path_of(f"lost-{self.writes:05}-{number}") for number in range(count)]
         if not self.ground.loses:
-            return self.write(author, path, tenant("not lost"))
+            return [self.write(author, path, tenant("not lost")) for path in paths]
         set_link(self.bus_file, robbed.name, up=False)
         try:
-            self.write(author, path, tenant("lost"))
-            await until(lambda: other.get(path), f"{other.name} has what {author.name} wrote", LOST_S)
-            assert robbed.get(path) is None
-            assert self._remove(path) > 0, "nothing was lost, so nothing can be healed"
+            for path in paths:
+                self.write(author, path, tenant("lost"))
+            await until(lambda: all(map(other.get, paths)), f"{other.name} has what {author.name} wrote", LOST_S)
+            assert not any(map(robbed.get, paths))
+            assert self._remove(paths) >= count, "nothing was lost, so nothing can be healed"
         finally:
             set_link(self.bus_file, robbed.name, up=True)
-        return path
+        return paths
 
-    def _remove(self, path: MetaPath) -> int:
-        """Delete the messages of a path from the bus; how many there were."""
-        name = orjson.dumps(path.rpartition("/")[2])
+    def _remove(self, paths: Sequence[MetaPath]) -> int:
+        """Delete the messages of these paths from the bus; how many there were."""
+        names = {path.rpartition("/")[2] for path in paths}
         with closing(sqlite3.connect(self.bus_file, timeout=10)) as db, db:
-            rows = db.execute("SELECT id, properties FROM message ORDER BY id DESC LIMIT 500").fetchall()
-            found = [number for number, properties in rows if b'"syncer.name":' + name in bytes(properties)]
-            for number in found:
-                db.execute("DELETE FROM log WHERE message = ?", (number,))
-                db.execute("DELETE FROM message WHERE id = ?", (number,))
+            latest = "SELECT id, properties FROM message ORDER BY id DESC LIMIT ?"
+            rows = db.execute(latest, (RECENT + 2 * len(paths),)).fetchall()
+            found = [(number,) for number, properties in rows if _named(bytes(properties)) in names]
+            db.executemany("DELETE FROM log WHERE message = ?", found)
+            db.executemany("DELETE FROM message WHERE id = ?", found)
         return len(found)
+
+
+def _named(properties: bytes) -> str:
+    """Which resource a message is about; what others have scrawled is about none."""
+    try:
+        name = orjson.loads(properties)["syncer.name"]
+    except (ValueError, TypeError, KeyError):
+        return ""
+    return name if isinstance(name, str) else ""
 
 
 def same(path: MetaPath, one: bytes | None, other: bytes | None) -> bool:

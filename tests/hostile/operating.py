@@ -15,7 +15,7 @@ from typing import Final
 from syncer.bus.fields import NUMBERS
 from syncer.bus.messages import Action
 from syncer.conflict.register import HoldReason
-from syncer.errors import ExitCode
+from syncer.errors import ExitCode, StateForeign, StateUnavailable
 from syncer.model import MetaPath, Region
 from syncer.paths import CLUSTERS
 from tests.hostile.group import Member, conflicts_of
@@ -133,6 +133,24 @@ async def deletes_over_restarts(scene: Scene) -> None:
         if life < 2:
             await scene.group.restart(east)
     assert _held(east), "more deletes than there may be in one window have passed, some in each life"
+
+
+async def rebuild_with_a_liar(scene: Scene) -> None:
+    """A region loses its database while somebody speaks who never tells what he knows."""
+    await scene.say(scene.beat())
+    scene.group.lose_database(scene.east)
+    await scene.until(lambda: _rebuilt(scene.east), "the database is rebuilt")
+    await scene.say(scene.beat())
+    await scene.until(lambda: _rebuilt(scene.east).get("waits_for") == [scene.name], "nobody else is waited for")
+
+
+def _rebuilt(member: Member) -> dict[str, object]:
+    """How far the rebuild of a database has got; empty: nobody knows."""
+    try:
+        report = member.report()
+    except (StateForeign, StateUnavailable):  # the schema is being made
+        return {}
+    return report.get("rebuild") or {}
 
 
 async def last_request(scene: Scene) -> None:

@@ -16,9 +16,10 @@ from syncer.bus.messages import ListingAsked, ListingTold, Said, TreeMessage
 from syncer.bus.native import NativeEvent, NativeType, decode_native, encode_native
 from syncer.bus.tree_bodies import Listing, TreeEntry, listing_body
 from syncer.conflict.scope import Scope
-from syncer.model import Counter, Digest, MetadataChangeEvent, MetaPath, Millis, Region, Seen, Stamp
+from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis, Region, Seen, Stamp
 from syncer.paths import PARTITIONED_TOPICS, RESOURCE_GROUPS
 from syncer.replication.summing import label_of
+from tests.hostile.group import Member
 from tests.hostile.scene import Scene
 from tests.shell.region import NAMESPACE, TENANT, tenant
 
@@ -29,6 +30,10 @@ YEAR_9999_MS: Final = 253_402_300_799_000
 BIDI: Final = "\u202e"
 ESCAPE: Final = "\x1b[2J"
 MIB: Final = 1 << 20
+LOST: Final = 300
+RUNGS: Final = 2_000
+SKEW_MS: Final = 30_000
+"""How far clocks may differ, by default."""
 
 
 def tree(scene: Scene, step: str, body: bytes, **facts: str) -> TreeMessage:
@@ -142,12 +147,9 @@ def stamped(message: MetadataChangeEvent, time_ms: int) -> Outgoing:
 
 def climbing(scene: Scene, count: int, step_ms: int) -> Iterator[MetadataChangeEvent]:
     """Changes of one path, each of which follows the one before, so many milliseconds later."""
-    by = Counter(f"{scene.name}~1")
-    base = scene.seen_of(scene.victim)
+    began = scene.now
     for number in range(1, count + 1):
-        at = Millis(scene.now + number * step_ms)
-        event = scene.change(path=scene.victim, time_ms=at, sequence=number)
-        yield replace_seen(event, {**base, by: at})
+        yield scene.change(path=scene.victim, time_ms=Millis(began + number * step_ms), sequence=number)
 
 
 def replace_seen(event: MetadataChangeEvent, seen: Seen) -> MetadataChangeEvent:
@@ -159,6 +161,31 @@ async def make_many(scene: Scene, count: int) -> None:
     """Tenants that all have to be everywhere."""
     for number in range(count):
         await make(scene, scene.path(number), tenant("many"))
+
+
+async def lose_beside_poison(scene: Scene) -> None:
+    """Paths that are lost on the bus, in a region that holds others which nobody can carry."""
+    await make_nonsense(scene)
+    await make_odd(scene)
+    await make_aside(scene, topic(f"t{scene.number}" + "%C3%A9" * 10_000), b'{"partitions":3}')
+    await scene.group.lose(LOST, scene.east)
+
+
+async def climb(scene: Scene) -> None:
+    """Up a ladder as high as 16 hours beyond the clock; nobody follows it further than clocks may differ."""
+    victim = scene.victim
+    await scene.say_all(climbing(scene, RUNGS, SKEW_MS - 1_000))
+    if not scene.believed:
+        return
+    await scene.until(lambda: all(map(_holds_rungs, scene.group)), "all hold the rungs that are too high")
+    for member in scene.group:
+        register = member.ask(lambda views: views.register(victim))
+        ahead = register.known.stamp.updated_at_ms - scene.now
+        assert ahead <= SKEW_MS, f"{member.name} takes a path that lies {ahead / 1000:.0f} s ahead of all clocks"
+
+
+def _holds_rungs(member: Member) -> bool:
+    return member.status().counts.future_events >= RUNGS * 9 // 10
 
 
 async def make_large(scene: Scene) -> None:

@@ -9,10 +9,11 @@ from syncer.conflict.digest_tree import BUCKETS, GROUPS
 from syncer.conflict.scope import Scope
 from syncer.model import Digest, Millis, Region, Stamp, TieOrder
 from syncer.replication.summing import label_of
-from tests.hostile.attack import EVERYBODY, Attack, Topic, Who
-from tests.hostile.operating import forgetting_goes_on
+from tests.hostile.attack import BELIEVED, EVERYBODY, Attack, Topic, Who
+from tests.hostile.operating import forgetting_goes_on, rebuild_with_a_liar
 from tests.hostile.saying import (
     YEAR_2200_MS,
+    lose_beside_poison,
     lying_listing,
     make_aside,
     make_both,
@@ -141,6 +142,17 @@ BLOCKING: Final[tuple[Attack, ...]] = (
         who=EVERYBODY,
     ),
     Attack(
+        name="a rebuild with a peer that never tells",
+        topic=Topic.BLOCKING,
+        what="A heartbeat of a region that nobody has, before and after east has lost its database.",
+        does=rebuild_with_a_liar,
+        who=BELIEVED,
+        cure=("state rebuild --without {name} --yes",),
+        renews=True,
+        apart=True,
+        remains="East takes no part for half an hour, or until an operator says whom it need not wait for.",
+    ),
+    Attack(
         name="gaps that nobody can fill",
         topic=Topic.BLOCKING,
         what="A heartbeat in west's name says to have given out 2^50 numbers.",
@@ -199,6 +211,14 @@ BLOCKING: Final[tuple[Attack, ...]] = (
         what="300 tenants made in one moment.",
         does=lambda s: make_many(s, 300),
         who=(Who.TENANT,),
+    ),
+    Attack(
+        name="lost paths beside what no one can carry",
+        topic=Topic.TENANT,
+        what="300 paths never reach one region, and the one that has them holds names and values that are none.",
+        does=lose_beside_poison,
+        who=(Who.TENANT,),
+        remains="What is none stays where it was made, and is shown; all others are healed.",
     ),
     Attack(
         name="a value as large as a store takes",

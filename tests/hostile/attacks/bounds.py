@@ -10,7 +10,7 @@ from tests.hostile.saying import (
     YEAR_2200_MS,
     YEAR_9999_MS,
     asked,
-    climbing,
+    climb,
     replace_seen,
 )
 from tests.shell.region import tenant
@@ -65,8 +65,9 @@ BOUNDS: Final[tuple[Attack, ...]] = (
     Attack(
         name="a ladder past the clock",
         topic=Topic.CLOCKS,
-        what="200 changes of one path, 29 s apart, each of which follows the one before.",
-        does=lambda s: s.say_all(climbing(s, 200, 29_000)),
+        what="2,000 changes of one path, 29 s apart, each of which follows the one before: 16 hours in all.",
+        does=climb,
+        apart=True,
         who=BELIEVED,
     ),
     Attack(
