@@ -7,8 +7,8 @@ share it without a lock: the worst that a race does is that something is worked 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
+from sys import getsizeof
 from typing import Any, Final, TypeVar
 
 _Path = TypeVar("_Path", bound=str)
@@ -47,13 +47,14 @@ class _Generations(dict[_Path, _Told]):
         self._size = size
         self._old: dict[_Path, _Told] = {}
         self._taken = 0
+        self._most = room_bytes // SHARE
 
     def __missing__(self, path: _Path) -> _Told:
         found: _Told = self._old.get(path, _MISSING)
         if found is _MISSING:
             found = self._function(path)
-        needed = sys.getsizeof(path) + self._size(found) + ENTRY_BYTES
-        if needed * SHARE <= self._room_bytes:
+        needed = getsizeof(path) + self._size(found) + ENTRY_BYTES
+        if needed <= self._most:
             if self._taken + needed > self._room_bytes // 2:
                 self._old, self._taken = dict(self), 0
                 self.clear()

@@ -124,12 +124,17 @@ def child_prefixes(path: MetaPath) -> tuple[str, ...]:
             return ()
 
 
-@memoized(SCAFFOLDS_BYTES, lambda ancestors: ENTRY_BYTES + sum(map(sys.getsizeof, ancestors)))
 def scaffold(path: MetaPath) -> tuple[MetaPath, ...]:
     """Ancestors, outermost first, that hold no resource: a store with real parents may create them empty on the way."""
-    segments = path.split("/")[1:-1]
-    ancestors = (MetaPath("/" + "/".join(segments[: depth + 1])) for depth in range(len(segments)))
-    return tuple(ancestor for ancestor in ancestors if classify(ancestor) is None)
+    return _scaffold_with(MetaPath(path.rpartition("/")[0]))
+
+
+@memoized(SCAFFOLDS_BYTES, lambda found: ENTRY_BYTES + sum(map(sys.getsizeof, found)))
+def _scaffold_with(parent: MetaPath) -> tuple[MetaPath, ...]:
+    """Of a path and its ancestors, outermost first, those that hold no resource; siblings share it."""
+    segments = parent.split("/")[1:]
+    steps = (MetaPath("/" + "/".join(segments[: depth + 1])) for depth in range(len(segments)))
+    return tuple(step for step in steps if classify(step) is None)
 
 
 @memoized(TENANTS_BYTES, sys.getsizeof)
