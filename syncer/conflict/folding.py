@@ -34,7 +34,7 @@ def fold_event(
     if until > now:
         note = journal(event.path, version, Decision.HELD_FUTURE, detail=_ahead(version, now))
         return Outcome(register, (HoldEvent(event=event, until=until), note))
-    version = believed(settings, register, replace(version, value=event.value))
+    version = believed(settings, register, version)
     doubtful = invented(settings, register, version)
     if event.stamp.region == settings.region:
         own = max(register.own, event.stamp.updated_at_ms)  # a former database of this region has given this time
@@ -181,7 +181,7 @@ def overtaken(before: Register, after: Register) -> tuple[Act, ...]:
 
 
 def version_of(event: MetadataChangeEvent) -> Version:
-    """The version that an event stands for, without its value.
+    """The version that an event stands for, with its author's value.
 
     Raises:
         ValueInvalid: The event's value is not what its path calls for.
@@ -191,7 +191,8 @@ def version_of(event: MetadataChangeEvent) -> Version:
         if event.value is None:
             raise ValueInvalid(f"a {event.type} event of {event.path} without a value")
         digest = PROJECTIONS[event.resource].digest(event.value)
-    return Version(stamp=event.stamp, by=event.by, seen=event.seen, digest=digest)
+    value = event.value if digest is not None else None
+    return Version(stamp=event.stamp, by=event.by, seen=event.seen, digest=digest, value=value)
 
 
 def journal(

@@ -49,8 +49,8 @@ def observe(settings: Settings, register: Register, entry: Entry | None, moment:
     known = register.known
     if known is not None and digest == known.digest:
         both = joined(known, register.seated_seen)  # who wrote it here had seen what stood here
-        met = noting_flip(settings, register, digest, moment.now)
-        met = settled(met.sit(both, entry.revision if entry else None))
+        flips = flips_of(settings, register, digest, moment.now)
+        met = settled(register.sit(both, entry.revision if entry else None, flips=flips))
         return Outcome(met, (journal(register.path, known, Decision.MET), *overtaken(register, met)))
     found = (moment.rebuilding or untold) and entry is not None and register.seated is None
     if found and entry is not None and known is not None:
@@ -128,11 +128,13 @@ def _local_change(
     if register.hold is not None and register.hold.local:
         register, acts = replace(register, hold=None), (DropHeld(path=register.path),)
     unseen = _unseen_here(settings, register, version)
-    register = noting_flip(settings, register, digest, moment.now)
     ended = overtaken(register, register.without_wish())
-    register = register.sit(version, entry.revision if entry else None).without_wish()
+    flips = flips_of(settings, register, digest, moment.now)
+    register = register.sit(version, entry.revision if entry else None, flips=flips).without_wish()
     register = replace(register, own=time, parked=None, allowed=None)
     outcome = take_own(settings, register, event, version, Decision.PUBLISHED)
+    if not (acts or unseen or ended):
+        return outcome
     return replace(outcome, acts=(*acts, *outcome.acts, *unseen, *ended))
 
 
@@ -188,8 +190,8 @@ def _drift(
         revision=entry.revision if entry else None,
     )
     note = Journal(path=register.path, decision=Decision.DRIFT, stamp=edited, digest=digest, against=known.stamp)
-    noted = noting_flip(settings, register, digest, moment.now)
-    return Outcome(replace(noted, seated=seated), (record, note))
+    flips = flips_of(settings, register, digest, moment.now)
+    return Outcome(replace(register, seated=seated, left=register.seated_digest, flips=flips), (record, note))
 
 
 def _modified_at(settings: Settings, entry: Entry | None, moment: Moment) -> Millis:
@@ -236,16 +238,18 @@ def kind_of(path: MetaPath) -> ResourceKind:
 
 def settled(register: Register) -> Register:
     """Nothing is due any more: what waited for a write waits no longer."""
+    register = register.without_wish()
     hold = register.hold if register.hold is not None and register.hold.local else None
-    return replace(register.without_wish(), hold=hold, parked=None, allowed=None)
+    if hold is register.hold and register.parked is None and register.allowed is None:
+        return register
+    return replace(register, hold=hold, parked=None, allowed=None)
 
 
-def noting_flip(settings: Settings, register: Register, digest: Digest | None, now: Millis) -> Register:
-    """Remember the digest that is being left, and when the path returns to one that it had just left."""
-    flips = register.flips
-    if digest is not None and digest == register.left:
-        flips = (*(at for at in flips if at > now - settings.limits.flip_window_ms), now)[-_MAX_FLIPS_KEPT:]
-    return replace(register, left=register.seated_digest, flips=flips)
+def flips_of(settings: Settings, register: Register, digest: Digest | None, now: Millis) -> tuple[Millis, ...]:
+    """When the path has returned to what it had just left; now too, if it does by taking this digest."""
+    if digest is None or digest != register.left:
+        return register.flips
+    return (*(at for at in register.flips if at > now - settings.limits.flip_window_ms), now)[-_MAX_FLIPS_KEPT:]
 
 
 def _readable(register: Register) -> Register:

@@ -213,11 +213,16 @@ class Register:
         """The register without the decision that the next valid read would complete."""
         return self if self.wish is None and self.shown is None else replace(self, wish=None, shown=None)
 
-    def sit(self, version: Version, revision: Revision | None) -> Register:
-        """Take a version as what the store holds; the known value is no longer needed once it is the seated one."""
+    def sit(self, version: Version, revision: Revision | None, *, flips: tuple[Millis, ...] | None = None) -> Register:
+        """Take a version as what the store holds; the known value is no longer needed once it is the seated one.
+
+        ``flips``: the store's value is another one now, and the path has returned to a former one at these times.
+        """
         seated = Seated(stamp=version.stamp, by=version.by, seen=version.seen, digest=version.digest, revision=revision)
         known = self.known
         same = known is not None and (known.stamp, known.digest) == (version.stamp, version.digest)
         if known is not None and known.value is not None and same:
             known = replace(known, value=None)
-        return replace(self, seated=seated, known=known)
+        if flips is None:
+            return replace(self, seated=seated, known=known)
+        return replace(self, seated=seated, known=known, left=self.seated_digest, flips=flips)

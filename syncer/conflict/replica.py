@@ -218,7 +218,7 @@ class Replica:
         joined = sound(joined, settings.by, time, *(each for each in (had, seated) if each is not None))
         kind = EventType.DELETED if value is None else EventType.MODIFIED
         event = event_of(settings, register, value, time, joined, kind)
-        version = replace(version_of(event), value=event.value)
+        version = version_of(event)
         asserted = replace(knowing(register, version), own=time, parked=None)
         return Outcome(asserted, (Publish(event=event), journal(register.path, version, decision))), version
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from syncer.conflict.acts import Act, Decision, FillConflict, Need, Outcome, RecordConflict
 from syncer.conflict.folding import journal
 from syncer.conflict.guards import Facts, Proposal, examine
-from syncer.conflict.observing import kind_of, noting_flip, settled
+from syncer.conflict.observing import flips_of, kind_of, settled
 from syncer.conflict.projection import PROJECTIONS, carried, parse, stored
 from syncer.conflict.register import Hold, Intent, Parked, ParkReason, Register, Wish
 from syncer.conflict.settings import Settings
@@ -131,8 +131,9 @@ def written(settings: Settings, register: Register, answer: Written | None, now:
             reason="value-unknown",
         )
         acts = (record, journal(register.path, intent.version, Decision.ALARM, detail=detail))
-    noted = noting_flip(settings, register, intent.version.digest, now)
-    landed = replace(noted.sit(intent.version, answer.revision if answer else None), intent=None, parked=None)
+    flips = flips_of(settings, register, intent.version.digest, now)
+    landed = register.sit(intent.version, answer.revision if answer else None, flips=flips)
+    landed = replace(landed, intent=None, parked=None)
     if not landed.due:
         return Outcome(settled(landed), acts, Need.READ if answer is None else Need.NOTHING)
     return Outcome(landed, acts, Need.READ)

@@ -93,8 +93,7 @@ def meet(context: Context, unit: Unit, event: MetadataChangeEvent) -> None:
     ties, told = context.replica.settings.ties, lack.told.get(teller)
     if not later(lack.stamp, event.stamp, ties) or (told is not None and later(told.stamp, event.stamp, ties)):
         return
-    version = replace(version_of(event), value=event.value)
-    version = believed(context.replica.settings, unit[event.path], version)
+    version = believed(context.replica.settings, unit[event.path], version_of(event))
     unit.afterwards(lambda: _keep(context, lack, teller, version))
 
 
