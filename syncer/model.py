@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, NewType
 
+from syncer.making import made_quickly
+
 MetaPath = NewType("MetaPath", str)
 """A key of a metadata store: starts with ``/``, no empty segment, no trailing ``/``."""
 
@@ -65,6 +67,7 @@ class TieOrder(StrEnum):
     NATIVE = "native"
 
 
+@made_quickly
 @dataclass(frozen=True, slots=True)
 class Stamp:
     """When and where a value was written. Totally ordered by a :class:`TieOrder`.
@@ -84,6 +87,7 @@ class Stamp:
         return f"{self.updated_at_ms}@{self.region}"
 
 
+@made_quickly
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Version:
     """One version of a path as the group knows it.
@@ -104,6 +108,7 @@ class Version:
         return self.digest is not None
 
 
+@made_quickly
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetadataChangeEvent:
     """One change of one path, as published on the bus.

@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol, runtime_checkable
 
+from syncer.making import made_quickly
 from syncer.model import Millis
 
 
+@made_quickly
 @dataclass(frozen=True, slots=True)
 class Outgoing:
     """A message to publish."""

@@ -36,6 +36,7 @@ from syncer.bus.limits import MAX_MESSAGE_BYTES
 from syncer.bus.messages import Ignored, Message, Said
 from syncer.bus.region_keys import NO_KEYS, RegionKeys, Speaker
 from syncer.errors import ConfigError, PayloadInvalid, SignatureInvalid, SpeakerInvalid
+from syncer.making import made_quickly
 from syncer.model import MetadataChangeEvent, Region, home_of
 
 SIGNATURE: Final = f"{PREFIX}signature"
@@ -216,6 +217,7 @@ def sealed(message: Said, keyring: Keyring) -> Outgoing:
     return keyring.sign(encode(message))
 
 
+@made_quickly
 @dataclass(frozen=True, slots=True)
 class Unsealed:
     """A message that comes from the group.

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from syncer.conflict.register import Register
+from syncer.making import made_quickly
 
 if TYPE_CHECKING:
     from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis, Seen, Stamp
@@ -36,6 +37,7 @@ class Decision(StrEnum):
     UNSUPPLIED = "unsupplied"
 
 
+@made_quickly
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Publish:
     """Put the event into the outbox, which numbers it. ``held``: keep it back until a person decides."""
@@ -85,6 +87,7 @@ class HoldEvent:
     until: Millis
 
 
+@made_quickly
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Journal:
     """One decision, for people: ``syncer explain`` and ``syncer events tail`` show it."""
@@ -119,6 +122,7 @@ class Need(StrEnum):
     TOPICS = "topics"
 
 
+@made_quickly
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """The register after a step, what to store and to do with it, and what the path needs next."""

@@ -16,6 +16,7 @@ from syncer.conflict.projection import Document
 from syncer.conflict.register import HoldReason, Register
 from syncer.conflict.settings import Limits, Settings
 from syncer.errors import InvariantBroken
+from syncer.making import made_quickly
 from syncer.model import Millis, ResourceKind, Version
 
 UNTOLD_TOPICS: Final = "it cannot be asked here whether topics exist"
@@ -33,6 +34,7 @@ class Topics(StrEnum):
     CANNOT_ASK = "cannot-ask"
 
 
+@made_quickly
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
     """What the target is like, as far as a write to one path depends on it.
@@ -64,6 +66,7 @@ class Refusal:
     detail: str = ""
 
 
+@made_quickly
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
     """A write that is about to be made: ``present`` and ``proposed`` are parsed values, ``None`` when absent."""

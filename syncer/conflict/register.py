@@ -6,12 +6,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
+from syncer.making import made_quickly
 from syncer.model import NOTHING_SEEN, Counter, Digest, MetaPath, Millis, Revision, Seen, Stamp, Version
 from syncer.replacing import replace
 
 _NEVER: Final = Millis(0)
 
 
+@made_quickly
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seated:
     """What the store was last *known* to hold, by a valid read or a confirmed write of ours; never inferred.
@@ -86,6 +88,7 @@ class Parked:
     detail: str = ""
 
 
+@made_quickly
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intent:
     """A write that was sent, or is about to be, and whose outcome is not known.
@@ -122,6 +125,7 @@ class Shown:
     digest: Digest | None
 
 
+@made_quickly
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Register:
     """All that a region knows of one path.

@@ -17,6 +17,7 @@ from syncer.conflict.acts import Journal
 from syncer.conflict.consumed import Consumed
 from syncer.conflict.register import Register
 from syncer.errors import MessageUnreadable, SignatureInvalid, SpeakerInvalid
+from syncer.making import made_quickly
 from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis, Region, Seen, Stamp
 from syncer.state.conflict import ConflictTransaction
 from syncer.state.repair import RepairTransaction
@@ -59,6 +60,7 @@ class Identity:
     heard_until: Millis = Millis(0)
 
 
+@made_quickly
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutboxRow:
     """An event that waits for the bus's acknowledgement."""

@@ -15,12 +15,14 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol, runtime_checkable
 
+from syncer.making import made_quickly
 from syncer.model import MetaPath, Millis, Revision
 
 ABSENT: Final = None
 """As an expected revision: the path must not exist."""
 
 
+@made_quickly
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """One path as a store holds it at one moment.
@@ -38,6 +40,7 @@ class Entry:
     distinct: bool = True
 
 
+@made_quickly
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Put:
     """Write ``value`` if the path is at ``expected`` (``None``: must not exist).
@@ -63,6 +66,7 @@ class Delete:
 Write = Put | Delete
 
 
+@made_quickly
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
     """Outcome of one write of an applied batch.
