@@ -22,6 +22,7 @@ import httpx2
 import stamina
 from pydantic import BaseModel, ConfigDict, Field
 
+from syncer.admin.addresses import BrokerUrl
 from syncer.admin.auth import Auth, OAuth2Auth, TokenAuth, Trust
 from syncer.admin.oauth2 import OAuth2Tokens
 from syncer.admin.redirects import FOLLOWED, MOST, Origin, listed, target_of
@@ -42,7 +43,7 @@ class AdminConfig(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     url: str = Field(pattern=r"^https?://")
-    brokers: tuple[str, ...] = ()
+    brokers: tuple[BrokerUrl, ...] = ()
     auth: Auth | None = None
     trust: Trust = Trust()
     timeout: timedelta = Field(default=timedelta(seconds=10), gt=timedelta(0))

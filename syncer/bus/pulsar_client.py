@@ -12,6 +12,7 @@ import pulsar
 import pulsar.schema
 from pydantic import BaseModel, ConfigDict, Field
 
+from syncer.admin.addresses import BrokerUrl
 from syncer.admin.auth import Auth, CertificateAuth, OAuth2Auth, TokenAuth, Trust
 from syncer.bus.limits import MAX_MESSAGE_BYTES
 from syncer.bus.names import lock_topic_of
@@ -35,7 +36,7 @@ class PulsarBusConfig(BaseModel):
     region: str = Field(min_length=1, pattern=r"^[^/\s]+$")
     service_url: str = Field(pattern=r"^pulsar(\+ssl)?://")
     admin_url: str | None = Field(default=None, pattern=r"^https?://")
-    admin_brokers: tuple[str, ...] = ()
+    admin_brokers: tuple[BrokerUrl, ...] = ()
     topic: str = Field(pattern=_TOPIC)
     subscription: str = Field(default="pulsar-syncer", min_length=1)
     lock_topic: str | None = Field(default=None, pattern=_TOPIC)

@@ -14,6 +14,7 @@ from urllib.parse import parse_qs, quote, urlsplit, urlunsplit
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints, field_validator, model_validator
 
 from syncer import paths
+from syncer.admin.addresses import BrokerUrl
 from syncer.bus.public_halves import MAX_HALVES, PublicHalf
 from syncer.config import adapters
 from syncer.config.durations import Duration
@@ -206,7 +207,7 @@ class AdminConfig(Section):
     url: str = Field(
         pattern=r"^https?://[^/\s@]+/?$", description="Base URL of a broker.", examples=["http://127.0.0.1:8080"]
     )
-    brokers: tuple[Annotated[str, StringConstraints(pattern=r"^https?://[^/\s@]+/?$")], ...] = Field(
+    brokers: tuple[BrokerUrl, ...] = Field(
         default=(),
         description="Base URLs of the cluster's brokers: a call about a topic is sent on to the broker that owns it, "
         "and the token with it. Needed where the role may not list the brokers; those that are listed need not stand "

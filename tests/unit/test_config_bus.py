@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from pydantic import ValidationError
 
 from syncer.bus.names import lock_topic_of
 from syncer.bus.pulsar import PulsarBusConfig
 from syncer.config.model import Config
+from syncer.config.tables import AdminConfig
 from syncer.conflict.scope import Scope
 from syncer.conflict.settings import Direction
 from syncer.model import MetaPath
@@ -37,6 +39,20 @@ def test_only_that_namespace_is_left_out() -> None:
     assert scope.contains(MetaPath("/admin/policies/pulsar-syncer/metadata-locale"))
     assert scope.contains(MetaPath("/admin/policies/pulsar-syncer"))
     assert scope.prefixes == Scope().prefixes
+
+
+@pytest.mark.parametrize(
+    "broker", ["broker-1.example:8080", "http://", "http://u@b:8080", "http://b:8080/admin", "b", ""]
+)
+def test_a_broker_that_no_call_could_be_sent_on_to_is_refused_in_both_tables(broker: str) -> None:
+    sound = "http://broker-1.example:8080"
+    settings = config(admin_brokers=[sound, f"{sound}/"]).bus_settings
+    assert isinstance(settings, PulsarBusConfig)
+    assert settings.admin_brokers == (sound, f"{sound}/")
+    with pytest.raises(ValidationError, match=r"admin_brokers.*1"):
+        _ = config(admin_brokers=[sound, broker]).bus_settings
+    with pytest.raises(ValidationError, match=r"brokers.*1"):
+        AdminConfig.model_validate({"url": sound, "brokers": [sound, broker]})
 
 
 def test_a_lock_topic_of_ones_own_names_the_namespace() -> None:
