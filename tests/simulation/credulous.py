@@ -297,6 +297,21 @@ BREAKS: Final[tuple[tuple[str, str, Callable[[], Patches]], ...]] = (
         lambda: [(Newcomers, "judge", lambda *_: False)],
     ),
     (
+        "a newcomer's changes are taken at once",
+        "what_a_newcomer_says_is_kept_aside_and_not_counted_until_an_operator_takes_it_in",
+        lambda: [(standing, "_held", lambda *_: None)],
+    ),
+    (
+        "a database that was forgotten is heard",
+        "a_database_that_was_forgotten_does_not_come_back_by_a_heartbeat",
+        lambda: [(membership, "refused", lambda *_: None), (membership, "gone", lambda *_: None)],
+    ),
+    (
+        "a region that was forgotten is heard by another database",
+        "a_region_that_was_forgotten_does_not_come_back_by_another_database",
+        lambda: [(membership, "gone", lambda *_: None)],
+    ),
+    (
         "the rules of the forgotten count",
         "the_rules_of_a_region_that_was_forgotten_count_no_longer",
         lambda: [(Peers, "_is_member", _members)],

@@ -20,7 +20,7 @@ from tests.simulation.region import SILENCE_MS
 from tests.simulation.script import ETCD, Script, second
 from tests.simulation.store import digest_of
 from tests.simulation.test_lying import YEAR_9999, A, C, Lied
-from tests.simulation.test_schedules import YEAR_MS, P, W, X, Y, Z
+from tests.simulation.test_schedules import YEAR_MS, P, W, X, Y, Z, knows
 from tests.simulation.world import TENANT
 
 ALL = ("a", "b", "c")
@@ -225,7 +225,7 @@ def forgetting(w: Group, rounds: int, **told: object) -> bool:
             else:
                 w.beat(region, *ALL)
             w.daemon(region).tick()
-    return P not in w.sites[Region("a")].disk.tables.registers
+    return not knows(w, "a")
 
 
 def test_no_delete_is_forgotten_while_members_do_not_refuse_the_same() -> None:
@@ -311,6 +311,35 @@ def test_a_region_that_nobody_has_stops_nothing_by_its_rules() -> None:
     assert writes(w, "a")
 
 
+def test_what_a_newcomer_says_is_kept_aside_and_not_counted_until_an_operator_takes_it_in() -> None:
+    w = Group()
+    w.lie("a", region=Region("x1"), sender="db-x1", projections=other_rules(w))
+    w.write("c", P, X)
+    said = replace(w.tell("c"), sender="db-x1", sequence=1)
+    w.hear(said, "a")
+    assert not knows(w, "a")
+    consumed = w.sites[Region("a")].disk.tables.consumed
+    assert "db-x1" not in consumed
+    assert w.does("a", "regions-admit", region="x1") == "done"
+    w.lie("a", region=Region("x1"), sender="db-x1")
+    w.hear(said, "a")
+    assert knows(w, "a")
+
+
+def test_a_database_that_was_forgotten_does_not_come_back_by_a_heartbeat() -> None:
+    w = Group()
+    assert w.does("a", "regions-forget", region="c", force="true") == "done"
+    w.lie("a")
+    assert w.members("a") == ["b"]
+
+
+def test_a_region_that_was_forgotten_does_not_come_back_by_another_database() -> None:
+    w = Group()
+    assert w.does("a", "regions-forget", region="c", force="true") == "done"
+    w.lie("a", sender="db-c-2")
+    assert w.members("a") == ["b"]
+
+
 def test_the_rules_of_a_region_that_was_forgotten_count_no_longer() -> None:
     w = Group()
     w.lie("a", projections=other_rules(w))
@@ -350,7 +379,7 @@ def test_a_database_that_never_tells_its_region_keeps_deletes_for_so_long_and_no
         w.speak(BEAT_MS, ALL)
         for region in ALL:
             w.daemon(region).tick()
-    assert P not in w.sites[Region("a")].disk.tables.registers
+    assert not knows(w, "a")
 
 
 def crowd(w: Group, many: int) -> None:
