@@ -112,7 +112,15 @@ REFUSED: Final = _counter(
     "Messages of the bus that were not taken: not signed with a key of the group, signed in the name of another "
     "member, or no room for what is to be kept.",
     "reason",
-    ("signature-invalid", "speaks-for-another", "quarantine-full", "conflicts-full", "values-full"),
+    (
+        "signature-invalid",
+        "speaks-for-another",
+        "quarantine-full",
+        "conflicts-full",
+        "values-full",
+        "heartbeats-full",
+        "too-many-senders",
+    ),
 )
 BELIEVED: Final = _counter(
     "messages_believed",

@@ -11,6 +11,10 @@ from prometheus_client.openmetrics import exposition as openmetrics
 from syncer import metrics
 from syncer.metrics import FAMILIES, MAX_PEERS, OTHER, Kind, Metrics, Stage
 from syncer.model import Region
+from syncer.replication.consuming import TOO_MANY_SENDERS
+from syncer.replication.peers import HEARTBEATS_FULL
+from syncer.replication.rooms import CONFLICTS_FULL, VALUES_FULL
+from syncer.replication.setting_aside import FULL
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "metrics.md"
 
@@ -74,6 +78,13 @@ def test_closed_labels_are_there_from_the_start(collected: Metrics) -> None:
     assert value(collected, "syncer_folds_total", decision="conflict-lost") == 0
     assert value(collected, "syncer_build_info", version="1.2.3") == 1
     assert value(collected, "syncer_started_timestamp_seconds") == 1_700_000_000
+
+
+@pytest.mark.parametrize("reason", [FULL, CONFLICTS_FULL, VALUES_FULL, HEARTBEATS_FULL, TOO_MANY_SENDERS])
+def test_every_room_that_is_full_is_counted_by_its_name(collected: Metrics, reason: str) -> None:
+    assert value(collected, "syncer_messages_refused_total", reason=reason) == 0
+    collected.absorb({("refused", reason): 2})
+    assert value(collected, "syncer_messages_refused_total", reason=reason) == 2
 
 
 def test_a_stage_is_measured(collected: Metrics) -> None:
