@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import os
@@ -28,10 +29,11 @@ Spoil = Callable[[Path], None]
 # -- local files
 
 
-async def refused(scene: Scene, *words: str) -> None:
-    """A command that is given a hostile file refuses it in words, by a code."""
-    status, text = await commands.run(scene.group.folder, *words)
-    assert status in REFUSED, f"'syncer {' '.join(words)}' ended with {status}: {text[-300:]}"
+async def refused(scene: Scene, *commands_given: tuple[str, ...]) -> None:
+    """Commands that are given hostile files, all at once: each refuses its own in words, by a code."""
+    ended = await asyncio.gather(*(commands.run(scene.group.folder, *words) for words in commands_given))
+    for words, (status, text) in zip(commands_given, ended, strict=True):
+        assert status in REFUSED, f"'syncer {' '.join(words)}' ended with {status}: {text[-300:]}"
 
 
 def rewrite(**changes: object) -> Spoil:
@@ -84,11 +86,11 @@ async def damaged_backups(scene: Scene) -> None:
         piped,
         linked,
     )
-    for number, spoil in enumerate(spoils):
-        folder = scene.group.folder / f"backup-{scene.number}-{number}"
+    folders = [scene.group.folder / f"backup-{scene.number}-{number}" for number in range(len(spoils))]
+    for folder, spoil in zip(folders, spoils, strict=True):
         shutil.copytree(whole, folder)
         spoil(folder)
-        await refused(scene, "backup", "verify", str(folder))
+    await refused(scene, *(("backup", "verify", str(folder)) for folder in folders))
 
 
 async def hostile_plans(scene: Scene) -> None:
@@ -103,10 +105,10 @@ async def hostile_plans(scene: Scene) -> None:
         b"\xff\xfe",
         b'{"format":"pulsar-syncer-plan","version":1,"made_at_ms":' + b"9" * 5_000 + b"}",
     )
-    for number, text in enumerate(plans):
-        file = folder / f"{number}.plan"
+    files = [folder / f"{number}.plan" for number in range(len(plans))]
+    for file, text in zip(files, plans, strict=True):
         file.write_bytes(text)
-        await refused(scene, "plan", "show", str(file))
+    await refused(scene, *(("plan", "show", str(file)) for file in files))
     configurations = (
         ("toml", "a = " + "[" * LEVELS),
         ("toml", "a." * 10_000 + "b = 1"),
@@ -115,10 +117,10 @@ async def hostile_plans(scene: Scene) -> None:
         ("toml", 'region = "\\u0000"'),
         ("yaml", 'region: "\\ud800"'),
     )
-    for number, (kind, words) in enumerate(configurations):
-        file = folder / f"{number}.{kind}"
+    files = [folder / f"{number}.{kind}" for number, (kind, _) in enumerate(configurations)]
+    for file, (_, words) in zip(files, configurations, strict=True):
         file.write_text(words, encoding="utf-8")
-        await refused(scene, "--config", str(file), "config", "check")
+    await refused(scene, *(("--config", str(file), "config", "check") for file in files))
 
 
 # -- the HTTP surface
