@@ -24,9 +24,9 @@ from tests.simulation.shrinking import Tape, shrink
 from tests.simulation.sidecar import SqlDisk, play_on_sqlite
 from tests.simulation.world import World, play
 
-SEEDS_PER_MODE = 48
+SEEDS_PER_MODE = 24
 LONG_SEEDS_PER_MODE = 1_700
-SLOWER = {"parting": 4, "wiped-forgetting": 2, "liar-parting": 4, "liar-forgetting": 2}
+SLOWER = {"parting": 4, "wiped-forgetting": 2, "liar-parting": 2, "liar-forgetting": 2}
 """Modes whose schedules take that many times as long as others; so many fewer are played."""
 MUTANT_SEEDS = 400
 OFTEN_CAUGHT_WITHIN = 40
