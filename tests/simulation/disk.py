@@ -96,6 +96,8 @@ class Tables:
     """Every event that was ever put into the outbox or held back; for the referee, never pruned."""
     carried: dict[int, MetadataChangeEvent] = field(default_factory=dict)
     carried_ever: int = 0
+    poison_ever: int = 0
+    """The last number of the quarantine: none is given out twice."""
     image: bytes = field(default=b"", repr=False)
     """Of the real database that these are the mirror of."""
 
@@ -124,6 +126,7 @@ class Tables:
             self.stamped.copy(),
             self.carried.copy(),
             self.carried_ever,
+            self.poison_ever,
         )
 
 
@@ -171,7 +174,8 @@ class Disk:
         fresh = Tables(
             replace(identity, paused=former.identity.paused, heard_until=former.identity.heard_until, **facts)
         )
-        fresh.conflicts, fresh.poison, fresh.peers = former.conflicts, former.poison, former.peers
+        fresh.conflicts, fresh.peers = former.conflicts, former.peers
+        fresh.poison, fresh.poison_ever = former.poison, former.poison_ever
         fresh.operations, fresh.stamped = former.operations, former.stamped
         fresh.journal, fresh.deletes = former.journal, former.deletes
         fresh.membership, fresh.forgotten = former.membership, former.forgotten
@@ -519,8 +523,9 @@ class DiskTransaction:
         """Keep something that cannot be handled."""
         rows = self._write.poison
         key = (poison.origin, poison.position)
-        number = 1 + max((row.id for row in rows.values()), default=0)
-        rows.setdefault(key, PoisonRow(id=number, poison=poison, recorded_at_ms=now))
+        if key not in rows:
+            self._write.poison_ever += 1
+            rows[key] = PoisonRow(id=self._write.poison_ever, poison=poison, recorded_at_ms=now)
 
     def kept_aside(self) -> KeptAside:
         """How much of what came by the bus is kept aside."""
