@@ -67,7 +67,7 @@ HOLDS: Final = tuple(f"held: {reason}" for reason in HoldReason)
 PARKS: Final = tuple(f"parked: {reason}" for reason in ParkReason)
 
 APART: Final = {
-    f"held: {HoldReason.BUS_RESOURCE}": "tests/unit/test_guards.py",
+    f"held: {HoldReason.BUS_RESOURCE}": "tests/unit/conflict/test_guards.py",
     f"held: {HoldReason.STORE_REFUSED}": "tests/shell/test_bad_values.py",
     f"parked: {ParkReason.STORE_REFUSED}": "tests/shell/test_bad_values.py",
 }
@@ -75,11 +75,11 @@ APART: Final = {
 
 RARE: Final = {
     f"decided: {Decision.ALARM}": "tests/simulation/test_schedules.py",
-    f"decided: {Decision.HELD_FUTURE}": "tests/unit/test_folding.py",
+    f"decided: {Decision.HELD_FUTURE}": "tests/unit/conflict/test_folding.py",
     f"decided: {Decision.UNSUPPLIED}": "tests/simulation/test_schedules.py",
-    f"held: {HoldReason.FLIPPING}": "tests/unit/test_observing.py",
-    f"held: {HoldReason.HAS_TOPICS}": "tests/unit/test_guards.py",
-    f"held: {HoldReason.LEAVES_CLUSTER_OUT}": "tests/unit/test_guards.py",
+    f"held: {HoldReason.FLIPPING}": "tests/unit/conflict/test_observing.py",
+    f"held: {HoldReason.HAS_TOPICS}": "tests/unit/conflict/test_guards.py",
+    f"held: {HoldReason.LEAVES_CLUSTER_OUT}": "tests/unit/conflict/test_guards.py",
     f"held: {HoldReason.UNTOLD}": "tests/unit/test_listing.py",
 }
 """What takes such a coincidence that thousands of schedules may not meet it, and which tests always do."""

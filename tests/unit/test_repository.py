@@ -9,6 +9,7 @@ import re
 import shlex
 import subprocess
 import tomllib
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -162,11 +163,15 @@ def collected(suite: Suite) -> set[str]:
     for step in suite.steps:
         ignored = {word.removeprefix("--ignore=") for word in step.pytest if word.startswith("--ignore=")}
         roots = [word for word in step.pytest if word.startswith("tests/")]
-        taken = {name_of(path) for path in tracked() if path.match("test_*.py")} - ignored
-        taken = {name for name in taken if any(name == root or name.startswith(f"{root}/") for root in roots)}
+        every = {name_of(path) for path in tracked() if path.match("test_*.py")}
+        taken = {name for name in every if _within(name, roots) and not _within(name, ignored)}
         assert not files & taken, f"{suite.name}: two steps run {files & taken}"
         files |= taken
     return files
+
+
+def _within(name: str, roots: Iterable[str]) -> bool:
+    return any(name == root or name.startswith(f"{root}/") for root in roots)
 
 
 def test_every_test_file_belongs_to_exactly_one_suite() -> None:

@@ -25,8 +25,8 @@ from syncer.model import (
 )
 from syncer.stores.contract import Entry, Put
 from tests.property.strategies import NOW, TENANT
+from tests.unit.conflict.test_seating import facts
 from tests.unit.registers import THERE, at, moment, replica
-from tests.unit.test_seating import facts
 
 PATH: Final = MetaPath("/admin/clusters/west")
 CLUSTER: Final = PROJECTIONS[ResourceKind.CLUSTER]

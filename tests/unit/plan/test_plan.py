@@ -12,7 +12,7 @@ from syncer.conflict.guards import Topics
 from syncer.conflict.settings import Settings
 from syncer.errors import InvariantBroken, PlanStale
 from syncer.model import MetaPath, Millis, Region
-from syncer.plan.diffing import diff, fingerprint, operation, pictured
+from syncer.plan.diffing import diff, differing, fingerprint, operation, pictured
 from syncer.plan.operations import Action, Operation, Plan, planned
 from syncer.plan.rendering import changes, summary
 from syncer.plan.review import ALLOWABLE, Reason, Surroundings, review, to_be_asked
@@ -238,3 +238,18 @@ def test_what_is_written_to_a_cluster_is_laid_over_what_only_its_store_knows() -
     assert gone(there).written(value()) is None
     topic = MetaPath("/admin/policies/acme")
     assert put(topic, value(adminRoles=["a"])).written(value()) == value(adminRoles=["a"])
+
+
+def test_what_both_lack_is_no_operation_and_a_path_alone_is_looked_at() -> None:
+    assert operation(TENANT, None, None) is None
+    assert operation(SPACE, BLUE, b" " + BLUE) is None
+    same = {TENANT: value(a=1)}
+    assert diff(same, dict(same), region=HERE, source="west", made_at_ms=Millis(1)).operations == ()
+    here, there = {TENANT: value(a=1), SPACE: BLUE}, {TENANT: value(a=2)}
+    alone = diff(here, there, region=HERE, source="west", made_at_ms=Millis(1), paths=[TENANT])
+    assert ([each.path for each in alone.operations], alone.left) == ([TENANT], ())
+    assert diff(here, there, region=HERE, source="west", made_at_ms=Millis(1)).left == (SPACE,)
+    whole = diff(here, there, region=HERE, source="west", made_at_ms=Millis(1), deletes=True)
+    assert {each.path: each.after is None for each in whole.operations} == {TENANT: False, SPACE: True}
+    assert list(differing(pictured(here), pictured(there), lambda _: True)) == [TENANT, SPACE]
+    assert list(differing(pictured(here), pictured(there), lambda path: path == SPACE)) == [SPACE]

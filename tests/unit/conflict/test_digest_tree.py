@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from syncer.conflict.digest_tree import BUCKETS, GROUPS, Changes, DigestTree, bucket_of, element, note
+from syncer.conflict.digest_tree import BUCKETS, GROUPS, Changes, DigestTree, bucket_of, element, note, packed, unpacked
 from syncer.model import Digest, MetaPath
 
 ONE = MetaPath("/admin/policies/acme")
@@ -63,3 +63,37 @@ def test_two_values_of_a_path_differ_in_its_bucket_alone() -> None:
 
 def test_a_tree_is_no_other_thing() -> None:
     assert DigestTree() != object()
+
+
+def test_what_was_taken_away_again_leaves_the_tree_as_it_was() -> None:
+    changes: Changes = {}
+    note(changes, ONE, None, DIGEST)
+    note(changes, ONE, DIGEST, OTHER)
+    assert unpacked(packed(changes)) == changes
+    tree = DigestTree()
+    tree.apply(changes)
+    assert tree == summed((ONE, OTHER))
+    assert (tree.count, tree.root, sum(tree.groups)) == (1, element(ONE, OTHER), element(ONE, OTHER))
+    back: Changes = {}
+    note(back, ONE, OTHER, None)
+    tree.apply(back)
+    assert tree == DigestTree()
+    assert (tree.count, tree.root, tree.held(bucket_of(ONE))) == (0, 0, 0)
+    assert tree != "a tree"
+
+
+def test_a_new_value_in_place_of_another_one_keeps_the_count() -> None:
+    tree, changes = summed((ONE, DIGEST)), Changes()
+    note(changes, ONE, DIGEST, OTHER)
+    tree.apply(changes)
+    assert (tree.count, tree.held(bucket_of(ONE))) == (1, 1)
+    assert tree == summed((ONE, OTHER))
+
+
+def test_pages_make_the_tree_from_nothing() -> None:
+    paths = [MetaPath(f"/admin/policies/t{number}") for number in range(50)]
+    tree, again = summed(*((path, DIGEST) for path in paths)), DigestTree()
+    for page in tree.pages().values():
+        again.apply(unpacked(page))
+    assert again == tree
+    assert again.count == 50
