@@ -34,10 +34,12 @@ except ModuleNotFoundError:
 
 REPOSITORY: Final = Path(__file__).resolve().parent.parent
 BIN: Final = REPOSITORY / ".venv" / "bin"
-DEADLINE_SHARES: Final = 3.0
+DEADLINE_SHARES: Final = 4.0
 """A suite that runs longer than so many times its share is hung: its steps are ended."""
 GRACE_S: Final = 20.0
 """How long an ended step may take to clean up before it is killed."""
+SLOWEST: Final = ("--durations=8", "--durations-min=5")
+"""Each pytest step tells what a share that is too small is spent on."""
 NOTHING_COLLECTED: Final = 5
 """Exit status of pytest when no test ran."""
 COUNTED: Final = re.compile(r"(\d+) passed, (\d+) failed")
@@ -245,7 +247,7 @@ def run_step(step: Step, *, deadline_s: float, rules: Rules) -> Outcome:
 def _command(step: Step, junit: Path, rules: Rules) -> list[str]:
     if step.run:
         return [part.format(bin=BIN) for part in step.run]
-    form = [] if rules.long else ["-m", "not slow"]
+    form = [*SLOWEST] if rules.long else [*SLOWEST, "-m", "not slow"]
     return [str(BIN / "python"), "-m", "pytest", "-q", "--no-header", f"--junitxml={junit}", *form, *step.pytest]
 
 
