@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -28,6 +29,10 @@ STAGES: Final = ((Who.ANYBODY,), (Who.STRANGER, Who.NEIGHBOUR), (Who.MEMBER,), (
 SERVED: Final = ((Who.ANYBODY,), (Who.MEMBER,))
 """Those who meet groups on real servers too, in the long form."""
 PULSAR: Final = "us-east"
+SIDE_BY_SIDE: Final = 3
+"""Groups at the same time: each has three daemons, which beat several times a second."""
+PORTION: Final = 10
+"""Attacks on one group, at most: so no kind of attacker is the last by far."""
 
 Makers = Mapping[str, Collection[Who]]
 """By whom each attack is made, by its name."""
@@ -36,13 +41,13 @@ Makers = Mapping[str, Collection[Who]]
 def in_turn(attacks: Sequence[Attack]) -> Makers:
     """By whom each attack is made in the short form: one of those who are believed, in turn.
 
-    A stranger without the group's key is refused alike whatever it says; it makes every sixth.
+    A stranger without the group's key is refused alike whatever it says; it makes every twelfth.
     """
     found: dict[str, Collection[Who]] = {}
     for number, attack in enumerate(attacks):
         believed: list[Who] = [each for each in attack.who if each is not Who.STRANGER]
         turn = believed[number % len(believed)]
-        refused = Who.STRANGER in attack.who and number % 6 == 0
+        refused = Who.STRANGER in attack.who and number % 12 == 0
         found[attack.name] = (turn, Who.STRANGER) if refused else (turn,)
     return found
 
@@ -50,16 +55,20 @@ def in_turn(attacks: Sequence[Attack]) -> Makers:
 async def play_all(attacks: Sequence[Attack], makers: Makers, stages: Sequence[Stage]) -> list[Played]:
     """Play all attacks by these attackers; each is printed when it is over."""
     played: list[Played] = []
+    turn = anyio.CapacityLimiter(SIDE_BY_SIDE)
 
-    async def on(stage: Stage) -> None:
-        plays = [Play(attack, each) for each in stage.who for attack in attacks if each in makers[attack.name]]
-        async for each in stage.play(plays):
-            played.append(each)
-            print(each.line, flush=True)
+    async def on(stage: Stage, plays: Sequence[Play]) -> None:
+        async with turn:
+            async for each in stage.play(plays):
+                played.append(each)
+                print(each.line, flush=True)
 
     async with anyio.create_task_group() as tasks:
         for stage in stages:
-            tasks.start_soon(on, stage)
+            plays = [Play(attack, each) for each in stage.who for attack in attacks if each in makers[attack.name]]
+            for first in range(0, len(plays), PORTION):
+                part = replace(stage, folder=stage.folder / f"{first}", seed=stage.seed + first)
+                tasks.start_soon(on, part, plays[first : first + PORTION])
     return played
 
 

@@ -29,7 +29,7 @@ from tests.shell.region import Site, heard, path_of, tenant, until
 NAMES: Final = ("east", "north", "west")
 BUS_FILE: Final = "bus.db"
 USUAL: Final = {
-    "heartbeat_interval": "100ms",
+    "heartbeat_interval": "200ms",
     "log": {"level": "warning"},
     "limits": {"tombstone_grace": "1s"},
     "peers": {"silence": "5min"},
