@@ -57,9 +57,10 @@ class ConflictRows:
         if not self._cache.lacking:
             return
         lacking = (table.c.path == fill.path, table.c.loser_digest == fill.digest, table.c.value.is_(None))
-        if self._connection.execute(update(table).where(*lacking).values(value=fill.value)).rowcount:
+        filled = self._connection.execute(update(table).where(*lacking).values(value=fill.value)).rowcount
+        if filled:
             self._cache.lacking = None
-            self._more(0, len(fill.value))
+            self._more(0, filled * len(fill.value))
 
     def conflict_row(self, number: int) -> ConflictRow | None:
         """A conflict by its number."""
@@ -100,7 +101,7 @@ class ConflictRows:
         return self._connection.execute(delete(tables.conflicts).where(which)).rowcount
 
     def _more(self, things: int, size_bytes: int) -> None:
-        """So much came to what is kept; of rows that were filled at once only one is counted until it is read again."""
+        """So much came to what is kept."""
         kept = self._cache.conflicts
         if kept is not None:
             self._cache.conflicts = Amount(kept.things + things, kept.size_bytes + size_bytes)

@@ -337,6 +337,24 @@ def test_conflicts_are_counted_with_their_bytes_and_forgotten_in_their_order(sub
         assert work.kept_conflicts() == (1, 3)
 
 
+def test_a_value_that_several_conflicts_lacked_counts_for_each(subject: Subject) -> None:
+    path, digest = MetaPath("/é"), Digest(b"d")
+    with subject.state.transaction() as work:
+        for number in range(3):
+            lost = RecordConflict(
+                path=path,
+                loser=stamp(T0 + number),
+                loser_seen={},
+                loser_digest=digest,
+                value=None,
+                winner=stamp(T0 + 9),
+            )
+            work.conflict(lost, Millis(1))
+        assert work.kept_conflicts() == (3, 9)
+        work.fill_conflict(FillConflict(path=path, digest=digest, value=b"12345"))
+        assert work.kept_conflicts() == (3, 24)
+
+
 def test_large_values_that_are_due_are_counted_with_their_bytes(subject: Subject) -> None:
     def due(path: str, value: bytes) -> Register:
         known = Version(stamp=stamp(), by=BY, seen={BY: Millis(1)}, digest=Digest(b"d"), value=value)
