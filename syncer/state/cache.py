@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter as Tally
 from collections import OrderedDict
 from collections.abc import Collection, Iterable
 from itertools import islice
-from sys import getsizeof
 from typing import Final
 
 from syncer.conflict.consumed import Consumed
@@ -21,7 +21,7 @@ MAX_REGISTERS_BYTES: Final = 128 << 20
 """Of registers in memory, about: as many as above have room where paths are as long as people make them."""
 
 MAX_VALUE_BYTES: Final = 4096
-"""A register that carries more value than this is read again each time: large ones drive out no others."""
+"""A register that carries more value than this is read again each time; so the cache is bounded in bytes too."""
 
 MAX_OPEN: Final = 10_000
 """Paths of a longer outbox are asked of the database."""
@@ -73,10 +73,10 @@ class RegisterCache:
         former = kept.pop(path, None)
         if former is not None:
             self._bytes -= former[1]
-        known = register.known if register is not None else None
-        if known is not None and known.value is not None and len(known.value) > MAX_VALUE_BYTES:
+        valued = _value_bytes(register) if register is not None else 0
+        if valued > MAX_VALUE_BYTES:
             return
-        taken = _bytes(path, register)
+        taken = valued + _bytes(path, register)
         kept[path] = register, taken
         self._bytes += taken
         while len(kept) > self._size or self._bytes > self._room_bytes:
@@ -204,17 +204,21 @@ class Cache:
 
 
 def _bytes(path: MetaPath, register: Register | None) -> int:
-    """About how much memory a register takes, or the knowledge that there is none."""
-    taken = _ENTRY_BYTES + getsizeof(path)
+    """About how much memory a register takes beside its values, or the knowledge that there is none."""
+    taken = _ENTRY_BYTES + sys.getsizeof(path)
     if register is None:
         return taken
     if (known := register.known) is not None:
         taken += _VERSION_BYTES + _COUNTER_BYTES * len(known.seen)
-        if known.value is not None:
-            taken += len(known.value)
     if (seated := register.seated) is not None:
         taken += _VERSION_BYTES + _COUNTER_BYTES * len(seated.seen)
     if (intent := register.intent) is not None:
-        version = intent.version
-        taken += _VERSION_BYTES + _COUNTER_BYTES * len(version.seen) + len(version.value or b"")
-    return taken if register.hold is None else taken + len(register.hold.detail)
+        taken += _VERSION_BYTES + _COUNTER_BYTES * len(intent.version.seen)
+    return taken + (len(register.hold.detail) if register.hold is not None else 0)
+
+
+def _value_bytes(register: Register) -> int:
+    known, intent = register.known, register.intent
+    return (len(known.value) if known is not None and known.value is not None else 0) + (
+        len(intent.version.value) if intent is not None and intent.version.value is not None else 0
+    )
