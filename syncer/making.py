@@ -7,7 +7,7 @@ the class is made: the constructor made here sets them directly. All else of the
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, Field, fields
 from functools import wraps
 from typing import Any, TypeVar
 
@@ -21,11 +21,10 @@ def made_quickly(kind: type[_Made]) -> type[_Made]:
         TypeError: The class is none of the kind: without slots, with ``__post_init__``, or with a field that is not set
             by the constructor, or whose default has to be made.
     """
-    settable = fields(kind)  # type: ignore[arg-type]  # a dataclass, or it is refused
-    names = [field.name for field in settable]
-    made = any(not field.init or field.default_factory is not MISSING for field in settable)
-    if made or hasattr(kind, "__post_init__") or tuple(vars(kind).get("__slots__", ())) != tuple(names):
+    settable = plain_fields(kind)
+    if any(not field.init or field.default_factory is not MISSING for field in settable):
         raise TypeError(f"{kind.__name__} is no slotted dataclass of plain fields")
+    names = [field.name for field in settable]
     known: dict[str, Any] = {f"set_{name}": getattr(kind, name).__set__ for name in names}
     known |= {f"default_{field.name}": field.default for field in settable if field.default is not MISSING}
     written = {name: f"{name}=default_{name}" if f"default_{name}" in known else name for name in names}
@@ -37,3 +36,15 @@ def made_quickly(kind: type[_Made]) -> type[_Made]:
     constructor: Callable[..., None] = known["__init__"]
     kind.__init__ = wraps(kind.__init__)(constructor)  # type: ignore[method-assign]  # that is what it is for
     return kind
+
+
+def plain_fields(kind: type) -> tuple[Field[Any], ...]:
+    """The fields of a dataclass whose values are all that it is: its slots, and nothing else happens when it is made.
+
+    Raises:
+        TypeError: It is another one.
+    """
+    found = fields(kind)
+    if hasattr(kind, "__post_init__") or tuple(vars(kind).get("__slots__", ())) != tuple(each.name for each in found):
+        raise TypeError(f"{kind.__name__} is no slotted dataclass of plain fields")
+    return found

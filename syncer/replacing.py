@@ -7,8 +7,9 @@ end: ``object.__setattr__``, slot by slot, costs several times as much. For slot
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from syncer.making import plain_fields
 
 __all__ = ["replace"]
 
@@ -40,9 +41,7 @@ _COPIERS: Final[dict[type, Callable[[Any], Any]]] = {}
 
 
 def _learn(kind: type) -> Callable[[Any], Any]:
-    names = [field.name for field in fields(kind)]
-    if hasattr(kind, "__post_init__") or tuple(vars(kind).get("__slots__", ())) != tuple(names):
-        raise TypeError(f"{kind.__name__} is no slotted dataclass of plain fields")
+    names = [field.name for field in plain_fields(kind)]
     twin = type(f"_{kind.__name__}", (), {"__slots__": tuple(names)})
     lines = ["def copy(value):", "    twin = new(Twin)", *(f"    twin.{name} = value.{name}" for name in names)]
     scope: dict[str, Any] = {"new": object.__new__, "Twin": twin}
