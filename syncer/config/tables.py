@@ -204,9 +204,7 @@ class LimitsConfig(Section):
 class AdminConfig(Section):
     """Pulsar's admin REST API, to ask whether a namespace still has topics before it is deleted."""
 
-    url: str = Field(
-        pattern=r"^https?://[^/\s@]+/?$", description="Base URL of a broker.", examples=["http://127.0.0.1:8080"]
-    )
+    url: BrokerUrl = Field(description="Base URL of a broker.", examples=["http://127.0.0.1:8080"])
     brokers: tuple[BrokerUrl, ...] = Field(
         default=(),
         description="Base URLs of the cluster's brokers: a call about a topic is sent on to the broker that owns it, "

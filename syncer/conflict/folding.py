@@ -191,8 +191,7 @@ def version_of(event: MetadataChangeEvent) -> Version:
         if event.value is None:
             raise ValueInvalid(f"a {event.type} event of {event.path} without a value")
         digest = PROJECTIONS[event.resource].digest(event.value)
-    value = event.value if digest is not None else None
-    return Version(stamp=event.stamp, by=event.by, seen=event.seen, digest=digest, value=value)
+    return Version(stamp=event.stamp, by=event.by, seen=event.seen, digest=digest, value=event.value)
 
 
 def journal(
