@@ -238,7 +238,7 @@ async def test_another_projection_stops_its_kind_only_until_the_regions_agree(
         assert (reason["peer"], reason["kind"]) == ("west", "tenant")
         assert reason["message"] == "west projects it by tenant/9, this region by tenant/1"
         assert east.get(TENANT) is None
-        assert east.status().counts.due == 1
+        await until(lambda: east.status().counts.due == 1, "what waits is counted, what was written is not")
     async with east.running(), Bystander(bus_file) as west:  # a restart forgets no disagreement
         await until(lambda: east.report().get("fence") == 2, "it is active again")
         assert east.report()["disagreements"]
