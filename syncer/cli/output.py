@@ -1,16 +1,30 @@
-"""How documents reach stdout, and how the program talks on stderr. Columns for people are never cut."""
+"""How documents reach stdout, and how the program talks on stderr.
+
+Columns for people are laid out by rich, which is loaded with the first of them. They are never cut nor wrapped.
+"""
 
 from __future__ import annotations
 
+import io
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import TextIO
+from typing import Final, TextIO
 
 from pydantic import BaseModel
 
 from syncer.terminal import json_text, visible, visible_lines, yaml_text
+
+GAP: Final = 2
+"""Blanks between two columns."""
+
+LAID_OUT_AT_ONCE: Final = 1000
+"""Rows that are laid out together; what they take of memory is bounded by it."""
+
+UNSTYLED: Final = {None, "", "dumb", "unknown"}
+"""Values of ``TERM`` that promise nothing but letters."""
 
 
 class Format(StrEnum):
@@ -74,21 +88,61 @@ def stream(model: BaseModel, form: Format) -> None:
 def table(headings: Sequence[str], rows: Iterable[Row], *, empty: str = "") -> None:
     """Write columns; ``empty`` is said on stderr when there are no rows."""
     cells = [[_cell(value) for value in row] for row in rows]
-    if not cells:
-        if empty:
-            say(empty)
-        return
-    widths = [max(len(row[index]) for row in [list(headings), *cells]) for index in range(len(headings))]
-    for row in [[heading.upper() for heading in headings], *cells]:
-        out("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    if cells:
+        _columns(cells, headings=[heading.upper() for heading in headings])
+    elif empty:
+        say(empty)
 
 
 def facts(pairs: Iterable[tuple[str, object]]) -> None:
     """Write names and values below each other."""
-    lines = [(name, _cell(value)) for name, value in pairs]
-    width = max((len(name) for name, _ in lines), default=0)
-    for name, value in lines:
-        out(f"{name.ljust(width)}  {value}".rstrip())
+    _columns([[name, _cell(value)] for name, value in pairs])
+
+
+def _columns(rows: list[list[str]], *, headings: list[str] | None = None) -> None:
+    """Write each row as one line, however wide: headings, or else the first column, stand out on a terminal.
+
+    A cell is plain text: what looks like markup, an emoji's name or a link stays as it is.
+    """
+    from rich.cells import cell_len
+
+    widths = [max(1, *map(cell_len, column)) for column in zip(*([headings] if headings else []), *rows, strict=True)]
+    if headings:
+        _write(sys.stdout, _laid_out([headings], widths, bold=len(headings)))
+    for begin in range(0, len(rows), LAID_OUT_AT_ONCE):
+        page = rows[begin : begin + LAID_OUT_AT_ONCE]
+        _write(sys.stdout, _laid_out(page, widths, bold=0 if headings else 1))
+
+
+def _laid_out(rows: list[list[str]], widths: Sequence[int], *, bold: int) -> str:
+    """Lines of columns, of which the first so many are bold where the terminal can show it.
+
+    All lines of a column are one cell: rich spends several times as long on as many cells of one line.
+    """
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    into = io.StringIO()
+    grid = Table.grid(padding=(0, GAP, 0, 0))
+    for width in widths:
+        grid.add_column(width=width, no_wrap=True)
+    texts = ["\n".join(column) for column in zip(*rows, strict=True)]
+    grid.add_row(*(Text.assemble((text, "bold" if index < bold else "")) for index, text in enumerate(texts)))
+    console = Console(
+        file=into,
+        width=sum(widths) + GAP * len(widths),
+        height=len(rows),
+        force_terminal=False,  # the width of a real one would be asked for, and lines cut
+        color_system="standard" if _styled() else None,
+        highlight=False,
+    )
+    console.print(grid)
+    return "\n".join(line.rstrip(" ") for line in into.getvalue().removesuffix("\n").split("\n"))
+
+
+def _styled() -> bool:
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") not in UNSTYLED
 
 
 def _cell(value: object) -> str:
