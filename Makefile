@@ -17,7 +17,8 @@ export PYTHON
 UV_LOCK = UV_DEFAULT_INDEX="$${UV_DEFAULT_INDEX:-$$($(BIN)/pip config get global.index-url 2>/dev/null || true)}" \
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command 'make lock'
-OURS = pyproject.toml --extra postgresql --extra spark
+DAEMON = pyproject.toml --extra postgresql
+SPARK = $(DAEMON) --extra spark
 
 .PHONY: help
 help: ## List the targets
@@ -72,7 +73,8 @@ proof-long: setup ## Fuzz with a million examples, drawn anew each time (hours; 
 
 .PHONY: audit
 audit: setup ## Look the locked dependencies up in the databases of known vulnerabilities (needs the network)
-	@$(BIN)/uv tool run --python $(BIN)/python pip-audit --strict --require-hashes --disable-pip -r requirements/run.lock
+	@$(BIN)/uv tool run --python $(BIN)/python pip-audit --strict --require-hashes --disable-pip \
+		-r requirements/daemon.lock -r requirements/spark.lock
 
 .PHONY: bench
 bench: servers ## Measure against the peer: make bench NAME=sync
@@ -109,8 +111,9 @@ wheel: setup ## Build the wheel into dist/
 
 .PHONY: lock
 lock: setup ## Resolve the dependencies again, keeping pins that still fit (UPGRADE=1: newest of all)
-	@$(UV_LOCK) $(OURS) --group dev $(if $(UPGRADE),--upgrade) --output-file requirements/dev.lock
-	@$(UV_LOCK) $(OURS) --constraint requirements/dev.lock --output-file requirements/run.lock
+	@$(UV_LOCK) $(SPARK) --group dev $(if $(UPGRADE),--upgrade) --output-file requirements/dev.lock
+	@$(UV_LOCK) $(SPARK) --constraint requirements/dev.lock --output-file requirements/spark.lock
+	@$(UV_LOCK) $(DAEMON) --constraint requirements/dev.lock --output-file requirements/daemon.lock
 	@$(UV_LOCK) requirements/peers.in --no-deps --output-file requirements/peers.lock
 	@requirements/python.sh
 

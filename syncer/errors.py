@@ -346,7 +346,10 @@ class SparkMissing(JobError):
     """The packages that jobs on Spark need are not installed."""
 
     code = "spark-missing"
-    default_hint = "Install them: pip install 'pulsar-syncer[spark]'. The daemon itself does not need them."
+    default_hint = (
+        "Install them: pip install 'pulsar-syncer[spark]', or what requirements/spark.lock pins. "
+        "The daemon itself does not need them."
+    )
 
 
 class JavaMissing(JobError):

@@ -1,4 +1,4 @@
-"""The wheel, installed beside exactly the locked packages into an environment of its own, is the whole product."""
+"""The wheel, installed beside exactly what the daemon's lock pins into an environment of its own, is the daemon."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 CONTAINERFILE = REPOSITORY / "deploy" / "container" / "Containerfile"
+LOCK = REPOSITORY / "requirements" / "daemon.lock"
 PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 pytestmark = [pytest.mark.timeout(400), pytest.mark.xdist_group("wheel")]
@@ -59,7 +60,7 @@ def installation(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("installation")
     prefix, build = root / "opt", root / "build"
     build.mkdir()
-    (build / "run.lock").write_bytes((REPOSITORY / "requirements" / "run.lock").read_bytes())
+    (build / LOCK.name).write_bytes(LOCK.read_bytes())
     (build / wheel.name).write_bytes(wheel.read_bytes())
     for command in build_commands():
         here = command.replace("/opt/pulsar-syncer", str(prefix)).replace("/build/", f"{build}/")
@@ -121,3 +122,39 @@ def test_every_entry_point_can_be_loaded(installation: Path, tmp_path: Path) -> 
 def test_the_installed_demo_converges(installation: Path, tmp_path: Path) -> None:
     done = run(installation / "bin" / "syncer", "demo", cwd=tmp_path, timeout_s=120)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+
+
+def test_the_daemon_has_the_driver_of_a_shared_database_and_no_spark(installation: Path, tmp_path: Path) -> None:
+    script = (
+        "from importlib.util import find_spec\n"
+        "print(*(name for name in ('psycopg', 'pyspark', 'pandas', 'pyarrow', 'matplotlib') if find_spec(name)))\n"
+    )
+    done = run(installation / "bin" / "python", "-c", script, cwd=tmp_path)
+    assert done.stdout.split() == ["psycopg"], done.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("snapshot", "take", "--folder", "pictures", "--config", "east.toml"),
+        ("snapshot", "list", "--folder", "pictures"),
+        ("snapshot", "diff", "east", "west", "--folder", "pictures"),
+    ],
+    ids=lambda words: words[1],
+)
+def test_snapshots_without_spark_name_what_to_install(
+    installation: Path, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    configured = run(
+        installation / "bin" / "syncer",
+        *("init", "--store", "sqlite", "--bus", "embedded", "--region", "east", "--config", "east.toml"),
+        cwd=tmp_path,
+    )
+    assert configured.returncode == 0, configured.stderr
+    (tmp_path / "pictures").mkdir()
+    done = run(installation / "bin" / "syncer", *words, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "is not installed here" in done.stderr
+    assert "pulsar-syncer[spark]" in done.stderr
+    assert "requirements/spark.lock" in done.stderr
+    assert "Traceback" not in done.stderr

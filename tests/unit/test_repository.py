@@ -21,6 +21,7 @@ from tests.run import REPOSITORY, Suite, load
 PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
 SUITES, ALLOWED_SKIPS = load(REPOSITORY / "tests" / "suites.toml")
 PACKAGES = ("syncer", "api", "spark_snapshot", "deploy", "tests")
+LOCKS = ("dev.lock", "spark.lock", "daemon.lock")
 BANNED_MODULES = {"utils", "util", "helpers", "helper", "manager", "managers", "common", "misc"}
 MAX_LINES = 500
 
@@ -129,7 +130,7 @@ def test_text_files_end_with_one_newline_and_have_no_trailing_space() -> None:
     assert wrong == []
 
 
-@pytest.mark.parametrize("lock", ["dev.lock", "run.lock"])
+@pytest.mark.parametrize("lock", LOCKS)
 def test_every_locked_package_is_pinned_with_hashes(lock: str) -> None:
     text = (REPOSITORY / "requirements" / lock).read_text(encoding="utf-8").replace("\\\n", " ")
     lines = [line for line in text.splitlines() if line and not line.startswith("#")]
@@ -139,9 +140,11 @@ def test_every_locked_package_is_pinned_with_hashes(lock: str) -> None:
     ] == []
 
 
-def pins(lock: str) -> dict[str, str]:
-    text = (REPOSITORY / "requirements" / lock).read_text(encoding="utf-8")
-    return dict(re.findall(r"^([a-z0-9.-]+)==([^\s;]+)", text, flags=re.MULTILINE))
+def pins(lock: str) -> dict[str, tuple[str, ...]]:
+    """Read a lock: each package with its version and its hashes. Platforms are left out: each extra adds to them."""
+    text = (REPOSITORY / "requirements" / lock).read_text(encoding="utf-8").replace("\\\n", " ")
+    found = re.findall(r"^([a-z0-9.-]+)==(\S+)(.*)$", text, flags=re.MULTILINE)
+    return {name: (version, *re.findall(r"--hash=(\S+)", rest)) for name, version, rest in found}
 
 
 def normalized(requirement: str) -> str:
@@ -149,12 +152,27 @@ def normalized(requirement: str) -> str:
 
 
 def test_the_locks_agree_and_hold_every_declared_dependency() -> None:
-    development, runtime = pins("dev.lock"), pins("run.lock")
-    assert runtime.items() <= development.items()
-    declared = [*PROJECT["project"]["dependencies"], *PROJECT["project"]["optional-dependencies"]["postgresql"]]
-    assert [name for name in map(normalized, declared) if name not in runtime] == []
+    development, with_spark, daemon = map(pins, LOCKS)
+    assert daemon.items() <= with_spark.items() <= development.items()
+    extras = PROJECT["project"]["optional-dependencies"]
+    declared = [*PROJECT["project"]["dependencies"], *extras["postgresql"]]
+    assert [name for name in map(normalized, declared) if name not in daemon] == []
+    assert [name for name in map(normalized, extras["spark"]) if name not in with_spark] == []
     groups = [line for group in PROJECT["dependency-groups"].values() for line in group if isinstance(line, str)]
     assert [name for name in map(normalized, groups) if name not in development] == []
+
+
+def test_the_daemons_lock_has_the_driver_of_postgresql_and_nothing_of_spark() -> None:
+    daemon = pins("daemon.lock")
+    assert {"psycopg", "psycopg-binary"} <= daemon.keys()
+    spark = {normalized(line) for line in PROJECT["project"]["optional-dependencies"]["spark"]}
+    assert daemon.keys() & spark == set()
+
+
+def test_the_audit_reads_every_lock_that_is_installed_by_operators() -> None:
+    makefile = (REPOSITORY / "Makefile").read_text(encoding="utf-8").replace("\\\n", " ")
+    (audit,) = re.findall(r"^\t.*pip-audit.*$", makefile, flags=re.MULTILINE)
+    assert set(re.findall(r"-r requirements/(\S+)", audit)) == {"spark.lock", "daemon.lock"}
 
 
 def collected(suite: Suite) -> set[str]:
