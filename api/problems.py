@@ -13,7 +13,8 @@ from fastapi.exceptions import (  # type: ignore[attr-defined]  # what the route
 )
 from pydantic import BaseModel, ConfigDict, Field
 
-from syncer.errors import SyncerError, disposition
+from syncer.dispositions import disposition
+from syncer.errors import SyncerError
 from syncer.terminal import json_text
 
 MEDIA_TYPE: Final = "application/problem+json"

@@ -8,7 +8,8 @@ from docutils import nodes
 from docutils.parsers.rst import Directive
 
 from docs.pages import MARK, filled
-from syncer.errors import DISPOSITIONS, SyncerError
+from syncer.dispositions import DISPOSITIONS
+from syncer.errors import SyncerError
 from tests.run import REPOSITORY, load
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class ErrorTable(Directive):
     """The error tree: code, meaning, what to do, and how each error leaves the program."""
 
     def run(self) -> list[nodes.Node]:
-        """Make the table from :data:`syncer.errors.DISPOSITIONS`."""
+        """Make the table from :data:`syncer.dispositions.DISPOSITIONS`."""
         rows = []
         for cls, row in DISPOSITIONS.items():
             if cls is SyncerError:

@@ -19,6 +19,7 @@
     │       └── MessageUnreadable       a message that the bus itself cannot read whole
     ├── StateError                  the sidecar database
     │   ├── StateUnavailable          it cannot be read or written now (locked, full disk, gone)
+    │   │   └── StateMissing            no daemon has made it yet
     │   └── StateForeign              it belongs to another region or to a newer version
     ├── ValueInvalid                a stored value that is not what its path calls for
     ├── AdminError                  Pulsar's admin REST API answered with an error
@@ -26,6 +27,7 @@
     │   └── AdminRedirectRefused      it sent the call on to where no credentials may go
     ├── PreconditionFailed          the request is understood, but its conditions do not hold
     ├── NotFound                    the thing asked for does not exist
+    ├── NotInTime                   what was waited for did not come in time
     ├── PlanError                   a plan cannot be used
     │   ├── PlanInvalid               the file is no plan, is damaged, or is of another version
     │   ├── PlanForeign               it was made for another region
@@ -48,14 +50,13 @@
     └── InvariantBroken             a bug of this program: stop, never retry
 
 Each class has a stable ``code`` (kebab-case), whether a repeat can help (``retryable``), and a ``hint``: what the
-operator does next. ``DISPOSITIONS`` is the only place that maps a class to an HTTP status, an exit code, a log level.
+operator does next. :mod:`syncer.dispositions` alone maps a class to an HTTP status, an exit code, a log level.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
-from typing import ClassVar, Final
+from typing import ClassVar
 
 
 class ExitCode(IntEnum):
@@ -227,6 +228,13 @@ class StateUnavailable(StateError):
     default_hint = "Check free space and permissions of the sidecar database; nothing is acknowledged until it works."
 
 
+class StateMissing(StateUnavailable):
+    """There is no sidecar database: no daemon has made it yet, or it is looked for in the wrong place."""
+
+    code = "state-missing"
+    default_hint = "The daemon makes the database when it starts: start it, or wait with 'syncer status --wait 60'."
+
+
 class StateForeign(StateError):
     """The sidecar database belongs to another region, or to a newer version of this program."""
 
@@ -277,6 +285,14 @@ class NotFound(SyncerError):
 
     code = "not-found"
     default_hint = "List what exists with the 'list' verb of the same noun."
+
+
+class NotInTime(SyncerError):
+    """What was waited for did not come within the given time. Nothing was changed."""
+
+    code = "not-in-time"
+    retryable = True
+    default_hint = "Wait longer, or see in the log of the daemon what keeps it."
 
 
 class PlanError(SyncerError):
@@ -418,71 +434,3 @@ class InvariantBroken(SyncerError):
 
     code = "invariant-broken"
     default_hint = "This is a bug: keep the sidecar database and the log, and report it."
-
-
-@dataclass(frozen=True, slots=True)
-class Disposition:
-    """How an error leaves the program: HTTP status, exit code, log level."""
-
-    http_status: int
-    exit_code: ExitCode
-    log_level: str
-
-
-DISPOSITIONS: Final[dict[type[SyncerError], Disposition]] = {
-    SyncerError: Disposition(500, ExitCode.FAILED, "error"),
-    ConfigError: Disposition(500, ExitCode.BAD_CONFIG, "error"),
-    StoreError: Disposition(502, ExitCode.FAILED, "error"),
-    StoreUnavailable: Disposition(503, ExitCode.UNREACHABLE, "warning"),
-    RevisionMismatch: Disposition(409, ExitCode.FAILED, "info"),
-    ParentMissing: Disposition(409, ExitCode.FAILED, "info"),
-    NotEmpty: Disposition(409, ExitCode.FAILED, "info"),
-    Fenced: Disposition(409, ExitCode.REFUSED, "warning"),
-    AccessDenied: Disposition(502, ExitCode.NOT_ALLOWED, "error"),
-    ValueRefused: Disposition(422, ExitCode.FAILED, "error"),
-    StoreFilesDamaged: Disposition(502, ExitCode.FAILED, "error"),
-    TransportError: Disposition(502, ExitCode.FAILED, "error"),
-    BusUnavailable: Disposition(503, ExitCode.UNREACHABLE, "warning"),
-    PayloadInvalid: Disposition(422, ExitCode.FAILED, "warning"),
-    SignatureInvalid: Disposition(422, ExitCode.NOT_ALLOWED, "warning"),
-    SpeakerInvalid: Disposition(422, ExitCode.NOT_ALLOWED, "error"),
-    MessageUnreadable: Disposition(422, ExitCode.FAILED, "warning"),
-    StateError: Disposition(500, ExitCode.FAILED, "error"),
-    StateUnavailable: Disposition(503, ExitCode.FAILED, "error"),
-    StateForeign: Disposition(500, ExitCode.BAD_CONFIG, "error"),
-    ValueInvalid: Disposition(422, ExitCode.FAILED, "warning"),
-    AdminError: Disposition(502, ExitCode.FAILED, "error"),
-    AdminUnreachable: Disposition(503, ExitCode.UNREACHABLE, "warning"),
-    AdminRedirectRefused: Disposition(502, ExitCode.NOT_ALLOWED, "error"),
-    PreconditionFailed: Disposition(412, ExitCode.REFUSED, "warning"),
-    NotFound: Disposition(404, ExitCode.FAILED, "info"),
-    PlanError: Disposition(422, ExitCode.REFUSED, "warning"),
-    PlanInvalid: Disposition(422, ExitCode.FAILED, "warning"),
-    PlanForeign: Disposition(409, ExitCode.REFUSED, "warning"),
-    PlanStale: Disposition(409, ExitCode.REFUSED, "warning"),
-    BackupError: Disposition(422, ExitCode.FAILED, "warning"),
-    BackupInvalid: Disposition(422, ExitCode.FAILED, "warning"),
-    BackupDamaged: Disposition(422, ExitCode.FAILED, "error"),
-    JobError: Disposition(500, ExitCode.FAILED, "error"),
-    SparkMissing: Disposition(501, ExitCode.FAILED, "error"),
-    JavaMissing: Disposition(501, ExitCode.FAILED, "error"),
-    DiskFull: Disposition(507, ExitCode.FAILED, "error"),
-    JobCancelled: Disposition(503, ExitCode.FAILED, "info"),
-    SnapshotError: Disposition(422, ExitCode.FAILED, "warning"),
-    SnapshotInvalid: Disposition(422, ExitCode.FAILED, "warning"),
-    SnapshotDamaged: Disposition(422, ExitCode.FAILED, "error"),
-    SnapshotsIncomparable: Disposition(409, ExitCode.REFUSED, "warning"),
-    SnapshotRefused: Disposition(412, ExitCode.REFUSED, "warning"),
-    SnapshotUnwritten: Disposition(507, ExitCode.FAILED, "error"),
-    IllegalTransition: Disposition(409, ExitCode.REFUSED, "error"),
-    InvariantBroken: Disposition(500, ExitCode.FAILED, "critical"),
-}
-
-
-def disposition(error: SyncerError | type[SyncerError]) -> Disposition:
-    """Look up how an error leaves the program; a subclass without an entry of its own has its parent's."""
-    cls = error if isinstance(error, type) else type(error)
-    for base in cls.__mro__:
-        if issubclass(base, SyncerError) and base in DISPOSITIONS:
-            return DISPOSITIONS[base]
-    return DISPOSITIONS[SyncerError]

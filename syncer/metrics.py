@@ -16,7 +16,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from syncer.conflict.acts import Decision
 from syncer.conflict.register import HoldReason
-from syncer.errors import DISPOSITIONS
+from syncer.dispositions import DISPOSITIONS
 from syncer.model import Region
 from syncer.terminal import visible
 

@@ -15,7 +15,8 @@ from syncer.cli import output
 from syncer.cli.documents import OperationDocument, OperationList
 from syncer.cli.output import Format, say
 from syncer.conflict.shown import FACTS, HOLD_FACTS
-from syncer.errors import DISPOSITIONS, ExitCode, PreconditionFailed
+from syncer.dispositions import DISPOSITIONS
+from syncer.errors import ExitCode, PreconditionFailed
 from syncer.terminal import visible
 
 if TYPE_CHECKING:

@@ -30,7 +30,8 @@ from syncer.cli.planning_calls import (
     undo_beside,
 )
 from syncer.cli.session import log_to_stderr, session_of
-from syncer.errors import BackupDamaged, ExitCode, disposition
+from syncer.dispositions import disposition
+from syncer.errors import BackupDamaged, ExitCode
 
 if TYPE_CHECKING:
     from syncer.backup.layout import Manifest

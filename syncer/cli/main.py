@@ -33,7 +33,8 @@ from syncer.cli import (
 from syncer.cli import regions as _regions  # noqa: F401 - its commands go into overview's group
 from syncer.cli.output import Format, out, say, say_lines
 from syncer.cli.session import Session
-from syncer.errors import ConfigError, ExitCode, SyncerError, disposition
+from syncer.dispositions import disposition
+from syncer.errors import ConfigError, ExitCode, SyncerError
 from syncer.terminal import visible_lines
 
 DEFAULT_CONFIG: Final = Path("/etc/pulsar-syncer/config.toml")

@@ -13,6 +13,7 @@ from syncer.cli import output
 from syncer.cli.documents import RegionList
 from syncer.cli.output import Format, moment, out, span
 from syncer.cli.session import Session, session_of
+from syncer.cli.waiting import wait_for_first_scan
 from syncer.status import DaemonDocument, RegionDocument, RepairProgress, SnapshotsDocument, StatusDocument, collect
 
 regions = typer.Typer(no_args_is_help=True, help="The regions of the group.")
@@ -23,10 +24,21 @@ def status(
     watch: Annotated[
         float | None, typer.Option("--watch", min=0.1, metavar="SECONDS", help="Show it again and again.")
     ] = None,
+    wait: Annotated[
+        float | None,
+        typer.Option(
+            "--wait",
+            min=0,
+            metavar="SECONDS",
+            help="First wait until the first scan of the store is done, at most so long.",
+        ),
+    ] = None,
 ) -> None:
     """Show how replication is going, what waits, and what is not carried at all."""
     session = session_of(context)
     config = session.config(whole=False)
+    if wait is not None:
+        wait_for_first_scan(session, config, wait)
     with session.views() as views:
         while True:
             found = collect(views, config)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from syncer.cli.output import Format
+from syncer.errors import StateMissing
 
 if TYPE_CHECKING:
     from syncer.config import Config
@@ -49,11 +50,36 @@ class Session:
         from syncer.state.views import Views
 
         config = self.config(whole=False)
-        views = Views.open(config.database_url(), Region(config.region))
+        with looked_for(config):
+            views = Views.open(config.database_url(), Region(config.region))
         try:
             yield views
         finally:
             views.close()
+
+
+@contextmanager
+def looked_for(config: Config) -> Iterator[None]:
+    """Say of a database that is not there by which setting it was looked for.
+
+    Raises:
+        StateMissing: It is not there.
+    """
+    try:
+        yield
+    except StateMissing as exc:
+        raise StateMissing(exc.message, hint=f"{_setting(config)}. {exc.hint}") from exc
+
+
+def _setting(config: Config) -> str:
+    """Which setting says where the database is, and what it says, without secrets."""
+    from syncer.state.opening import parse_url, safe
+
+    if config.state.url is not None:
+        return f"'state.url' is {safe(parse_url(config.state.url.get_secret_value()))}"
+    given = "" if "path" in config.state.model_fields_set else ", by default"
+    observer = "; an observer adds '.observe'" if config.mode == "observe" else ""
+    return f"'state.path' is {config.state.path}{given}{observer}"
 
 
 def log_to_stderr() -> None:

@@ -10,7 +10,7 @@ from syncer.cli import output
 from syncer.cli.asking import Timeout, Why, Yes, agree, ask
 from syncer.cli.documents import CompactDocument, StateCheckDocument, StateFindingDocument
 from syncer.cli.output import Format, say
-from syncer.cli.session import session_of
+from syncer.cli.session import looked_for, session_of
 from syncer.errors import ExitCode, PreconditionFailed
 from syncer.planning.deciding import Request
 
@@ -31,7 +31,8 @@ def check(context: typer.Context) -> None:
 
     session = session_of(context)
     config = session.config(whole=False)
-    findings = look(config.database_url(), Region(config.region))
+    with looked_for(config):
+        findings = look(config.database_url(), Region(config.region))
     items = [StateFindingDocument(check=each.check, ok=each.ok, detail=each.detail) for each in findings]
     if session.form is Format.TABLE:
         output.table(("check", "ok", "detail"), [(each.check, each.ok, each.detail) for each in items])
@@ -51,7 +52,8 @@ def compact(context: typer.Context) -> None:
     session = session_of(context)
     config = session.config(whole=False)
     kept_s = config.limits.journal_kept.total_seconds()
-    done = shrink(config.database_url(), Region(config.region), journal_retention_s=kept_s)
+    with looked_for(config):
+        done = shrink(config.database_url(), Region(config.region), journal_retention_s=kept_s)
     found = CompactDocument(rows_dropped=done.rows, bytes_before=done.before, bytes_after=done.after)
     if session.form is Format.TABLE:
         output.facts([("rows dropped", done.rows), ("bytes before", done.before), ("bytes after", done.after)])

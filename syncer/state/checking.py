@@ -9,7 +9,7 @@ from typing import Final
 from sqlalchemy import Connection, func, or_, select, text
 from sqlalchemy.exc import SQLAlchemyError
 
-from syncer.errors import StateUnavailable
+from syncer.errors import StateMissing, StateUnavailable
 from syncer.model import Region
 from syncer.state import opening, rows, tables
 from syncer.state.opening import translated
@@ -34,16 +34,14 @@ def check(url: str, region: Region) -> list[Finding]:
 
     Raises:
         ConfigError: The URL cannot be used.
-        StateUnavailable: There is no database, or it cannot be read now.
+        StateMissing: There is no database.
+        StateUnavailable: It cannot be read now.
         StateForeign: It belongs to another region or to another version.
     """
     parsed = opening.parse_url(url)
     path = opening.file_of(parsed)
     if path is not None and not path.exists():
-        raise StateUnavailable(
-            f"there is no sidecar database at {path}",
-            hint="Check 'state.url'; a daemon that starts without one makes it, and rebuilds it if it was lost.",
-        )
+        raise StateMissing(f"there is no sidecar database at {path}")
     engine = opening.connect(parsed, "reader")
     try:
         with translated(parsed), engine.begin() as connection:

@@ -16,7 +16,7 @@ from sqlalchemy import URL, Connection, Engine, Select, Table, func, insert, sel
 
 from syncer.conflict.acts import Journal
 from syncer.conflict.register import Hold, Parked, Register, Shown
-from syncer.errors import InvariantBroken, StateForeign, StateUnavailable
+from syncer.errors import InvariantBroken, StateForeign, StateMissing, StateUnavailable
 from syncer.model import Digest, EventType, MetaPath, Millis, Region, Stamp
 from syncer.state import listed, opening, presence, rows, tables
 from syncer.state.contract import ConflictRow, Identity, Membership, Operation, OperationState, PeerRow, PoisonRow
@@ -159,17 +159,15 @@ class Views(RepairViews):
         Raises:
             ConfigError: The URL cannot be used.
             StateForeign: It belongs to another region, or its schema is not this version's.
-            StateUnavailable: It does not exist or cannot be opened now.
+            StateMissing: No daemon has made it yet.
+            StateUnavailable: It cannot be opened now.
         """
         parsed = opening.parse_url(url)
         path = opening.file_of(parsed)
         if path is None and parsed.get_backend_name() == "sqlite":
             raise StateUnavailable("a sidecar database in memory can be seen by its own daemon only")
         if path is not None and not path.exists():
-            raise StateUnavailable(
-                f"there is no sidecar database at {path}",
-                hint="Check 'state.url'; the daemon makes the database when it starts for the first time.",
-            )
+            raise StateMissing(f"there is no sidecar database at {path}")
         reader = opening.connect(parsed, "reader", busy_timeout_s=busy_timeout_s)
         asker = opening.connect(parsed, "asker", busy_timeout_s=busy_timeout_s)
         views = cls(reader, asker, parsed, clock)
@@ -446,16 +444,16 @@ class Views(RepairViews):
         with self._reading() as connection:
             found = opening.revision(connection)
             if found is None:
-                raise StateUnavailable(
-                    "the database holds no sidecar database yet",
-                    hint="Check 'state.url'; the daemon makes it when it starts for the first time.",
-                )
+                raise StateMissing(f"{opening.safe(self._url)} holds no sidecar database yet")
             if found != opening.head():
                 raise StateForeign(
                     "the schema of the sidecar database is older than this version",
                     hint="This version's daemon updates it when it becomes active; ask the old one until then.",
                 )
-        owner = self.identity().region
+        with self._reading() as connection:
+            owner = connection.execute(select(tables.identity.c.region)).scalar()
+        if owner is None:
+            raise StateMissing(f"{opening.safe(self._url)} holds no facts of a sidecar database yet")
         if region is not None and owner != region:
             raise StateForeign(f"the sidecar database belongs to region {owner}, not to {region}")
 

@@ -18,7 +18,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from api.app import create_app, openapi_text
 from api.health import STALLED_AFTER_S
 from api.probe import Dependency
-from syncer.errors import DISPOSITIONS, StateUnavailable, SyncerError
+from syncer.dispositions import DISPOSITIONS
+from syncer.errors import StateUnavailable, SyncerError
 from syncer.metrics import WATCH_GAPS, Metrics
 from syncer.status import NOT_CARRIED, Outbox, StatusDocument, Waiting
 

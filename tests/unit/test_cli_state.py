@@ -642,7 +642,7 @@ def test_a_database_that_is_not_there_is_said(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "config.toml"
     file.write_text(file.read_text(encoding="utf-8").replace("state.db", "absent.db"), encoding="utf-8")
     result = run("status")
-    assert result.exit_code == 1
+    assert result.exit_code == 4
     assert "there is no sidecar database" in result.stderr
 
 
@@ -747,7 +747,7 @@ def test_nothing_is_checked_or_compacted_where_there_is_none(run: Run, tmp_path:
     file.write_text(file.read_text(encoding="utf-8").replace("state.db", "absent.db"), encoding="utf-8")
     for verb in ("check", "compact"):
         result = run("state", verb)
-        assert result.exit_code == 1
+        assert result.exit_code == 4
         assert "there is no sidecar database" in result.stderr
     assert not (tmp_path / "absent.db").exists()
 

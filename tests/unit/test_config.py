@@ -24,7 +24,8 @@ from syncer.config.sources import unknown_variables
 from syncer.config.tables import LimitsConfig
 from syncer.conflict.scope import DEFAULT_RULES
 from syncer.conflict.settings import Direction, Limits
-from syncer.errors import ConfigError, ExitCode, disposition
+from syncer.dispositions import disposition
+from syncer.errors import ConfigError, ExitCode
 from syncer.model import MetaPath, TieOrder
 from syncer.state.opening import parse_url, safe
 

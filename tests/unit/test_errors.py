@@ -10,7 +10,8 @@ from collections import Counter
 import pytest
 
 from syncer import errors
-from syncer.errors import DISPOSITIONS, Disposition, ExitCode, SyncerError, disposition
+from syncer.dispositions import DISPOSITIONS, Disposition, disposition
+from syncer.errors import ExitCode, SyncerError
 
 
 def tree(root: type[SyncerError] = SyncerError) -> list[type[SyncerError]]:
@@ -69,7 +70,16 @@ def test_a_bug_is_never_retried_and_is_the_loudest() -> None:
 
 @pytest.mark.parametrize("cls", EVERY, ids=lambda cls: cls.__name__)
 def test_exit_codes_follow_the_meaning(cls: type[SyncerError]) -> None:
-    unavailable = issubclass(cls, (errors.StoreUnavailable, errors.BusUnavailable, errors.AdminUnreachable))
+    unavailable = issubclass(
+        cls,
+        (
+            errors.StoreUnavailable,
+            errors.BusUnavailable,
+            errors.AdminUnreachable,
+            errors.StateMissing,
+            errors.NotInTime,
+        ),
+    )
     assert (disposition(cls).exit_code is ExitCode.UNREACHABLE) == unavailable
     if disposition(cls).exit_code is ExitCode.BAD_CONFIG:
         assert not cls.retryable, "the service manager does not start it again"

@@ -1,0 +1,128 @@
+"""The one table of how an error leaves the program: HTTP status, exit code, log level. A test proves it total."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from syncer.errors import (
+    AccessDenied,
+    AdminError,
+    AdminRedirectRefused,
+    AdminUnreachable,
+    BackupDamaged,
+    BackupError,
+    BackupInvalid,
+    BusUnavailable,
+    ConfigError,
+    DiskFull,
+    ExitCode,
+    Fenced,
+    IllegalTransition,
+    InvariantBroken,
+    JavaMissing,
+    JobCancelled,
+    JobError,
+    MessageUnreadable,
+    NotEmpty,
+    NotFound,
+    NotInTime,
+    ParentMissing,
+    PayloadInvalid,
+    PlanError,
+    PlanForeign,
+    PlanInvalid,
+    PlanStale,
+    PreconditionFailed,
+    RevisionMismatch,
+    SignatureInvalid,
+    SnapshotDamaged,
+    SnapshotError,
+    SnapshotInvalid,
+    SnapshotRefused,
+    SnapshotsIncomparable,
+    SnapshotUnwritten,
+    SparkMissing,
+    SpeakerInvalid,
+    StateError,
+    StateForeign,
+    StateMissing,
+    StateUnavailable,
+    StoreError,
+    StoreFilesDamaged,
+    StoreUnavailable,
+    SyncerError,
+    TransportError,
+    ValueInvalid,
+    ValueRefused,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Disposition:
+    """How an error leaves the program: HTTP status, exit code, log level."""
+
+    http_status: int
+    exit_code: ExitCode
+    log_level: str
+
+
+DISPOSITIONS: Final[dict[type[SyncerError], Disposition]] = {
+    SyncerError: Disposition(500, ExitCode.FAILED, "error"),
+    ConfigError: Disposition(500, ExitCode.BAD_CONFIG, "error"),
+    StoreError: Disposition(502, ExitCode.FAILED, "error"),
+    StoreUnavailable: Disposition(503, ExitCode.UNREACHABLE, "warning"),
+    RevisionMismatch: Disposition(409, ExitCode.FAILED, "info"),
+    ParentMissing: Disposition(409, ExitCode.FAILED, "info"),
+    NotEmpty: Disposition(409, ExitCode.FAILED, "info"),
+    Fenced: Disposition(409, ExitCode.REFUSED, "warning"),
+    AccessDenied: Disposition(502, ExitCode.NOT_ALLOWED, "error"),
+    ValueRefused: Disposition(422, ExitCode.FAILED, "error"),
+    StoreFilesDamaged: Disposition(502, ExitCode.FAILED, "error"),
+    TransportError: Disposition(502, ExitCode.FAILED, "error"),
+    BusUnavailable: Disposition(503, ExitCode.UNREACHABLE, "warning"),
+    PayloadInvalid: Disposition(422, ExitCode.FAILED, "warning"),
+    SignatureInvalid: Disposition(422, ExitCode.NOT_ALLOWED, "warning"),
+    SpeakerInvalid: Disposition(422, ExitCode.NOT_ALLOWED, "error"),
+    MessageUnreadable: Disposition(422, ExitCode.FAILED, "warning"),
+    StateError: Disposition(500, ExitCode.FAILED, "error"),
+    StateUnavailable: Disposition(503, ExitCode.FAILED, "error"),
+    StateMissing: Disposition(503, ExitCode.UNREACHABLE, "error"),
+    StateForeign: Disposition(500, ExitCode.BAD_CONFIG, "error"),
+    ValueInvalid: Disposition(422, ExitCode.FAILED, "warning"),
+    AdminError: Disposition(502, ExitCode.FAILED, "error"),
+    AdminUnreachable: Disposition(503, ExitCode.UNREACHABLE, "warning"),
+    AdminRedirectRefused: Disposition(502, ExitCode.NOT_ALLOWED, "error"),
+    PreconditionFailed: Disposition(412, ExitCode.REFUSED, "warning"),
+    NotFound: Disposition(404, ExitCode.FAILED, "info"),
+    NotInTime: Disposition(504, ExitCode.UNREACHABLE, "warning"),
+    PlanError: Disposition(422, ExitCode.REFUSED, "warning"),
+    PlanInvalid: Disposition(422, ExitCode.FAILED, "warning"),
+    PlanForeign: Disposition(409, ExitCode.REFUSED, "warning"),
+    PlanStale: Disposition(409, ExitCode.REFUSED, "warning"),
+    BackupError: Disposition(422, ExitCode.FAILED, "warning"),
+    BackupInvalid: Disposition(422, ExitCode.FAILED, "warning"),
+    BackupDamaged: Disposition(422, ExitCode.FAILED, "error"),
+    JobError: Disposition(500, ExitCode.FAILED, "error"),
+    SparkMissing: Disposition(501, ExitCode.FAILED, "error"),
+    JavaMissing: Disposition(501, ExitCode.FAILED, "error"),
+    DiskFull: Disposition(507, ExitCode.FAILED, "error"),
+    JobCancelled: Disposition(503, ExitCode.FAILED, "info"),
+    SnapshotError: Disposition(422, ExitCode.FAILED, "warning"),
+    SnapshotInvalid: Disposition(422, ExitCode.FAILED, "warning"),
+    SnapshotDamaged: Disposition(422, ExitCode.FAILED, "error"),
+    SnapshotsIncomparable: Disposition(409, ExitCode.REFUSED, "warning"),
+    SnapshotRefused: Disposition(412, ExitCode.REFUSED, "warning"),
+    SnapshotUnwritten: Disposition(507, ExitCode.FAILED, "error"),
+    IllegalTransition: Disposition(409, ExitCode.REFUSED, "error"),
+    InvariantBroken: Disposition(500, ExitCode.FAILED, "critical"),
+}
+
+
+def disposition(error: SyncerError | type[SyncerError]) -> Disposition:
+    """Look up how an error leaves the program; a subclass without an entry of its own has its parent's."""
+    cls = error if isinstance(error, type) else type(error)
+    for base in cls.__mro__:
+        if issubclass(base, SyncerError) and base in DISPOSITIONS:
+            return DISPOSITIONS[base]
+    return DISPOSITIONS[SyncerError]
