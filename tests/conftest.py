@@ -6,6 +6,7 @@ cannot be had here skips its tests with the reason; where ``CI=true`` that is a 
 
 from __future__ import annotations
 
+import functools
 import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -13,6 +14,8 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 import pytest
+import typer
+from typer import testing as typer_testing
 from xdist.remote import Producer
 from xdist.scheduler import Scheduling
 
@@ -22,7 +25,12 @@ from deploy.lab.pulsar import ClusterSettings, PulsarCluster, StoreKind, bring_u
 from deploy.lab.software import SoftwareMissing, etcd_binary, java, postgres_programs, pulsar_home
 from deploy.lab.zookeeper import ZooKeeperServer
 from syncer.model import MetaPath
+from tests.support.examples import load_profile
 from tests.support.scheduling import ServersTogether
+
+load_profile()
+# A call of the command line in a test builds all its commands anew otherwise: two thirds of its time.
+typer_testing._get_command = functools.cache(typer.main.get_command)  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True, slots=True)

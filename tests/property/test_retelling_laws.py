@@ -46,7 +46,7 @@ def check_the_law(told: Sequence[tuple[MetaPath, bool, int]], loses: Callable[[S
     assert pair.equal
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(changes, st.lists(st.booleans(), min_size=1, max_size=30))
 def test_what_counts_as_had_is_known_or_was_outdone(told: list[tuple[MetaPath, bool, int]], lost: list[bool]) -> None:
     fate = cycle(lost)

@@ -364,7 +364,7 @@ def something_to_decide(*, held: bool) -> TwoRegions:
 steps = st.tuples(st.sampled_from(["comes", "written", "brought", "looked", "restored", "decided"]), region_names)
 
 
-@settings(max_examples=5 * settings().max_examples)
+@settings(max_examples=2 * settings().max_examples)
 @given(st.booleans(), st.lists(steps, max_size=8), st.data())
 def test_what_an_operator_was_not_shown_is_never_lost(
     held: bool, between: list[tuple[str, str]], data: st.DataObject
@@ -406,4 +406,4 @@ def test_a_loser_that_somebody_replaces_by_the_winner_is_seen_and_not_lost() -> 
 
 
 TestTwoRegions = TwoRegions.TestCase
-TestTwoRegions.settings = settings(max_examples=5 * settings().max_examples, stateful_step_count=20)
+TestTwoRegions.settings = settings(max_examples=2 * settings().max_examples, stateful_step_count=20)

@@ -144,7 +144,7 @@ def test_a_copy_of_a_members_own_file_is_refused(saved: dict[str, Saved]) -> Non
     assert "etcdctl snapshot save" in raised.value.hint
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(at=st.integers(0, 1 << 40), cut=st.booleans(), flip=st.integers(1, 255))
 def test_a_cut_or_a_changed_byte_is_refused(saved: dict[str, Saved], *, at: int, cut: bool, flip: int) -> None:
     source = saved["compacted"].place.file

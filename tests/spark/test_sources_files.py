@@ -166,7 +166,7 @@ def test_a_folder_without_a_snapshot_is_refused(tmp_path: Path) -> None:
         list(read(ZooKeeperFolder(folder=tmp_path / "not"), Reach()))
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(which=st.integers(0, 9), at=st.integers(0, 1 << 30), cut=st.booleans(), flip=st.integers(1, 255))
 def test_a_cut_or_a_changed_byte_is_refused_or_does_no_harm(
     written: Written, tmp_path_factory: pytest.TempPathFactory, *, which: int, at: int, cut: bool, flip: int

@@ -19,6 +19,7 @@ from tests.run import COUNTED, REPOSITORY
 PAGE = (REPOSITORY / "docs" / "explanation" / "threat-model.md").read_text(encoding="utf-8")
 ROW = re.compile(r"^\| (?!---)([^|]+)\|[^|]*\|([^|]*)\|[^|]*\|$", re.MULTILINE)
 ENOUGH = 60
+COMMANDS = {words for words, _ in commands()}
 NAME = re.compile(r"`([^`]+)`")
 ATTACK = re.compile(r"\*([^*]+)\*")
 
@@ -55,10 +56,9 @@ def test_every_kind_of_attack_is_made() -> None:
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
 def test_every_cure_is_a_command(attack: Attack) -> None:
-    known = {words for words, _ in commands()}
     for cure in attack.cure:
         words = tuple(cure.split())
-        assert words[:1] in known or words[:2] in known, cure
+        assert words[:1] in COMMANDS or words[:2] in COMMANDS, cure
     assert attack.what.endswith(".")
 
 

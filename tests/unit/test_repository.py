@@ -49,6 +49,7 @@ def name_of(path: Path) -> str:
     return path.relative_to(REPOSITORY).as_posix()
 
 
+@cache
 def texts(*suffixes: str) -> list[tuple[str, str]]:
     """Read the text files with one of the suffixes; all text files when none is given."""
     found = []

@@ -118,7 +118,7 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
 
 
 @given(st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_any_byte_that_is_another_is_found(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     written = made(tmp_path_factory.mktemp("flipped"))
     files = [written.place / MANIFEST, *[written.place / DATA / each.name for each in written.manifest.files]]
