@@ -26,6 +26,7 @@ from syncer.admin.addresses import BrokerUrl
 from syncer.admin.auth import Auth, OAuth2Auth, TokenAuth, Trust
 from syncer.admin.oauth2 import OAuth2Tokens
 from syncer.admin.redirects import FOLLOWED, MOST, Origin, listed, target_of
+from syncer.connecting import why_not
 from syncer.errors import AdminError, AdminRedirectRefused, AdminUnreachable
 
 NOT_READY: Final = frozenset({502, 503, 504})
@@ -283,7 +284,8 @@ class AdminClient:
                 headers["Authorization"] = f"Bearer {await self._tokens.current()}"
             return await self._http.request(method, url, content=content, headers=headers)
         except httpx2.HTTPError as exc:
-            raise AdminUnreachable(f"{method} {url}: no answer: {str(exc) or type(exc).__name__}") from exc
+            why = why_not(exc) or f"no answer: {str(exc) or type(exc).__name__}"
+            raise AdminUnreachable(f"{method} {url}: {why}") from exc
 
     async def _next(self, url: str, location: str) -> str:
         """The address that a call is sent on to, if it may be followed.

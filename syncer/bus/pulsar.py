@@ -21,6 +21,7 @@ from pulsar.exceptions import IncompatibleSchema, MessageTooBig, PulsarException
 from pydantic import BaseModel
 
 from syncer.admin.client import AdminClient, AdminConfig
+from syncer.bus import pulsar_log
 from syncer.bus.contract import BusPosition, Delivery, Incoming, Outgoing, Role
 from syncer.bus.feed import RoleFeed
 from syncer.bus.limits import DELIVERY_BYTES, check_sizes, message_bytes, too_large
@@ -77,6 +78,11 @@ class PulsarBus:
         self._lock_failures = 0
         self._admin: AdminClient | None = None
         self._operation_s = int(config.operation_timeout.total_seconds())
+
+    @property
+    def trouble(self) -> str:
+        """Why the client has no connection, as it told last; nothing is known where it tells a file."""
+        return pulsar_log.relay().trouble if self._config.client_log is None else ""
 
     async def open(self) -> None:
         """Connect as publisher, make the subscription at the earliest message, and begin to ask for the lock."""

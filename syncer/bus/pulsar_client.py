@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from syncer.admin.addresses import BrokerUrl
 from syncer.admin.auth import Auth, CertificateAuth, OAuth2Auth, TokenAuth, Trust
+from syncer.bus import pulsar_log
 from syncer.bus.limits import MAX_MESSAGE_BYTES
 from syncer.bus.names import lock_topic_of
 from syncer.bus.native import SCHEMA_TEXT
@@ -79,12 +80,12 @@ class NativeSchema(pulsar.schema.Schema):
 def make_client(config: PulsarBusConfig, *, operation_timeout_s: int) -> pulsar.Client:
     """Make a client; nothing is connected yet.
 
-    The client's own lines go to ``client_log``, or as errors only to the console: a Python logger can abort the process
-    at its end.
+    The client's own lines go to ``client_log``, or into the log (:mod:`syncer.bus.pulsar_log`).
     """
-    logger: pulsar.ConsoleLogger | pulsar.FileLogger = pulsar.ConsoleLogger(pulsar.LoggerLevel.Error)
     if config.client_log is not None:
-        logger = pulsar.FileLogger(pulsar.LoggerLevel.Info, str(config.client_log))
+        pulsar_log.settle(str(config.client_log), _pulsar.LoggerLevel.Info)
+    else:
+        pulsar_log.relay()
     return pulsar.Client(
         config.service_url,
         authentication=_authentication(config),
@@ -93,7 +94,6 @@ def make_client(config: PulsarBusConfig, *, operation_timeout_s: int) -> pulsar.
         tls_trust_certs_file_path=str(config.trust.certificates) if config.trust.certificates else None,
         tls_allow_insecure_connection=not config.trust.verify,
         tls_validate_hostname=config.trust.verify and config.trust.verify_hostname,
-        logger=logger,
         connection_timeout_ms=operation_timeout_s * 1000,
     )
 

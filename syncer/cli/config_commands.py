@@ -52,9 +52,11 @@ def init(
 @app.command("check")
 def check(
     context: typer.Context,
-    connect: Annotated[bool, typer.Option("--connect", help="Dial store, bus and database too.")] = False,
+    connect: Annotated[
+        bool, typer.Option("--connect", help="Dial store, bus, admin API and database too, all at once.")
+    ] = False,
     timeout: Annotated[
-        float, typer.Option("--timeout", min=0.1, metavar="SECONDS", help="For each dependency of --connect.")
+        float, typer.Option("--timeout", min=0.1, metavar="SECONDS", help="For all dependencies of --connect together.")
     ] = 15.0,
 ) -> None:
     """Check the configuration: every mistake with line, field, reason and suggestion."""
@@ -75,7 +77,7 @@ def check(
         if connect:
             from syncer.cli.connecting import dial
 
-            log_to_stderr()
+            log_to_stderr(but=("pulsar",))  # its words are the cause in its row
             dependencies = dial(config, timeout_s=timeout)
     except ConfigInvalid as exc:
         problems = [

@@ -22,6 +22,7 @@ from syncer.cli import (
     events,
     holds,
     keys,
+    leaving,
     overview,
     plans,
     quarantine,
@@ -151,6 +152,12 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")  # where a terminal's encoding lacks a letter
     try:
         app(prog_name="syncer")
+    except SystemExit as exc:
+        if leaving.left():
+            leaving.at_once(exc.code if isinstance(exc.code, int) else ExitCode.FAILED)
+        raise
     except Exception:  # noqa: BLE001 - whatever it is: the last words of a bug are shown as all text is
         say_lines(traceback.format_exc().rstrip())
+        if leaving.left():
+            leaving.at_once(ExitCode.FAILED)
         raise SystemExit(ExitCode.FAILED) from None

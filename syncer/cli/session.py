@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,11 +83,17 @@ def _setting(config: Config) -> str:
     return f"'state.path' is {config.state.path}{given}{observer}"
 
 
-def log_to_stderr() -> None:
-    """Have the libraries and adapters that a command uses tell trouble on stderr: stdout is for data."""
+def log_to_stderr(*, but: Collection[str] = ()) -> None:
+    """Have the libraries and adapters that a command uses tell trouble on stderr: stdout is for data.
+
+    Args:
+        but: Loggers whose news the command tells itself.
+    """
     from syncer import log
 
     log.configure(level="warning", form="console")
+    for name in but:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def session_of(context: typer.Context) -> Session:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import AsyncExitStack, contextmanager
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -81,7 +82,32 @@ def init(
     )
     log_to_stderr()
     admins = admins_of(config, urls, timeout)
-    anyio.run(_run, session, wanted, admins, timeout, dry_run, yes)
+    with retries_told({each.url: name for name, each in admins.items()}, timeout_s=timeout):
+        anyio.run(_run, session, wanted, admins, timeout, dry_run, yes)
+
+
+@contextmanager
+def retries_told(clusters: Mapping[str, str], *, timeout_s: float) -> Iterator[None]:
+    """Say of each cluster once that its calls are repeated, and why.
+
+    Args:
+        clusters: Admin URL → name of the cluster.
+        timeout_s: For how long they are.
+    """
+    from stamina.instrumentation import RetryDetails, set_on_retry_hooks
+
+    untold = dict(clusters)
+
+    def tell(details: RetryDetails) -> None:
+        cause = str(details.caused_by)
+        for url in [each for each in untold if f"{each}/" in cause]:
+            say(f"{untold.pop(url)}: {cause}; trying again for {timeout_s:g} s")
+
+    set_on_retry_hooks([tell])
+    try:
+        yield
+    finally:
+        set_on_retry_hooks(None)
 
 
 def regions_of(config: Config, urls: dict[str, str], given: dict[str, str]) -> dict[str, tuple[str, ...]]:

@@ -168,6 +168,11 @@ class ZooKeeperStore:
         """What this store can do."""
         return self._capabilities
 
+    @property
+    def trouble(self) -> str:
+        """Why there is no connection; empty while there is one, or nothing is known."""
+        return self._session.trouble
+
     async def open(self) -> None:
         """Connect.
 

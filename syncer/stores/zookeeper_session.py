@@ -56,10 +56,17 @@ class Session:
         self._where = where
         self._timeout_s = request_timeout_s
         self._client: Client | None = None
+        self._trouble = ""
         self.closed = False
         self._connected = asyncio.Event()
         self._watched: Counter[str] = Counter()
         self._notices: tuple[Notices, ...] = ()
+
+    @property
+    def trouble(self) -> str:
+        """Why there is no connection, by server; empty while there is one, or nothing is known."""
+        client = self._client
+        return client.last_failure if client is not None else self._trouble
 
     async def open(self, *, timeout_s: float) -> None:
         """Connect.
@@ -80,7 +87,9 @@ class Session:
 
     async def close(self) -> None:
         """End the session and its threads. Safe to call twice."""
-        client, self._client = self._client, None
+        client = self._client
+        self._trouble = client.last_failure if client is not None else self._trouble
+        self._client = None
         self.closed = True
         for notices in self._notices:
             notices.break_off("the store was closed")

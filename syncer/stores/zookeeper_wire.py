@@ -22,6 +22,7 @@ from kazoo.protocol.serialization import ReplyHeader
 from kazoo.protocol.states import KeeperState
 from kazoo.retry import KazooRetry
 
+from syncer.connecting import ENDED, why_not
 from syncer.stores.zookeeper_requests import NOT_READ_ONLY, Request
 
 READ_BYTES: Final = 256 * 1024
@@ -29,6 +30,8 @@ MAX_PACKET_BYTES: Final = 256 * 1024 * 1024
 CLOSE_GRACE_S: Final = 2.0
 CONNECT_TIMEOUT_S: Final = 10.0
 
+_BROKEN: Final = "socket connection broken"
+"""kazoo's words for a connection that the server has ended."""
 _INT: Final = struct.Struct("!i")
 _REPLY_HEADER: Final = struct.Struct("!iqi")
 _EVENT_HEAD: Final = 4 + _REPLY_HEADER.size + 8
@@ -73,10 +76,20 @@ def _refuses_as_read_only(answer: bytes) -> bool:
     return len(answer) == _REPLY_HEADER.size and bool(_REPLY_HEADER.unpack(answer)[2] == NOT_READ_ONLY)
 
 
+def in_words(error: Exception) -> str:
+    """Why a server was not connected to."""
+    if isinstance(error, KazooTimeoutError):
+        return "no answer in time"
+    return why_not(error) or (ENDED if str(error) == _BROKEN else str(error)) or type(error).__name__
+
+
 class Connection(ConnectionHandler):
     """kazoo's connection with recursive watches and buffered reads.
 
     The handshake is read as kazoo reads it, exactly what is due, so that nothing of the stream is ever in two places.
+
+    Attributes:
+        failures: Why the last attempts to connect failed, by server; empty once one did not.
 
     Args:
         client: Whose connection it is.
@@ -87,26 +100,36 @@ class Connection(ConnectionHandler):
 
     def __init__(self, client: KazooClient, retry: KazooRetry, changed: Told) -> None:
         super().__init__(client, retry, logger=_KAZOO_LOG)
-        self.last_failure = ""
+        self.failures: dict[str, str] = {}
         self.read_only_refusal = False
         self._changed = changed
         self._handshake = b""
         self._inbox = bytearray()
         self._chunk = memoryview(bytearray(READ_BYTES))
 
+    def _expand_client_hosts(self) -> list[tuple[str, str, int]]:
+        found = super()._expand_client_hosts()
+        resolved = {host for host, _, _ in found}
+        for host, port in self.client.hosts:
+            if host.strip() not in resolved:
+                self.failures[f"{host.strip()}:{port}"] = "the host is unknown"
+        return found
+
     def _connect(self, host: str, hostip: str, port: int) -> tuple[float, float]:
         self._inbox.clear()
         self.read_only_refusal = False
+        where = f"{host}:{port}"
+        self.failures.setdefault(where, "no answer yet")
         try:
             timeouts = super()._connect(host, hostip, port)
         except (KazooException, KazooTimeoutError) as exc:
-            self.last_failure = f"{host}:{port}: {str(exc) or type(exc).__name__}"
+            self.failures[where] = in_words(exc)
             self.read_only_refusal = _refuses_as_read_only(self._handshake)
             raise
         except Exception as exc:
-            self.last_failure = f"{host}:{port}: {exc!r}"
-            raise ConnectionDropped(self.last_failure) from exc  # anything else would end kazoo's thread for good
-        self.last_failure = ""
+            self.failures[where] = repr(exc)
+            raise ConnectionDropped(f"{where}: {exc!r}") from exc  # anything else would end kazoo's thread for good
+        self.failures.clear()
         return timeouts
 
     def _read(self, length: int, timeout: float) -> bytes:
@@ -247,8 +270,8 @@ class Client(KazooClient):
 
     @property
     def last_failure(self) -> str:
-        """Why the last attempt to connect failed; empty when it did not."""
-        return self._wire.last_failure
+        """Why the last attempts to connect failed, by server; empty when the last one did not."""
+        return "; ".join(f"{where}: {why}" for where, why in list(self._wire.failures.items()))
 
     @property
     def read_only_refusal(self) -> bool:
