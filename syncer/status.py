@@ -49,6 +49,9 @@ class Waiting(Document):
 
     due: int = Field(description="Paths whose store is not known to hold what the group knows.")
     holds: int
+    unreadable: int = Field(
+        default=0, description="Holds of paths whose value in the store cannot be read, so that nothing compares it."
+    )
     future_events: int
     parked: int
     conflicts: int = Field(description="Conflicts whose loser nobody has restored.")
@@ -239,6 +242,7 @@ def _waiting(facts: Status) -> Waiting:
     return Waiting(
         due=counts.due,
         holds=counts.holds,
+        unreadable=counts.unreadable,
         future_events=counts.future_events,
         parked=counts.parked,
         conflicts=counts.conflicts,

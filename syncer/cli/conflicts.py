@@ -10,8 +10,20 @@ import typer
 from syncer.cli import output
 from syncer.cli.asking import Timeout, Why, Yes, agree, ask
 from syncer.cli.documents import ConflictDetail, ConflictDocument, ConflictList
-from syncer.cli.output import Format, moment, out, out_lines, say
+from syncer.cli.output import Format, moment, out, say, stamped, with_times
 from syncer.cli.session import session_of
+from syncer.cli.value_documents import ChangeDocument
+from syncer.cli.values import (
+    KEPT_BYTES,
+    Present,
+    StoreTimeout,
+    changes_to,
+    present_at,
+    present_document,
+    present_words,
+    value_document,
+    value_words,
+)
 from syncer.errors import NotFound, PreconditionFailed
 from syncer.model import Region
 from syncer.planning.deciding import Request, lost_in
@@ -47,8 +59,8 @@ def list_conflicts(
             (
                 each.id,
                 each.path,
-                each.loser,
-                each.winner,
+                stamped(each.loser),
+                stamped(each.winner),
                 each.reason,
                 moment(each.recorded_at_ms),
                 moment(each.restored_at_ms),
@@ -62,11 +74,14 @@ def list_conflicts(
 
 
 @app.command("show")
-def show(context: typer.Context, number: Number) -> None:
-    """Show a conflict with the whole value that lost."""
+def show(context: typer.Context, number: Number, store_timeout: StoreTimeout = 5.0) -> None:
+    """Show a conflict: the value that lost, what the store holds now, and what restoring the loser would change."""
     session = session_of(context)
     with session.views() as views:
-        found = detail(lost_in(views, number))
+        lost = lost_in(views, number)
+    stored = lost.shown.digest
+    present = present_at(session, lost.row.path, store_timeout, alive=stored is not None)
+    found = detail(lost, present)
     if session.form is not Format.TABLE:
         output.document(found, session.form)
         return
@@ -74,24 +89,21 @@ def show(context: typer.Context, number: Number) -> None:
         [
             ("conflict", found.id),
             ("path", found.path),
-            ("lost", found.loser),
-            ("won", found.winner),
-            ("newest now", found.known),
-            ("in the store", found.stored),
+            ("lost", stamped(found.loser)),
+            ("won", stamped(found.winner)),
+            ("newest now", stamped(found.known)),
+            ("last known in the store", stamped(found.stored)),
             ("reason", found.reason),
             ("recorded", moment(found.recorded_at_ms)),
             ("restored", moment(found.restored_at_ms)),
         ]
     )
+    lacking = "not known here yet" if lost.row.value is None else ""
+    kept = "deleted" if found.deleted else lacking or value_words(value_document(lost.row.value), limit=KEPT_BYTES)
+    now = found.present
+    holds = "-" if now is None else value_words(now.value, limit=KEPT_BYTES) if now.read else present_words(now)
     out("")
-    if found.deleted:
-        out("(the loser was a delete)")
-    elif found.value is not None:
-        out_lines(found.value)
-    elif found.value_base64 is not None:
-        out(f"base64:{found.value_base64}")
-    else:
-        out("(the value is not known here yet)")
+    output.facts([("lost value", kept), ("in the store now", holds), ("a restore would change", found.change)])
 
 
 @app.command("restore")
@@ -111,16 +123,16 @@ def restore(
     with session.views() as views:
         lost = lost_in(views, number)
         row, known = lost.row, lost.shown.known
-        if over and str(known) != over:
+        if over not in {"", str(known), stamped(known)}:
             raise PreconditionFailed(
-                f"{row.path}: the newest change is {known} now, and not {over}",
+                f"{row.path}: the newest change is {stamped(known)} now, and not {with_times(over)}",
                 hint=f"Look at it again with 'syncer conflicts show {number}'.",
             )
         what = "the delete" if row.loser_digest is None else "the value"
         agree(
             row.path,
-            f"{what} of {row.loser} becomes the newest, and replaces {row.path} in every region: {known} is the newest "
-            "now.",
+            f"{what} of {stamped(row.loser)} would become the newest, and replace {row.path} in every region:"
+            f" {stamped(known)} is the newest now.",
             yes=yes,
         )
         ask(views, [lost.restoring], reason=reason, timeout_s=timeout, form=session.form)
@@ -145,13 +157,13 @@ def discard(
     with session.views() as views:
         if number is not None:
             row = lost_in(views, number).row
-            agree(row.path, f"The value of {row.loser}, which lost, is forgotten here.", yes=yes)
+            agree(row.path, f"The value of {stamped(row.loser)}, which lost, would be forgotten here.", yes=yes)
             request = Request("conflicts-discard", {"conflict": str(number)})
         else:
             count, last = views.lost_by(Region(by))
             if not count:
                 raise NotFound(f"no value of {by} has lost", hint="See 'syncer conflicts list --all'.")
-            agree(by, f"{count} values of {by} that lost, up to conflict {last}, are forgotten here.", yes=yes)
+            agree(by, f"{count} values of {by} that lost, up to conflict {last}, would be forgotten here.", yes=yes)
             request = Request("conflicts-discard", {"by": by, "until": str(last)})
         ask(views, [request], reason=reason, timeout_s=timeout, form=session.form)
 
@@ -170,8 +182,11 @@ def summary(row: ConflictSummary) -> ConflictDocument:
     )
 
 
-def detail(lost: Lost) -> ConflictDetail:
-    """A conflict with its value, and with what stands in its place."""
+def detail(lost: Lost, present: Present) -> ConflictDetail:
+    """A conflict with its value, what stands in its place, and how they differ."""
+    action, changes, change = None, list[ChangeDocument](), ""
+    if lost.row.loser_digest is None or lost.row.value is not None:
+        action, changes, change = changes_to(lost.row.path, present, lost.row.value)
     row, known, stored = lost.row, lost.shown.known, lost.shown.stored
     value: dict[str, Any] = {"value": None, "value_base64": None}
     if row.value is not None:
@@ -192,5 +207,9 @@ def detail(lost: Lost) -> ConflictDetail:
         deleted=row.loser_digest is None,
         known=str(known) if known is not None else None,
         stored=str(stored) if stored is not None else None,
+        present=present_document(present, row.path, lost.shown.digest),
+        action=action,
+        changes=changes,
+        change=change,
         **value,
     )

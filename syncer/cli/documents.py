@@ -10,6 +10,7 @@ from typing import Final, Literal
 from pydantic import Field
 
 from syncer.cli.snapshot_documents import SNAPSHOT_DOCUMENTS
+from syncer.cli.value_documents import ChangeDocument, OtherDocument, PresentDocument
 from syncer.status import Document, RegionDocument, StatusDocument
 
 
@@ -117,6 +118,12 @@ class ConflictDetail(ConflictDocument):
     stored: str | None = Field(description="Stamp of what this region's store was last known to hold.")
     value: str | None = Field(description="The kept value as text.")
     value_base64: str | None = Field(description="The kept value where it is no text.")
+    present: PresentDocument | None = Field(default=None, description="What the store holds now; null: not looked.")
+    action: Literal["create", "update", "delete"] | None = Field(
+        default=None, description="What a restore would do to the store; null: nothing, or that cannot be told."
+    )
+    changes: list[ChangeDocument] = Field(default=[], description="What a restore would change in the replicated part.")
+    change: str = Field(default="", description="The same in words, as 'syncer diff' shows it.")
 
 
 class QuarantineDocument(Document):
@@ -148,6 +155,10 @@ class ExplainDocument(Document):
     allowed: str | None = Field(description="Stamp that a person has let pass the guards.")
     candidates: list[DecisionDocument] = Field(description="Newest first.")
     conflicts: list[ConflictDocument]
+    present: PresentDocument | None = Field(default=None, description="What the store holds now; null: not looked.")
+    others: list[OtherDocument] = Field(
+        default=[], description="Other versions whose values are kept here; of each sort the latest 20."
+    )
 
 
 class HoldList(Document):
@@ -239,14 +250,6 @@ class TopicDocument(Document):
 
     topic: str
     steps: list[StepDocument]
-
-
-class ChangeDocument(Document):
-    """One field that an update changes."""
-
-    field: str = Field(description="Names joined by dots.")
-    before: str | None = Field(description="JSON text; null: absent.")
-    after: str | None
 
 
 class RefusalDocument(Document):

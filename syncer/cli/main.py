@@ -20,6 +20,7 @@ from syncer.cli import (
     config_commands,
     conflicts,
     events,
+    explaining,
     holds,
     keys,
     leaving,
@@ -131,7 +132,7 @@ app.command("demo")(running.demo)
 app.command("status")(overview.status)
 app.add_typer(overview.regions, name="regions")
 app.add_typer(events.app, name="events")
-app.command("explain")(events.explain)
+app.command("explain")(explaining.explain)
 app.add_typer(conflicts.app, name="conflicts")
 app.add_typer(holds.app, name="holds")
 app.add_typer(quarantine.app, name="quarantine")

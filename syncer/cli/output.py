@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Final, TextIO
 
 from pydantic import BaseModel
 
+from syncer.model import FIRST_REAL_TIME_MS, Stamp
 from syncer.terminal import json_text, visible, visible_lines, yaml_text
 
 GAP: Final = 2
@@ -25,6 +27,9 @@ LAID_OUT_AT_ONCE: Final = 1000
 
 UNSTYLED: Final = {None, "", "dumb", "unknown"}
 """Values of ``TERM`` that promise nothing but letters."""
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_STAMP: Final = re.compile(r"(?<![\w@])\d{12,14}@[A-Za-z0-9](?:[\w.-]*\w)?")
 
 
 class Format(StrEnum):
@@ -154,10 +159,31 @@ def _cell(value: object) -> str:
 
 
 def moment(at_ms: int | None) -> str:
-    """A time as people read it, UTC."""
+    """A time as people read it, UTC; one that no calendar has, as its number."""
     if at_ms is None:
         return "-"
-    return datetime.fromtimestamp(at_ms / 1000, tz=UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3] + "Z"
+    try:
+        return (_EPOCH + timedelta(milliseconds=at_ms)).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3] + "Z"
+    except OverflowError:
+        return f"{at_ms} ms"
+
+
+def stamped(stamp: Stamp | str | None) -> str:
+    """A stamp as people read it: the time and the region."""
+    if stamp is None:
+        return "-"
+    time, _, region = str(stamp).partition("@")
+    at_ms = int(time)
+    if at_ms <= 0:
+        return f"without a time, {region}"
+    if at_ms < FIRST_REAL_TIME_MS:
+        return f"found at the first scan of {region}"
+    return f"{moment(at_ms)} {region}"
+
+
+def with_times(text: str) -> str:
+    """A text of the daemon with its stamps as people read them."""
+    return _STAMP.sub(lambda found: stamped(found[0]), text)
 
 
 def span(seconds: float | None) -> str:

@@ -153,7 +153,7 @@ def show(found: StatusDocument, session: Session, *, streaming: bool) -> None:
                     span(peer.skew_s),
                     moment(peer.watermark_ms),
                     peer.same_rules,
-                    _compared(peer.compared, peer.differing_paths),
+                    _compared(peer.compared, peer.differing_paths, waiting.unreadable),
                 )
                 for peer in found.peers
             ],
@@ -190,6 +190,8 @@ def _snapshots(found: SnapshotsDocument) -> str:
     return "; ".join(parts)
 
 
-def _compared(state: str | None, differing: int | None) -> str | None:
-    """How the trees stand, in a few letters."""
+def _compared(state: str | None, differing: int | None, unreadable: int) -> str | None:
+    """How the trees stand, in a few words; what cannot be read here is in no comparison."""
+    if state == "equal" and unreadable:
+        return f"equal, but for {unreadable} path{'s' if unreadable > 1 else ''} that cannot be read here"
     return f"differs, {differing} paths" if state == "differs" and differing else state

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 from syncer.cli import output
 from syncer.cli.documents import (
     AppliedDocument,
-    ChangeDocument,
     FailureDocument,
     LeftDocument,
     PerformedDocument,
@@ -20,6 +19,7 @@ from syncer.cli.documents import (
     RefusalDocument,
 )
 from syncer.cli.output import Format, say
+from syncer.cli.value_documents import ChangeDocument
 from syncer.model import MetaPath
 from syncer.paths import classify
 from syncer.plan.operations import Action, Operation
@@ -76,9 +76,20 @@ def show_plan(found: PlanDocument, review: Review, form: Format) -> None:
 def plan_rows(review: Review) -> Iterator[output.Row]:
     """Operations for people, in their order."""
     for each in review.plan.operations:
-        words = [summary(each), *(f"refused, {why.reason}: {why.detail}" for why in review.refused.get(each.path, ()))]
+        sign, change = change_row(each)
+        words = [change, *(f"refused, {why.reason}: {why.detail}" for why in review.refused.get(each.path, ()))]
         text = "; ".join(word for word in words if word)
-        yield SIGNS[each.action], each.resource.kind.value, each.resource.name, text
+        yield sign, each.resource.kind.value, each.resource.name, text
+
+
+def change_row(operation: Operation) -> tuple[str, str]:
+    """What an operation does: its sign, and of an update the fields that change."""
+    return SIGNS[operation.action], summary(operation)
+
+
+def change_documents(operation: Operation) -> list[ChangeDocument]:
+    """The fields that an update changes, as the contract has them."""
+    return [ChangeDocument(field=each.field, before=each.before, after=each.after) for each in changes(operation)]
 
 
 def tell_counts(review: Review) -> None:
@@ -184,8 +195,9 @@ def _applied(run: Applied, states: Mapping[MetaPath, str], counts: Mapping[str, 
 
 
 def _planned(operation: Operation, review: Review) -> PlannedDocument:
-    found = [ChangeDocument(field=each.field, before=each.before, after=each.after) for each in changes(operation)]
-    return PlannedDocument.model_validate({**_subject(operation), "changes": found, "refused": _why(operation, review)})
+    return PlannedDocument.model_validate(
+        {**_subject(operation), "changes": change_documents(operation), "refused": _why(operation, review)}
+    )
 
 
 def _subject(operation: Operation) -> dict[str, object]:

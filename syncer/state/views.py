@@ -15,13 +15,14 @@ import orjson
 from sqlalchemy import URL, Connection, Engine, Select, Table, func, insert, select
 
 from syncer.conflict.acts import Journal
-from syncer.conflict.register import Hold, Parked, Register, Shown
+from syncer.conflict.register import Hold, HoldReason, Parked, Register, Shown
 from syncer.errors import InvariantBroken, StateForeign, StateMissing, StateUnavailable
 from syncer.model import Digest, EventType, MetaPath, Millis, Region, Stamp
 from syncer.state import listed, opening, presence, rows, tables
-from syncer.state.contract import ConflictRow, Identity, Membership, Operation, OperationState, PeerRow, PoisonRow
+from syncer.state.contract import Identity, Membership, Operation, OperationState, PeerRow, PoisonRow
 from syncer.state.dead import membership_of
 from syncer.state.opening import BUSY_TIMEOUT_S, translated
+from syncer.state.path_views import PathViews
 from syncer.state.presence import DaemonRow
 from syncer.state.repairs import RepairViews
 from syncer.state.sql import identity_of, wall_clock
@@ -40,11 +41,15 @@ class OutboxFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """What waits for the daemon or a person. ``alive``: paths that the store was last known to hold."""
+    """What waits for the daemon or an operator.
+
+    ``alive``: paths that the store was last known to hold. ``unreadable``: holds of what cannot be read there.
+    """
 
     alive: int
     due: int
     holds: int
+    unreadable: int
     held_publications: int
     future_events: int
     parked: int
@@ -136,7 +141,7 @@ class ParkedRow:
     stamp: Stamp | None
 
 
-class Views(RepairViews):
+class Views(RepairViews, PathViews):
     """Read-only access to a sidecar database, but for what is asked of its daemon. Threads may share it."""
 
     def __init__(self, reader: Engine, asker: Engine, url: URL, clock: Callable[[], Millis] = wall_clock) -> None:
@@ -204,6 +209,12 @@ class Views(RepairViews):
                 alive=alive,
                 due=_count(connection, tables.registers, tables.UNSETTLED, tables.registers.c.due == 1),
                 holds=_count(connection, tables.registers, tables.HELD),
+                unreadable=_count(
+                    connection,
+                    tables.registers,
+                    tables.HELD,
+                    tables.registers.c.hold_reason == HoldReason.UNREADABLE.value,
+                ),
                 held_publications=_count(connection, tables.held_publications),
                 future_events=_count(connection, tables.future_events),
                 parked=_count(connection, tables.registers, tables.PARKED),
@@ -288,13 +299,17 @@ class Views(RepairViews):
             count, last = connection.execute(query).one()
         return count, last
 
-    def conflicts(self, limit: int, after: int = 0, *, restored: bool = True) -> list[ConflictSummary]:
+    def conflicts(
+        self, limit: int, after: int = 0, *, restored: bool = True, path: MetaPath | None = None
+    ) -> list[ConflictSummary]:
         """Conflicts by number, above ``after``; without ``restored`` only those that nobody has restored."""
         table = tables.conflicts
         size = func.length(table.c.value).label("size")
         query = select(*(column for column in table.c if column.name != "value"), size).where(table.c.id > after)
         if not restored:
             query = query.where(table.c.restored_at.is_(None))
+        if path is not None:
+            query = query.where(table.c.path == path)
         with self._reading() as connection:
             found = connection.execute(query.order_by(table.c.id).limit(limit)).mappings().all()
         return [
@@ -311,12 +326,6 @@ class Views(RepairViews):
             )
             for row in found
         ]
-
-    def conflict(self, number: int) -> ConflictRow | None:
-        """A conflict by its number, whole."""
-        with self._reading() as connection:
-            row = connection.execute(select(tables.conflicts).where(tables.conflicts.c.id == number)).mappings().first()
-            return rows.conflict_of(row) if row is not None else None
 
     def quarantine(self, limit: int, after: int = 0) -> list[PoisonSummary]:
         """Quarantined things by number, above ``after``."""

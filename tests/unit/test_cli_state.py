@@ -239,6 +239,7 @@ def test_status_says_what_waits_and_what_is_not_carried(run: Run, state: SqlStat
     assert found.waiting.model_dump() == {
         "due": 2,
         "holds": 2,
+        "unreadable": 0,
         "future_events": 1,
         "parked": 1,
         "conflicts": 1,
@@ -281,7 +282,10 @@ def test_explain_names_every_candidate_and_why_it_won(run: Run) -> None:
     found = ExplainDocument.model_validate_json(good(run("explain", QUIET, "-o", "json")))
     assert found.resource == "tenant quiet"
     assert found.scope == "both"
-    assert found.verdict == f"{NEW} is the greatest stamp known, so it won; the store holds it."
+    assert found.verdict == (
+        "2023-11-14 22:13:15.000Z there is the greatest stamp known, so it won;"
+        " the store holds nothing there now, which the daemon has not taken yet."
+    )
     assert found.known is not None
     assert found.known.seen == {"there~1": NEW.updated_at_ms}
     assert [(each.decision, each.against) for each in found.candidates] == [
@@ -298,8 +302,8 @@ def test_explain_names_every_candidate_and_why_it_won(run: Run) -> None:
 @pytest.mark.parametrize(
     ("path", "part"),
     [
-        (REMOTE, "its write waits for a person: first-contact"),
-        (LOCAL, "waits for a person before it is published: mass-delete"),
+        (REMOTE, "its write waits for an operator: first-contact"),
+        (LOCAL, "waits for an operator before it is published: mass-delete"),
         (PARKED, "its write waits: parent-missing"),
     ],
 )
