@@ -9,6 +9,7 @@ from typing import Any
 from fastapi import FastAPI
 
 from api import health, problems, status
+from api.conventions import Conventions
 from api.probe import Probe
 
 
@@ -27,6 +28,7 @@ def create_app(probe: Probe) -> FastAPI:
         swagger_ui_oauth2_redirect_url=None,
     )
     problems.install(app)
+    app.add_middleware(Conventions)
     app.include_router(health.router(probe))
     app.include_router(status.router(probe))
     return app

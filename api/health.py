@@ -13,8 +13,6 @@ from api.probe import Probe
 STALLED_AFTER_S: Final = 30.0
 """A main loop that did not turn for so long is taken as hanging: the supervisor should start the daemon again."""
 
-_UNCACHED: Final = {"Cache-Control": "no-store"}
-
 
 class Liveness(BaseModel):
     """Whether the main loop turns. Nothing remote counts: a restart would not bring it back."""
@@ -54,7 +52,6 @@ def router(probe: Probe) -> APIRouter:
         age = probe.heartbeat_age_s()
         alive = age < STALLED_AFTER_S
         response.status_code = 200 if alive else 503
-        response.headers.update(_UNCACHED)
         return Liveness(alive=alive, heartbeat_age_s=round(age, 3))
 
     @routes.get("/readyz", responses={503: {"model": Readiness, "description": "Something is missing."}})
@@ -66,7 +63,6 @@ def router(probe: Probe) -> APIRouter:
         states = [DependencyState(name=each.name, ok=each.ok, cause=each.cause) for each in probe.dependencies()]
         missing = [each for each in states if not each.ok]
         response.status_code = 503 if missing else 200
-        response.headers.update(_UNCACHED)
         return Readiness(ready=not missing, dependencies=missing if verbose is None else states)
 
     @routes.get(
@@ -77,6 +73,6 @@ def router(probe: Probe) -> APIRouter:
     async def metrics(accept: Annotated[str, Header()] = "") -> Response:
         """Metrics, as OpenMetrics where the scraper takes it."""
         encode, content_type = choose_encoder(accept)
-        return Response(encode(probe.registry), headers={"Content-Type": content_type, **_UNCACHED})
+        return Response(encode(probe.registry), headers={"Content-Type": content_type})
 
     return routes

@@ -13,6 +13,7 @@ from fastapi.exceptions import (  # type: ignore[attr-defined]  # what the route
 )
 from pydantic import BaseModel, ConfigDict, Field
 
+from api.conventions import LIVE, allow, options
 from syncer.dispositions import disposition
 from syncer.errors import SyncerError
 from syncer.terminal import json_text
@@ -47,7 +48,9 @@ def respond(request: Request, *, status: int, code: str, detail: str, hint: str)
         code=code,
         hint=hint,
     )
-    headers = {"Retry-After": "5"} if status == http.HTTPStatus.SERVICE_UNAVAILABLE else None
+    headers = {"Cache-Control": LIVE}
+    if status == http.HTTPStatus.SERVICE_UNAVAILABLE:
+        headers["Retry-After"] = "5"
     return Response(
         json_text(problem.model_dump(mode="json")), status_code=status, media_type=MEDIA_TYPE, headers=headers
     )
@@ -66,10 +69,15 @@ def install(app: FastAPI) -> None:
     async def http_error(request: Request, exc: Exception) -> Response:
         if not isinstance(exc, StarletteHTTPException):
             raise exc
+        headers = dict(exc.headers or {})
+        if exc.status_code == http.HTTPStatus.METHOD_NOT_ALLOWED:
+            headers["Allow"] = allow(headers.get("Allow", ""))
+            if answer := options(request, headers["Allow"]):
+                return answer
         code = http.HTTPStatus(exc.status_code).phrase.lower().replace(" ", "-")
         hint = "See /openapi.json for what there is."
         response = respond(request, status=exc.status_code, code=code, detail=str(exc.detail), hint=hint)
-        response.headers.update(exc.headers or {})
+        response.headers.update(headers)
         return response
 
     async def invalid(request: Request, exc: Exception) -> Response:

@@ -52,6 +52,7 @@ log = structlog.get_logger()
 BUS_POLL_S: Final = 5.0
 PRESENCE_S: Final = 3.0
 LOOK_S: Final = 0.25
+NOT_OPEN: Final = "not open yet"
 HEARD_WITHIN: Final = 3
 """A peer is heard within so many intervals of heartbeats, or is none."""
 STALLED_S: Final = 30.0
@@ -84,6 +85,8 @@ class Daemon:
     turned_at: float = field(default_factory=time.monotonic)
     backlog: int | None = None
     bus_trouble: str | None = None
+    opening: dict[str, str] = field(default_factory=lambda: dict.fromkeys(("state", "store", "bus"), NOT_OPEN))
+    """What is not open yet at the start, in the order in which it is opened, and why."""
     outdone_in: int | None = None
     keyring: Keyring = UNSIGNED
     spoken: bool = False
@@ -102,7 +105,10 @@ class Daemon:
         state = await self._open_state()
         thread = DriverThread()
         try:
-            async with _opened("store", self._make_store) as store, _opened("bus", self._make_bus) as bus:
+            async with (
+                _opened("store", self._make_store, self.opening) as store,
+                _opened("bus", self._make_bus, self.opening) as bus,
+            ):
                 self.leadership = Leadership(bus.role, lambda: self._active(store, bus, state, thread), bus.proven)
                 notify.ready()
                 self.started.set()
@@ -151,11 +157,15 @@ class Daemon:
         opened = partial(SqlState.open, url, Region(self.config.region), clock=self.clock)
         while True:
             try:
-                return await anyio.to_thread.run_sync(opened)
+                state = await anyio.to_thread.run_sync(opened)
             except StateUnavailable as exc:
                 if opening.file_of(opening.parse_url(url)) is not None:
                     raise
+                self.opening["state"] = exc.message
                 log.warning("not_open_yet", what="state", code=exc.code, cause=exc.message)
+            else:
+                del self.opening["state"]
+                return state
             await backoff.pause()
 
     @property
@@ -320,8 +330,14 @@ Opened = TypeVar("Opened", bound=Openable)
 
 
 @asynccontextmanager
-async def _opened(name: str, make: Callable[[], Opened]) -> AsyncIterator[Opened]:
-    """Open a dependency, a new one for each try, however long it takes to come up; close it at the end."""
+async def _opened(name: str, make: Callable[[], Opened], opening: dict[str, str]) -> AsyncIterator[Opened]:
+    """Open a dependency, a new one for each try, however long it takes to come up; close it at the end.
+
+    Args:
+        name: What it is.
+        make: Makes it.
+        opening: Holds why it is not open yet, as long as it is not.
+    """
     backoff = Backoff()
     while True:
         thing = make()
@@ -333,8 +349,10 @@ async def _opened(name: str, make: Callable[[], Opened]) -> AsyncIterator[Opened
                 await thing.close()
             if not isinstance(exc, SyncerError) or not exc.retryable:
                 raise
+            opening[name] = exc.message
             log.warning("not_open_yet", what=name, code=exc.code, cause=exc.message)
         await backoff.pause()
+    del opening[name]
     try:
         yield thing
     finally:

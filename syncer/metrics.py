@@ -12,7 +12,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    ProcessCollector,
+    disable_created_metrics,
+)
 
 from syncer.conflict.acts import Decision
 from syncer.conflict.register import HoldReason
@@ -182,6 +189,12 @@ EQUAL_AT: Final = _gauge(
 REGION_KEYS: Final = _gauge(
     "region_keys_required", "Whether only messages are taken that a key of their region has signed (1)."
 )
+DEPENDENCY_UP: Final = _gauge(
+    "dependency_up",
+    "Whether the daemon has what it needs (1), as /readyz?verbose says; nothing of what it does not use now.",
+    "name",
+    ("store", "bus", "state"),
+)
 STARTED: Final = _gauge("started_timestamp_seconds", "When this daemon was started.")
 BUILD: Final = _gauge("build_info", "Always 1; the label is the version of the program.", "version", PEER)
 
@@ -226,7 +239,8 @@ FAMILIES: Final = (
     WATCH_GAPS, SCANS, COMPARISONS, COMPARISON_BYTES, DIFFERING, EQUAL_AT,
     OUTBOX_EVENTS, OUTBOX_OLDEST, HOLDS, PARKED, QUARANTINE, CONFLICTS_OPEN, KEPT, PATHS, DUE, PENDING_READS,
     BUS_BACKLOG, HTTP_CONNECTIONS, HTTP_DROPPED, REPAIRS, SNAPSHOT_RUNNING, SNAPSHOT_FAILED, SNAPSHOT_TAKEN,
-    ACTIVE, OBSERVING, PAUSED, WATCH_WHOLE, FENCE, SKEW, PEER_HEARD, REGION_KEYS, STARTED, BUILD, LAG, STAGES,
+    ACTIVE, OBSERVING, PAUSED, WATCH_WHOLE, DEPENDENCY_UP, FENCE, SKEW, PEER_HEARD, REGION_KEYS, STARTED, BUILD,
+    LAG, STAGES,
 )  # fmt: skip
 
 TALLIES: Final[Mapping[str, Family]] = {
@@ -259,7 +273,10 @@ class Metrics:
     """
 
     def __init__(self, *, version: str, started_s: float) -> None:
+        # Of the whole process: a series beside each, which nothing asks for.
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # the client declares none
         self.registry: Final = CollectorRegistry(auto_describe=True)
+        ProcessCollector(registry=self.registry)
         self._collectors: Final = {family.name: _make(family, self.registry) for family in FAMILIES}
         self._peers: set[str] = set()
         self._absorbed: dict[tuple[str, str], int] = {}
@@ -282,6 +299,15 @@ class Metrics:
         if not isinstance(child, Gauge):
             raise TypeError(f"{family.name} is no gauge")
         child.set(value)
+
+    def dependencies(self, up: Mapping[str, bool]) -> None:
+        """Note what the daemon needs now, and whether it has it."""
+        for name in DEPENDENCY_UP.values or ():
+            if name in up:
+                self.set(DEPENDENCY_UP, up[name], name)
+            else:
+                with suppress(KeyError):  # not there already
+                    self._collectors[DEPENDENCY_UP.name].remove(name)
 
     def lag(self, peer: Region, seconds: float) -> None:
         """Note how long a change of a peer took until our store held it."""
@@ -362,4 +388,10 @@ def reference() -> str:
             values = ", ".join(f"`{value}`" for value in family.values) if family.values else ""
             label = f"`{family.label}`" + (f": {values}" if values else "")
         lines.append(f"| `{name}` | {family.kind} | {family.help} | {label} |")
+    lines += [
+        "",
+        "Beside them are those of every Prometheus client, of this process: `process_cpu_seconds_total`,",
+        "`process_resident_memory_bytes`, `process_virtual_memory_bytes`, `process_open_fds`, `process_max_fds` and",
+        "`process_start_time_seconds`. There are no `_created` series.",
+    ]
     return "\n".join(lines) + "\n"

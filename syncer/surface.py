@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 YOUNG_OBJECTS: Final = 20_000
 """New objects between two looks of the garbage collector: most of a batch lives and dies between them."""
 REFRESH_S: Final = 2.0
+SILENT_S: Final = 5.0
+"""A sidecar database that has not answered a look for so long is taken as gone."""
 MAX_LOOKERS: Final = 4
 """Threads that make the status document; more requests wait, and nothing else of the daemon does."""
 REFUSED: Final = "http-connections-refused"
@@ -54,6 +56,7 @@ class Surface:
         self._metrics = Metrics(version=version, started_s=time.time())
         self._views: Views | None = None
         self._state_trouble = "not read yet"
+        self._reading_since: float | None = None
         self._room = Room(
             request_s=self._config.api.request_timeout.total_seconds(),
             most=self._config.api.max_connections,
@@ -63,7 +66,8 @@ class Surface:
 
     @property
     def registry(self) -> CollectorRegistry:
-        """Metrics, as of the last refresh."""
+        """Metrics, as of the last refresh; the dependencies as they are now."""
+        self._metrics.dependencies({each.name: each.ok for each in self.dependencies()})
         return self._metrics.registry
 
     def heartbeat_age_s(self) -> float:
@@ -76,16 +80,24 @@ class Surface:
         """Store, bus and sidecar database."""
         daemon = self._daemon
         if not daemon.started.is_set():
-            cause = "store and bus are not open yet"
-            return (Dependency(name="store", ok=False, cause=cause), Dependency(name="bus", ok=False, cause=cause))
+            return [
+                Dependency(name=name, ok=name not in daemon.opening, cause=daemon.opening.get(name, ""))
+                for name in ("state", "store", "bus")
+            ]
+        state_trouble = self._state_trouble or self._state_silence()
         found = [
             Dependency(name="bus", ok=daemon.bus_trouble is None, cause=daemon.bus_trouble or ""),
-            Dependency(name="state", ok=not self._state_trouble, cause=self._state_trouble),
+            Dependency(name="state", ok=not state_trouble, cause=state_trouble),
         ]
         if daemon.pumps is not None:
             whole = daemon.pumps.driver.context.ledger.armed
             found.append(Dependency(name="store", ok=whole, cause="" if whole else "the watch is not armed"))
         return found
+
+    def _state_silence(self) -> str:
+        """That the sidecar database does not answer, where it does not."""
+        waited_s = time.monotonic() - self._reading_since if self._reading_since is not None else 0.0
+        return f"no answer for {waited_s:.0f} s" if waited_s > SILENT_S else ""
 
     async def status(self) -> Mapping[str, object]:
         """The document of ``syncer status``."""
@@ -133,6 +145,7 @@ class Surface:
 
     async def _refresh(self) -> None:
         while True:
+            self._reading_since = time.monotonic()
             try:
                 facts = await anyio.to_thread.run_sync(lambda: self._open_views().status())
                 peers = await anyio.to_thread.run_sync(lambda: self._open_views().peers())
@@ -147,6 +160,7 @@ class Surface:
                 for peer in peers:
                     self._metrics.set(metrics.PEER_HEARD, peer.heard_at_ms / 1000, peer.region)
                     self._metrics.set(metrics.SKEW, (peer.sent_at_ms - peer.heard_at_ms) / 1000, peer.region)
+            self._reading_since = None
             self._pump_gauges()
             self._connections()
             await self._snapshot_gauges()

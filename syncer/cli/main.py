@@ -155,7 +155,7 @@ def main() -> None:
         app(prog_name="syncer")
     except SystemExit as exc:
         if leaving.left():
-            leaving.at_once(exc.code if isinstance(exc.code, int) else ExitCode.FAILED)
+            leaving.at_once(exc.code if isinstance(exc.code, int) else ExitCode.FAILED if exc.code else ExitCode.DONE)
         raise
     except Exception:  # noqa: BLE001 - whatever it is: the last words of a bug are shown as all text is
         say_lines(traceback.format_exc().rstrip())

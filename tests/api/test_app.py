@@ -169,8 +169,54 @@ def test_errors_of_http_itself_are_problems_too(
     assert answer.status_code == status
     assert answer.headers["content-type"] == "application/problem+json"
     assert answer.json()["code"] == code
+    assert answer.headers["cache-control"] == "no-store"
     if status == 405:
-        assert answer.headers["allow"] == "GET"
+        assert answer.headers["allow"] == "GET, HEAD, OPTIONS"
+
+
+ROUTES = ["/livez", "/readyz", "/metrics", "/api/v1/status", "/openapi.json"]
+
+
+@pytest.mark.parametrize("path", ROUTES)
+def test_head_is_get_without_the_body(path: str, client: TestClient) -> None:
+    got, asked = client.get(path), client.head(path)
+    assert asked.status_code == got.status_code == 200
+    assert asked.content == b""
+    length, exact = "content-length", path != "/metrics"  # the CPU time of the process has changed meanwhile
+    assert asked.headers[length] == got.headers[length] if exact else int(asked.headers[length]) > 0
+    assert asked.headers["content-type"] == got.headers["content-type"]
+
+
+def test_head_tells_by_its_status_what_get_tells(daemon: Daemon, client: TestClient) -> None:
+    daemon.needs, daemon.age_s = [Dependency(name="bus", ok=False, cause="gone")], STALLED_AFTER_S
+    assert (client.head("/livez").status_code, client.head("/readyz").status_code) == (503, 503)
+    assert client.head("/nothing-here").status_code == 404
+    assert client.head("/nothing-here").content == b""
+
+
+@pytest.mark.parametrize("path", ROUTES)
+def test_options_says_what_may_be_asked(path: str, client: TestClient) -> None:
+    answer = client.options(path)
+    assert (answer.status_code, answer.content) == (204, b"")
+    assert answer.headers["allow"] == "GET, HEAD, OPTIONS"
+    assert client.options("/nothing-here").status_code == 404
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "TRACE", "PROPFIND"])
+@pytest.mark.parametrize("path", ROUTES)
+def test_any_other_method_is_refused_with_those_that_are_allowed(method: str, path: str, client: TestClient) -> None:
+    answer = client.request(method, path)
+    assert (answer.status_code, answer.headers["allow"]) == (405, "GET, HEAD, OPTIONS")
+
+
+def test_answers_of_now_are_not_kept_and_static_ones_shortly(daemon: Daemon, client: TestClient) -> None:
+    for path in ROUTES:
+        kept = "public, max-age=300" if path == "/openapi.json" else "no-store"
+        assert client.get(path).headers["cache-control"] == client.head(path).headers["cache-control"] == kept
+    daemon.failure = StateUnavailable("locked")
+    assert client.get("/api/v1/status").headers["cache-control"] == "no-store"
+    daemon.failure = RuntimeError("a bug")
+    assert client.get("/api/v1/status").headers["cache-control"] == "no-store"
 
 
 def test_a_failure_leaves_one_line_in_the_log(daemon: Daemon, client: TestClient) -> None:

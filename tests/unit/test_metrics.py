@@ -19,6 +19,16 @@ from syncer.replication.setting_aside import FULL
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "metrics.md"
 
 
+PROCESS = (
+    "process_cpu_seconds",
+    "process_max_fds",
+    "process_open_fds",
+    "process_resident_memory_bytes",
+    "process_start_time_seconds",
+    "process_virtual_memory_bytes",
+)
+
+
 @pytest.fixture
 def collected() -> Metrics:
     return Metrics(version="1.2.3", started_s=1_700_000_000)
@@ -41,7 +51,12 @@ def test_names_follow_the_conventions() -> None:
 
 
 def test_every_declared_metric_is_exported_and_nothing_else(collected: Metrics) -> None:
-    assert {exported.name for exported in collected.registry.collect()} == {family.name for family in FAMILIES}
+    exported = {each.name for each in collected.registry.collect()}
+    ours = {name for name in exported if name.startswith("syncer_")}
+    assert ours == {family.name for family in FAMILIES}
+    assert exported - ours == set(PROCESS)
+    page = metrics.reference()
+    assert all(f"`{name}" in page for name in PROCESS)
 
 
 def test_every_metric_stands_on_the_page_of_the_documentation() -> None:
@@ -52,7 +67,7 @@ def test_every_metric_stands_on_the_page_of_the_documentation() -> None:
 
 def test_no_label_can_grow(collected: Metrics) -> None:
     for family in FAMILIES:
-        assert family.label in {"", "result", "reason", "decision", "code", "stage", "peer", "version", "what"}
+        assert family.label in {"", "result", "reason", "decision", "code", "stage", "peer", "version", "what", "name"}
         assert bool(family.label) == (family.values != ())
     collected.absorb({("decisions", f"/admin/policies/t{n}"): 1 for n in range(1000)})
     for number in range(MAX_PEERS * 3):
@@ -117,3 +132,16 @@ def test_they_can_be_written_as_openmetrics(collected: Metrics) -> None:
     text = openmetrics.generate_latest(collected.registry)  # type: ignore[no-untyped-call]  # its stubs lack it
     assert b"syncer_watch_gaps_total 0.0" in text
     assert text.endswith(b"# EOF\n")
+    assert b"_created" not in text
+
+
+def test_a_dependency_that_is_not_used_now_is_not_down(collected: Metrics) -> None:
+    def up() -> dict[str, float | None]:
+        name = metrics.DEPENDENCY_UP.name
+        return {each: collected.registry.get_sample_value(name, {"name": each}) for each in ("store", "bus", "state")}
+
+    assert up() == {"store": 0, "bus": 0, "state": 0}
+    collected.dependencies({"store": True, "bus": False})
+    assert up() == {"store": 1, "bus": 0, "state": None}
+    collected.dependencies({"bus": True, "state": True})
+    assert up() == {"store": None, "bus": 1, "state": 1}

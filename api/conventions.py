@@ -1,0 +1,61 @@
+"""What HTTP asks of every route: HEAD where there is GET, an answer to OPTIONS, and a word on caching."""
+
+from __future__ import annotations
+
+import http
+from typing import Final
+
+from fastapi import Request, Response
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+LIVE: Final = "no-store"
+"""Answers tell of now; so do refusals."""
+STATIC: Final = {"/openapi.json": "public, max-age=300"}
+"""What changes with the version of the program only."""
+
+
+class Conventions:
+    """Answers HEAD as GET without the body, and says of every answer how long it may be kept.
+
+    Args:
+        app: Whose routes know GET.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        head = scope["method"] == "HEAD"
+
+        async def told(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                kept = STATIC.get(scope["path"], LIVE) if message["status"] == http.HTTPStatus.OK else LIVE
+                MutableHeaders(scope=message).setdefault("Cache-Control", kept)
+            elif head and message["type"] == "http.response.body":
+                message = {**message, "body": b""}
+            await send(message)
+
+        await self._app({**scope, "method": "GET"} if head else scope, receive, told)
+
+
+def options(request: Request, allowed: str) -> Response | None:
+    """The answer to OPTIONS for a path that exists; ``None`` for another method.
+
+    Args:
+        request: One whose method its path does not have.
+        allowed: What its path has, as of :func:`allow`.
+    """
+    if request.method != "OPTIONS":
+        return None
+    return Response(status_code=http.HTTPStatus.NO_CONTENT, headers={"Allow": allowed})
+
+
+def allow(methods: str) -> str:
+    """The methods of a path, given those of its route: HEAD goes with GET, and OPTIONS with all."""
+    own = {each.strip() for each in methods.split(",") if each.strip()}
+    return ", ".join(sorted(own | {"OPTIONS"} | ({"HEAD"} if "GET" in own else set())))
