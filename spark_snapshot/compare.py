@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame, Observation, Row
 from spark_snapshot import history, picking, tables
 from spark_snapshot.comparison import compared
 from spark_snapshot.diff import diff
+from spark_snapshot.extent import Extent, shared
 from spark_snapshot.fields import Differences, differences
 from spark_snapshot.jobs import Job
 from spark_snapshot.layout import Snapshot, comparable
@@ -70,6 +71,7 @@ class Compared:
 
     Args:
         snapshots: What was compared.
+        selection: The part of them that was looked at: what was wished for, as far as all of them reach.
         summary: In numbers.
         findings: The first paths, in their order.
         plan: What was written into the plan; ``None``: none was wanted.
@@ -77,6 +79,7 @@ class Compared:
     """
 
     snapshots: tuple[Snapshot, ...]
+    selection: Selection
     summary: Summary
     findings: tuple[Finding, ...]
     plan: repair_file.Totals | None
@@ -101,12 +104,14 @@ class Changed:
     Args:
         before: The earlier one.
         after: The later one.
+        selection: The part of them that was looked at.
         counts: Paths by change.
         changes: The first, in order of the paths.
     """
 
     before: Snapshot
     after: Snapshot
+    selection: Selection
     counts: Mapping[str, int]
     changes: tuple[Change, ...]
 
@@ -122,17 +127,19 @@ def compare(job: Job, snapshots: Sequence[Snapshot], wish: Wish, *, now: Millis,
         made_by: Program and version.
 
     Raises:
-        SnapshotsIncomparable: A region is there twice, or they were taken by different rules.
+        SnapshotsIncomparable: A region is there twice, they were taken by different rules, or have nothing in common.
         SnapshotDamaged: A path is there twice.
         JobCancelled: It was asked to stop; no plan is left.
-        PreconditionFailed: The plan cannot be written.
+        PreconditionFailed: The plan cannot be written, or what is wished for is not in all of them.
     """
     ties = comparable(snapshots)
-    regions = _rows(job, snapshots, wish.selection)
+    selection = _within(snapshots, wish.selection)
+    all_of_each = not selection.named and all(each.extent == selection.within for each in snapshots)
+    regions = _rows(job, snapshots, selection)
     what = f"comparing {' and '.join(sorted(regions))}"
-    with job.phase("compare", what, expected_rows=_total(snapshots, wish.selection)):
+    with job.phase("compare", what, expected_rows=_total(snapshots, all_of_each=all_of_each)):
         seen = Observation()
-        if wish.selection.everything:
+        if all_of_each:
             whole = {each.region: each for each in snapshots}
             found = compared(job.session, whole, ties, observed=seen)
         else:
@@ -154,16 +161,17 @@ def compare(job: Job, snapshots: Sequence[Snapshot], wish: Wish, *, now: Millis,
         totals = None
         if wish.plan is not None:
             with job.phase("plan", f"{what}: writing the plan"):
-                head = _head(snapshots, now=now, made_by=made_by)
+                head = _head(snapshots, selection.within, now=now, made_by=made_by)
                 totals = repair_file.write(wish.plan, head, _tellings(job, found, regions))
     finally:
         found.unpersist()
     return Compared(
         snapshots=tuple(sorted(snapshots, key=lambda each: each.region)),
+        selection=selection,
         summary=summary,
         findings=tuple(_finding(row, values if wish.fields else None) for row in first),
         plan=totals,
-        notes=tuple(_notes(snapshots)),
+        notes=tuple(_notes(snapshots, selection)),
     )
 
 
@@ -171,13 +179,15 @@ def between(job: Job, before: Snapshot, after: Snapshot, wish: Wish) -> Changed:
     """Find what a region changed between two snapshots.
 
     Raises:
-        SnapshotsIncomparable: They were taken by different rules, or are the same one.
+        SnapshotsIncomparable: They were taken by different rules, are the same one, or have nothing in common.
+        PreconditionFailed: What is wished for is not in both.
     """
     comparable([before, after], one_region=True)
-    earlier, later = (picking.selected(tables.rows(job.session, each), wish.selection) for each in (before, after))
+    selection = _within([before, after], wish.selection)
+    earlier, later = (picking.selected(tables.rows(job.session, each), selection) for each in (before, after))
     fit(job.session, before.manifest.rows + after.manifest.rows)
     what = f"what {after.region} changed from {before.id} to {after.id}"
-    with job.phase("compare", what, expected_rows=_total([before, after], wish.selection)):
+    with job.phase("compare", what, expected_rows=_total([before, after], all_of_each=selection.everything)):
         found = history.changes(earlier, later).persist(StorageLevel.MEMORY_AND_DISK)
         counts = {row["change"]: row["count"] for row in found.groupBy("change").count().collect()}
         first = found.orderBy("path").limit(wish.shown).collect()
@@ -190,6 +200,7 @@ def between(job: Job, before: Snapshot, after: Snapshot, wish: Wish) -> Changed:
     return Changed(
         before=before,
         after=after,
+        selection=selection,
         counts={name: counts.get(name, 0) for name in history.CHANGES},
         changes=tuple(
             Change(
@@ -212,9 +223,14 @@ def _rows(job: Job, snapshots: Sequence[Snapshot], selection: Selection) -> dict
     }
 
 
-def _total(snapshots: Sequence[Snapshot], selection: Selection) -> int | None:
+def _within(snapshots: Sequence[Snapshot], selection: Selection) -> Selection:
+    """A selection as far as all of the snapshots reach: outside of it one of them says nothing."""
+    return selection.inside(shared(each.extent for each in snapshots))
+
+
+def _total(snapshots: Sequence[Snapshot], *, all_of_each: bool) -> int | None:
     """Rows that are read: paths and digests once, then what decides; nobody knows how many a selection leaves."""
-    return 2 * sum(each.manifest.rows for each in snapshots) if selection.everything else None
+    return 2 * sum(each.manifest.rows for each in snapshots) if all_of_each else None
 
 
 def _finding(row: Row, values: Mapping[MetaPath, Mapping[str, bytes]] | None) -> Finding:
@@ -237,7 +253,7 @@ def _fields(row: Row, values: Mapping[MetaPath, Mapping[str, bytes]]) -> Differe
     return differences(ResourceKind(row["kind"]), values.get(row["path"], {}))
 
 
-def _head(snapshots: Sequence[Snapshot], *, now: Millis, made_by: str) -> repair_file.Head:
+def _head(snapshots: Sequence[Snapshot], extent: Extent, *, now: Millis, made_by: str) -> repair_file.Head:
     about = snapshots[0].manifest.about
     return repair_file.Head(
         scope=about.scope_fingerprint,
@@ -249,6 +265,7 @@ def _head(snapshots: Sequence[Snapshot], *, now: Millis, made_by: str) -> repair
         ),
         made_at_ms=now,
         made_by=made_by,
+        tenants=None if extent.tenants is None else tuple(sorted(extent.tenants)),
     )
 
 
@@ -293,8 +310,11 @@ def _event(row: Row) -> MetadataChangeEvent:
     )
 
 
-def _notes(snapshots: Sequence[Snapshot]) -> Iterator[str]:
+def _notes(snapshots: Sequence[Snapshot], selection: Selection) -> Iterator[str]:
     ordered = sorted(snapshots, key=lambda each: each.region)
+    if not selection.within.whole:
+        narrow = ", ".join(f"{each.region} ({each.extent})" for each in ordered if not each.extent.whole)
+        yield f"Compared is {selection}: no further reach the snapshots of {narrow}."
     blind = [each.region for each in ordered if not each.manifest.about.registers]
     if blind:
         yield (

@@ -1,4 +1,4 @@
-"""The layout of snapshots, version 1: which folder holds what, and what is checked before one is believed.
+"""The layout of snapshots, versions 1 and 2: which folder holds what, and what is checked before one is believed.
 
     FOLDER/
       REGION/                           the region's name, quoted like a URL
@@ -23,6 +23,7 @@ from urllib.parse import quote, unquote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from spark_snapshot.extent import WHOLE, Extent, shared
 from spark_snapshot.files import COLUMNS, examine
 from spark_snapshot.manifest import MANIFEST, Manifest, read_manifest
 from spark_snapshot.places import Place, place
@@ -50,6 +51,11 @@ class Snapshot:
     def region(self) -> str:
         """Whose store it shows."""
         return self.manifest.about.region
+
+    @property
+    def extent(self) -> Extent:
+        """How much of the region it shows."""
+        return self.manifest.about.extent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +133,7 @@ def comparable(snapshots: Sequence[Snapshot], *, one_region: bool = False) -> Ti
         one_region: They are of one region at different times, rather than of different regions.
 
     Raises:
-        SnapshotsIncomparable: A region is there twice, or they were taken by different rules.
+        SnapshotsIncomparable: A region is there twice, they were taken by different rules, or have nothing in common.
     """
     if len(snapshots) < 2:
         raise SnapshotsIncomparable(f"{len(snapshots)} snapshots to compare; it takes two")
@@ -150,6 +156,12 @@ def comparable(snapshots: Sequence[Snapshot], *, one_region: bool = False) -> Ti
                 raise SnapshotsIncomparable(
                     f"snapshots of {first.region} and {other.region} were taken by another {what}: {here} and {there}"
                 )
+    if shared(each.extent for each in snapshots).empty:
+        extents = "; ".join(f"{each.id} of {each.region}: {each.extent}" for each in snapshots)
+        raise SnapshotsIncomparable(
+            f"no tenant is in all of these snapshots ({extents})",
+            hint="Name snapshots that hold the same tenants; one of a whole region goes with any.",
+        )
     return first.manifest.about.ties
 
 
@@ -176,9 +188,9 @@ def listing(folder: Place, region: str | None = None) -> Listing:
     return Listing(snapshots=tuple(snapshots), broken=tuple(broken), unfinished=tuple(unfinished))
 
 
-def latest(folder: Place, region: str) -> Snapshot | None:
-    """The latest snapshot of a region, if there is one."""
-    found = listing(folder, region).snapshots
+def latest(folder: Place, region: str, extent: Extent = WHOLE) -> Snapshot | None:
+    """The latest snapshot of a region and of exactly this extent, if there is one."""
+    found = [each for each in listing(folder, region).snapshots if each.extent == extent]
     return found[-1] if found else None
 
 

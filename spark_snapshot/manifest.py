@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Final, Literal
+from typing import Any, Final, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    model_serializer,
+    model_validator,
+)
 
+from spark_snapshot.extent import WHOLE, Extent
 from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.scope import Scope
 from syncer.conflict.settings import Direction
@@ -16,7 +25,9 @@ from syncer.model import TieOrder
 
 MANIFEST: Final = "MANIFEST.json"
 FORMAT: Final = "pulsar-syncer-snapshot"
-FORMAT_VERSION: Final = 1
+VERSION_OF_ALL: Final = 1
+VERSION_OF_A_PART: Final = 2
+"""Of a snapshot of some tenants: a program that knows no extents must not take it for the whole region."""
 
 
 def current_projections() -> dict[str, str]:
@@ -69,6 +80,7 @@ class Described(Part):
         scope: Rules of what was read, and their fingerprint.
         ties: Who wins when two stamps have the same time.
         projections: Id of the replicated part of each kind, by which the digests were made.
+        tenants: What was read is theirs alone; ``None``: everything.
     """
 
     region: str = Field(min_length=1)
@@ -81,6 +93,25 @@ class Described(Part):
     scope_fingerprint: str
     ties: TieOrder
     projections: dict[str, str] = Field(default_factory=current_projections)
+    tenants: tuple[str, ...] | None = Field(default=None, min_length=1)
+
+    @property
+    def extent(self) -> Extent:
+        """How much of the region was read."""
+        return WHOLE if self.tenants is None else Extent(frozenset(self.tenants))
+
+    @property
+    def version(self) -> Literal[1, 2]:
+        """Version of the layout that says all this."""
+        return VERSION_OF_ALL if self.tenants is None else VERSION_OF_A_PART
+
+    @model_serializer(mode="wrap")
+    def _as_ever(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without tenants exactly what version 1 has: a manifest is sealed, and older programs know no other field."""
+        document: dict[str, Any] = handler(self)
+        if self.tenants is None:
+            del document["tenants"]
+        return document
 
 
 class Count(Part):
@@ -107,7 +138,7 @@ class Manifest(Part):
     """What a snapshot holds. ``sha256`` is over the manifest itself without that field."""
 
     format: Literal["pulsar-syncer-snapshot"] = FORMAT
-    version: Literal[1] = FORMAT_VERSION
+    version: Literal[1, 2] = VERSION_OF_ALL
     id: str
     taken_at: str
     about: Described
@@ -115,6 +146,12 @@ class Manifest(Part):
     kinds: dict[str, Count]
     files: tuple[FileRecord, ...]
     sha256: str = ""
+
+    @model_validator(mode="after")
+    def _of_its_version(self) -> Self:
+        if self.version != self.about.version:
+            raise ValueError("a snapshot of some tenants has version 2, and no other one has")
+        return self
 
     @property
     def rows(self) -> int:
@@ -165,9 +202,10 @@ def read_manifest(text: bytes, where: str) -> Manifest:
         raise SnapshotDamaged(f"{where} cannot be read: {exc}") from exc
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise SnapshotInvalid(f"{where} is no manifest of a snapshot")
-    if document.get("version") != FORMAT_VERSION:
+    if document.get("version") not in {VERSION_OF_ALL, VERSION_OF_A_PART}:
         raise SnapshotInvalid(
-            f"{where} has layout version {document.get('version')!r}; this program reads version {FORMAT_VERSION}",
+            f"{where} has layout version {document.get('version')!r}; this program reads versions {VERSION_OF_ALL} and "
+            f"{VERSION_OF_A_PART}",
             hint="Read it with the version of pulsar-syncer that wrote it, or take a new snapshot.",
         )
     try:

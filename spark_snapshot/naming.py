@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from spark_snapshot.extent import WHOLE, Extent
 from spark_snapshot.layout import Listing, Snapshot, is_id, listing, new_id, open_snapshot
 from spark_snapshot.manifest import MANIFEST
 from spark_snapshot.places import Place, place
@@ -17,12 +18,13 @@ _LEAST_BEGINNING: Final = 8
 """Letters of an id that are enough to look for it: the day."""
 
 
-def named(word: str, folder: Place | None) -> Snapshot:
+def named(word: str, folder: Place | None, *, asked: Extent = WHOLE) -> Snapshot:
     """Open the snapshot that a word means.
 
     Args:
         word: A folder's absolute path or URI; else, in ``folder``: an id or its beginning, or a region for its newest.
         folder: Where snapshots lie.
+        asked: Of a region the newest that holds all of this; the newest of all, if none does.
 
     Raises:
         NotFound: There is none.
@@ -38,7 +40,7 @@ def named(word: str, folder: Place | None) -> Snapshot:
         )
     listed = listing(folder)
     if any(each.region == word for each in listed.snapshots):
-        return _newest(listing(folder, word))
+        return _newest(listing(folder, word), asked)
     begun = [each for each in listed.snapshots if each.id.startswith(word) and len(word) >= _LEAST_BEGINNING]
     if len(begun) > 1:
         raise PreconditionFailed(
@@ -53,8 +55,8 @@ def named(word: str, folder: Place | None) -> Snapshot:
     raise NotFound(f"no region and no snapshot {word!r} in {folder}", hint="See 'syncer snapshot list'.")
 
 
-def before(folder: Place, region: str, moment: Millis) -> Snapshot:
-    """Open the newest snapshot of a region that was taken at a moment or before it.
+def before(folder: Place, region: str, moment: Millis, *, asked: Extent = WHOLE) -> Snapshot:
+    """Open the newest snapshot of a region that was taken at a moment or before it; ``asked`` as for :func:`named`.
 
     Raises:
         NotFound: There is none so old.
@@ -72,7 +74,7 @@ def before(folder: Place, region: str, moment: Millis) -> Snapshot:
             f"no snapshot of region {region} in {folder} is from {as_text(moment)} or before; {said}",
             hint="See 'syncer snapshot list'.",
         )
-    return _newest(older)
+    return _newest(older, asked)
 
 
 def removable(word: str, folder: Place | None) -> Place:
@@ -101,9 +103,9 @@ def removable(word: str, folder: Place | None) -> Place:
     return found[0]
 
 
-def _newest(found: Listing) -> Snapshot:
+def _newest(found: Listing, asked: Extent) -> Snapshot:
     """Open the newest; never an older one in place of one that cannot be used."""
-    newest = found.snapshots[-1]
+    newest = ([each for each in found.snapshots if each.extent.includes(asked)] or found.snapshots)[-1]
     for where, why in sorted(found.broken, key=lambda each: each[0].name, reverse=True):
         if where.name > newest.id:
             raise why

@@ -17,6 +17,9 @@ def selected(rows: DataFrame, selection: Selection) -> DataFrame:
     """Rows that a selection covers; what it can say of tenants and paths is pushed down to the files."""
     if selection.everything:
         return rows
+    narrowed = selection.narrowed_to
+    if not selection.named:
+        return rows.where(F.col("tenant").isin(sorted(narrowed or ())))
     parts: list[Column] = []
     if selection.tenants:
         parts.append(F.col("tenant").isin(sorted(selection.tenants)))
@@ -28,7 +31,6 @@ def selected(rows: DataFrame, selection: Selection) -> DataFrame:
     for path in sorted(selection.paths):
         parts += [F.col("path") == path, F.col("path").startswith(f"{path}/")]
     wanted = reduce(lambda left, right: left | right, parts)
-    narrowed = selection.narrowed_to
     return rows.where(wanted if narrowed is None else F.col("tenant").isin(sorted(narrowed)) & wanted)
 
 

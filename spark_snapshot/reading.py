@@ -10,6 +10,7 @@ not know yet (``unseen``), never an old value that looks new; nobody is told of 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Final, Literal
 
 import pyarrow.parquet as pq
@@ -19,6 +20,7 @@ from pyspark.sql.types import StructType
 
 from spark_snapshot import sources
 from spark_snapshot.drafts import READ, Draft, flush_all
+from spark_snapshot.extent import Extent
 from spark_snapshot.jobs import Job
 from spark_snapshot.manifest import Described, Part, StoreFacts, current_projections, described_scope
 from spark_snapshot.places import Place
@@ -57,28 +59,34 @@ class Read(Part):
         return sum(each.rows for each in self.files)
 
 
-def read_region(
-    job: Job,
-    draft: Draft,
-    config: Config,
-    place: StorePlace,
-    before: Facts,
-    *,
-    registers: bool,
-    taken_at_ms: int,
-    expected: int | None,
-) -> Read:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What is to be read.
+
+    Args:
+        config: Of the region.
+        extent: How much of it.
+        registers: Whether those of the daemon's database take part, where there is one.
+        taken_at_ms: When it began.
+        expected: How many resources there will be, where that can be said.
+    """
+
+    config: Config
+    extent: Extent
+    registers: bool
+    taken_at_ms: int
+    expected: int | None
+
+
+def read_region(job: Job, draft: Draft, wanted: Wanted, place: StorePlace, before: Facts) -> Read:
     """Read a region's registers and its store into a draft, and note what that was.
 
     Args:
         job: Does it.
         draft: Where the files go.
-        config: Of the region.
+        wanted: What is read.
         place: The store, or its files.
         before: What the store is, and how far it has come.
-        registers: Whether those of the daemon's database take part, where there is one.
-        taken_at_ms: When it began.
-        expected: How many resources there will be, where that can be said.
 
     Raises:
         StoreError: The store does not answer, or does not let us in.
@@ -86,14 +94,15 @@ def read_region(
         SnapshotRefused: It became another store meanwhile.
         JobCancelled: It was asked to stop.
     """
+    config, extent, expected = wanted.config, wanted.extent, wanted.expected
     scope = config.compiled_scope()
-    sidecar = sidecar_of(config) if registers else None
+    sidecar = sidecar_of(config) if wanted.registers else None
     known: tuple[ReadFile, ...] = ()
     if sidecar is not None:
         with job.phase("registers", f"reading the registers of {config.region}", expected_rows=expected):
-            known = _written(_registers(job.session, sidecar, config), draft.empty(_REGISTERS))
+            known = _written(_registers(job.session, sidecar, config, extent), draft.empty(_REGISTERS))
     with job.phase("store", f"reading the store of {config.region}", expected_rows=expected):
-        files = read_store(job.session, place, scope, draft.empty(_STORE))
+        files = read_store(job.session, place, scope, draft.empty(_STORE), tenants=extent.tenants)
     after = sources.facts(place)
     if (before.cluster, before.identity) != (after.cluster, after.identity):
         raise SnapshotRefused(
@@ -103,7 +112,7 @@ def read_region(
     read = Read(
         about=Described(
             region=config.region,
-            taken_at_ms=taken_at_ms,
+            taken_at_ms=wanted.taken_at_ms,
             made_by=f"pulsar-syncer {version()}",
             store=_store_facts(before, after),
             registers=sidecar is not None,
@@ -111,6 +120,7 @@ def read_region(
             scope=described_scope(scope),
             scope_fingerprint=scope.fingerprint,
             ties=config.tie_order,
+            tenants=None if extent.tenants is None else tuple(sorted(extent.tenants)),
         ),
         files=files,
         registers=known,
@@ -192,8 +202,10 @@ def _written(rows: DataFrame, folder: Place) -> tuple[ReadFile, ...]:
     return tuple(found)
 
 
-def _registers(session: SparkSession, sidecar: Sidecar, config: Config) -> DataFrame:
-    return sources.registers(session, sidecar.url, config.compiled_scope(), password_file=sidecar.password_file)
+def _registers(session: SparkSession, sidecar: Sidecar, config: Config, extent: Extent) -> DataFrame:
+    return sources.registers(
+        session, sidecar.url, config.compiled_scope(), password_file=sidecar.password_file, tenants=extent.tenants
+    )
 
 
 def _store_facts(before: Facts, after: Facts) -> StoreFacts:

@@ -1,9 +1,10 @@
-"""Which snapshots are kept: the latest of each region, as many as wished, and what is young. Deleting the others."""
+"""Which snapshots of each region and extent are kept: the latest, as many as wished, what is young. Deleting others."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from spark_snapshot.extent import Extent
 from spark_snapshot.layout import Snapshot, listing
 from spark_snapshot.manifest import MANIFEST
 from spark_snapshot.places import Place
@@ -18,7 +19,8 @@ def expendable(
     """Decide which snapshots may go. Pure.
 
     Args:
-        snapshots: Of any regions; each is judged among its region's.
+        snapshots: Of any regions; each is judged among those of its region and extent: one of a tenant takes no
+            place of one of the whole region, nor the other way round.
         now_ms: Milliseconds since the epoch, UTC.
         keep: So many of the latest stay.
         keep_days: What is younger stays. With both, what either keeps stays. The latest always stays.
@@ -30,12 +32,12 @@ def expendable(
         raise PreconditionFailed(
             "nothing says which snapshots to keep", hint="Say how many (at least 1), or how many days, or both."
         )
-    by_region: dict[str, list[Snapshot]] = {}
+    alike: dict[tuple[str, Extent], list[Snapshot]] = {}
     for each in snapshots:
-        by_region.setdefault(each.region, []).append(each)
+        alike.setdefault((each.region, each.extent), []).append(each)
     going: list[Snapshot] = []
-    for _, of_region in sorted(by_region.items()):
-        latest_first = sorted(of_region, key=lambda each: each.id, reverse=True)
+    for group in alike.values():
+        latest_first = sorted(group, key=lambda each: each.id, reverse=True)
         for each in latest_first[max(1, keep or 1) :]:
             age_ms = now_ms - each.manifest.about.taken_at_ms
             if keep_days is None or age_ms > keep_days * DAY_MS:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from spark_snapshot.extent import WHOLE, Extent
 from syncer.errors import PreconditionFailed
 from syncer.model import MetaPath
 from syncer.paths import child_prefixes, classify, is_under, namespace_path, tenant_of
@@ -11,17 +12,19 @@ from syncer.paths import child_prefixes, classify, is_under, namespace_path, ten
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """A part of a region. Nothing given: all of it; several things given: all that any of them covers.
+    """A part of a region. Nothing named: all of it; several things named: all that any of them covers.
 
     Args:
         tenants: Their declarations and everything that belongs to them.
         namespaces: ``tenant/namespace``: their policies, partitioned topics and topic policies.
         paths: Paths of resources, and what lies below them.
+        within: Of all that only what lies in it: what the snapshots say something of.
     """
 
     tenants: frozenset[str] = frozenset()
     namespaces: frozenset[str] = frozenset()
     paths: frozenset[MetaPath] = frozenset()
+    within: Extent = WHOLE
 
     def __post_init__(self) -> None:
         for namespace in self.namespaces:
@@ -32,13 +35,27 @@ class Selection:
                 raise PreconditionFailed(f"{path!r} is no path", hint="A path begins with '/', as in 'syncer diff'.")
 
     @property
+    def named(self) -> bool:
+        """Whether something was named; otherwise it is all that there is."""
+        return bool(self.tenants or self.namespaces or self.paths)
+
+    @property
     def everything(self) -> bool:
         """Whether nothing is left out."""
-        return not (self.tenants or self.namespaces or self.paths)
+        return self.within.whole and not self.named
+
+    @property
+    def asked(self) -> Extent:
+        """What a snapshot must hold to answer for all that was named."""
+        return Extent(self._tenants_named)
 
     @property
     def narrowed_to(self) -> frozenset[str] | None:
         """The only tenants that can have a path of it, for readers that skip the others; ``None``: no such bound."""
+        return (self.asked & self.within).tenants
+
+    @property
+    def _tenants_named(self) -> frozenset[str] | None:
         found = set(self.tenants) | {namespace.split("/")[0] for namespace in self.namespaces}
         for path in self.paths:
             tenant = tenant_of(path)
@@ -49,8 +66,8 @@ class Selection:
 
     def covers(self, path: MetaPath) -> bool:
         """Whether the path is part of it."""
-        return (
-            self.everything
+        return self.within.covers(path) and (
+            not self.named
             or tenant_of(path) in self.tenants
             or any(_in_namespace(path, namespace) for namespace in self.namespaces)
             or any(is_under(path, named) for named in self.paths)
@@ -60,7 +77,26 @@ class Selection:
         words = [f"tenant {name}" for name in sorted(self.tenants)]
         words += [f"namespace {name}" for name in sorted(self.namespaces)]
         words += sorted(self.paths)
-        return ", ".join(words) or "everything"
+        return ", ".join(words) or str(self.within)
+
+    def inside(self, extent: Extent) -> Selection:
+        """The same, as far as an extent reaches.
+
+        Raises:
+            PreconditionFailed: Something was named that lies outside: nothing can be said of it.
+        """
+        if extent.whole:
+            return self
+        named = set(self.tenants) | {namespace.split("/")[0] for namespace in self.namespaces}
+        named |= {tenant_of(path) for path in self.paths if classify(path) is not None}
+        outside = sorted(name for name in named if not extent.includes(Extent(frozenset({name}))))
+        if outside:
+            what = f"tenant {outside[0]}" if outside[0] else "what belongs to no tenant"
+            raise PreconditionFailed(
+                f"{what} is not in what these snapshots hold: {extent}",
+                hint="Name a snapshot that holds it; 'syncer snapshot list' shows the extent of each.",
+            )
+        return Selection(tenants=self.tenants, namespaces=self.namespaces, paths=self.paths, within=extent)
 
 
 def _in_namespace(path: MetaPath, namespace: str) -> bool:

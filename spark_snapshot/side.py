@@ -27,7 +27,11 @@ class SnapshotSide:
         snapshot: Which one.
         selection: The part that is meant; what lies outside is as if it were not there.
 
+    Attributes:
+        selection: That part, as far as the snapshot reaches. Of nothing else may be said what it holds, or lacks.
+
     Raises:
+        PreconditionFailed: What is meant is not in the snapshot.
         SnapshotsIncomparable: Its digests were made by projections that are not this program's.
     """
 
@@ -39,7 +43,7 @@ class SnapshotSide:
                 hint="Use the version of this program that took it.",
             )
         self._snapshot = snapshot
-        self._selection = selection
+        self.selection = selection.inside(snapshot.extent)
         self._verified = False
         self.region = Region(snapshot.region)
         self.scope = Scope([Rule(rule.pattern, rule.direction) for rule in about.scope])
@@ -47,7 +51,7 @@ class SnapshotSide:
     @property
     def name(self) -> str:
         """What it is, for people."""
-        return f"snapshot {self._snapshot.id} of region {self.region} ({self._selection})"
+        return f"snapshot {self._snapshot.id} of region {self.region} ({self.selection})"
 
     async def picture(self) -> dict[MetaPath, Digest]:
         """Digests of all resources of the selection that were alive."""
@@ -55,7 +59,7 @@ class SnapshotSide:
 
     async def values(self, paths: Collection[MetaPath]) -> dict[MetaPath, bytes]:
         """Values of some of them."""
-        wanted = frozenset(path for path in paths if self._selection.covers(path))
+        wanted = frozenset(path for path in paths if self.selection.covers(path))
         return await anyio.to_thread.run_sync(self._values, wanted)
 
     def _picture(self) -> dict[MetaPath, Digest]:
@@ -63,7 +67,7 @@ class SnapshotSide:
         found: dict[MetaPath, Digest] = {}
         for batch in self._batches(["path", "tenant", "digest"]):
             for row in batch.drop_columns("tenant").to_pylist():
-                if row["digest"] is not None and self._selection.covers(MetaPath(row["path"])):
+                if row["digest"] is not None and self.selection.covers(MetaPath(row["path"])):
                     found[MetaPath(row["path"])] = Digest(row["digest"])
         return found
 
@@ -82,7 +86,7 @@ class SnapshotSide:
 
     def _batches(self, columns: list[str]) -> Iterator[pa.Table]:
         """All rows that the selection can cover, in portions."""
-        narrowed = self._selection.narrowed_to
+        narrowed = self.selection.narrowed_to
         tenants = None if narrowed is None else pa.array(sorted(narrowed), pa.string())
         for record in self._snapshot.manifest.files:
             where = self._snapshot.place / DATA / record.name

@@ -15,11 +15,12 @@ from typing import Final
 
 from spark_snapshot import sources
 from spark_snapshot.drafts import Draft, begun, check_locks, refused, resumed
+from spark_snapshot.extent import WHOLE, Extent
 from spark_snapshot.jobs import Job
 from spark_snapshot.layout import Snapshot, latest
 from spark_snapshot.picture import picture
 from spark_snapshot.places import Place
-from spark_snapshot.reading import Read, read_before, read_region, tables_of
+from spark_snapshot.reading import Read, Wanted, read_before, read_region, tables_of
 from spark_snapshot.sources.place import StorePlace
 from spark_snapshot.writing import DEFAULT_BUCKETS, write
 from syncer.config.model import Config, in_ms
@@ -38,7 +39,9 @@ class Order:
         offline: Files of the store to read instead of it (ZooKeeper's folder, a file of ``etcdctl snapshot save``);
             then no registers take part, since nobody knows of which moment the files are.
         buckets: Files of the snapshot; equally many in all that are to be compared.
+        extent: How much of the region is read; of a job that is gone on with, what that one had read.
         allow_empty: Keep it although the store holds nothing and held much before.
+        accept_shrunken: Keep it although most of what the last one held is gone.
         resume: Ask the store nothing; make the snapshot of what the last job had read when it was stopped.
 
     Raises:
@@ -49,7 +52,9 @@ class Order:
     folder: Place
     offline: Path | None = None
     buckets: int = DEFAULT_BUCKETS
+    extent: Extent = WHOLE
     allow_empty: bool = False
+    accept_shrunken: bool = False
     resume: bool = False
 
     def __post_init__(self) -> None:
@@ -68,27 +73,30 @@ def take(job: Job, order: Order) -> Snapshot:
         JobError: It was asked to stop, or Spark has failed. On a disk with room what was read whole is kept.
     """
     region = order.config.region
-    with refused(order.folder):
-        before = latest(order.folder, region)
-    expected = None if before is None else before.manifest.rows
     if order.resume:
         with resumed(order.folder, region) as draft:
-            return _written(job, order, draft, read_before(draft, order.config), before)
+            read = read_before(draft, order.config)
+            return _written(job, order, draft, read, _last(order, read.about.extent))
+    before = _last(order, order.extent)
     taken_at_ms = time.time_ns() // 1_000_000
     place = StorePlace.of(order.config) if order.offline is None else StorePlace.files_of(order.config, order.offline)
     facts = sources.facts(place)
     with begun(order.folder, region, taken_at_ms=taken_at_ms) as draft:
-        read = read_region(
-            job,
-            draft,
-            order.config,
-            place,
-            facts,
+        wanted = Wanted(
+            config=order.config,
+            extent=order.extent,
             registers=order.offline is None,
             taken_at_ms=taken_at_ms,
-            expected=expected,
+            expected=None if before is None else before.manifest.rows,
         )
+        read = read_region(job, draft, wanted, place, facts)
         return _written(job, order, draft, read, before)
+
+
+def _last(order: Order, extent: Extent) -> Snapshot | None:
+    """The last snapshot that was kept of the same region and extent: what the new one is held to."""
+    with refused(order.folder):
+        return latest(order.folder, order.config.region, extent)
 
 
 def _written(job: Job, order: Order, draft: Draft, read: Read, before: Snapshot | None) -> Snapshot:
@@ -105,7 +113,13 @@ def _written(job: Job, order: Order, draft: Draft, read: Read, before: Snapshot 
     try:
         with _lying_in(job, order.buckets), job.phase("write", what, expected_rows=twice):
             manifest = write(
-                rows, draft, read.about, before=before, buckets=order.buckets, allow_empty=order.allow_empty
+                rows,
+                draft,
+                read.about,
+                before=before,
+                buckets=order.buckets,
+                allow_empty=order.allow_empty,
+                losses=None if order.accept_shrunken else order.config.snapshots.loss_bounds,
             )
     except JobError as exc:
         if isinstance(exc, DiskFull) or not draft.resumable:

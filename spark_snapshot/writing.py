@@ -15,11 +15,13 @@ from spark_snapshot.layout import DATA, Snapshot, latest
 from spark_snapshot.manifest import Count, Described, FileRecord, Manifest
 from spark_snapshot.places import Place
 from spark_snapshot.words import Origin
-from syncer.errors import SnapshotDamaged, SnapshotRefused
+from syncer.errors import SnapshotDamaged, SnapshotRefused, SnapshotShrunken
+from syncer.plan.losses import LossBounds
 
 DEFAULT_BUCKETS: Final = 16
 MANY: Final = 10
 """So many paths in the previous snapshot make an empty one suspicious."""
+USUAL_LOSSES: Final = LossBounds()
 
 _EXAMINERS: Final = 2
 
@@ -31,6 +33,7 @@ def write_snapshot(
     *,
     buckets: int = DEFAULT_BUCKETS,
     allow_empty: bool = False,
+    losses: LossBounds | None = USUAL_LOSSES,
 ) -> Snapshot:
     """Make a snapshot of rows at hand; see :func:`write`, whose arguments and errors are these.
 
@@ -40,10 +43,13 @@ def write_snapshot(
         described: What is known of it apart from its rows.
         buckets: Files.
         allow_empty: Take it although it holds nothing.
+        losses: What may be gone.
     """
     with begun(folder, described.region, taken_at_ms=described.taken_at_ms) as draft:
-        before = latest(folder, described.region)
-        manifest = write(frame, draft, described, before=before, buckets=buckets, allow_empty=allow_empty)
+        before = latest(folder, described.region, described.extent)
+        manifest = write(
+            frame, draft, described, before=before, buckets=buckets, allow_empty=allow_empty, losses=losses
+        )
         return Snapshot(draft.publish(manifest), manifest)
 
 
@@ -55,6 +61,7 @@ def write(
     before: Snapshot | None,
     buckets: int = DEFAULT_BUCKETS,
     allow_empty: bool = False,
+    losses: LossBounds | None = USUAL_LOSSES,
 ) -> Manifest:
     """Write the rows of a snapshot and read back what was written; it is none until it is published.
 
@@ -62,18 +69,20 @@ def write(
         frame: Rows of ``SNAPSHOT``, each path once. Whatever it raises goes through.
         draft: Where it is made.
         described: What is known of it apart from its rows.
-        before: The snapshot before it, of the same region.
+        before: The snapshot before it, of the same region and extent.
         buckets: Files; snapshots that are compared should have equally many. One is in memory at a time, per core.
         allow_empty: Take it although the region holds nothing and the previous snapshot had many paths.
+        losses: How much of the previous snapshot may be gone; ``None``: anything, but for all of it.
 
     Raises:
-        SnapshotRefused: The region holds nothing, see ``allow_empty``.
+        SnapshotRefused: The region holds nothing, see ``allow_empty``; a ``SnapshotShrunken``: too much is gone.
         SnapshotUnwritten: What stands in its place cannot be removed.
         SnapshotDamaged: A path was there twice, or what was written reads differently.
     """
     data = draft.empty(DATA)  # Spark makes the folder of the rows itself, and refuses one that is there
     tables.write_buckets(frame, data, buckets)
     manifest = Manifest(
+        version=described.version,
         id=draft.id,
         taken_at=_moment(draft.id),
         about=described,
@@ -83,7 +92,8 @@ def write(
     )
     counted = _counted(frame.sparkSession, Snapshot(draft.place, manifest))
     manifest = manifest.model_copy(update={"kinds": counted}).sealed()
-    _guard(manifest, before, allow_empty=allow_empty)
+    if before is not None:
+        _guard(manifest, before, allow_empty=allow_empty, losses=losses)
     return manifest
 
 
@@ -118,11 +128,20 @@ def _counted(spark: SparkSession, draft: Snapshot) -> dict[str, Count]:
     }
 
 
-def _guard(manifest: Manifest, before: Snapshot | None, *, allow_empty: bool) -> None:
-    had = before.manifest.alive if before is not None else 0
-    if manifest.alive == 0 and had >= MANY and not allow_empty:
-        raise SnapshotRefused(
-            f"the store of region {manifest.about.region} holds nothing; the snapshot before had {had} paths"
+def _guard(manifest: Manifest, before: Snapshot, *, allow_empty: bool, losses: LossBounds | None) -> None:
+    """Refuse what an odd store would leave; what passes here is what the next one is held to."""
+    had, has, about = before.manifest.alive, manifest.alive, manifest.about
+    if has == 0 and allow_empty:
+        return
+    what = f"the store of region {about.region}" + ("" if about.extent.whole else f" ({about.extent})")
+    if has == 0 and had >= MANY:
+        raise SnapshotRefused(f"{what} holds nothing; the last snapshot, {before.id}, had {had} paths")
+    if losses is not None and losses.exceeded(had, has):
+        raise SnapshotShrunken(
+            f"{what} holds {has} paths; the last snapshot, {before.id}, had {had}: {losses} are gone "
+            "(snapshots.max_lost_fraction, snapshots.min_lost)",
+            hint="Check that the store is the right one, and whole; if so much was meant to go, take the snapshot once "
+            "with --accept-shrunken.",
         )
 
 

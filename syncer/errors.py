@@ -45,6 +45,7 @@
     │   ├── SnapshotDamaged           files are missing, extra or changed, or a path is there twice
     │   ├── SnapshotsIncomparable     a region is there twice, or they were taken by different rules
     │   ├── SnapshotRefused           the store holds nothing, and had much before
+    │   │   └── SnapshotShrunken          most of what the last one held is gone
     │   └── SnapshotUnwritten         the place of the snapshots refuses files
     ├── IllegalTransition           a state machine was asked for a step that it does not have
     └── InvariantBroken             a bug of this program: stop, never retry
@@ -414,6 +415,15 @@ class SnapshotRefused(SnapshotError):
 
     code = "snapshot-refused"
     default_hint = "Check that the store is the right one; if it is meant to be empty, take it with --allow-empty."
+
+
+class SnapshotShrunken(SnapshotRefused):
+    """Most of what was held before is gone, and no operator has accepted that. Nothing was kept or written."""
+
+    code = "snapshot-shrunken"
+    default_hint = (
+        "Check that the store is the right one, and whole; if so much was meant to go, say --accept-shrunken."
+    )
 
 
 class SnapshotUnwritten(SnapshotError):

@@ -216,7 +216,7 @@ class Schedule:
         return f"it took longer than {self._plan.time_limit_ms / 1000:g} s (snapshots.time_limit), and was stopped"
 
     def _why(self, status: int) -> str:
-        text = _tail(self._plan.work / "errors").decode(errors="replace").strip()
+        text = " ".join(_tail(self._plan.work / "errors").decode(errors="replace").split("\n")).strip()
         return f"exit status {status}: {text}" if text else f"exit status {status}"
 
     # -- what is kept

@@ -30,14 +30,24 @@ from syncer.cli.planning_calls import (
     undo_beside,
 )
 from syncer.cli.session import Session, log_to_stderr, session_of
-from syncer.cli.snapshot_calls import Folder, Namespaces, Paths, Tenants, bulk, named, selection_of
-from syncer.errors import ExitCode, StateError
+from syncer.cli.snapshot_calls import (
+    AcceptShrunken,
+    Folder,
+    Namespaces,
+    Paths,
+    Tenants,
+    bulk,
+    named,
+    selection_of,
+)
+from syncer.errors import ExitCode, SnapshotShrunken, StateError
 from syncer.model import MetaPath, Region, Stamp
 from syncer.paths import tenant_of
 from syncer.replacing import replace
 
 if TYPE_CHECKING:
     from syncer.config import Config
+    from syncer.plan.losses import LossBounds
     from syncer.planning.comparing import Comparison
     from syncer.planning.taking_back import Reverse, StampOf
 
@@ -64,6 +74,7 @@ def restore(
     dry_run: DryRun = False,
     delete: Deletes = False,
     allow: Allow = None,
+    accept_shrunken: AcceptShrunken = False,
     save: Save = None,
     undo: Undo = None,
     foreign: Annotated[
@@ -83,14 +94,21 @@ def restore(
     with bulk():
         from spark_snapshot.side import SnapshotSide
 
-        (found,) = named(session, folder, [snapshot])
         selection = selection_of(tenant, namespace, path)
+        (found,) = named(session, folder, [snapshot], selection)
         there = SnapshotSide(found, selection)
     check_own(f"{found.id} is a snapshot", there.region, config, foreign=foreign)
-    ending = _Ending(save, undo or undo_beside(Path.cwd() / f"restore-{found.id}"), session.form, dry_run, yes)
+    ending = _Ending(
+        save=save,
+        undo=undo or undo_beside(Path.cwd() / f"restore-{found.id}"),
+        form=session.form,
+        dry_run=dry_run,
+        yes=yes,
+        losses=None if accept_shrunken else config.snapshots.loss_bounds,
+    )
 
     async def find(target: Target) -> Comparison:
-        return await compared(target, there, deletes=delete, only=selection.covers)
+        return await compared(target, there, deletes=delete, only=there.selection.covers)
 
     raise typer.Exit(anyio.run(_bring_back, config, wish, ending, find))
 
@@ -103,6 +121,7 @@ def reverse(
     dry_run: DryRun = False,
     delete: Deletes = False,
     allow: Allow = None,
+    accept_shrunken: AcceptShrunken = False,
     save: Save = None,
     undo: Undo = None,
     yes: Yes = False,
@@ -128,10 +147,20 @@ def reverse(
         (found,) = named(session, folder, [given.snapshot])
         tenants = frozenset(map(tenant_of, given.winners))
         there = SnapshotSide(found, Selection() if "" in tenants else Selection(tenants=tenants))
-    ending = _Ending(save, undo or undo_beside(Path.cwd() / f"reverse-{found.id}"), session.form, dry_run, yes)
+    ending = _Ending(
+        save=save,
+        undo=undo or undo_beside(Path.cwd() / f"reverse-{found.id}"),
+        form=session.form,
+        dry_run=dry_run,
+        yes=yes,
+        losses=None if accept_shrunken else config.snapshots.loss_bounds,
+    )
+
+    def told(path: MetaPath) -> bool:
+        return path in given.winners and there.selection.covers(path)
 
     async def find(target: Target) -> Comparison:
-        everything = await compared(target, there, deletes=True, empty=True, only=given.winners.__contains__)
+        everything = await compared(target, there, deletes=True, empty=True, only=told)
         with _known(session) as stamp_of:
             made = reverse_of(given, everything.plan, deletes=delete, stamp_of=stamp_of)
         _tell(made)
@@ -169,15 +198,16 @@ def _tell(made: Reverse) -> None:
         say(f"! {deleted} paths will be deleted in every region: the repair has made them in this one")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Ending:
-    """What becomes of the plan: kept in a file, or performed."""
+    """What becomes of the plan: kept in a file, or performed; and how much it may delete (``None``: however much)."""
 
     save: Path | None
     undo: Path
     form: Format
     dry_run: bool
     yes: bool
+    losses: LossBounds | None
 
 
 async def _bring_back(
@@ -186,8 +216,28 @@ async def _bring_back(
     """Make the plan that brings some paths of this region back, and keep or perform what is wanted of it."""
     async with opened(config) as target:
         found = await find(target)
+        _check_losses(found, ending)
         if ending.save is not None:
             return await differ(target, found, wish, save=ending.save, form=ending.form)
         return await carry_out(
             target, found.plan, wish, undo=ending.undo, dry_run=ending.dry_run, yes=ending.yes, form=ending.form
         )
+
+
+def _check_losses(found: Comparison, ending: _Ending) -> None:
+    """Refuse to delete most of what the region holds because a snapshot lacks it; a dry run only says so.
+
+    Raises:
+        SnapshotShrunken: So much would be deleted, and no operator has accepted it.
+    """
+    deletes = sum(each.after is None for each in found.plan.operations)
+    if ending.losses is None or not ending.losses.exceeded(found.held, found.held - deletes):
+        return
+    why = (
+        f"{deletes} of the {found.held} paths that region {found.plan.region} holds here would be deleted, since the "
+        f"snapshot lacks them: {ending.losses} (snapshots.max_lost_fraction, snapshots.min_lost)"
+    )
+    hint = "Check that the snapshot is the right one (--dry-run shows all); --accept-shrunken lets it pass."
+    if not ending.dry_run:
+        raise SnapshotShrunken(why, hint=hint)
+    say(f"! it would be refused: {why}. {hint}")

@@ -68,6 +68,9 @@ ShowProgress = Annotated[
     Shown | None,
     typer.Option("--progress", help="auto: bars on a terminal; json: lines on stdout.", show_default="auto"),
 ]
+AcceptShrunken = Annotated[
+    bool, typer.Option("--accept-shrunken", help="However much of what was held before is gone; see [snapshots].")
+]
 Tenants = Annotated[
     list[str] | None, typer.Option("--tenant", metavar="NAME", help="Only what belongs to it; may be repeated.")
 ]
@@ -149,17 +152,26 @@ def folder_of(session: Session, named: str | None) -> Place:
     return place(text if "://" in text else Path(text).absolute())
 
 
-def named(session: Session, folder: str | None, words: Sequence[str]) -> list[Snapshot]:
-    """Open the snapshots that words mean."""
+def named(
+    session: Session, folder: str | None, words: Sequence[str], selection: Selection | None = None
+) -> list[Snapshot]:
+    """Open the snapshots that words mean; a region's newest is the newest that holds all of the selection."""
     from spark_snapshot import naming
+    from spark_snapshot.extent import WHOLE
 
     alone = all(word.startswith("/") or "://" in word for word in words)
     where = None if alone and folder is None else folder_of(session, folder)
-    return [naming.named(word, where) for word in words]
+    asked = WHOLE if selection is None else selection.asked
+    return [naming.named(word, where, asked=asked) for word in words]
 
 
 def to_compare(
-    session: Session, folder: str | None, words: Sequence[str], since: str | None, region: str | None
+    session: Session,
+    folder: str | None,
+    words: Sequence[str],
+    since: str | None,
+    region: str | None,
+    selection: Selection,
 ) -> list[Snapshot]:
     """Two or more snapshots; of one region the earlier one first."""
     from spark_snapshot import naming
@@ -167,7 +179,7 @@ def to_compare(
     if since is None:
         if len(words) < 2:
             raise typer.BadParameter("name two snapshots or more, or give --since")
-        found = named(session, folder, words)
+        found = named(session, folder, words, selection)
         if len({each.region for each in found}) == 1:
             found.sort(key=lambda each: each.id)
         return found
@@ -175,11 +187,11 @@ def to_compare(
         raise typer.BadParameter("with --since at most one snapshot: the later one")
     where = folder_of(session, folder)
     if words:
-        later = naming.named(words[0], where)
+        later = naming.named(words[0], where, asked=selection.asked)
     else:
-        later = naming.named(region or session.config(whole=False).region, where)
+        later = naming.named(region or session.config(whole=False).region, where, asked=selection.asked)
     at = naming.moment_of(since, datetime.now(tz=UTC))
-    earlier = naming.before(where, later.region, at)
+    earlier = naming.before(where, later.region, at, asked=selection.asked if selection.named else later.extent)
     if earlier.id == later.id:
         raise PreconditionFailed(
             f"the newest snapshot of {later.region} is {later.id}, from before {moment(at)}",
@@ -212,24 +224,24 @@ def check_writable(report: Path | None, plan: Path | None, *, over_time: bool) -
             raise PreconditionFailed(f"{file.absolute().parent} is no directory", hint="Make it first.")
 
 
-def write_report(file: Path, result: Compared, selection: Selection) -> None:
+def write_report(file: Path, result: Compared) -> None:
     """Write a comparison as a page; never over a file."""
     from spark_snapshot.report import render
 
     try:
         with file.open("x", encoding="utf-8") as opened_file:
-            opened_file.write(render(_page(result, selection)))
+            opened_file.write(render(_page(result)))
     except OSError as exc:
         raise PreconditionFailed(f"{file} cannot be written: {exc.strerror}", hint="Name another file.") from exc
 
 
-def _page(result: Compared, selection: Selection) -> Page:
+def _page(result: Compared) -> Page:
     from spark_snapshot.report import Page, RegionFacts
 
     documents = [snapshot_document(each) for each in result.snapshots]
     names = " × ".join(each.region for each in documents)
     return Page(
-        title=names if selection.everything else f"{names}: {selection}",
+        title=names if result.selection.everything else f"{names}: {result.selection}",
         made_at_ms=now_ms(),
         made_by=made_by(),
         regions=tuple(

@@ -15,6 +15,9 @@ class SnapshotDocument(Document):
     id: str
     region: str
     place: str = Field(description="Folder or URI.")
+    extent: list[str] | None = Field(
+        default=None, description="Tenants: it holds what belongs to these alone; null: the whole region."
+    )
     taken_at_ms: int
     made_by: str
     store: str = Field(description="Kind of the store.")
@@ -121,6 +124,10 @@ class SnapshotDiffDocument(Document):
     reasons: dict[str, int]
     holds: dict[str, int]
     notes: list[str]
+    extent: list[str] | None = Field(
+        default=None,
+        description="Tenants: only what belongs to these is in all of the snapshots, and compared; null: everything.",
+    )
     items: list[DifferenceDocument] = Field(description="The first ones in order of the paths; see --limit.")
     plan: RepairPlanDocument | None
     report: str | None
@@ -141,6 +148,10 @@ class SnapshotChangesDocument(Document):
 
     before: SnapshotDocument
     after: SnapshotDocument
+    extent: list[str] | None = Field(
+        default=None,
+        description="Tenants: only what belongs to these is in both snapshots, and compared; null: everything.",
+    )
     counts: dict[str, int]
     items: list[ChangedDocument] = Field(description="The first ones in order of the paths; see --limit.")
 

@@ -22,6 +22,7 @@ from syncer.paths import classify
 
 if TYPE_CHECKING:
     from spark_snapshot.compare import Changed, Compared
+    from spark_snapshot.extent import Extent
     from spark_snapshot.fields import Differences
     from spark_snapshot.layout import Snapshot
     from spark_snapshot.report import Finding
@@ -36,6 +37,7 @@ def snapshot_document(found: Snapshot) -> SnapshotDocument:
         id=found.id,
         region=found.region,
         place=str(found.place),
+        extent=_tenants(found.extent),
         taken_at_ms=about.taken_at_ms,
         made_by=about.made_by,
         store=about.store.kind,
@@ -60,6 +62,7 @@ def snapshot_facts(found: SnapshotDocument) -> list[tuple[str, object]]:
         ("snapshot", found.id),
         ("region", found.region),
         ("place", found.place),
+        ("extent", _extent(found)),
         ("taken", moment(found.taken_at_ms)),
         ("store", " ".join(word for word in (found.store, found.store_id) if word)),
     ]
@@ -84,6 +87,7 @@ def snapshot_rows(items: Sequence[SnapshotDocument]) -> list[output.Row]:
             each.region,
             each.id,
             moment(each.taken_at_ms),
+            _extent(each),
             sum(each.alive.values()),
             each.dead,
             each.unseen + each.unstamped,
@@ -95,7 +99,18 @@ def snapshot_rows(items: Sequence[SnapshotDocument]) -> list[output.Row]:
     ]
 
 
-SNAPSHOT_HEADINGS = ("region", "snapshot", "taken", "alive", "dead", "unstamped", "held", "registers", "bytes")
+SNAPSHOT_HEADINGS = (
+    "region",
+    "snapshot",
+    "taken",
+    "extent",
+    "alive",
+    "dead",
+    "unstamped",
+    "held",
+    "registers",
+    "bytes",
+)
 
 
 def diff_document(found: Compared, *, plan: str | None, report: str | None) -> SnapshotDiffDocument:
@@ -115,6 +130,7 @@ def diff_document(found: Compared, *, plan: str | None, report: str | None) -> S
         reasons=dict(summary.reasons),
         holds=dict(summary.holds),
         notes=list(found.notes),
+        extent=_tenants(found.selection.within),
         items=[_difference(each) for each in found.findings],
         plan=None
         if plan is None or found.plan is None
@@ -166,6 +182,7 @@ def changes_document(found: Changed) -> SnapshotChangesDocument:
     return SnapshotChangesDocument(
         before=snapshot_document(found.before),
         after=snapshot_document(found.after),
+        extent=_tenants(found.selection.within),
         counts=dict(found.counts),
         items=[
             ChangedDocument(
@@ -190,6 +207,8 @@ def show_changes(found: SnapshotChangesDocument) -> None:
     )
     for item in found.items:
         _show_fields(item.path, item.fields)
+    if found.extent is not None:
+        say(f"note: Compared is only what both snapshots hold: {', '.join(f'tenant {each}' for each in found.extent)}.")
     total = sum(found.counts.values())
     if total > len(found.items):
         say(f"… and {total - len(found.items)} more; --limit names more")
@@ -197,6 +216,14 @@ def show_changes(found: SnapshotChangesDocument) -> None:
         f"{found.after.region}, {moment(found.before.taken_at_ms)} to {moment(found.after.taken_at_ms)}: "
         + ", ".join(f"{count} {name}" for name, count in found.counts.items())
     )
+
+
+def _tenants(extent: Extent) -> list[str] | None:
+    return None if extent.tenants is None else sorted(extent.tenants)
+
+
+def _extent(found: SnapshotDocument) -> str:
+    return "all" if found.extent is None else ", ".join(f"tenant {each}" for each in found.extent)
 
 
 def _when(stamp: str | None) -> tuple[str, str]:

@@ -18,6 +18,7 @@ from syncer.cli.planning_calls import now_ms
 from syncer.cli.session import log_to_stderr, session_of
 from syncer.cli.snapshot_calls import (
     PROGRESS_FORM,
+    AcceptShrunken,
     Folder,
     Master,
     Memory,
@@ -62,6 +63,7 @@ def take(
     context: typer.Context,
     *,
     folder: Folder = None,
+    tenant: Tenants = None,
     offline: Annotated[
         Path | None,
         typer.Option(
@@ -79,6 +81,7 @@ def take(
     allow_empty: Annotated[
         bool, typer.Option("--allow-empty", help="Keep it although the store holds nothing and held much before.")
     ] = False,
+    accept_shrunken: AcceptShrunken = False,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with what the last run had read when it was stopped.")
     ] = False,
@@ -92,14 +95,15 @@ def take(
     """Write a picture of this region: its store, and what its daemon's registers say of it. Whole, or not at all.
 
     Where the daemon's database exists here, each row has the stamp that the group knows; without it a comparison is a
-    picture of what differs, and says so.
+    picture of what differs, and says so. With --tenant it holds these tenants alone; whatever uses it looks no further.
     """
     with bulk():
+        from spark_snapshot.extent import extent_of
         from spark_snapshot.take import Order
         from spark_snapshot.take import take as taken
 
-        if resume and offline is not None:
-            raise typer.BadParameter("--resume reads nothing; leave --offline out")
+        if resume and (offline is not None or tenant):
+            raise typer.BadParameter("--resume reads nothing; leave --offline and --tenant out")
         session = session_of(context)
         config = session.config()
         log_to_stderr()
@@ -108,7 +112,9 @@ def take(
             folder=folder_of(session, folder),
             offline=None if offline is None else offline.absolute(),
             buckets=config.snapshots.buckets if buckets is None else buckets,
+            extent=extent_of(tenant),
             allow_empty=allow_empty,
+            accept_shrunken=accept_shrunken,
             resume=resume,
         )
         with job_of(
@@ -213,8 +219,9 @@ def diff(
         from spark_snapshot import compare
 
         session = session_of(context)
-        found = to_compare(session, folder, snapshots or [], since, region)
-        wish = compare.Wish(selection=selection_of(tenant, namespace, path), shown=limit, fields=fields, plan=plan)
+        selection = selection_of(tenant, namespace, path)
+        found = to_compare(session, folder, snapshots or [], since, region, selection)
+        wish = compare.Wish(selection=selection, shown=limit, fields=fields, plan=plan)
         over_time = len({each.region for each in found}) == 1 and len(found) == 2
         check_writable(report, plan, over_time=over_time)
         with job_of(context, "snapshot diff", progress, master, memory, ui=ui, scratch=scratch, conf=conf) as job:
@@ -224,7 +231,7 @@ def diff(
                 raise typer.Exit(ExitCode.DIFFERENT if any(changes.counts.values()) else ExitCode.DONE)
             result = compare.compare(job, found, wish, now=now_ms(), made_by=made_by())
         if report is not None:
-            write_report(report, result, wish.selection)
+            write_report(report, result)
         named = diff_document(
             result, plan=None if plan is None else str(plan), report=None if report is None else str(report)
         )
@@ -239,12 +246,12 @@ def prune(
     folder: Folder = None,
     region: Annotated[str | None, typer.Option("--region", help="Only this region's.")] = None,
     keep: Annotated[
-        int | None, typer.Option("--keep", min=1, help="So many of the newest of each region stay.")
+        int | None, typer.Option("--keep", min=1, help="So many of the newest of each region and extent stay.")
     ] = None,
     keep_days: Annotated[float | None, typer.Option("--keep-days", min=0, help="What is younger stays.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False,
 ) -> None:
-    """Delete old snapshots. With both numbers, what either keeps stays; the newest of a region always does."""
+    """Delete old snapshots. With both numbers, what either keeps stays; the newest of each region and extent does."""
     with bulk():
         from spark_snapshot.layout import listing
         from spark_snapshot.retention import prune as pruned

@@ -23,6 +23,7 @@ from syncer.conflict.settings import Direction
 from syncer.errors import ConfigError
 from syncer.local_files import secret_text
 from syncer.model import Region
+from syncer.plan.losses import DEFAULT_MAX_LOST_FRACTION, DEFAULT_MIN_LOST, LossBounds
 
 DEFAULT_STATE_PATH: Final = Path("/var/lib/pulsar-syncer/state.db")
 
@@ -324,6 +325,13 @@ class SnapshotsConfig(Section):
     buckets: int = Field(
         default=16, ge=1, le=10_000, description="Files of a snapshot; as many in all regions that are to be compared."
     )
+    max_lost_fraction: float = Field(
+        default=DEFAULT_MAX_LOST_FRACTION,
+        ge=0,
+        le=1,
+        description="A snapshot that lost a greater share of the paths of the last one is refused; 1: never.",
+    )
+    min_lost: int = Field(default=DEFAULT_MIN_LOST, ge=1, description="The share counts from this many lost paths on.")
     time_limit: Duration = Field(
         default=timedelta(hours=1), gt=_ZERO, description="A snapshot on schedule that takes longer is stopped."
     )
@@ -331,6 +339,11 @@ class SnapshotsConfig(Section):
         default=None,
         description="Directory here for the state of a running one; in the folder if not given.",
     )
+
+    @property
+    def loss_bounds(self) -> LossBounds:
+        """How much may be gone since the last snapshot before an operator is asked."""
+        return LossBounds(max_fraction=self.max_lost_fraction, min_lost=self.min_lost)
 
     @property
     def workplace(self) -> Path | None:

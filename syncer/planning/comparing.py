@@ -20,11 +20,13 @@ class Comparison:
     Args:
         plan: What makes the region hold what the other side holds.
         compared: How many paths both sides cover.
+        held: How many of these the region holds.
         uncovered: How many the other side holds and the region's scope leaves out.
     """
 
     plan: Plan
     compared: int
+    held: int
     uncovered: int
 
 
@@ -80,5 +82,6 @@ async def compare(
     return Comparison(
         plan=plan,
         compared=sum(covers(path) for path in ours.keys() | theirs.keys()),
+        held=sum(map(covers, ours)),
         uncovered=sum(not here.scope.contains(path) for path in theirs),
     )

@@ -25,7 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from syncer import local_files
 from syncer.errors import InvariantBroken, PlanInvalid, PreconditionFailed, ValueRefused
 from syncer.model import Counter, EventType, MetadataChangeEvent, MetaPath, Millis, Region, Stamp, TieOrder
-from syncer.paths import checked, classify
+from syncer.paths import checked, classify, tenant_of
 from syncer.planning.plan_file import ValueRecord, record_of
 from syncer.planning.whole_file import whole
 
@@ -61,6 +61,7 @@ class Head(_Part):
         regions: The snapshots.
         made_at_ms: When they were compared.
         made_by: Program and version.
+        tenants: The snapshots hold what belongs to these alone, and so does the plan; ``None``: of everything.
     """
 
     format: Literal["pulsar-syncer-repair"] = FORMAT
@@ -71,6 +72,7 @@ class Head(_Part):
     regions: tuple[RegionPart, ...]
     made_at_ms: Time
     made_by: str = ""
+    tenants: tuple[str, ...] | None = None
 
     @property
     def taken_at_ms(self) -> Millis:
@@ -172,7 +174,7 @@ def _write(file: BinaryIO, head: Head, findings: Iterable[Finding], totals: Tota
         seal.update(line)
         file.write(line)
 
-    put(head.model_dump(mode="json"))
+    put(head.model_dump(mode="json", exclude={"tenants"} if head.tenants is None else None))
     for each in findings:
         totals.count(each)
         put(_document(each))
@@ -230,7 +232,8 @@ class RepairFile:
                 seal = hashlib.sha256()
                 first = self._line(file)
                 seal.update(first)
-                yield self._head(first), self._findings(file, seal)
+                head = self._head(first)
+                yield head, self._findings(file, seal, head)
         except OSError as exc:
             raise PreconditionFailed(f"{self.path} cannot be read: {exc.strerror}", hint="Name a repair plan.") from exc
 
@@ -273,7 +276,7 @@ class RepairFile:
             raise PlanInvalid(f"{self.path}: its head names no regions, or one of them twice", hint=HINT)
         return head
 
-    def _findings(self, file: BinaryIO, seal: hashlib._Hash) -> Iterator[Finding]:
+    def _findings(self, file: BinaryIO, seal: hashlib._Hash, head: Head) -> Iterator[Finding]:
         number = 1
         while True:
             number += 1
@@ -288,6 +291,12 @@ class RepairFile:
                 raise PlanInvalid(f"{self.path}, line {number}: {_first(exc)}", hint=HINT) from exc
             except PlanInvalid as exc:
                 raise PlanInvalid(f"{self.path}, line {number}: {exc.message}", hint=HINT) from exc
+            if head.tenants is not None and tenant_of(finding.path) not in head.tenants:
+                raise PlanInvalid(
+                    f"{self.path}, line {number}: {finding.path} is none of what was compared: "
+                    f"{', '.join(f'tenant {name}' for name in head.tenants)}",
+                    hint=HINT,
+                )
             self.totals.count(finding)
             yield finding
 

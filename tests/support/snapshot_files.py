@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,8 +12,12 @@ from spark_snapshot.files import COLUMNS, examine
 from spark_snapshot.layout import DATA, Snapshot, new_id
 from spark_snapshot.manifest import MANIFEST, Count, Described, Manifest, StoreFacts, described_scope
 from spark_snapshot.places import place
+from spark_snapshot.words import Origin
 from syncer.conflict.scope import Scope
-from syncer.model import TieOrder
+from syncer.model import MetaPath, TieOrder
+from syncer.paths import tenant_of
+from syncer.plan.diffing import fingerprint
+from syncer.plan.operations import resource_at
 
 NOW = 1_700_000_000_123
 SCHEMA = pa.schema(
@@ -39,7 +44,10 @@ def described(region: str = "east", taken_at_ms: int = NOW, **more: object) -> D
 
 def write_file(path: Path, paths: list[str]) -> None:
     """One file of a bucket."""
-    rows = [{"path": each, "kind": "namespace", "tenant": "t", "digest": b"\x01" * 16} for each in paths]
+    _write_rows(path, [{"path": each, "kind": "namespace", "tenant": "t", "digest": b"\x01" * 16} for each in paths])
+
+
+def _write_rows(path: Path, rows: list[dict[str, object]]) -> None:
     pq.write_table(pa.Table.from_pylist(rows, schema=SCHEMA), path, row_group_size=2)
 
 
@@ -57,10 +65,50 @@ def made(folder: Path, about: Described | None = None, random: str = "000001") -
     manifest = Manifest(
         id=name,
         taken_at="2023-11-14T22:13:20Z",
+        version=about.version,
         about=about,
         buckets=2,
         kinds={"namespace": Count(alive=5, dead=0, unseen=0, unstamped=0, held=0)},
         files=tuple(records),
+    ).sealed()
+    (here / MANIFEST).write_text(manifest.text())
+    return Snapshot(place(here), manifest)
+
+
+def holding(folder: Path, held: Mapping[MetaPath, bytes], about: Described | None = None) -> Snapshot:
+    """A snapshot of values that the region's own daemon has stamped, in one bucket."""
+    about = about or described()
+    name = new_id(about.taken_at_ms, "000001")
+    here = folder / about.region / name
+    (here / DATA).mkdir(parents=True)
+    file = here / DATA / "part-0_00000.c000.parquet"
+    _write_rows(
+        file,
+        [
+            {
+                "path": path,
+                "kind": resource_at(path).kind.value,
+                "tenant": tenant_of(path),
+                "digest": fingerprint(path, value),
+                "updated_ms": NOW,
+                "author": about.region,
+                "origin": Origin.REGISTER.value,
+                "by": f"{about.region}~1",
+                "seen": "{}",
+                "revision": "1",
+                "value": value,
+            }
+            for path, value in sorted(held.items())
+        ],
+    )
+    manifest = Manifest(
+        version=about.version,
+        id=name,
+        taken_at="2023-11-14T22:13:20Z",
+        about=about,
+        buckets=1,
+        kinds={"namespace": Count(alive=len(held), dead=0, unseen=0, unstamped=0, held=0)},
+        files=(examine(place(file), 0),),
     ).sealed()
     (here / MANIFEST).write_text(manifest.text())
     return Snapshot(place(here), manifest)

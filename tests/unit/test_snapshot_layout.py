@@ -74,7 +74,7 @@ def _edited(here: Path) -> None:
 
 
 def _next_version(here: Path) -> None:
-    document = json.loads((here / MANIFEST).read_text()) | {"version": 2}
+    document = json.loads((here / MANIFEST).read_text()) | {"version": 3}
     (here / MANIFEST).write_text(json.dumps(document))
 
 
@@ -91,7 +91,7 @@ BAD: dict[str, tuple[Callable[[Path], object], type[SnapshotError], str]] = {
         "cannot be read",
     ),
     "not text": (lambda here: (here / MANIFEST).write_bytes(b"\xff\xfe"), SnapshotDamaged, "cannot be read"),
-    "another version": (_next_version, SnapshotInvalid, "version 2"),
+    "another version": (_next_version, SnapshotInvalid, "version 3"),
     "an edited manifest": (_edited, SnapshotDamaged, "checksum"),
     "a file cut off": (_cut, SnapshotDamaged, "were written"),
     "a foreign file": (_foreign, SnapshotDamaged, "were written"),

@@ -142,6 +142,17 @@ def test_a_failure_is_told_with_what_it_said_and_tried_again_sooner(
     assert found["next_at_ms"] == T0 + RETRY_MS
 
 
+def test_a_refused_snapshot_is_told_whole_and_nothing_is_removed_after_it(work: Path, clock: Clock) -> None:
+    """As 'snapshot take' says of a store that lost most of what it held; the pruning after it never runs."""
+    says = (
+        "import sys; print('error: holds 12 paths', 'hint: --accept-shrunken', sep='\\n', file=sys.stderr); sys.exit(5)"
+    )
+    made = schedule(work, clock, says, f"open({str(work / 'pruned')!r}, 'w')")
+    made.look()
+    assert ended(made)["trouble"] == "exit status 5: error: holds 12 paths hint: --accept-shrunken"
+    assert not (work / "pruned").exists()
+
+
 def test_a_job_that_takes_too_long_is_stopped_with_all_that_it_started(work: Path, clock: Clock) -> None:
     made = schedule(work, clock, WAITS, limit_ms=60_000)
     made.look()
