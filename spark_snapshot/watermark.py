@@ -9,7 +9,6 @@ from pathlib import Path
 from sqlalchemy import select
 
 from syncer.config.model import Config
-from syncer.errors import StateUnavailable
 from syncer.model import Region
 from syncer.state import opening, tables
 from syncer.state.views import Views
@@ -40,11 +39,7 @@ def sidecar_of(config: Config) -> Sidecar | None:
     url = config.database_url()
     parsed = opening.parse_url(url)
     file = opening.file_of(parsed)
-    try:
-        made = opening.is_made(parsed) if file is None else file.exists()
-    except PermissionError as exc:
-        raise StateUnavailable(f"{file} cannot be looked at: {exc.strerror}") from exc
-    if not made:
+    if not (opening.is_made(parsed) if file is None else opening.is_there(file)):
         return None
     views = Views.open(url, Region(config.region))  # refuses another region's
     views.close()

@@ -2,6 +2,7 @@
 
     SyncerError
     ├── ConfigError                 the configuration cannot be used
+    │   └── ConfigDenied              this user may not read it
     ├── StoreError                  the region's metadata store
     │   ├── StoreUnavailable          no connection, or no answer in time
     │   ├── RevisionMismatch          the path is not at the expected revision
@@ -19,7 +20,8 @@
     │       └── MessageUnreadable       a message that the bus itself cannot read whole
     ├── StateError                  the sidecar database
     │   ├── StateUnavailable          it cannot be read or written now (locked, full disk, gone)
-    │   │   └── StateMissing            no daemon has made it yet
+    │   │   ├── StateMissing            no daemon has made it yet
+    │   │   └── StateDenied             this user has no right to it
     │   └── StateForeign              it belongs to another region or to a newer version
     ├── ValueInvalid                a stored value that is not what its path calls for
     ├── AdminError                  Pulsar's admin REST API answered with an error
@@ -96,6 +98,23 @@ class ConfigError(SyncerError):
 
     code = "bad-configuration"
     default_hint = "Run 'syncer config check' and correct the named field."
+
+
+class ConfigDenied(ConfigError):
+    """This user may not read the configuration, or a file that it names.
+
+    Args:
+        message: What is closed, and where.
+        owner: The user whose it is.
+        hint: What the operator does next.
+    """
+
+    code = "configuration-access-denied"
+    default_hint = "Run the command as the user whose file it is."
+
+    def __init__(self, message: str, *, owner: str = "", hint: str | None = None) -> None:
+        super().__init__(message, hint=hint or (f"Run it as that user: sudo -u {owner} syncer …." if owner else None))
+        self.owner = owner
 
 
 class StoreError(SyncerError):
@@ -234,6 +253,23 @@ class StateMissing(StateUnavailable):
 
     code = "state-missing"
     default_hint = "The daemon makes the database when it starts: start it, or wait with 'syncer status --wait 60'."
+
+
+class StateDenied(StateUnavailable):
+    """This user has no right to the sidecar database: its directory, its file, or what stands beside it is closed.
+
+    Args:
+        message: What is closed, and where.
+        owner: The user whose it is.
+        hint: What the operator does next.
+    """
+
+    code = "state-access-denied"
+    default_hint = "Run the command as the user of the daemon, whose database it is."
+
+    def __init__(self, message: str, *, owner: str = "", hint: str | None = None) -> None:
+        super().__init__(message, hint=hint or (f"Run it as that user: sudo -u {owner} syncer …." if owner else None))
+        self.owner = owner
 
 
 class StateForeign(StateError):

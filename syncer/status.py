@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from syncer import conditions
 from syncer.bus.messages import LEFT
 from syncer.model import Region
+from syncer.state.contract import JOINING
 
 if TYPE_CHECKING:
     from syncer.config import Config
@@ -64,6 +66,11 @@ class Condition(Document):
 
     code: str
     message: str
+    severity: Literal["alarm", "advice"] = Field(
+        description="alarm: an operator is needed. advice: it can wait, and a region is well with it."
+    )
+    next: str = Field(description="What an operator does about it.")
+    command: str = Field(description="The command to begin with; empty: there is none.")
 
 
 class RegionDocument(Document):
@@ -75,6 +82,7 @@ class RegionDocument(Document):
     version: str | None
     heard_at_ms: int | None
     heard_age_s: float | None
+    away: bool = Field(default=False, description="It counts, and was not heard for longer than 'peers.silence'.")
     skew_s: float | None = Field(
         description="Its clock minus ours as the heartbeat arrived; delivery time makes it smaller."
     )
@@ -153,6 +161,15 @@ class StatusDocument(Document):
     paused: str | None = Field(description="Why nothing is written or published; null: not paused.")
     baseline_done: bool = Field(description="Whether the first full scan of the store has finished.")
     watch_whole: bool | None
+    watch_whole_until_ms: int | None = Field(
+        default=None, description="Up to when no change of the store can have been missed; null: not known."
+    )
+    joining: bool = Field(
+        default=False, description="Whether it is paused for an operator has to confirm that it joins the group."
+    )
+    silence_s: float = Field(
+        default=300.0, description="A region that was not heard for so long is away ('peers.silence')."
+    )
     epoch: int
     fence: int | None
     paths: int = Field(description="Paths in scope that the store is known to hold.")
@@ -171,6 +188,10 @@ class StatusDocument(Document):
     repair: RepairProgress | None = Field(default=None, description="See 'syncer snapshot progress'; null: none.")
     daemons: list[DaemonDocument] = Field(description="The active one first.")
     peers: list[RegionDocument]
+    unheard: list[str] = Field(
+        default=[],
+        description="Regions of 'peers.expected' that were never heard, as those never are that run Pulsar's own.",
+    )
     held_regions: list[RegionDocument] = Field(
         default=[], description="Regions that do not count until an operator decides, or were only heard of."
     )
@@ -187,6 +208,8 @@ def collect(views: Views, config: Config) -> StatusDocument:
     now = time.time_ns() // 1_000_000
     facts = views.status()
     daemons = views.daemons()
+    listed = sorted((_daemon(each, facts.identity.epoch) for each in daemons), key=_precedence)
+    at_work = next((each for each in listed if each.role in {"active", "observer"}), None)
     report: dict[str, Any] = dict(facts.document or {})
     age_s = (now - facts.reported_at_ms) / 1000 if facts.reported_at_ms is not None else None
     oldest = facts.outbox.oldest_at_ms
@@ -205,6 +228,9 @@ def collect(views: Views, config: Config) -> StatusDocument:
         paused=facts.identity.paused,
         baseline_done=facts.identity.genesis,
         watch_whole=report.get("watch_whole"),
+        watch_whole_until_ms=report.get("watch_whole_until_ms") or None,
+        joining=facts.identity.paused == JOINING,
+        silence_s=config.silence.total_seconds(),
         epoch=facts.identity.epoch,
         fence=report.get("fence"),
         paths=facts.counts.alive,
@@ -215,7 +241,7 @@ def collect(views: Views, config: Config) -> StatusDocument:
         waiting=_waiting(facts),
         snapshots=SnapshotsDocument(**report["snapshots"]) if report.get("snapshots") else None,
         repair=_repair(views),
-        daemons=sorted((_daemon(each, facts.identity.epoch) for each in daemons), key=_precedence),
+        daemons=listed,
         peers=[
             _peer(
                 peer,
@@ -223,9 +249,11 @@ def collect(views: Views, config: Config) -> StatusDocument:
                 (scope, ties),
                 reported.get(peer.region, {}),
                 report.get("comparisons", {}).get(peer.region, {}),
+                away=_away(peer, config, facts, at_work),
             ).model_copy(update={"said_forgotten_by": said.get(peer.region, [])})
             for peer in met
         ],
+        unheard=sorted({*(config.peers.expected or ())} - {peer.region for peer in met} - {facts.identity.region}),
         held_regions=_held(report, {peer.region for peer in met}),
         conditions=_conditions(report) + [_troubled(each) for each in daemons if each.trouble is not None],
         not_carried=list(NOT_CARRIED),
@@ -252,12 +280,23 @@ def _waiting(facts: Status) -> Waiting:
 
 
 def _conditions(report: dict[str, Any]) -> list[Condition]:
-    standing = [Condition(code=each["code"], message=each["message"]) for each in report.get("conditions", ())]
+    standing = [_condition(each["code"], each["message"]) for each in report.get("conditions", ())]
     disagreements = [
-        Condition(code="regions-disagree", message=f"{each['peer']}, {each['kind']}: {each['message']}")
+        _condition("regions-disagree", f"{each['peer']}, {each['kind']}: {each['message']}")
         for each in report.get("disagreements", ())
     ]
     return standing + disagreements
+
+
+def _condition(code: str, message: str) -> Condition:
+    weight = conditions.weight(code)
+    return Condition(
+        code=code,
+        message=message,
+        severity=weight.severity.value,
+        next=weight.step.words,
+        command=weight.step.command,
+    )
 
 
 def _daemon(row: DaemonRow, epoch: int) -> DaemonDocument:
@@ -280,7 +319,7 @@ def _precedence(daemon: DaemonDocument) -> tuple[bool, bool, float]:
 
 
 def _troubled(row: DaemonRow) -> Condition:
-    return Condition(code="daemon-outdated", message=f"the daemon on {row.host} (process {row.pid}): {row.trouble}")
+    return _condition("daemon-outdated", f"the daemon on {row.host} (process {row.pid}): {row.trouble}")
 
 
 def _held(report: dict[str, Any], met: set[Region]) -> list[RegionDocument]:
@@ -309,8 +348,30 @@ def _held(report: dict[str, Any], met: set[Region]) -> list[RegionDocument]:
     ]
 
 
+def _away(peer: PeerRow, config: Config, facts: Status, at_work: DaemonDocument | None) -> bool:
+    """Whether a member was not heard for too long, while a daemon of this region listened."""
+    expected = config.peers.expected
+    if not _counts(peer) or facts.reported_at_ms is None or (expected and peer.region not in expected):
+        return False
+    listens_since_ms = at_work.since_ms if at_work is not None else 0
+    unheard_ms = facts.reported_at_ms - max(peer.heard_at_ms, listens_since_ms)
+    return unheard_ms > config.silence.total_seconds() * 1000
+
+
+def _counts(peer: PeerRow) -> bool:
+    """Whether a region belongs to the group: it has neither left nor been forgotten, and was met."""
+    told: dict[str, Any] = dict(peer.document)
+    return not (told.get("unmet") or told.get("gone", told.get("forgotten") or told.get("mode") == LEFT))
+
+
 def _peer(
-    peer: PeerRow, now: int, rules: tuple[str, str], reported: dict[str, Any], comparison: dict[str, Any]
+    peer: PeerRow,
+    now: int,
+    rules: tuple[str, str],
+    reported: dict[str, Any],
+    comparison: dict[str, Any],
+    *,
+    away: bool,
 ) -> RegionDocument:
     """One peer; its skew by the daemon's window of heartbeats, or, before it has one, by the last that was kept."""
     told: dict[str, Any] = dict(peer.document)
@@ -329,7 +390,8 @@ def _peer(
         compared=comparison.get("state"),
         differing_paths=comparison.get("differing"),
         equal_at_ms=comparison.get("equal_at_ms"),
-        member=not (told.get("unmet") or told.get("gone", told.get("forgotten") or told.get("mode") == LEFT)),
+        away=away,
+        member=_counts(peer),
         same_rules=same,
         key_id=reported.get("key_id"),
     )

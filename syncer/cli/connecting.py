@@ -26,7 +26,7 @@ from syncer.config.group_keys import read_keys, region_key
 from syncer.daemon import admin_settings
 from syncer.errors import StateUnavailable, SyncerError
 from syncer.model import Region
-from syncer.state.opening import file_of, is_made, parse_url
+from syncer.state.opening import file_of, is_made, is_there, parse_url
 from syncer.state.views import Views
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ async def _bus(config: Config, attempt: Attempt) -> None:
 async def _database(config: Config) -> None:
     url = config.database_url()
     file = file_of(parse_url(url))
-    if file is not None and not file.exists():
+    if file is not None and not is_there(file):
         if not file.parent.is_dir():
             raise StateUnavailable(
                 f"the directory of the sidecar database does not exist: {file.parent}",

@@ -14,6 +14,32 @@ from syncer.cli.value_documents import ChangeDocument, OtherDocument, PresentDoc
 from syncer.status import Document, RegionDocument, StatusDocument
 
 
+class ReasonDocument(Document):
+    """One thing that speaks for a verdict, or is said beside it."""
+
+    code: str
+    severity: Literal["alarm", "advice"] = Field(
+        description="alarm: an operator is needed. advice: it can wait, and a region is well with it."
+    )
+    message: str
+    next: str = Field(description="What an operator does about it.")
+    command: str = Field(description="The command to begin with; empty: there is none.")
+
+
+class VerdictDocument(Document):
+    """``syncer status --check``."""
+
+    region: str
+    verdict: Literal["well", "operator-needed", "silent", "no-database", "not-allowed"]
+    exit_status: int = Field(
+        description="Of the command: 0 well, 1 operator-needed, 4 silent or no-database, 6 not-allowed."
+    )
+    message: str = Field(description="The verdict in a line.")
+    next: str = Field(description="What an operator does next.")
+    command: str = Field(description="The command to begin with; empty: there is none.")
+    reasons: list[ReasonDocument] = Field(description="Alarms first; then what can wait.")
+
+
 class RegionList(Document):
     """``syncer regions list``."""
 
@@ -451,8 +477,8 @@ class KeyDocument(Document):
 
 
 DOCUMENTS: Final = (
-    StatusDocument, RegionList, DecisionDocument, ExplainDocument, HoldList, ParkedList, ConflictList, ConflictDetail,
-    QuarantineList, OperationList, CheckDocument, TopicDocument, PlanDocument, AppliedDocument, BackupDocument,
-    VerifyDocument, FirstContactPlan, StateCheckDocument, CompactDocument,
+    StatusDocument, VerdictDocument, RegionList, DecisionDocument, ExplainDocument, HoldList, ParkedList, ConflictList,
+    ConflictDetail, QuarantineList, OperationList, CheckDocument, TopicDocument, PlanDocument, AppliedDocument,
+    BackupDocument, VerifyDocument, FirstContactPlan, StateCheckDocument, CompactDocument,
     RepairDocument, RepairList, RepairPreview, KeyDocument, *SNAPSHOT_DOCUMENTS,
 )  # fmt: skip

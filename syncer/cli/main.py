@@ -33,13 +33,16 @@ from syncer.cli import (
     topic,
 )
 from syncer.cli import regions as _regions  # noqa: F401 - its commands go into overview's group
+from syncer.cli.again import as_user
 from syncer.cli.output import Format, out, say, say_lines
 from syncer.cli.session import Session
 from syncer.dispositions import disposition
-from syncer.errors import ConfigError, ExitCode, SyncerError
+from syncer.errors import ConfigDenied, ConfigError, ExitCode, StateDenied, SyncerError
 from syncer.terminal import visible_lines
 
 DEFAULT_CONFIG: Final = Path("/etc/pulsar-syncer/config.toml")
+_ARGUMENTS: Final = "syncer.arguments"
+"""Where the arguments of this call are kept as they were given."""
 _EVERYWHERE: Final = {"-c": "--config", "--config": "--config", "-o": "--output", "--output": "--output"}
 
 
@@ -48,6 +51,7 @@ class Root(typer.core.TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 - Typer's own copy of click
         """Move the options of every command to the front."""
+        ctx.meta[_ARGUMENTS] = tuple(args)
         front, rest = hoisted(args)
         with _shown_safely():
             return super().parse_args(ctx, front + rest)
@@ -59,8 +63,15 @@ class Root(typer.core.TyperGroup):
                 return super().invoke(ctx)
         except SyncerError as exc:
             (say_lines if isinstance(exc, ConfigError) else say)(f"error: {exc.message}")
-            say(f"hint: {exc.hint}")
+            say(f"hint: {_hint(exc, ctx)}")
             raise typer.Exit(disposition(exc).exit_code) from exc
+
+
+def _hint(error: SyncerError, context: Any) -> str:  # noqa: ANN401 - Typer's own copy of click
+    """What the operator does next: where only rights are wanting, the same command as the user who has them."""
+    if isinstance(error, (ConfigDenied, StateDenied)) and error.owner and isinstance(context.obj, Session):
+        return f"Run it as that user: {context.obj.as_owner(error.owner)}"
+    return error.hint
 
 
 @contextmanager
@@ -112,7 +123,14 @@ def root(
     context: typer.Context,
     config: Annotated[
         Path,
-        typer.Option("--config", "-c", envvar="SYNCER_CONFIG", metavar="FILE", help="Configuration, TOML or YAML."),
+        typer.Option(
+            "--config",
+            "-c",
+            envvar="SYNCER_CONFIG",
+            metavar="FILE",
+            readable=False,  # what keeps it from being read is said when it is
+            help="Configuration, TOML or YAML.",
+        ),
     ] = DEFAULT_CONFIG,
     output: Annotated[Format, typer.Option("--output", "-o", help="Form of the data on stdout.")] = Format.TABLE,
     _version_wanted: Annotated[
@@ -120,7 +138,15 @@ def root(
     ] = False,
 ) -> None:
     """Take the options that hold for every command."""
-    context.obj = Session(config_path=config, form=output)
+    source = context.get_parameter_source("config")
+    named = config if source is not None and source.name == "ENVIRONMENT" else None
+    arguments = context.meta.get(_ARGUMENTS, ())
+    context.obj = Session(
+        config_path=config,
+        form=output,
+        config_named=source is not None and source.name == "COMMANDLINE",
+        as_owner=lambda owner: as_user(owner, arguments, named),
+    )
 
 
 app.command("init")(config_commands.init)

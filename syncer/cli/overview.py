@@ -10,11 +10,13 @@ import typer
 
 from syncer.bus.messages import LEFT
 from syncer.cli import output
+from syncer.cli.checking import check, lines
 from syncer.cli.documents import RegionList
 from syncer.cli.output import Format, moment, out, span
 from syncer.cli.session import Session, session_of
 from syncer.cli.waiting import wait_for_first_scan
 from syncer.status import DaemonDocument, RegionDocument, RepairProgress, SnapshotsDocument, StatusDocument, collect
+from syncer.verdict import judge
 
 regions = typer.Typer(no_args_is_help=True, help="The regions of the group.")
 
@@ -24,6 +26,9 @@ def status(
     watch: Annotated[
         float | None, typer.Option("--watch", min=0.1, metavar="SECONDS", help="Show it again and again.")
     ] = None,
+    judged: Annotated[
+        bool, typer.Option("--check", help="Print the verdict and the next step only; for monitoring.")
+    ] = False,
     wait: Annotated[
         float | None,
         typer.Option(
@@ -34,11 +39,19 @@ def status(
         ),
     ] = None,
 ) -> None:
-    """Show how replication is going, what waits, and what is not carried at all."""
+    """Show how replication is going, what waits, and what is not carried at all.
+
+    With --check, exit status 0: well; 1: an operator is needed; 4: no daemon works, or there is no database; 6: this
+    user has no right to it.
+    """
+    if judged and watch is not None:
+        raise typer.BadParameter("--check looks once: give either --check or --watch")
     session = session_of(context)
     config = session.config(whole=False)
     if wait is not None:
         wait_for_first_scan(session, config, wait)
+    if judged:
+        check(session, config)
     with session.views() as views:
         while True:
             found = collect(views, config)
@@ -115,6 +128,9 @@ def show(found: StatusDocument, session: Session, *, streaming: bool) -> None:
     if session.form is not Format.TABLE:
         (output.stream if streaming else output.document)(found, session.form)
         return
+    for line in lines(judge(found), session):
+        out(line)
+    out("")
     waiting, outbox = found.waiting, found.outbox
     reported = "never" if found.reported_age_s is None else f"{span(found.reported_age_s)} ago"
     output.facts(
@@ -149,7 +165,7 @@ def show(found: StatusDocument, session: Session, *, streaming: bool) -> None:
                     peer.region,
                     peer.mode,
                     peer.version,
-                    f"{span(peer.heard_age_s)} ago",
+                    f"{'away, ' if peer.away else ''}{span(peer.heard_age_s)} ago",
                     span(peer.skew_s),
                     moment(peer.watermark_ms),
                     peer.same_rules,
@@ -158,8 +174,8 @@ def show(found: StatusDocument, session: Session, *, streaming: bool) -> None:
                 for peer in found.peers
             ],
         )
-    for condition in found.conditions:
-        out(f"! {condition.code}: {condition.message}")
+    for condition in sorted(found.conditions, key=lambda each: each.severity != "alarm"):
+        out(f"{'!' if condition.severity == 'alarm' else 'advice,'} {condition.code}: {condition.message}")
     out("")
     out("not carried: " + "; ".join(found.not_carried))
 

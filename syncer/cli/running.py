@@ -8,6 +8,7 @@ import typer
 
 from syncer.cli.asking import Timeout, Why, Yes, agree, ask
 from syncer.cli.session import session_of
+from syncer.errors import ConfigDenied, ConfigError
 from syncer.planning.deciding import Request
 
 Everywhere = Annotated[bool, typer.Option("--everywhere", help="In all regions, by a message on the bus.")]
@@ -23,7 +24,10 @@ def run(
     from syncer.config.showing import secrets_of
 
     session = session_of(context)
-    config = load(session.config_path, flags={"log.level": log_level} if log_level else None)
+    try:
+        config = load(session.config_path, flags={"log.level": log_level} if log_level else None)
+    except ConfigDenied as exc:  # no restart of the service mends it, as no other bad configuration
+        raise ConfigError(exc.message, hint=exc.hint) from exc
     log.configure(level=config.log.level, form=config.log.format, secrets=secrets_of(config))
     surface.run(config, session.config_path)
 

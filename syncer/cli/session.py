@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,10 +21,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """One call of the command line."""
+    """One call of the command line.
+
+    Args:
+        config_path: The configuration file.
+        form: Of the data on stdout.
+        config_named: Whether this call has named the file.
+        as_owner: This very call as another user, by that user's name.
+    """
 
     config_path: Path
     form: Format
+    config_named: bool = False
+    as_owner: Callable[[str], str] = "sudo -u {} syncer status".format
 
     def config(self, *, whole: bool = True) -> Config:
         """Read the configuration.

@@ -18,6 +18,7 @@ from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsConfigDic
 from syncer import local_files
 from syncer.config.model import Config
 from syncer.config.places import Field, check_aliases, toml_places, yaml_places
+from syncer.config.rights import unreadable
 from syncer.errors import ConfigError
 
 MAX_FILE_BYTES: Final = 1 << 20
@@ -58,9 +59,10 @@ def from_file(path: Path) -> Origin:
         raise ConfigError(
             f"no configuration file {path}", hint="Make one with 'syncer init', or name yours with --config."
         ) from exc
-    except (OSError, UnicodeDecodeError) as exc:
-        reason = exc.strerror if isinstance(exc, OSError) else "it is not UTF-8"
-        raise ConfigError(f"the configuration file {path} cannot be read: {reason}") from exc
+    except OSError as exc:
+        raise unreadable("the configuration file", path, exc) from exc
+    except UnicodeDecodeError as exc:
+        raise ConfigError(f"the configuration file {path} cannot be read: it is not UTF-8") from exc
     if path.suffix in {".yaml", ".yml"}:
         values, lines = _yaml(path, text)
     else:
@@ -144,7 +146,7 @@ def from_credentials(directory: Path) -> Origin:
             if file.is_file() and keys[0] in Config.model_fields and all(keys):
                 values = merged([values, _nested(keys, local_files.secret_text(file).strip())])
     except OSError as exc:
-        raise ConfigError(f"the credential files in {directory} cannot be read: {exc.strerror}") from exc
+        raise unreadable("the credential files in", directory, exc) from exc
     return Origin(name=f"credentials in {directory}", values=values)
 
 

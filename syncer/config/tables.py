@@ -18,6 +18,7 @@ from syncer.admin.addresses import BrokerUrl
 from syncer.bus.public_halves import MAX_HALVES, PublicHalf
 from syncer.config import adapters
 from syncer.config.durations import Duration
+from syncer.config.rights import unreadable
 from syncer.conflict.scope import DEFAULT_RULES, Rule, Scope
 from syncer.conflict.settings import Direction
 from syncer.errors import ConfigError
@@ -107,7 +108,7 @@ class StateConfig(Section):
         try:
             password = secret_text(self.password_file)
         except OSError as exc:
-            raise ConfigError(f"state.password_file: {self.password_file} cannot be read: {exc.strerror}") from exc
+            raise unreadable("state.password_file:", self.password_file, exc) from exc
         parts = urlsplit(url)
         user, at, host = parts.netloc.rpartition("@")
         if ":" in user or "password" in parse_qs(parts.query):

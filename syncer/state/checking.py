@@ -35,12 +35,13 @@ def check(url: str, region: Region) -> list[Finding]:
     Raises:
         ConfigError: The URL cannot be used.
         StateMissing: There is no database.
+        StateDenied: This user has no right to it.
         StateUnavailable: It cannot be read now.
         StateForeign: It belongs to another region or to another version.
     """
     parsed = opening.parse_url(url)
     path = opening.file_of(parsed)
-    if path is not None and not path.exists():
+    if path is not None and not opening.is_there(path):
         raise StateMissing(f"there is no sidecar database at {path}")
     engine = opening.connect(parsed, "reader")
     try:

@@ -32,7 +32,9 @@ from sqlalchemy.exc import (
 )
 from sqlalchemy.pool import NullPool, StaticPool
 
-from syncer.errors import ConfigError, InvariantBroken, StateForeign, StateUnavailable
+from syncer import ownership
+from syncer.errors import ConfigError, InvariantBroken, StateDenied, StateForeign, StateUnavailable
+from syncer.ownership import Closed
 
 Synchronous = Literal["FULL", "NORMAL"]
 Access = Literal["writer", "reader", "asker"]
@@ -47,6 +49,8 @@ _ALEMBIC: Final = threading.Lock()
 """Alembic keeps what it works on in its modules: one change of a schema at a time in a process."""
 
 _NOT_ALLOWED: Final = "42501"
+_CLOSED: Final = ("SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_PERM", "SQLITE_AUTH")
+"""What SQLite says, among other things, where rights are wanting."""
 _REFUSING: Final = ("22", "54")
 """Classes of PostgreSQL's codes: data that cannot be, and limits of the program, as of the size of an index's entry."""
 _MIGRATION_LOCK: Final = 0x73796E636572  # "syncer"
@@ -85,11 +89,41 @@ def file_of(url: URL) -> Path | None:
     return Path(str(url.database)).absolute()
 
 
+def is_there(path: Path) -> bool:
+    """Whether a database's file is there.
+
+    Raises:
+        StateDenied: This user may not look, or not read it.
+    """
+    if (found := ownership.closed(path)) is not None:
+        raise _denied(path, found)
+    return path.exists()
+
+
+def _denied(path: Path, found: Closed) -> StateDenied:
+    place = "" if found.place == path else f": {found.place} is closed"
+    return StateDenied(
+        f"user {ownership.ourselves()} has no right to the sidecar database {path}{place}; it belongs to user "
+        f"{found.owner}",
+        owner=found.owner,
+    )
+
+
+def _denied_to_us(url: URL) -> StateDenied | None:
+    """Why a file could not be opened or written, where that is for want of rights."""
+    path = file_of(url)
+    if path is None:
+        return None
+    found = ownership.closed_database(path, writing=False) or ownership.closed_database(path, writing=True)
+    return None if found is None else _denied(path, found)
+
+
 def create_file(path: Path) -> None:
     """Make the empty file, readable by its owner only; SQLite's side files take over its mode. One that exists stays.
 
     Raises:
-        StateUnavailable: The directory does not exist or may not be written.
+        StateDenied: This user may not write the directory, or not look into it.
+        StateUnavailable: The directory does not exist or cannot be written.
     """
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
@@ -101,6 +135,9 @@ def create_file(path: Path) -> None:
             hint="Create it, owned by the user of the daemon; it holds the only copy of the daemon's state.",
         ) from exc
     except OSError as exc:
+        closed = ownership.closed(path.parent, writing=True) if isinstance(exc, PermissionError) else None
+        if closed is not None:
+            raise _denied(path, closed) from exc
         raise StateUnavailable(f"the sidecar database {path} cannot be created: {exc.strerror}") from exc
 
 
@@ -168,6 +205,7 @@ def translated(url: URL) -> Iterator[None]:
     """Raise what SQLAlchemy and the drivers raise as errors of this program.
 
     Raises:
+        StateDenied: This user has no right to it.
         StateUnavailable: Locked, full, read-only, gone, cut off, damaged.
         InvariantBroken: A statement that the database cannot accept: a bug.
     """
@@ -175,12 +213,14 @@ def translated(url: URL) -> Iterator[None]:
         yield
     except SQLAlchemyError as exc:
         if _sqlstate(exc) == _NOT_ALLOWED:
-            raise StateUnavailable(
-                f"the sidecar database does not allow it: {cause_of(exc)}",
+            raise StateDenied(
+                f"the sidecar database {safe(url)} does not allow it: {cause_of(exc)}",
                 hint="Make the user of 'state.url' the owner of the database.",
             ) from exc
         if refuses_statement(exc):
             raise InvariantBroken(f"the sidecar database refused a statement: {cause_of(exc)}") from exc
+        if _sqlite_code(exc).startswith(_CLOSED) and (denied := _denied_to_us(url)) is not None:
+            raise denied from exc
         place = safe(url)
         raise StateUnavailable(f"the sidecar database {place} cannot be used: {cause_of(exc)}") from exc
 
@@ -195,6 +235,11 @@ def refuses_statement(exc: BaseException) -> bool:
 def _sqlstate(exc: SQLAlchemyError) -> str:
     """PostgreSQL's own code; empty for another database."""
     return getattr(getattr(exc, "orig", None), "sqlstate", None) or ""
+
+
+def _sqlite_code(exc: SQLAlchemyError) -> str:
+    """SQLite's own code; empty for another database."""
+    return str(getattr(getattr(exc, "orig", None), "sqlite_errorname", None) or "")
 
 
 def cause_of(exc: SQLAlchemyError) -> str:

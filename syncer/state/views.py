@@ -165,13 +165,14 @@ class Views(RepairViews, PathViews):
             ConfigError: The URL cannot be used.
             StateForeign: It belongs to another region, or its schema is not this version's.
             StateMissing: No daemon has made it yet.
+            StateDenied: This user has no right to it.
             StateUnavailable: It cannot be opened now.
         """
         parsed = opening.parse_url(url)
         path = opening.file_of(parsed)
         if path is None and parsed.get_backend_name() == "sqlite":
             raise StateUnavailable("a sidecar database in memory can be seen by its own daemon only")
-        if path is not None and not path.exists():
+        if path is not None and not opening.is_there(path):
             raise StateMissing(f"there is no sidecar database at {path}")
         reader = opening.connect(parsed, "reader", busy_timeout_s=busy_timeout_s)
         asker = opening.connect(parsed, "asker", busy_timeout_s=busy_timeout_s)
