@@ -15,8 +15,10 @@ from collections.abc import Callable, Collection, Mapping, MutableMapping
 from typing import Any, Final, Literal, TextIO
 
 import structlog
+from stamina.instrumentation import RetryDetails, set_on_retry_hooks
 from structlog.typing import Processor
 
+from syncer.errors import SyncerError
 from syncer.terminal import visible, visible_json, visible_lines
 
 Form = Literal["auto", "json", "console"]
@@ -34,6 +36,9 @@ _TRACES: Final = frozenset({"exception", "stack"})
 
 _QUIET: Final = ("kazoo", "grpc", "sqlalchemy", "alembic", "uvicorn.access", "asyncio", "httpx2", "httpcore2")
 """Loggers of libraries that tell every call: from warnings on, unless the level is debug."""
+
+
+_log: Final = structlog.get_logger(__name__)
 
 
 class Redactor:
@@ -120,6 +125,7 @@ def configure(
         theirs = logging.getLogger(name)
         theirs.handlers.clear()
         theirs.propagate = True
+    set_on_retry_hooks([_repeated])
     logging.captureWarnings(True)
     structlog.configure(
         processors=[
@@ -143,6 +149,13 @@ class _Stderr(logging.StreamHandler[TextIO]):
     def stream(self) -> TextIO:  # type: ignore[override]  # a property in place of an attribute
         """Standard error."""
         return sys.stderr
+
+
+def _repeated(details: RetryDetails) -> None:
+    """Tell of a call that failed and is made again by stamina; what repeats by itself tells so itself."""
+    error = details.caused_by
+    if isinstance(error, SyncerError):
+        _log.warning("call_repeats", code=error.code, cause=error.message, wait_s=round(details.wait_for, 2))
 
 
 def _visible(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:

@@ -305,7 +305,10 @@ class PulsarBus:
     # On the lock keeper's thread.
 
     def _keep_lock(self) -> float:
-        """Get the lock, or prove that it is still held by a message on it; answers when to look again."""
+        """Get the lock, or prove that it is still held by a message on it; answers when to look again.
+
+        The pause after a failure is not stamina's: nothing sleeps here, the thread is free for other jobs meanwhile.
+        """
         if self._lock is None:
             try:
                 self._lock = _open(self._lock_client).create_producer(

@@ -94,7 +94,7 @@ def retries_told(clusters: Mapping[str, str], *, timeout_s: float) -> Iterator[N
         clusters: Admin URL → name of the cluster.
         timeout_s: For how long they are.
     """
-    from stamina.instrumentation import RetryDetails, set_on_retry_hooks
+    from stamina.instrumentation import RetryDetails, get_on_retry_hooks, set_on_retry_hooks
 
     untold = dict(clusters)
 
@@ -103,11 +103,12 @@ def retries_told(clusters: Mapping[str, str], *, timeout_s: float) -> Iterator[N
         for url in [each for each in untold if f"{each}/" in cause]:
             say(f"{untold.pop(url)}: {cause}; trying again for {timeout_s:g} s")
 
+    before = get_on_retry_hooks()
     set_on_retry_hooks([tell])
     try:
         yield
     finally:
-        set_on_retry_hooks(None)
+        set_on_retry_hooks(before)
 
 
 def regions_of(config: Config, urls: dict[str, str], given: dict[str, str]) -> dict[str, tuple[str, ...]]:

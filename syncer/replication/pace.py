@@ -3,29 +3,54 @@
 from __future__ import annotations
 
 import time
+from collections.abc import AsyncIterator
+from typing import Final
 
 import anyio
+import stamina
 
-FIRST_PAUSE_S = 0.05
-LONGEST_PAUSE_S = 5.0
+FIRST_PAUSE_S: Final = 0.05
+LONGEST_PAUSE_S: Final = 5.0
+JITTER_S: Final = 0.2
+"""At most so much is added to a pause by chance: what failed together does not come back together."""
 
 
 class Backoff:
-    """Pauses that double up to a limit, and start again after a success."""
+    """Pauses that double up to a limit, each a little longer by chance, and start again after a success.
 
-    def __init__(self, first_s: float = FIRST_PAUSE_S, longest_s: float = LONGEST_PAUSE_S) -> None:
-        self._first_s = first_s
-        self._longest_s = longest_s
-        self._next_s = first_s
+    By stamina: each pause is that after one failed attempt. Its own loop would end with the first success; those here
+    go on after it, and tell in words of their own what they repeat.
+    """
+
+    def __init__(self) -> None:
+        self.reset()
 
     def reset(self) -> None:
         """It worked: the next failure waits shortly again."""
-        self._next_s = self._first_s
+        self._attempts: AsyncIterator[stamina.Attempt] | None = None
+        self._attempt: stamina.Attempt | None = None
 
     async def pause(self) -> None:
-        """Wait before the next try."""
-        await anyio.sleep(self._next_s)
-        self._next_s = min(self._next_s * 2, self._longest_s)
+        """Wait before the next try. Cancelled, it has counted."""
+        if self._attempts is None or self._attempt is None:
+            self._attempts = aiter(
+                stamina.retry_context(
+                    on=_Failed,
+                    attempts=None,
+                    timeout=None,
+                    wait_initial=FIRST_PAUSE_S,
+                    wait_max=LONGEST_PAUSE_S,
+                    wait_jitter=JITTER_S,
+                )
+            )
+            self._attempt = await anext(self._attempts)
+        with self._attempt:
+            raise _Failed
+        self._attempt = await anext(self._attempts)
+
+
+class _Failed(Exception):
+    """What was tried did not do."""
 
 
 class Pace:

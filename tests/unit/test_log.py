@@ -9,9 +9,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import stamina
 import structlog
 from structlog.contextvars import bound_contextvars
 
+from syncer.bus.pulsar_log import Relay
+from syncer.errors import AdminUnreachable
 from syncer.log import HIDDEN, Redactor, configure
 from tests.support.logs import logging_restored
 
@@ -86,6 +89,27 @@ def test_libraries_go_through_the_same_chain(name: str) -> None:
     assert line["event"] == "library_said"
     assert line["logger"] == name
     assert line["message"] == f"connection to host:1 failed with {HIDDEN}"
+
+
+@pytest.mark.parametrize(("level", "told"), [("ERROR", 1), ("WARN ", 0)])
+def test_a_line_of_pulsars_client_is_one_of_them(level: str, told: int) -> None:
+    stream, relay = io.StringIO(), Relay()
+    configure(stream=stream, secrets=[PLANTED])
+    relay.take(f"2026-01-01 00:00:00.000 {level} [140539034859200] ClientConnection:485 | refused with {PLANTED}")
+    found = [(line["logger"], line["level"], line["message"]) for line in lines(stream)]
+    assert found == [("pulsar", "error", f"refused with {HIDDEN}")] * told
+
+
+def test_a_call_that_is_made_again_is_told_as_a_fact() -> None:
+    stream = io.StringIO()
+    configure(stream=stream, secrets=[PLANTED])
+    for attempt in stamina.retry_context(on=AdminUnreachable, wait_initial=0, wait_jitter=0):
+        with attempt:
+            if attempt.num == 1:
+                raise AdminUnreachable(f"GET http://x/{PLANTED}: connection refused")
+    (line,) = lines(stream)
+    assert (line["event"], line["code"]) == ("call_repeats", "admin-unreachable")
+    assert line["cause"] == f"GET http://x/{HIDDEN}: connection refused"
 
 
 @pytest.mark.parametrize(("level", "count"), [("info", 0), ("debug", 1)])

@@ -5,7 +5,14 @@ plain data, so they are read out of the package's source without importing it, a
 classes anew, in a pool of their own. The package is older than etcd 3.4; the fields that later servers know and the
 watch needs (manual progress requests, fragments) are added here before the build.
 
-Source: etcd API reference v3.5, messages WatchRequest, WatchCreateRequest, WatchResponse.
+Code that ``protoc`` generates from a ``.proto`` of our own would be easier to read, and would spare the package. It is
+not done: such code refuses a protobuf older than its compiler, and may refuse one two major versions younger, so the
+wheel would be bound to the compiler of the day of its build, and a check-out would not run before it was compiled.
+Classes that are built from descriptors work with whichever protobuf the lock, or the host of a Spark job, has. The
+price is a package carried for its data; a release of it with other files is refused by name, not misread.
+
+Source: etcd API reference v3.5, messages WatchRequest, WatchCreateRequest, WatchResponse; Protobuf, "Cross-Version
+Runtime Guarantee".
 """
 
 from __future__ import annotations
