@@ -18,10 +18,12 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from tests.bench.cpu import living
 from tests.bench.diff_rows import REGIONS, make
 from tests.bench.result import Bar, Result
 
@@ -96,15 +98,7 @@ def _run(directory: Path, rows: int, *, rounds: int) -> Result:
     result.rows.append(("take, three regions", f"{take.work_s:.1f}", f"{take.peak_bytes / 1e6:.0f}", str(take.rows)))
     print(f"take: {per_s:.0f} rows/s into snapshots, from rows with digests\n")
     peak = max(each.peak_bytes for each in measured["ours-2"] + measured["ours-3"] + measured["first-2"])
-    result.bars += [
-        Bar(name="work against DuckDB on values", ratio=work["ours-2"] / work["duckdb-value"], bar=DUCKDB_BAR,
-            at_least=False),
-        Bar(name="spark-extension's work against ours", ratio=work["extension-2"] / work["ours-2"], bar=EXTENSION_BAR),
-        Bar(name="three regions against two", ratio=work["ours-3"] / work["ours-2"], bar=THREE_BAR, at_least=False),
-        Bar(name="memory against 4 GB", ratio=peak / MEMORY_BAR_BYTES, bar=1.0, at_least=False),
-        Bar(name="growth to five times the rows", ratio=work["ours-2"] / work["ours-2, a fifth"], bar=GROWTH_BAR,
-            at_least=False),
-    ]  # fmt: skip
+    result.bars = bars(work, peak)
     result.figures = {
         "rows": rows,
         "work_s": work,
@@ -114,6 +108,21 @@ def _run(directory: Path, rows: int, *, rounds: int) -> Result:
     }
     print(f"beside it, against DuckDB that is given our digests: ratio {work['ours-2'] / work['duckdb-digest']:.2f}\n")
     return result
+
+
+def bars(work: Mapping[str, float], peak_bytes: int) -> list[Bar]:
+    """What decides: seconds of work by side, and how much memory ours took at most."""
+    two, three, part = work["ours-2"], work["ours-3"], work["ours-2, a fifth"]
+    return [
+        Bar(name="ours, two regions", peer="DuckDB on values", ratio=two / work["duckdb-value"], bar=DUCKDB_BAR,
+            at_least=False),
+        Bar(name="spark-extension on values", peer="ours, two regions", ratio=work["extension-2"] / two,
+            bar=EXTENSION_BAR),
+        Bar(name="ours, three regions", peer="ours, two regions", ratio=three / two, bar=THREE_BAR, at_least=False),
+        Bar(name="ours, two regions", peer="ours, a fifth of the rows", ratio=two / part, bar=GROWTH_BAR,
+            at_least=False),
+        Bar(name="memory of ours", peer="(4 GB)", ratio=peak_bytes / MEMORY_BAR_BYTES, bar=1.0, at_least=False),
+    ]  # fmt: skip
 
 
 def _fetch_peers(target: Path) -> None:
@@ -162,20 +171,11 @@ def _child(directory: Path, side: str, what: object) -> Measured:
 
 def _tree_bytes(root: int) -> int:
     """Memory that a process and all below it have for themselves or share (each page counted once, by its share)."""
-    below: dict[int, list[int]] = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rsplit(")", 1)[1].split()
-        except OSError:
-            continue
-        below.setdefault(int(fields[1]), []).append(int(stat.parent.name))
-    total, waiting = 0, [root]
-    while waiting:
-        pid = waiting.pop()
-        waiting += below.get(pid, [])
+    total = 0
+    for pid in living(root):
         try:
             rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
-        except OSError:
+        except OSError:  # it has ended meanwhile
             continue
         total += sum(int(line.split()[1]) * 1024 for line in rollup.splitlines() if line.startswith("Pss:"))
     return total

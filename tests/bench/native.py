@@ -1,4 +1,4 @@
-"""The peer: what Pulsar's own synchronizer does between the two clusters."""
+"""The peer: what Pulsar's own synchronizer does between the two clusters, and what that costs brokers and stores."""
 
 from __future__ import annotations
 
@@ -11,20 +11,50 @@ import pulsar
 
 from syncer.bus.native import NativeEvent, NativeType, encode_native
 from syncer.bus.pulsar_client import NativeSchema
-from tests.bench.pacing import BURST_TIMEOUT_S, SETTLE_S, UPDATES, Sizes, Waits, paced_requests, update_synced
-from tests.bench.place import EAST, NATIVE_TOPIC, POLICIES, Place, poll
-from tests.bench.writer import Values, path_of
+from tests.bench.cpu import Meter
+from tests.bench.pacing import (
+    BURST_TIMEOUT_S,
+    SETTLE_S,
+    UPDATES,
+    ByRest,
+    Sizes,
+    Waits,
+    burst_by_rest,
+    paced_requests,
+    update_synced,
+)
+from tests.bench.place import AT_REST_S, EAST, NATIVE_TOPIC, POLICIES, Place
+from tests.bench.writer import Values, kind_of, path_of
 
+SERVERS: Final = "brokers and stores"
 _AHEAD_MS: Final = 60_000
-_QUIET_S: Final = 2.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Received:
+    """One burst of events put straight on its topic: its receiving half, without REST and a broker's own write.
+
+    Args:
+        events_per_s: From the first event's publication until the last was seen in the far store.
+        servers_us: CPU time of both brokers and all stores for each event, until nothing moves any more: microseconds.
+    """
+
+    events_per_s: float
+    servers_us: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NativeFigures:
-    """Units: events per second; seconds."""
+    """What was measured; each burst that counts has its entry.
 
-    creates: list[float]
-    updates: list[float]
+    Args:
+        at_rest: CPU time of both brokers and all stores in a second in which nothing changes.
+    """
+
+    at_rest: float
+    creates: list[Received]
+    updates: list[Received]
+    by_rest: list[ByRest]
     waits: Waits
     paced: int
     updates_arrived: int
@@ -33,39 +63,46 @@ class NativeFigures:
 
 def measure(place: Place, sizes: Sizes) -> NativeFigures:
     """Switch it on and measure it; it stays on."""
-    place.make_tenant("steady")
-    names = [f"steady/n{number:04d}" for number in range(sizes.paced)]
-    for cluster in place.clusters:  # by hand in both: the same versions, else its updates are lost
-        place.make_namespaces(cluster, names)
-    for tenant in ("direct", "made", "synced", "outside"):
+    turns = range(sizes.warm_ups + sizes.repeats)
+    for tenant in ("steady", "direct", "made", "warm-made", "synced", "outside", *(f"made-{n}" for n in turns)):
         place.make_tenant(tenant)
+    steady = [path_of("steady", n) for n in range(max(sizes.paced, sizes.by_rest)) if kind_of(n) == "update"]
+    for cluster in place.clusters:  # by hand in both: the same versions, else its updates are lost
+        place.make_namespaces(cluster, steady)
     place.native(on=True)
-    creates, updates = [], []
-    for repeat in range(1 + sizes.native_repeats):
-        numbers = range(repeat * sizes.native_burst, (repeat + 1) * sizes.native_burst)
-        made = _ceiling(place, numbers, 0)
-        _let_echoes_end(place)
-        changed = _ceiling(place, numbers, 1)
-        _let_echoes_end(place)
-        if repeat:  # the first ones warm up
-            creates.append(made)
-            updates.append(changed)
-    paced_requests(place, "made/w", "steady/n", sizes.paced // 4)  # warm-up of REST
+    servers = Meter(place.servers_used)
+
+    def received(turn: int) -> tuple[Received, Received]:
+        numbers = range(turn * sizes.burst, (turn + 1) * sizes.burst)
+        return _received(place, numbers, 0, servers), _received(place, numbers, 1, servers)
+
+    def by_rest(turn: int) -> ByRest:
+        return burst_by_rest(place, f"made-{turn}", "steady", sizes.by_rest, {SERVERS: servers})
+
+    for turn in turns[: sizes.warm_ups]:
+        received(turn)
+        by_rest(turn)
+    (servers,) = Meter.at_rest_for(AT_REST_S, place.servers_used)
+    creates, updates = zip(*(received(turn) for turn in turns[sizes.warm_ups :]), strict=True)
+    requested = [by_rest(turn) for turn in turns[sizes.warm_ups :]]
+    paced_requests(place, "warm-made", "steady", sizes.paced // 4)
     return NativeFigures(
-        creates=creates,
-        updates=updates,
-        waits=paced_requests(place, "made/n", "steady/n", sizes.paced),
+        at_rest=servers.at_rest,
+        creates=list(creates),
+        updates=list(updates),
+        by_rest=requested,
+        waits=paced_requests(place, "made", "steady", sizes.paced),
         paced=sizes.paced,
         updates_arrived=update_synced(place, "synced/n"),
         outside_arrived=_outside(place),
     )
 
 
-def _ceiling(place: Place, numbers: range, round_number: int) -> float:
-    """Events per second put straight on its topic: replication and apply alone, no REST and no broker's write.
+def _received(place: Place, numbers: range, round_number: int, servers: Meter) -> Received:
+    """Put events straight on its topic: replication and apply alone, no REST and no broker's write.
 
     They are dated ahead and name no version that they expect, else it would drop some of its own updates as stale:
-    this is the most that it can do.
+    this is the most that it can do. What it creates in a ZooKeeper it publishes again; that is waited for and counts.
     """
     values = Values(place.template.read_bytes())
     folder = f"{POLICIES}/direct"
@@ -81,6 +118,7 @@ def _ceiling(place: Place, numbers: range, round_number: int) -> float:
         )
         failures = _Failures()
         place.reset()
+        before = servers.read()
         began = time.time()
         for payload in payloads:
             producer.send_async(payload, failures.note)
@@ -91,24 +129,12 @@ def _ceiling(place: Place, numbers: range, round_number: int) -> float:
         client.close()
     if arrived < len(numbers):
         raise RuntimeError(f"the native synchronizer applied {arrived} of {len(numbers)} events")
-    return len(numbers) / (max(times[0] for times in place.seen().values()) - began)
-
-
-def _let_echoes_end(place: Place) -> None:
-    """It publishes again what it creates in a ZooKeeper; wait until that has ended.
-
-    Raises:
-        RuntimeError: It does not end.
-    """
-    before = -1
-
-    def quiet() -> bool:
-        nonlocal before
-        last, before = before, sum(map(len, place.seen().values()))
-        return last == before
-
-    if not poll(quiet, timeout_s=BURST_TIMEOUT_S, every_s=_QUIET_S):
-        raise RuntimeError("the native synchronizer does not come to rest")
+    last = max(times[0] for times in place.seen().values())
+    place.wait_quiet()
+    return Received(
+        events_per_s=len(numbers) / (last - began),
+        servers_us=servers.per_event_us(before, len(numbers)),
+    )
 
 
 class _Failures:

@@ -9,8 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final
 
+from tests.bench.cpu import Meter
 from tests.bench.place import POLICIES, REPLICATED, Place, Rest, poll
-from tests.bench.writer import kind_of
+from tests.bench.writer import kind_of, path_of
 
 RATE_PER_S: Final = 20
 BURST_TIMEOUT_S: Final = 240.0
@@ -22,17 +23,25 @@ _LANES: Final = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sizes:
-    """How many events of each kind."""
+    """How many events of each kind.
+
+    Args:
+        burst: Creates, and as many updates, of one burst without REST; the same for both sides.
+        warm_ups: Bursts of each kind that do not count: a Java server gets faster for its first ten thousands.
+        repeats: Bursts of each kind that count.
+        by_rest: Creates and updates together of one burst by REST.
+        paced: Creates and updates together at the steady pace.
+    """
 
     burst: int
-    native_burst: int
-    native_repeats: int
+    warm_ups: int
+    repeats: int
+    by_rest: int
     paced: int
-    warm_up: int
 
 
-FULL: Final = Sizes(burst=20_000, native_burst=2_000, native_repeats=3, paced=400, warm_up=4_000)
-QUICK: Final = Sizes(burst=4_000, native_burst=2_000, native_repeats=2, paced=200, warm_up=2_000)
+FULL: Final = Sizes(burst=4_000, warm_ups=2, repeats=3, by_rest=400, paced=400)
+QUICK: Final = Sizes(burst=2_000, warm_ups=1, repeats=2, by_rest=200, paced=200)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +54,10 @@ class Waits:
     @classmethod
     def of(cls, place: Place, asked: Mapping[str, Mapping[str, float]]) -> Waits:
         """Those of the requests that arrived; by kind and path the time of each request."""
-        return cls(**{f"{kind}s": place.latencies(times) for kind, times in asked.items()})
+        waits = {}
+        for kind, times in asked.items():
+            waits[f"{kind}s"] = [at - times[path] for path, at in place.arrivals(times).items()]
+        return cls(**waits)
 
     @property
     def all(self) -> list[float]:
@@ -53,14 +65,59 @@ class Waits:
         return [*self.creates, *self.updates]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ByRest:
+    """One burst of changes made by REST at the near cluster's broker.
+
+    Args:
+        count: Changes: every second one creates a namespace, the others update a policy.
+        arrived: Of them, seen in the far store.
+        duration_s: From the first request until the last was seen in the far store.
+        cpu_us: CPU time for each change that arrived, by who used it, microseconds.
+    """
+
+    count: int
+    arrived: int
+    duration_s: float
+    cpu_us: dict[str, float]
+
+    @property
+    def events_per_s(self) -> float:
+        """Changes that arrived, per second, end to end."""
+        return self.arrived / self.duration_s
+
+
+def burst_by_rest(place: Place, made: str, changed: str, count: int, meters: Mapping[str, Meter]) -> ByRest:
+    """Make changes by REST as fast as some connections do; ``made`` and ``changed`` as in :func:`requests`."""
+    before = {who: meter.read() for who, meter in meters.items()}
+    asked = requests(place, made, changed, count)
+    seen = [at for times in asked.values() for at in place.arrivals(times).values()]
+    place.wait_quiet()
+    return ByRest(
+        count=count,
+        arrived=len(seen),
+        duration_s=max(seen) - min(at for times in asked.values() for at in times.values()),
+        cpu_us={who: meter.per_event_us(before[who], len(seen)) for who, meter in meters.items()},
+    )
+
+
 def paced_requests(place: Place, made: str, changed: str, count: int) -> Waits:
-    """Make REST requests at the pace, each of another namespace.
+    """Make REST requests at the pace; the arguments as in :func:`requests`."""
+    return Waits.of(place, requests(place, made, changed, count, every_s=1 / RATE_PER_S))
+
+
+def requests(place: Place, made: str, changed: str, count: int, *, every_s: float = 0.0) -> dict[str, dict[str, float]]:
+    """Make REST requests, each of another namespace, and wait until all have been seen, or long enough.
 
     Args:
         place: Where.
-        made: ``tenant/prefix`` of the namespaces that are created; numbers follow.
-        changed: Likewise of those that are there, of which a policy is updated.
+        made: Tenant of the namespaces that are created.
+        changed: Tenant of those that are there, of which a policy is updated.
         count: How many of both together.
+        every_s: The pace; without one as fast as the connections do.
+
+    Returns:
+        By kind and path, the time of each request.
     """
     asked: dict[str, dict[str, float]] = {"create": {}, "update": {}}
     place.reset()
@@ -69,18 +126,18 @@ def paced_requests(place: Place, made: str, changed: str, count: int) -> Waits:
     def request(number: int, at: float) -> None:
         time.sleep(max(0.0, at - time.monotonic()))
         kind = kind_of(number)
-        name = f"{made if kind == 'create' else changed}{number:04d}"
-        asked[kind][f"{POLICIES}/{name}"] = time.time()
+        path = path_of(made if kind == "create" else changed, number)
+        asked[kind][f"{POLICIES}/{path}"] = time.time()
         rest = lanes[number % _LANES]
         if kind == "create":
-            rest.must("PUT", f"/admin/v2/namespaces/{name}", REPLICATED)
+            rest.must("PUT", f"/admin/v2/namespaces/{path}", REPLICATED)
         else:
-            rest.must("POST", f"/admin/v2/namespaces/{name}/messageTTL", 1000 + time.time_ns() % 1_000_000)
+            rest.must("POST", f"/admin/v2/namespaces/{path}/messageTTL", 1000 + time.time_ns() % 1_000_000)
 
     start = time.monotonic()
     pools = [ThreadPoolExecutor(max_workers=1) for _ in lanes]
     try:
-        done = [pools[n % _LANES].submit(request, n, start + n / RATE_PER_S) for n in range(count)]
+        done = [pools[n % _LANES].submit(request, n, start + n * every_s) for n in range(count)]
         for each in done:
             each.result()
     finally:
@@ -89,7 +146,7 @@ def paced_requests(place: Place, made: str, changed: str, count: int) -> Waits:
         for lane in lanes:
             lane.close()
     place.observe_until(count, timeout_s=ARRIVAL_TIMEOUT_S)
-    return Waits.of(place, asked)
+    return asked
 
 
 def update_synced(place: Place, names: str) -> int:

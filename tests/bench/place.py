@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import http.client
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -28,6 +27,7 @@ from syncer.bus.topic import Wanted, apply_topic, plan_topic
 from syncer.model import MetaPath
 from syncer.stores.zookeeper import ZooKeeperConfig, ZooKeeperStore
 from tests.bench.child import Child
+from tests.bench.cpu import Used
 
 EAST: Final = "us-east"
 WEST: Final = "us-west"
@@ -38,8 +38,11 @@ NATIVE_SETTING: Final = "configurationMetadataSyncEventTopic"
 REPLICATED: Final = {"replication_clusters": [EAST, WEST]}
 POLL_S: Final = 0.1
 START_TIMEOUT_S: Final = 90.0
+QUIET_TIMEOUT_S: Final = 120.0
+AT_REST_S: Final = 8.0
+"""How long is looked at what processes use while nothing changes."""
 
-_TICKS_PER_S: Final = os.sysconf("SC_CLK_TCK")
+_QUIET_S: Final = 2.0
 _DERIVED: Final = ("bundles",)
 """Fields of the policies that each cluster keeps for itself."""
 
@@ -71,20 +74,6 @@ class Rest:
     def close(self) -> None:
         """Close the connection."""
         self._link.close()
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """What a process has used so far. Units: seconds, bytes."""
-
-    cpu_s: float
-    resident_bytes: int
-
-    @classmethod
-    def of(cls, pid: int) -> Usage:
-        """Read it from the kernel."""
-        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return cls((int(fields[11]) + int(fields[12])) / _TICKS_PER_S, resident_bytes(pid))
 
 
 @dataclass(slots=True)
@@ -121,9 +110,14 @@ class DaemonProcess:
             raise RuntimeError(f"the daemon of {self.cluster.name} does not run:\n{log.read_text()[-3000:]}")
         return self.process.pid
 
-    def usage(self) -> Usage:
-        """What it has used so far."""
-        return Usage.of(self.pid)
+    def used(self) -> Used:
+        """CPU time that it has used so far, with all that it has started."""
+        return Used.by([self.pid])
+
+    @property
+    def resident_mb(self) -> int:
+        """Memory that it holds now."""
+        return resident_bytes(self.pid) >> 20
 
     def stop(self) -> None:
         """End it in order."""
@@ -236,6 +230,34 @@ class Place:
         )
         return len(near), sum(far.get(path) != wanted for path, wanted in near.items())
 
+    def servers_used(self) -> Used:
+        """CPU time that both brokers and all stores have used so far, with all that they have started.
+
+        Raises:
+            RuntimeError: One of them does not run.
+        """
+        pids = [process.pid() for cluster in self.clusters for process in cluster.processes().values()]
+        roots = [pid for pid in pids if pid is not None]
+        if len(roots) < len(pids):
+            raise RuntimeError("a server has ended: this run does not count")
+        return Used.by(roots)
+
+    def wait_quiet(self) -> None:
+        """Wait until the far store changes no more: what follows a change is a part of what it costs.
+
+        Raises:
+            RuntimeError: It does not come to rest.
+        """
+        before = -1
+
+        def quiet() -> bool:
+            nonlocal before
+            last, before = before, sum(map(len, self.seen().values()))
+            return last == before
+
+        if not poll(quiet, timeout_s=QUIET_TIMEOUT_S, every_s=_QUIET_S):
+            raise RuntimeError("the far store does not come to rest")
+
     def check_daemons(self) -> None:
         """Raise RuntimeError with the end of its log when a daemon has ended."""
         for daemon in self.daemons:
@@ -275,11 +297,11 @@ class Place:
         times: dict[str, list[float]] = report["seen"]
         return times
 
-    def latencies(self, asked: Mapping[str, float]) -> list[float]:
-        """Seconds from each request to the first change seen after it; those never seen are left out."""
+    def arrivals(self, asked: Mapping[str, float]) -> dict[str, float]:
+        """When each requested change was first seen after its request; those never seen are left out."""
         seen = self.seen()
-        waits = (next((t - at for t in seen.get(path, ()) if t >= at), None) for path, at in asked.items())
-        return [wait for wait in waits if wait is not None]
+        first = {path: next((at for at in seen.get(path, ()) if at >= since), None) for path, since in asked.items()}
+        return {path: at for path, at in first.items() if at is not None}
 
 
 def _toml(table: Mapping[str, object]) -> str:

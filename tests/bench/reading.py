@@ -12,8 +12,8 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -32,10 +32,12 @@ from spark_snapshot.sources.reach import Reach
 from spark_snapshot.take import Order, take
 from syncer.config.model import Config
 from syncer.conflict.scope import Scope
+from tests.bench.cpu import Used
 
 POLICIES: Final = "/admin/policies"
-WINDOW: Final = 500
-"""Requests of kazoo on their way at once."""
+WINDOWS: Final = (100, 500, 2_000)
+"""Requests of kazoo on their way at once: each is tried, the fastest is measured."""
+TRIED_ROWS: Final = 4_000
 KAZOO_ROWS: Final = 50_000
 """kazoo reads no more: its rate is the same for more, and a run would take longer than all others together."""
 CORES: Final = 2
@@ -50,23 +52,40 @@ def ours(text: str) -> int:
     return sum(len(batch) for part in reader.parts(reach, 1) for batch in reader.read(reach, part))
 
 
-def kazoo(text: str) -> int:
-    """kazoo as its documentation shows it: names one directory at a time, values by ``get_async``."""
+@contextmanager
+def kazoo(text: str) -> Iterator[Callable[[], int]]:
+    """kazoo as its documentation shows it: names one directory at a time, values by ``get_async``.
+
+    It is connected, and has as many requests on their way as are fastest for it here and now.
+    """
     client = KazooClient(hosts=json.loads(StorePlace.from_json(text).settings)["hosts"])
     client.start(timeout=30)
-    try:
+
+    def names(limit: int) -> list[str]:
         paths: list[str] = []
         for tenant in (f"{POLICIES}/{name}" for name in client.get_children(POLICIES)):
             paths += [tenant, *(f"{tenant}/{name}" for name in client.get_children(tenant))]
-            if len(paths) >= KAZOO_ROWS:
+            if len(paths) >= limit:
                 break
-        del paths[KAZOO_ROWS:]
+        return paths[:limit]
+
+    def values(paths: Sequence[str], window: int) -> int:
         count = 0
-        for start in range(0, len(paths), WINDOW):
-            for answer in [client.get_async(path) for path in paths[start : start + WINDOW]]:
+        for start in range(0, len(paths), window):
+            for answer in [client.get_async(path) for path in paths[start : start + window]]:
                 value, _ = answer.get(timeout=30)
                 count += bool(value)
         return count
+
+    def took_s(paths: Sequence[str], window: int) -> float:
+        begun = time.perf_counter()
+        values(paths, window)
+        return time.perf_counter() - begun
+
+    try:
+        tried = names(TRIED_ROWS)
+        fastest = min(WINDOWS, key=lambda window: took_s(tried, window))
+        yield lambda: values(names(KAZOO_ROWS), fastest)
     finally:
         client.stop()
         client.close()
@@ -130,8 +149,8 @@ def _session(cores: int) -> Iterator[tuple[SparkSession, Path]]:
         yield session, Path(directory)
 
 
-READINGS: Final[dict[str, Callable[[str], int]]] = {"ours": ours, "kazoo": kazoo, "etcd3": etcd3}
-ON_SPARK: Final = {"spark": spark, "snapshot": snapshot}
+READINGS: Final[dict[str, Callable[[str], int]]] = {"ours": ours, "etcd3": etcd3}
+PREPARED: Final = {"kazoo": kazoo, "spark": spark, "snapshot": snapshot}
 
 
 def main(what: str, text: str) -> None:
@@ -139,24 +158,11 @@ def main(what: str, text: str) -> None:
     facts(StorePlace.from_json(text))
     if what == "etcd3":
         importlib.import_module("etcd3")
-    with ON_SPARK[what](text) if what in ON_SPARK else nullcontext(partial(READINGS[what], text)) as action:
-        wall, cpu = time.perf_counter(), _cpu_s()
+    with PREPARED[what](text) if what in PREPARED else nullcontext(partial(READINGS[what], text)) as action:
+        wall, before = time.perf_counter(), Used.by([os.getpid()])
         rows = action()
-        print(json.dumps({"rows": rows, "wall_s": time.perf_counter() - wall, "cpu_s": _cpu_s() - cpu}))
-
-
-def _cpu_s() -> float:
-    """CPU time of this process and of all that it has started and that still lives (Java, Spark's workers)."""
-    parents: dict[int, int] = {}
-    ticks: dict[int, int] = {}
-    for file in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError):  # it has ended meanwhile
-            fields = file.read_text().rpartition(")")[2].split()
-            parents[int(file.parent.name)], ticks[int(file.parent.name)] = int(fields[1]), sum(map(int, fields[11:13]))
-    ours = {os.getpid()}
-    while more := {pid for pid, parent in parents.items() if parent in ours} - ours:
-        ours |= more
-    return time.process_time() + sum(ticks.get(pid, 0) for pid in ours - {os.getpid()}) / os.sysconf("SC_CLK_TCK")
+        took_s, after = time.perf_counter() - wall, Used.by([os.getpid()])
+        print(json.dumps({"rows": rows, "wall_s": took_s, "cpu_s": after.cpu_s - before.cpu_s}))
 
 
 if __name__ == "__main__":
