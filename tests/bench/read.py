@@ -1,10 +1,10 @@
 """The bench ``read``: how fast stores are read whole, against kazoo and etcd3 on the same servers in the same run.
 
 No bar is a speed: each is a ratio to the client that everybody has. Both sides of it read the same rows of the same
-server in turns (kazoo an eighth of them), and the ratio is the median of the rounds', so a machine half as fast, or
-busy for a while, changes little. Each side has one core: one reader, or Spark held to one, Java and reader together;
-the server that is read has the machine's others. Files have no client that reads them, and are held against the one
-that reads the server. A whole snapshot, on all cores and beside its server, has no bar of its own.
+server in turns (kazoo the first 50,000), and the ratio is the median of the rounds', so a machine half as fast, or busy
+for a while, changes little. Each side has one core: one reader, or Spark held to one, Java and reader together; the
+server that is read has the machine's others. Files have no client that reads them, and are held against the one that
+reads the server. A whole snapshot, on all cores and beside its server, has no bar of its own.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -73,15 +74,16 @@ BARS: Final = (
 
 
 def run(out: Path, *, quick: bool = False) -> bool:
-    """Measure; whether every bar holds."""
-    rows, rounds = (QUICK_ROWS, 1) if quick else (FULL_ROWS, ROUNDS)
+    """Measure; whether every bar holds. ``READ_ROWS``: another number of rows."""
+    rows, rounds = int(os.environ.get("READ_ROWS", QUICK_ROWS if quick else FULL_ROWS)), 1 if quick else ROUNDS
     load = os.getloadavg()
     print(f"load before the run: {load[0]:.2f} {load[1]:.2f} {load[2]:.2f}, processors: {os.cpu_count()}\n", flush=True)
     rates: dict[str, list[float]] = {}
     by_cpu: dict[str, list[float]] = {}
     with tempfile.TemporaryDirectory(prefix="bench-read-") as directory, _servers(Path(directory), rows) as readings:
-        for _ in range(rounds):
+        for turn in range(rounds):
             for name, (what, place) in readings.items():
+                print(f"{time.strftime('%H:%M:%S')}  round {turn + 1} of {rounds}: {name}", file=sys.stderr, flush=True)
                 measured = _measured(what, place)
                 due = min(rows, KAZOO_ROWS) if what == "kazoo" else rows
                 if measured["rows"] != due:
