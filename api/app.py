@@ -23,6 +23,7 @@ def create_app(probe: Probe) -> FastAPI:
         title="pulsar-syncer",
         version=importlib.metadata.version("pulsar-syncer"),
         description="Health, metrics and status of one region's daemon. Errors are problem documents (RFC 9457).",
+        redirect_slashes=False,  # to wherever the client's own Host header says
         docs_url=None,
         redoc_url=None,
         swagger_ui_oauth2_redirect_url=None,

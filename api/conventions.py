@@ -1,9 +1,11 @@
-"""What HTTP asks of every route: HEAD where there is GET, an answer to OPTIONS, and a word on caching."""
+"""What HTTP asks of every server: HEAD where there is GET, an answer to OPTIONS, whole URLs, and a word on caching."""
 
 from __future__ import annotations
 
 import http
+import re
 from typing import Final
+from urllib.parse import unquote
 
 from fastapi import Request, Response
 from starlette.datastructures import MutableHeaders
@@ -15,8 +17,14 @@ STATIC: Final = {"/openapi.json": "public, max-age=300"}
 """What changes with the version of the program only."""
 
 
+ALL: Final = "GET, HEAD, OPTIONS"
+_WHOLE: Final = re.compile(rb"https?://[^/?#]*(/.*)?", re.IGNORECASE)
+
+
 class Conventions:
     """Answers HEAD as GET without the body, and says of every answer how long it may be kept.
+
+    A request for a whole URL, as to a proxy, is one for its path; OPTIONS for ``*`` asks about the server.
 
     Args:
         app: Whose routes know GET.
@@ -30,6 +38,13 @@ class Conventions:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        target = scope.get("raw_path") or b""
+        if scope["method"] == "OPTIONS" and target == b"*":
+            await Response(status_code=http.HTTPStatus.NO_CONTENT, headers={"Allow": ALL})(scope, receive, send)
+            return
+        if whole := _WHOLE.fullmatch(target):
+            path = whole[1] or b"/"
+            scope = {**scope, "raw_path": path, "path": unquote(path.decode("ascii", "replace"))}
         head = scope["method"] == "HEAD"
 
         async def told(message: Message) -> None:

@@ -164,6 +164,30 @@ def test_a_client_may_ask_again_and_again_on_one_connection(served: Served) -> N
     assert not served.room.dropped
 
 
+@pytest.mark.parametrize(
+    ("line", "answer"),
+    [
+        (b"HEAD /livez HTTP/1.0", b"HTTP/1.1 200"),
+        (b"OPTIONS * HTTP/1.1", b"HTTP/1.1 204"),
+        (b"GET http://anybody/livez?x HTTP/1.1", b"HTTP/1.1 200"),
+        (b"GET http://anybody HTTP/1.1", b"HTTP/1.1 404"),
+        (b"get /livez HTTP/1.1", b"HTTP/1.1 405"),
+        (b"GET /livez/ HTTP/1.1", b"HTTP/1.1 404"),
+        (b"GET //livez HTTP/1.1", b"HTTP/1.1 404"),
+        (b"GET /livez%00 HTTP/1.1", b"HTTP/1.1 404"),
+        (b"CONNECT x:1 HTTP/1.1", b"HTTP/1.1 404"),
+    ],
+)
+def test_odd_requests_are_answered_by_convention_and_never_sent_elsewhere(
+    line: bytes, answer: bytes, served: Served
+) -> None:
+    with served.connect(line + b"\r\nHost: evil.example\r\nConnection: close\r\n\r\n") as client:
+        found = everything(client)
+    assert found.startswith(answer)
+    assert b"evil.example" not in found
+    assert found.endswith(b"\r\n\r\n") == line.startswith((b"HEAD", b"OPTIONS"))
+
+
 def test_a_client_that_reads_nothing_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("api.connections.UNREAD_S", 1.0)
     with serving(Room(request_s=REQUEST_S, most=8, most_of_one=8)) as served, contextlib.ExitStack() as stack:
