@@ -8,7 +8,12 @@ import ssl
 from collections.abc import Iterator
 from typing import Final
 
-ENDED: Final = "the server ended the connection: is it the right port, with TLS on both sides or on none?"
+ENDED: Final = (
+    "the server ended the connection: is it the right port, with TLS on both sides or on none, and with a client "
+    "certificate where one is asked for?"
+)
+NO_TLS: Final = "the server does not speak TLS on this port"
+UNTRUSTED: Final = "the server's certificate is not accepted"
 
 
 def why_not(error: BaseException) -> str:
@@ -32,13 +37,13 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 def _words(error: BaseException) -> str:
     match error:
         case ssl.SSLCertVerificationError():
-            return f"the server's certificate is not accepted: {error.verify_message}"
+            return f"{UNTRUSTED}: {error.verify_message}"
         case ssl.SSLEOFError() | ssl.SSLZeroReturnError():
             return ENDED
         case ssl.SSLWantReadError() | ssl.SSLWantWriteError():
             return ""
         case ssl.SSLError() if error.reason == "WRONG_VERSION_NUMBER":
-            return "the server does not speak TLS on this port"
+            return NO_TLS
         case ssl.SSLError():
             return f"the TLS handshake failed: {(error.reason or str(error)).lower().replace('_', ' ')}"
         case socket.gaierror() if error.errno == socket.EAI_NONAME:

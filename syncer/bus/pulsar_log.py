@@ -33,6 +33,7 @@ _CAUSES: Final = (
     (re.compile(r".*Resolve error: .+ : (.+)"), "{0}"),
     (re.compile(r"Handshake failed: (?!Operation aborted)(.+)"), "the TLS handshake failed: {0}"),
     (re.compile(r"Connection to .+ was not established in (.+)"), "no answer in {0}"),
+    (re.compile(r"(.+: No such \w+)"), "{0}"),
     (re.compile(r"Received error response from server: (.+)"), "{0}"),
 )
 """Lines that tell why there is no connection; others tell what came of it."""

@@ -86,8 +86,10 @@ class Attempt:
 
     def silent(self, timeout_s: float) -> DependencyDocument:
         """It has not answered."""
-        hint = "Check address, network and firewall, or give a longer --timeout."
         trouble = self.trouble
+        hint = "Check address, network and firewall, or give a longer --timeout."
+        if "TLS" in trouble or "certificate" in trouble:
+            hint = "Check its port, the settings of TLS, and the server's certificate."
         cause = f"no answer within {timeout_s:g} s" + (f": {trouble}" if trouble else "")
         return DependencyDocument(name=self.name, ok=False, cause=cause, hint=hint)
 

@@ -21,6 +21,7 @@ from syncer.admin.oauth2 import OAuth2Tokens
 from syncer.bus.pulsar import PulsarBus, PulsarBusConfig
 from syncer.config import Config
 from syncer.config.trusting import lax
+from syncer.connecting import UNTRUSTED
 from syncer.errors import SyncerError
 from syncer.stores.etcd import EtcdStore
 from syncer.stores.etcd.config import EtcdConfig
@@ -155,8 +156,9 @@ Dial = Callable[[int, Path, Path], Awaitable[None]]
 async def test_an_impostor_is_told_nothing(
     dial: Dial, impostor: Impostor, authority: Authority, tmp_path: Path
 ) -> None:
-    with pytest.raises(SyncerError):
+    with pytest.raises(SyncerError) as refused:
         await dial(impostor.port, authority.ca, tmp_path)
+    assert dial is _pulsar or UNTRUSTED in refused.value.message, "and the operator is told why"
     assert impostor.greeted, "it was dialled"
     assert not any(impostor.heard), "and nothing was said to it"
 

@@ -14,10 +14,12 @@ from pydantic import ValidationError
 
 from deploy.lab.ports import free_ports
 from deploy.lab.software import etcd_binary
+from syncer.connecting import ENDED
 from syncer.errors import AccessDenied, ConfigError, InvariantBroken, StoreUnavailable, ValueRefused
 from syncer.model import MetaPath
 from syncer.stores.contract import Armed, BatchRefused, Changed, Entry, Gap, Put, WatchSignal
 from syncer.stores.etcd import EtcdConfig, EtcdStore, EtcdTls
+from syncer.stores.etcd.connection import in_words
 from syncer.stores.etcd.wire import load
 from tests.conftest import require
 from tests.support.certificates import Authority
@@ -472,3 +474,38 @@ async def test_a_batch_that_etcd_cannot_take_is_a_bug_of_the_caller(server: Etcd
             with pytest.raises(InvariantBroken):
                 await store.apply(batch)
         assert await read(store) is None
+
+
+@pytest.mark.parametrize(
+    ("details", "words"),
+    [
+        (
+            "last error: UNKNOWN: ipv4:1.2.3.4:5: Failed to connect to remote host: connect: Connection refused (111)",
+            "connection refused",
+        ),
+        (
+            "last error: UNKNOWN: ipv4:1.2.3.4:5: Failed to connect to remote host: No route to host",
+            "no route to host",
+        ),
+        ("errors resolving x:1: [field:hostname lookup error:x:1: Domain name not found]", "the host is unknown"),
+        (
+            "Tls handshake failed (TSI_PROTOCOL_FAILURE): CERTIFICATE_VERIFY_FAILED: unable to get local issuer: OK",
+            "the server's certificate is not accepted: unable to get local issuer",
+        ),
+        (
+            "Custom verification check failed with error: UNAUTHENTICATED: Hostname Verification Check failed.",
+            "the server's certificate is not accepted: it is of another name",
+        ),
+        ("Tls handshake failed: WRONG_VERSION_NUMBER: Invalid", "the server does not speak TLS on this port"),
+        (
+            "last error: INTERNAL: ipv4:1.2.3.4:5: Failed parsing HTTP/2 (Expected SETTINGS frame)",
+            "the server is no etcd: it does not speak HTTP/2 on this port",
+        ),
+        ("last error: UNAVAILABLE: ipv4:1.2.3.4:5: Socket closed", ENDED),
+        ("ipv4:1.2.3.4:5: connection attempt timed out before receiving SETTINGS frame", "no answer in time"),
+        ("etcdserver: request timed out", "etcdserver: request timed out"),
+    ],
+    ids=str,
+)
+def test_a_connection_that_was_not_made_is_told_by_its_cause(details: str, words: str) -> None:
+    assert in_words(details) == words

@@ -7,6 +7,11 @@ modification times, so entries have none; a key with a lease is ephemeral.
 
 from __future__ import annotations
 
+import os
+
+# grpc reads it when it is loaded. Its lines go past the log to stderr, and our errors say what they say.
+os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+
 from syncer.stores.etcd.config import EtcdConfig, EtcdTls
 from syncer.stores.etcd.store import EtcdStore
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
@@ -10,6 +11,7 @@ import grpc
 import grpc.aio
 from google.protobuf.message import Message
 
+from syncer.connecting import ENDED, NO_TLS, UNTRUSTED
 from syncer.errors import AccessDenied, StoreError, StoreUnavailable, ValueRefused
 from syncer.stores.etcd.wire import Dynamic, load
 
@@ -30,6 +32,20 @@ _CHANNEL_OPTIONS: Final = (
     ("grpc.keepalive_time_ms", 10_000),  # the server drops clients that ask more often than every 5 s
     ("grpc.keepalive_timeout_ms", 5_000),
 )
+
+
+_TLS_REFUSED: Final = re.compile("handshake failed|verification check failed", re.IGNORECASE)
+_CAUSES: Final = (
+    (re.compile(r"CERTIFICATE_VERIFY_FAILED: (.+?)(?:: OK|: Invalid certificate.*)?$"), f"{UNTRUSTED}: {{0}}"),
+    (re.compile("Hostname Verification Check failed"), f"{UNTRUSTED}: it is of another name"),
+    (re.compile("WRONG_VERSION_NUMBER"), NO_TLS),
+    (re.compile("Failed parsing HTTP/2"), "the server is no etcd: it does not speak HTTP/2 on this port"),
+    (re.compile("Socket closed|Handshake read failed.*reset|Unwrap failed"), ENDED),
+    (re.compile("timed out before receiving SETTINGS|Handshake read failed"), "no answer in time"),
+    (re.compile("Domain name not found|name resolution"), "the host is unknown"),
+    (re.compile(r"Failed to connect to remote host: (?:connect: )?([^(]+?)(?: \(\d+\))?$"), "{0}"),
+)
+"""grpc tells each of them after the story of how it came to be."""
 
 
 class AnswerTooLarge(StoreError):
@@ -251,13 +267,22 @@ class _AuthDisabled(StoreError):
     """The server asks nobody for a login."""
 
 
+def in_words(details: str) -> str:
+    """What grpc tells of an error, in words where it is that of a connection."""
+    for pattern, words in _CAUSES:
+        if found := pattern.search(details):
+            told = words.format(*found.groups())
+            return told[:1].lower() + told[1:]
+    return details
+
+
 def translated(exc: grpc.aio.AioRpcError, endpoint: str) -> StoreError:
     """The product's error for one of grpc's.
 
     Source: etcd 3.5, api/v3rpc/rpctypes/error.go.
     """
     code, details = exc.code(), exc.details() or ""
-    where = f"etcd at {endpoint}: {details or code.name.lower()}"
+    where = f"etcd at {endpoint}: {in_words(details) or code.name.lower().replace('_', ' ')}"
     match code:
         case grpc.StatusCode.UNAUTHENTICATED:
             return _TokenStale(where)
@@ -280,7 +305,7 @@ def translated(exc: grpc.aio.AioRpcError, endpoint: str) -> StoreError:
         case grpc.StatusCode.RESOURCE_EXHAUSTED if "space exceeded" in details:
             hint = "The server's quota is used up: compact, defragment and disarm the alarm (etcdctl alarm disarm)."
             return StoreUnavailable(where, hint=hint)
-        case grpc.StatusCode.UNAVAILABLE if "handshake failed" in details.lower():
+        case grpc.StatusCode.UNAVAILABLE if _TLS_REFUSED.search(details):
             return AccessDenied(
                 where, hint="The TLS handshake failed: check the 'tls' files and the server's certificate."
             )
