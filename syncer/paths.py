@@ -9,7 +9,7 @@ import re
 import sys
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import unquote
+from urllib.parse import quote_plus, unquote
 
 from syncer.errors import ValueRefused
 from syncer.memoizing import ENTRY_BYTES, memoized
@@ -167,7 +167,8 @@ def fault_of(path: str) -> str | None:
     segments = path[1:].split("/")
     if _NO_SEGMENTS.isdisjoint(segments):
         return None
-    return f"segment {next(segment for segment in segments if segment in _NO_SEGMENTS)!r}"
+    segment = next(segment for segment in segments if segment in _NO_SEGMENTS)
+    return f"a part of it is '{segment}'" if segment else "a part of it is empty: two slashes, or one at its end"
 
 
 def misfit(path: str) -> str | None:
@@ -189,6 +190,34 @@ def checked(path: str) -> MetaPath:
 def shown(path: str) -> str:
     """A path as an error or a condition shows it: escaped, and its beginning only when it is long."""
     return repr(path) if len(path) <= _SHOWN else f"{path[:_SHOWN]!r}… ({len(path)} characters)"
+
+
+def topic_name(name: str) -> str:
+    """The last part of a topic's path: its local name as Pulsar encodes it (Java's ``URLEncoder``)."""
+    return quote_plus(name, safe="*").replace("~", "%7E")
+
+
+def named(name: str) -> tuple[MetaPath, ...]:
+    """Paths of what Pulsar's tools call by a name, the likeliest first; none: no name has this form.
+
+    ``acme``: a tenant, a cluster or a resource group. ``acme/orders``: a namespace. ``acme/orders/invoices``, and with
+    ``persistent://`` or ``non-persistent://`` before it: a topic, its partitions or its policies.
+    """
+    domain, scheme, rest = name.partition("://")
+    found: tuple[MetaPath, ...] = ()
+    match (rest if scheme else name).split("/", 2):
+        case [tenant, namespace, local] if not scheme or domain in DOMAINS:
+            domain, topic = domain if scheme else "persistent", topic_name(local)
+            found = (
+                MetaPath(f"{PARTITIONED_TOPICS}/{tenant}/{namespace}/{domain}/{topic}"),
+                MetaPath(f"{GLOBAL_TOPIC_POLICIES}/{domain}/{tenant}/{namespace}/{topic}"),
+                MetaPath(f"{GLOBAL_TOPIC_POLICIES}/{tenant}/{namespace}/{domain}/{topic}"),
+            )
+        case [tenant, namespace] if not scheme:
+            found = (namespace_path(tenant, namespace),)
+        case [alone] if not scheme:
+            found = (tenant_path(alone), MetaPath(f"{CLUSTERS}/{alone}"), MetaPath(f"{RESOURCE_GROUPS}/{alone}"))
+    return tuple(path for path in found if fault_of(path) is None)
 
 
 def fence_path(region: Region) -> MetaPath:

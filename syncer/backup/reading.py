@@ -19,6 +19,7 @@ from pydantic import ValidationError
 
 from syncer import local_files
 from syncer.backup.layout import FORMAT, FORMAT_VERSION, MANIFEST, FileRecord, Manifest, ResourceReader
+from syncer.conflict.projection import json_fault
 from syncer.conflict.scope import Rule, Scope
 from syncer.errors import BackupDamaged, BackupInvalid, ConfigError, PreconditionFailed
 from syncer.model import MetaPath
@@ -169,7 +170,7 @@ def _manifest(directory: Path) -> Manifest:
     try:
         raw = json.loads(data)
     except (ValueError, RecursionError) as exc:
-        raise BackupDamaged(f"{MANIFEST}: no JSON: {exc}") from exc
+        raise BackupDamaged(f"{MANIFEST}: no JSON: {json_fault(exc)}") from exc
     if not isinstance(raw, dict) or raw.get("format") != FORMAT:
         raise BackupInvalid(f"{file} is no manifest of a backup")
     if raw.get("version") != FORMAT_VERSION:

@@ -144,6 +144,10 @@ def refused(target: Path) -> Iterator[None]:
 
 
 def _absent(target: Path) -> None:
+    if not target.parent.is_dir():
+        raise PreconditionFailed(
+            f"{target} cannot be written: there is no directory {target.parent}", hint="Make it, or name another place."
+        )
     if target.exists() or target.is_symlink():
         raise PreconditionFailed(f"{target} exists; it is left as it is", hint="Name a directory that does not exist.")
 

@@ -114,7 +114,7 @@ def encode_native(event: NativeEvent) -> bytes:
         raw_path = None if path is None else path.encode()
         raw_source = None if source is None else source.encode()
     except UnicodeEncodeError as exc:
-        raise PayloadInvalid(f"a path or cluster name of the event is not valid Unicode: {exc}") from exc
+        raise PayloadInvalid("a path or cluster name of the event is not UTF-8") from exc
     return b"".join(
         (
             _NULL if expected is None else b"\x02" + _long(expected),

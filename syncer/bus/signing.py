@@ -146,7 +146,7 @@ class Keyring:
                 mac = self._signer.mac(_signed(_DOMAIN, message.payload, properties))
                 properties[SIGNATURE] = f"{_VERSION}:{self._signer.id}:{mac}"
         except UnicodeEncodeError as exc:
-            raise PayloadInvalid(f"a property of the message is not valid Unicode: {exc}") from exc
+            raise PayloadInvalid("a property of the message is not UTF-8") from exc
         return Outgoing(message.payload, properties)
 
     def check(self, payload: bytes, properties: Mapping[str, str]) -> Speaker | None:

@@ -13,7 +13,7 @@ import typer
 
 from syncer.cli import output
 from syncer.cli.documents import OperationDocument, OperationList
-from syncer.cli.output import Format, say
+from syncer.cli.output import Format, moment, say, with_times
 from syncer.conflict.shown import FACTS, HOLD_FACTS
 from syncer.dispositions import DISPOSITIONS
 from syncer.errors import ExitCode, PreconditionFailed
@@ -42,11 +42,14 @@ def agree(target: str, *consequences: str, yes: bool) -> None:
     if yes:
         return
     if not attended():
-        raise PreconditionFailed(f"nobody is there to confirm this for {target}", hint="Give --yes to go ahead.")
+        raise PreconditionFailed(
+            f"this has to be confirmed for {target}, and there is no terminal to ask at; nothing was changed",
+            hint="Give --yes to go ahead.",
+        )
     say(f"Type {target} to go ahead, anything else to leave it as it is:")
     if sys.stdin.readline().strip() not in {target, visible(target)}:
         raise PreconditionFailed(
-            "not confirmed; nothing was asked", hint="Type the name exactly as shown, or give --yes."
+            "not confirmed; nothing was changed", hint="Type the name exactly as shown, or give --yes."
         )
 
 
@@ -68,7 +71,10 @@ def ask(views: Views, requests: Sequence[Request], *, reason: str, timeout_s: fl
     pending = [operation.id for operation in answers if operation.state.value == "pending"]
     if pending:
         rows = ", ".join(map(str, pending))
-        say(f"no answer from the daemon within {timeout_s:g} s; operation {rows} stays queued until it runs")
+        say(
+            f"no answer from the daemon within {timeout_s:g} s; operation {rows} stays queued until it runs:"
+            " see 'syncer status'"
+        )
         raise typer.Exit(ExitCode.UNREACHABLE)
     failed = [operation for operation in answers if operation.state.value == "failed"]
     if failed:
@@ -89,7 +95,7 @@ def _show(operations: Sequence[Operation], form: Format) -> None:
     if form is Format.TABLE:
         output.table(
             ("id", "operation", "about", "state", "answer"),
-            [(each.id, each.kind, about(each), each.state.value, each.answer) for each in operations],
+            [(each.id, each.kind, about(each), each.state.value, with_times(each.answer)) for each in operations],
         )
         return
     items = [
@@ -108,7 +114,28 @@ def _show(operations: Sequence[Operation], form: Format) -> None:
 
 def about(operation: Operation) -> str:
     """What an operation is about, in short: its arguments, but for those that say how the path was shown."""
-    return " ".join(value for name, value in operation.arguments.items() if name not in {*FACTS, *HOLD_FACTS})
+    given = operation.arguments.items()
+    words = [_said(operation.kind, name, value) for name, value in given if name not in {*FACTS, *HOLD_FACTS}]
+    return " ".join(filter(None, words)) or "this region"
+
+
+def _said(kind: str, name: str, value: str) -> str:
+    """An argument of an operation, for people."""
+    match name, value:
+        case "everywhere", _:
+            return "all regions" if value == "true" else "this region"
+        case _, "false" | "":
+            return ""
+        case _, "true":
+            return name
+        case (("stamp" | "loser"), _):
+            return with_times(value)
+        case "until", _:
+            return f"up to {moment(int(value))}" if kind == "regions-join" else f"up to {value}"
+        case (("path" | "region"), _):
+            return value
+        case _:
+            return f"{name} {value}"
 
 
 def exit_code(code: str) -> ExitCode:

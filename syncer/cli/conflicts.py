@@ -10,7 +10,7 @@ import typer
 from syncer.cli import output
 from syncer.cli.asking import Timeout, Why, Yes, agree, ask
 from syncer.cli.documents import ConflictDetail, ConflictDocument, ConflictList
-from syncer.cli.output import Format, moment, out, say, stamped, with_times
+from syncer.cli.output import Format, counted, moment, out, say, stamped, with_times
 from syncer.cli.session import session_of
 from syncer.cli.value_documents import ChangeDocument
 from syncer.cli.values import (
@@ -163,7 +163,11 @@ def discard(
             count, last = views.lost_by(Region(by))
             if not count:
                 raise NotFound(f"no value of {by} has lost", hint="See 'syncer conflicts list --all'.")
-            agree(by, f"{count} values of {by} that lost, up to conflict {last}, would be forgotten here.", yes=yes)
+            agree(
+                by,
+                f"{counted(count, 'value')} of {by} that lost, up to conflict {last}, would be forgotten here.",
+                yes=yes,
+            )
             request = Request("conflicts-discard", {"by": by, "until": str(last)})
         ask(views, [request], reason=reason, timeout_s=timeout, form=session.form)
 

@@ -12,7 +12,8 @@ from syncer.cli.conflicts import summary
 from syncer.cli.documents import ConflictDocument, DecisionDocument, ExplainDocument, ParkedDocument, VersionDocument
 from syncer.cli.events import decision
 from syncer.cli.holds import document as held
-from syncer.cli.output import Format, moment, out, say, stamped, with_times
+from syncer.cli.naming import FORMS, path_of
+from syncer.cli.output import Format, counted, moment, out, say, stamped, with_times
 from syncer.cli.session import session_of
 from syncer.cli.value_documents import OtherDocument, PresentDocument
 from syncer.cli.values import (
@@ -25,6 +26,7 @@ from syncer.cli.values import (
     value_words,
 )
 from syncer.conflict.register import HoldReason
+from syncer.conflict.settings import Direction
 from syncer.errors import NotFound
 from syncer.planning.deciding import held_of
 
@@ -43,7 +45,9 @@ SHORT_DIGEST: Final = 12
 
 def explain(
     context: typer.Context,
-    path: Annotated[str, typer.Argument(metavar="PATH", help="Key of the store, like /admin/policies/tenant.")],
+    path: Annotated[
+        str, typer.Argument(metavar="PATH", help="A path of the store, or the name of a tenant, namespace or topic.")
+    ],
     limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="How many decisions to show.")] = 50,
     store_timeout: StoreTimeout = 5.0,
 ) -> None:
@@ -51,24 +55,34 @@ def explain(
 
     The store is read, and nothing is changed. Where it does not answer, what was last known of it is said as such.
     """
-    from syncer.paths import checked
-
     session = session_of(context)
     config = session.config(whole=False)
-    key = checked(path)
     with session.views() as views:
+        key = path_of(path, lambda each: _heard_of(views, each))
         register = views.register(key)
         alive = register is not None and register.seated_alive
         found = collect(views, config, key, present_at(session, key, store_timeout, alive=alive), limit)
         if not (register or found.candidates or found.others):
             raise NotFound(
-                f"nothing was ever seen of {key} in region {config.region}; its scope here is '{found.scope}'",
-                hint="Check the spelling: it is the key of the store, as 'syncer events tail' shows it.",
+                f"nothing was ever seen of {_subject(found)} in region {config.region}"
+                + (", whose scope leaves it out" if found.scope == Direction.IGNORE.value else ""),
+                hint=f"Check the spelling. {FORMS}",
             )
     if session.form is Format.TABLE:
         _show(found)
     else:
         output.document(found, session.form)
+
+
+def _subject(found: ExplainDocument) -> str:
+    return found.path if found.resource is None else f"{found.resource} ({found.path})"
+
+
+def _heard_of(views: Views, path: MetaPath) -> bool:
+    """Whether anything is kept of a path."""
+    return views.register(path) is not None or bool(
+        views.journal(path, 1) or views.future_events_at(path, 1) or views.quarantined_at(path, 1)
+    )
 
 
 def collect(views: Views, config: Config, path: MetaPath, present: Present, limit: int) -> ExplainDocument:
@@ -221,9 +235,8 @@ def _show(found: ExplainDocument) -> None:
             ("at", "decision", "candidate", "against", "digest", "seen", "detail"), map(_candidate, found.candidates)
         )
     if found.conflicts:
-        count = len(found.conflicts)
         latest = max(each.id for each in found.conflicts)
-        say(f"{count} conflict{'s' if count > 1 else ''}; the latest: syncer conflicts show {latest}")
+        say(f"{counted(len(found.conflicts), 'conflict')}; the latest: syncer conflicts show {latest}")
 
 
 def _show_values(found: ExplainDocument) -> None:

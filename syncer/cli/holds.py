@@ -10,7 +10,8 @@ import typer
 from syncer.cli import output
 from syncer.cli.asking import Timeout, Why, Yes, agree, ask
 from syncer.cli.documents import HoldDocument, HoldList
-from syncer.cli.output import Format, moment, say
+from syncer.cli.naming import path_of
+from syncer.cli.output import Format, moment, say, stamped, with_times
 from syncer.cli.session import session_of
 from syncer.conflict.shown import HOLDS
 from syncer.errors import NotFound, PreconditionFailed
@@ -19,11 +20,13 @@ from syncer.planning.deciding import Held, every_event, every_hold, held_at, in_
 if TYPE_CHECKING:
     from syncer.state.views import Views
 
-_LEAVE: Final = "The third choice is to leave it: it goes on waiting, everything else goes on without it."
+_LEAVE: Final = "The third choice is to leave it: it goes on waiting, and everything else goes on without it."
 
 app = typer.Typer(no_args_is_help=True, help="Changes that wait for a person: confirm, reject, or leave them.")
 
-Path = Annotated[str | None, typer.Argument(metavar="[PATH]", help="Path of the held change.")]
+Path = Annotated[
+    str | None, typer.Argument(metavar="[PATH]", help="Path of the held change, or the name of what stands there.")
+]
 All = Annotated[bool, typer.Option("--all", help="Every held change (that --only selects).")]
 Only = Annotated[str, typer.Option("--only", metavar="REASON", help="With --all: only holds of this reason.")]
 
@@ -51,7 +54,10 @@ def list_holds(
         return
     output.table(
         ("path", "waits", "reason", "stamp", "since", "detail"),
-        [(each.path, each.waits, each.reason, each.stamp, moment(each.since_ms), each.detail) for each in shown],
+        [
+            (each.path, each.waits, each.reason, stamped(each.stamp), moment(each.since_ms), with_times(each.detail))
+            for each in shown
+        ],
         empty="nothing is held",
     )
     if following is not None:
@@ -73,7 +79,7 @@ def confirm(
     session = session_of(context)
     with session.views() as views:
         held = _chosen(views, path, stamp, everything=everything, only=only)
-        agree(_target(held, path, views), f"{_many(held)} will pass the guards. {_LEAVE}", yes=yes)
+        agree(_target(held, path, views), f"{_many(held)} would pass the guards. {_LEAVE}", yes=yes)
         ask(views, [each.confirming for each in held], reason=reason, timeout_s=timeout, form=session.form)
 
 
@@ -95,18 +101,18 @@ def reject(
         consequences = []
         if any(each.waits == "write" for each in held):
             consequences.append(
-                "OUR value will win EVERYWHERE: it gets a newer stamp and replaces theirs in every region."
+                "OUR value would win EVERYWHERE: it would get a newer stamp and replace theirs in every region."
             )
         if any(each.waits == "publication" for each in held):
             consequences.append(
-                "The local delete is taken back: the value is fetched from a peer and written here again."
+                "The local delete would be taken back: the value fetched from a peer, and written here again."
             )
         if any(each.waits == "event" for each in held):
             consequences.append(
-                "The event from the future is dropped here. If a region knows what it says, it tells it again: correct "
-                "that region's clock."
+                "The event from the future would be dropped here. A region that knows what it says would tell it "
+                "again: correct that region's clock."
             )
-        agree(_target(held, path, views), f"Rejecting {_many(held)}.", *consequences, _LEAVE, yes=yes)
+        agree(_target(held, path, views), f"{_many(held)} would be rejected.", *consequences, _LEAVE, yes=yes)
         ask(views, [each.refusing for each in held], reason=reason, timeout_s=timeout, form=session.form)
 
 
@@ -123,12 +129,14 @@ def _chosen(views: Views, path: str | None, stamp: str, *, everything: bool, onl
             return held
         what = f"with reason {only!r}" if only else "at all"
         raise NotFound(f"nothing is held {what}", hint="See 'syncer holds list'.")
-    found = held_at(views, path)
+    key = path_of(path, lambda each: held_at(views, each) is not None)
+    found = held_at(views, key)
     if found is None:
-        raise NotFound(f"nothing is held at {path}", hint="See 'syncer holds list'.")
-    if stamp and str(found.stamp) != stamp:
+        raise NotFound(f"nothing is held at {key}", hint="See 'syncer holds list'.")
+    if stamp not in {"", str(found.stamp), stamped(found.stamp)}:
         raise PreconditionFailed(
-            f"{path}: another change is held now ({found.stamp}, {found.reason}) than {stamp}", hint=HOLDS
+            f"{key}: another change is held now ({stamped(found.stamp)}, {found.reason}) than {with_times(stamp)}",
+            hint=HOLDS,
         )
     return [found]
 
@@ -141,8 +149,8 @@ def _many(held: list[Held]) -> str:
     if len(held) > 1:
         return f"{len(held)} held changes"
     (each,) = held
-    stored = "nothing" if each.shown.digest is None else str(each.shown.stored)
-    return f"{each.path} ({each.stamp}, {each.reason}; the store here holds {stored})"
+    stored = "nothing" if each.shown.digest is None else stamped(each.shown.stored)
+    return f"{each.path} ({stamped(each.stamp)}, {each.reason}; last known in the store here: {stored})"
 
 
 def document(held: Held) -> HoldDocument:

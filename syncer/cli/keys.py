@@ -51,7 +51,9 @@ def show(context: typer.Context, file: File, region: RegionName = "") -> None:
     try:
         key = RegionKey.of_pem(private_text(file))
     except ConfigError as exc:
-        raise PreconditionFailed(f"{file} {exc.message}", hint=exc.hint) from None
+        general = exc.hint == ConfigError.default_hint
+        hint = "Name a file that 'syncer keys create' wrote." if general else exc.hint
+        raise PreconditionFailed(f"{file} {exc.message}", hint=hint) from None
     _show(session_of(context), file, key, region)
 
 

@@ -80,7 +80,7 @@ def _shown_safely() -> Iterator[None]:
     try:
         yield
     except TyperException as exc:
-        exc.message = visible_lines(exc.message)
+        exc.message = visible_lines(exc.message).replace("Value error, ", "")
         raise
 
 

@@ -29,7 +29,10 @@ UNSTYLED: Final = {None, "", "dumb", "unknown"}
 """Values of ``TERM`` that promise nothing but letters."""
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_STAMP: Final = re.compile(r"(?<![\w@])\d{12,14}@[A-Za-z0-9](?:[\w.-]*\w)?")
+_STAMP: Final = re.compile(r"(?<![\w@])\d{12,14}@[A-Za-z0-9](?:[\w.-]*\w)?|(?<=stamped )\d{12,14}\b")
+"""A stamp in a text of the daemon, or its time alone."""
+
+FOUND: Final = "found at the first scan"
 
 
 class Format(StrEnum):
@@ -172,18 +175,27 @@ def stamped(stamp: Stamp | str | None) -> str:
     """A stamp as people read it: the time and the region."""
     if stamp is None:
         return "-"
+    time, region = stamped_apart(stamp)
+    return f"{time} of {region}" if time == FOUND else f"{time} {region}"
+
+
+def stamped_apart(stamp: Stamp | str) -> tuple[str, str]:
+    """Time and region of a stamp as people read them, for columns of their own."""
     time, _, region = str(stamp).partition("@")
     at_ms = int(time)
     if at_ms <= 0:
-        return f"without a time, {region}"
-    if at_ms < FIRST_REAL_TIME_MS:
-        return f"found at the first scan of {region}"
-    return f"{moment(at_ms)} {region}"
+        return "without a time,", region
+    return (FOUND if at_ms < FIRST_REAL_TIME_MS else moment(at_ms)), region
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun, in the singular where it is one."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def with_times(text: str) -> str:
     """A text of the daemon with its stamps as people read them."""
-    return _STAMP.sub(lambda found: stamped(found[0]), text)
+    return _STAMP.sub(lambda found: stamped(found[0]) if "@" in found[0] else moment(int(found[0])), text)
 
 
 def span(seconds: float | None) -> str:

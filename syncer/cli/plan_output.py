@@ -30,10 +30,12 @@ if TYPE_CHECKING:
     from syncer.planning.executing import Outcome
 
 MAX_TOLD: Final = 40
-"""Operations that are told one by one before a person agrees; the rest is a number."""
+"""Operations that are told one by one before an operator agrees; the rest is a number."""
 
 LEFT_SIGN: Final = "="
 STATES: Final = ("applied", "already", "refused", "unknown", "unreached")
+WOULD: Final = {"applied": "would apply", "refused": "would be refused"}
+"""States of a run that has written nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,9 +140,9 @@ def show_applied(run: Applied, form: Format) -> None:
         output.document(_applied(run, states, counts), form)
         return
     plan = run.review.plan
-    applied = "would be applied" if run.dry_run else "applied"
+    words = {**dict(zip(STATES, STATES, strict=True)), **(WOULD if run.dry_run else {})}
     pairs: list[tuple[str, object]] = [("region", plan.region), ("from", plan.source)]
-    pairs += [(applied if state == "applied" else state, counts[state]) for state in STATES]
+    pairs += [(words[state], counts[state]) for state in STATES]
     if run.undo is not None:
         deletes = any(each.action is Action.CREATE for each in (*run.outcome.applied, *run.outcome.unknown))
         pairs.append(("undo", f"syncer plan apply {run.undo}{' --delete' if deletes else ''}"))
@@ -150,7 +152,7 @@ def show_applied(run: Applied, form: Format) -> None:
             SIGNS[each.action],
             each.resource.kind.value,
             each.resource.name,
-            states[each.path],
+            words[states[each.path]],
             "; ".join(f"{why.reason}: {why.detail}" for why in run.review.refused.get(each.path, ())),
         )
         for each in plan.operations

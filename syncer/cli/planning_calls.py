@@ -14,9 +14,9 @@ import anyio
 import typer
 
 from syncer.cli.asking import agree
-from syncer.cli.output import Format, say
+from syncer.cli.output import Format, counted, say
 from syncer.cli.plan_output import Applied, plan_document, show_applied, show_plan, tell_plan
-from syncer.errors import ExitCode, PreconditionFailed, SyncerError
+from syncer.errors import ConfigError, ExitCode, PreconditionFailed, SyncerError
 from syncer.model import MetaPath, Millis, Region
 from syncer.plan.review import ALLOWABLE, Reason, Review
 
@@ -136,7 +136,12 @@ async def other_side(config: Config, *, other: Path | None, backup: Path | None)
     if backup is not None:
         yield BackupSide(await anyio.to_thread.run_sync(Backup, backup))
         return
-    theirs = load(other, file_only=True)
+    try:
+        theirs = load(other, file_only=True)
+    except ConfigError as exc:
+        raise ConfigError(
+            exc.message, hint=f"Check what --with names: 'syncer config check --config {other}'."
+        ) from exc
     if theirs.store.kind == config.store.kind and theirs.store_settings == config.store_settings:
         raise PreconditionFailed(
             f"{other} names the very store of region {config.region}: a region does not differ from itself",
@@ -211,7 +216,11 @@ async def carry_out(
     kept: Path | None = None
     if outcome.applied and not dry_run and outcome.error is None:
         tell_plan(review)
-        agree(plan.region, f"{len(outcome.applied)} operations will be performed in region {plan.region}.", yes=yes)
+        agree(
+            plan.region,
+            f"{counted(len(outcome.applied), 'operation')} would be performed in region {plan.region}.",
+            yes=yes,
+        )
         outcome = await _performed(target, review, outcome, undo)
         kept = undo if outcome.applied or outcome.unknown else None
     show_applied(Applied(review=review, outcome=outcome, dry_run=dry_run, undo=kept), form)

@@ -1,4 +1,4 @@
-"""``syncer quarantine`` and ``syncer parked``: what could not be handled, and what waits without a person."""
+"""``syncer quarantine`` and ``syncer parked``: what could not be handled, and what waits without an operator."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 from syncer.cli import output
 from syncer.cli.asking import Timeout, Why, Yes, agree, ask
 from syncer.cli.documents import ParkedDocument, ParkedList, QuarantineDocument, QuarantineList
-from syncer.cli.output import Format, moment, say
+from syncer.cli.output import Format, moment, say, stamped, with_times
 from syncer.cli.session import session_of
 from syncer.errors import NotFound
 from syncer.model import MetaPath
@@ -55,12 +55,12 @@ def list_quarantine(
             (
                 each.id,
                 each.origin,
-                each.position,
+                _position(each),
                 each.code,
                 each.path,
                 each.payload_bytes,
                 moment(each.recorded_at_ms),
-                each.detail,
+                with_times(each.detail),
             )
             for each in items
         ],
@@ -68,6 +68,13 @@ def list_quarantine(
     )
     if following is not None:
         say(f"more: --after {following}")
+
+
+def _position(entry: QuarantineDocument) -> str | None:
+    """Where it was found, but for what other columns say: the path, and when it was found there."""
+    if entry.path is not None and entry.position == f"{entry.path} {entry.recorded_at_ms}":
+        return None
+    return with_times(entry.position)
 
 
 @app.command("retry")
@@ -82,7 +89,7 @@ def discard(
 ) -> None:
     """Throw an entry away, for good."""
     _exists(context, number)
-    agree(str(number), f"Entry {number} is thrown away; what it said is lost here.", yes=yes)
+    agree(str(number), f"Entry {number} would be thrown away, and what it said be lost here.", yes=yes)
     _ask(context, "quarantine-discard", number, reason, timeout)
 
 
@@ -105,7 +112,7 @@ def list_parked(
     limit: Limit = 100,
     after: Annotated[str, typer.Option("--after", metavar="PATH", help="Go on behind this path.")] = "",
 ) -> None:
-    """List parked writes, in path order. They go on by themselves; a person need not do anything."""
+    """List parked writes, in path order. They go on by themselves; nobody need do anything."""
     session = session_of(context)
     with session.views() as views:
         rows = views.parked(limit + 1, MetaPath(after) if after else None)
@@ -125,7 +132,10 @@ def list_parked(
         return
     output.table(
         ("path", "reason", "since", "stamp", "detail"),
-        [(each.path, each.reason, moment(each.since_ms), each.stamp, each.detail) for each in items],
+        [
+            (each.path, each.reason, moment(each.since_ms), stamped(each.stamp), with_times(each.detail))
+            for each in items
+        ],
         empty="nothing is parked",
     )
     if following is not None:

@@ -11,7 +11,7 @@ import typer
 from syncer.cli import output
 from syncer.cli.asking import Timeout, Why, Yes, agree, ask
 from syncer.cli.documents import FirstContact, FirstContactPlan
-from syncer.cli.output import Format, say
+from syncer.cli.output import Format, counted, say, stamped
 from syncer.cli.overview import regions
 from syncer.cli.session import session_of
 from syncer.conflict.register import Register
@@ -60,18 +60,19 @@ def join(
         elif not confirm:
             output.document(plan, session.form)
         if not confirm:
-            what = "lets this region take part" if waits else "lets all of it pass, 'syncer holds' decides path by path"
-            say(f"nothing was changed; --confirm {what}")
+            would = "would let this region take part" if waits else "would let all of it pass"
+            say(f"nothing was changed; --confirm {would}; 'syncer holds' decides path by path")
             return
         region = identity.region
         giving_way = plan.replaced + plan.deleted
         if waits:
             begins = (
-                f"{region} takes part: it writes {plan.created} values and sends {plan.sent}; {giving_way} are held."
+                f"{region} would take part: write {counted(plan.created, 'value')} and send {plan.sent};"
+                f" {giving_way} would be held."
             )
             agree(region, begins, yes=yes)
         else:
-            agree(region, f"{giving_way} values of {region} give way to the group's.", yes=yes)
+            agree(region, f"{counted(giving_way, 'value')} of {region} would give way to the group's.", yes=yes)
         until = Millis(plan.until_ms) if plan.until_ms is not None else None
         ask(views, [joining(until)], reason=reason, timeout_s=timeout, form=session.form)
 
@@ -90,8 +91,8 @@ def leave(
         region = views.identity().region
         agree(
             region,
-            f"{region} stands still and the group forgets deletes without it. This cannot be taken back: it can only "
-            "come back as a new member, with a new sidecar database under another region id.",
+            f"{region} would stand still, and the group forget deletes without it. That cannot be taken back: it could "
+            "only come back as a new member, with a new sidecar database under another region id.",
             yes=yes,
         )
         request = Request("regions-leave", {"force": str(force).lower()})
@@ -112,8 +113,9 @@ def forget(
     with session.views() as views:
         agree(
             region,
-            f"Nobody waits for {region} any more, and its database is refused for ever: what only it holds is lost to "
-            "the group. It can come back as a new member, with a new sidecar database under another region id.",
+            f"Nobody would wait for {region} any more, and its database would be refused for ever: what only it holds "
+            "would be lost to the group. It could come back as a new member, with a new sidecar database under another "
+            "region id.",
             yes=yes,
         )
         request = Request("regions-forget", {"region": region, "force": str(force).lower()})
@@ -137,8 +139,8 @@ def admit(
     with session.views() as views:
         agree(
             region,
-            f"{region} is waited for again, and what it sends is taken. Deletes that were forgotten while it was "
-            "refused may come back with it.",
+            f"{region} would be waited for again, and what it sends be taken. Deletes that were forgotten while it was "
+            "refused might come back with it.",
             yes=yes,
         )
         ask(views, [Request("regions-admit", {"region": region})], reason=reason, timeout_s=timeout, form=session.form)
@@ -209,8 +211,8 @@ def _contact(register: Register) -> FirstContact | None:
 
 def _show(plan: FirstContactPlan) -> None:
     output.table(
-        ("path", "here, found by", "would be", "by"),
-        [(each.path, each.ours or "-", each.becomes, each.theirs) for each in plan.items],
+        ("path", "here", "would be", "by"),
+        [(each.path, stamped(each.ours), each.becomes, stamped(each.theirs)) for each in plan.items],
         empty="first contact would change nothing here" if plan.waits else "first contact holds nothing here",
     )
     authors = ", ".join(f"{region} {count}" for region, count in plan.authors.items())

@@ -19,7 +19,7 @@ from syncer.cli.documents import (
     RepairPreview,
     UntoldDocument,
 )
-from syncer.cli.output import Format, moment, say
+from syncer.cli.output import Format, counted, moment, say, stamped, with_times
 from syncer.cli.planning_calls import now_ms
 from syncer.cli.session import Session, session_of
 from syncer.errors import ExitCode, NotFound
@@ -82,7 +82,11 @@ def sync(
         _show_preview(found, list(repairing.refused(found, config.repair_terms, now_ms(), consent)), session.form)
         return
     _tell_preview(found)
-    agree(config.region, f"The daemon of {config.region} tells {found.paths} paths to all regions.", yes=yes)
+    agree(
+        config.region,
+        f"The daemon of {config.region} would tell {counted(found.paths, 'path')} to all regions.",
+        yes=yes,
+    )
     with session.views() as views:
         _carry_out(session, views, file, consent, reason, timeout)
 
@@ -219,7 +223,7 @@ def _show(session: Session, views: Views, number: int) -> None:
     )
     if document.refusals:
         output.out("")
-        output.table(("path", "reason"), [(each.path, each.reason) for each in document.refusals])
+        output.table(("path", "reason"), [(each.path, with_times(each.reason)) for each in document.refusals])
 
 
 def _document(repair: Repair, refusals: Sequence[RefusedTelling]) -> RepairDocument:
@@ -253,7 +257,7 @@ def _show_preview(found: Preview, refused: list[Objection], form: Format) -> Non
                     each.path,
                     each.cls,
                     each.found_in,
-                    each.event.stamp if each.event is not None else None,
+                    stamped(each.event.stamp if each.event is not None else None),
                     ",".join(f"{loser} (held)" if loser in each.held else loser for loser in each.losers),
                 )
                 for each in found.shown

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -16,7 +16,10 @@ Everywhere = Annotated[bool, typer.Option("--everywhere", help="In all regions, 
 
 def run(
     context: typer.Context,
-    log_level: Annotated[str, typer.Option("--log-level", help="Instead of log.level of the configuration.")] = "",
+    log_level: Annotated[
+        Literal["debug", "info", "warning", "error"] | None,
+        typer.Option("--log-level", help="Instead of log.level of the configuration."),
+    ] = None,
 ) -> None:
     """Run the daemon of this region until SIGTERM."""
     from syncer import log, surface
@@ -50,7 +53,7 @@ def pause(
     session = session_of(context)
     with session.views() as views:
         if everywhere:
-            agree("everywhere", "Every region stops writing and publishing until it is resumed.", yes=yes)
+            agree("everywhere", "Every region would stop writing and publishing until it is resumed.", yes=yes)
         request = Request("pause", {"everywhere": str(everywhere).lower()})
         ask(views, [request], reason=reason, timeout_s=timeout, form=session.form)
 

@@ -140,7 +140,7 @@ def folder_of(session: Session, named: str | None) -> Place:
     """Where snapshots lie: the option, else the configuration.
 
     Raises:
-        PreconditionFailed: Nobody says it.
+        PreconditionFailed: Nobody says it, or it is a file.
     """
     from spark_snapshot.places import place
 
@@ -149,7 +149,12 @@ def folder_of(session: Session, named: str | None) -> Place:
         text = session.config(whole=False).snapshots.folder
     if text is None:
         raise PreconditionFailed("no folder of snapshots is known", hint="Give --folder, or set 'snapshots.folder'.")
-    return place(text if "://" in text else Path(text).absolute())
+    if "://" in text:
+        return place(text)
+    path = Path(text).absolute()
+    if path.exists() and not path.is_dir():
+        raise PreconditionFailed(f"{path} is no folder", hint="Name the folder that snapshots are taken into.")
+    return place(path)
 
 
 def named(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, cast
 
 from syncer.cli import output
-from syncer.cli.output import moment, say
+from syncer.cli.output import moment, say, stamped_apart
 from syncer.cli.snapshot_documents import (
     ChangedDocument,
     CountsDocument,
@@ -229,8 +229,7 @@ def _extent(found: SnapshotDocument) -> str:
 def _when(stamp: str | None) -> tuple[str, str]:
     if stamp is None:
         return "-", "-"
-    at, _, by = stamp.partition("@")
-    return moment(int(at)), by
+    return stamped_apart(stamp)
 
 
 def _difference(each: Finding) -> DifferenceDocument:

@@ -85,12 +85,15 @@ def _ask_for_rebuild(
 ) -> None:
     with session.views() as views:
         names = ", ".join(without) if not alone else "any peer"
+        lost = (
+            f"only {names} {'know' if len(without) > 1 and not alone else 'knows'}" if not alone else "peers alone know"
+        )
         if any("," in name or not name for name in without):
             raise PreconditionFailed("a region id has no comma and is not empty", hint="Give --without once for each.")
         agree(
             names,
-            f"What only {names} knows is not waited for: a value here that differs from it is not recognised as older, "
-            "and a delete that only it knows may be undone. No value is lost.",
+            f"What {lost} would not be waited for: a value here that differs from it would not be "
+            "recognised as older, and a delete that only they know might be undone. No value would be lost.",
             yes=yes,
         )
         request = Request("rebuild", {"without": ",".join(without), "alone": str(alone).lower()})

@@ -157,7 +157,11 @@ async def _run(
         if needed and not dry_run:
             for step in needed:
                 say(f"{step.cluster}: {step.subject}: {step.wanted} (now: {step.found})")
-            agree(wanted.topic, f"{len(needed)} steps in {len(admins)} clusters.", yes=yes)
+            agree(
+                wanted.topic,
+                f"{len(needed)} steps would be performed.",
+                yes=yes,
+            )
             steps = await apply_topic(steps, admins, within_s=timeout_s)
     _show(wanted, steps, session)
 

@@ -44,7 +44,8 @@ def load(group: str, kind: str) -> AdapterClass:
     """
     known = installed(group)
     if kind not in known:
-        raise ConfigError(f"no adapter {kind!r} in {group}", hint=f"Installed here: {', '.join(known)}.")
+        what = {STORES: "store", BUSES: "bus"}.get(group, group)
+        raise ConfigError(f"there is no kind of {what} named {kind!r}", hint=f"Installed here: {', '.join(known)}.")
     try:
         adapter: AdapterClass = known[kind].load()
         adapter.config_model.model_fields  # noqa: B018 - that it has one is the point

@@ -10,7 +10,6 @@ import functools
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Annotated, Any, Final, Literal, Self
-from urllib.parse import quote_plus
 
 from pydantic import BaseModel, Field, StringConstraints, model_validator
 
@@ -248,7 +247,7 @@ def topic_paths(topic: str) -> frozenset[MetaPath]:
     if domain not in paths.DOMAINS or len(names) != 3 or not all(names):
         return frozenset()
     tenant, namespace, local = names
-    declaration = f"{paths.PARTITIONED_TOPICS}/{tenant}/{namespace}/{domain}/{_encoded(local)}"
+    declaration = f"{paths.PARTITIONED_TOPICS}/{tenant}/{namespace}/{domain}/{paths.topic_name(local)}"
     return frozenset({paths.tenant_path(tenant), paths.namespace_path(tenant, namespace), MetaPath(declaration)})
 
 
@@ -267,8 +266,3 @@ def lock_rules(bus: Mapping[str, Any]) -> tuple[Rule, ...]:
         return ()
     patterns = (f"{paths.POLICIES}/{namespace}", f"{paths.PARTITIONED_TOPICS}/{namespace}/**")
     return tuple(Rule(pattern, Direction.IGNORE) for pattern in patterns)
-
-
-def _encoded(name: str) -> str:
-    """Encode a topic's local name as Pulsar does (Java's ``URLEncoder``)."""
-    return quote_plus(name, safe="*").replace("~", "%7E")

@@ -19,5 +19,5 @@ def unreadable(what: str, path: Path, exc: OSError) -> ConfigError:
     message = f"{what} {path} cannot be read: {exc.strerror or exc}"
     found = ownership.closed(path) if isinstance(exc, PermissionError) else None
     if found is None:
-        return ConfigError(message)
+        return ConfigError(message, hint="Name a file that is there, and that the user of this command may read.")
     return ConfigDenied(f"{message}; {found.place} belongs to user {found.owner}", owner=found.owner)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 import textwrap
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
@@ -19,6 +20,8 @@ from pydantic_core import PydanticUndefined
 from syncer.config import adapters
 from syncer.config.durations import format_duration
 from syncer.config.model import Config
+from syncer.config.tables import NAME
+from syncer.errors import ConfigError
 
 _WIDTH: Final = 100
 _PLACEHOLDERS: Final[Mapping[tuple[str, str], Any]] = {
@@ -44,8 +47,13 @@ def sample(*, store: str, bus: str, region: str = "east") -> str:
         region: Id of the region.
 
     Raises:
-        ConfigError: No such adapter.
+        ConfigError: No such adapter, or no region can have this id.
     """
+    if re.fullmatch(NAME, region) is None:
+        raise ConfigError(
+            f"{region!r} cannot be the id of a region",
+            hint="Give letters, digits, '.', '_' and '-', at most 63, a letter or a digit first.",
+        )
     models = {
         "store": (store, adapters.load(adapters.STORES, store).config_model),
         "bus": (bus, adapters.load(adapters.BUSES, bus).config_model),

@@ -62,7 +62,10 @@ def from_file(path: Path) -> Origin:
     except OSError as exc:
         raise unreadable("the configuration file", path, exc) from exc
     except UnicodeDecodeError as exc:
-        raise ConfigError(f"the configuration file {path} cannot be read: it is not UTF-8") from exc
+        raise ConfigError(
+            f"the configuration file {path} cannot be read: it is not UTF-8",
+            hint="Name a file of TOML or YAML; 'syncer init' makes one.",
+        ) from exc
     if path.suffix in {".yaml", ".yml"}:
         values, lines = _yaml(path, text)
     else:

@@ -30,9 +30,9 @@ DEFAULT_STATE_PATH: Final = Path("/var/lib/pulsar-syncer/state.db")
 
 _USER: Final = re.compile(r"^\w+://[^/@]+@")
 _ZERO: Final = timedelta(0)
-_NAME: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$"
+NAME: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$"
 
-Name = Annotated[str, StringConstraints(pattern=_NAME)]
+Name = Annotated[str, StringConstraints(pattern=NAME)]
 
 
 class Section(BaseModel):

@@ -16,6 +16,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from types import NoneType
 from typing import Any, Final, TypeAlias, cast
 
 import orjson
@@ -33,6 +34,15 @@ _Places: TypeAlias = "tuple[tuple[str, _Places], ...]"
 
 WITHHELD: Final = b"withheld: what cannot be read may hold a secret"
 """Stands for a value that cannot be read, of a kind that has secrets."""
+
+_JSON_TYPES: Final[Mapping[type, str]] = {
+    list: "an array",
+    str: "a text",
+    int: "a number",
+    float: "a number",
+    bool: "a truth value",
+    NoneType: "null",
+}
 
 _DIGITS: Final = bytes.maketrans(b"123456789", b"000000000")
 _BIG_INTEGER: Final = b"0" * 19
@@ -200,10 +210,17 @@ def parse(value: bytes) -> Document:
     try:
         document = _parse_exactly(value) if _BIG_INTEGER in value.translate(_DIGITS) else orjson.loads(value)
     except (ValueError, RecursionError) as exc:
-        raise ValueInvalid(f"no JSON: {exc}") from exc
+        raise ValueInvalid(f"no JSON: {json_fault(exc)}") from exc
     if not isinstance(document, dict):
-        raise ValueInvalid(f"a JSON object is due, found {type(document).__name__}")
+        raise ValueInvalid(f"a JSON object is due, found {_JSON_TYPES[type(document)]}")
     return cast("Document", document)
+
+
+def json_fault(exc: ValueError | RecursionError) -> str:
+    """Why something is no JSON, in words of the format and not of the parser."""
+    if isinstance(exc, UnicodeError) or "not valid UTF-8" in str(exc):
+        return "not UTF-8"
+    return "nested too deeply" if isinstance(exc, RecursionError) else str(exc)
 
 
 def canonical(document: Document) -> bytes:
@@ -233,7 +250,7 @@ def _dump(document: Document, *, sort: bool) -> bytes:
     try:
         return json.dumps(document, sort_keys=sort, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError) as exc:
-        raise ValueInvalid(f"cannot be written as JSON: {exc}") from exc
+        raise ValueInvalid(f"cannot be written as JSON: {json_fault(exc)}") from exc
 
 
 def _parse_exactly(value: bytes) -> object:

@@ -13,12 +13,14 @@ from typing import Final, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from syncer import local_files
+from syncer.conflict.projection import json_fault
 from syncer.errors import InvariantBroken, PlanForeign, PlanInvalid, PreconditionFailed, ValueRefused
 from syncer.model import MetaPath, Millis, Region
 from syncer.paths import checked
 from syncer.plan.operations import Operation, Plan, planned
 from syncer.planning.whole_file import whole
 
+WROTE: Final = "Name a file that 'syncer diff --save' wrote, or an apply or a restore as its undo."
 FORMAT: Final = "pulsar-syncer-plan"
 FORMAT_VERSION: Final = 1
 
@@ -127,12 +129,14 @@ def from_text(text: str | bytes, name: str = "the plan") -> Plan:
     Raises:
         PlanInvalid: It is no plan, is damaged, or is of another version.
     """
+    if not text.strip():
+        raise PlanInvalid(f"{name} is no plan: it is empty", hint=WROTE)
     try:
         raw = json.loads(text)
     except (ValueError, RecursionError) as exc:
-        raise PlanInvalid(f"{name} is no JSON: {exc}") from exc
+        raise PlanInvalid(f"{name} is no plan, or is cut off: no JSON: {json_fault(exc)}", hint=WROTE) from exc
     if not isinstance(raw, dict) or raw.get("format") != FORMAT:
-        raise PlanInvalid(f"{name} is no plan", hint="Name a file that 'syncer diff --save' wrote.")
+        raise PlanInvalid(f"{name} is no plan", hint=WROTE)
     if raw.get("version") != FORMAT_VERSION:
         raise PlanInvalid(
             f"{name} is a plan of version {raw.get('version')!r}; this program reads version {FORMAT_VERSION}",
@@ -173,7 +177,7 @@ def read(path: Path, *, region: Region | None = None) -> Plan:
         with local_files.opened(path) as file:
             text = file.read()
     except OSError as exc:
-        raise PreconditionFailed(f"{path} cannot be read: {exc.strerror}", hint="Name the file of a plan.") from exc
+        raise PreconditionFailed(f"{path} cannot be read: {exc.strerror}", hint=WROTE) from exc
     plan = from_text(text, str(path))
     if region is not None and plan.region != region:
         raise PlanForeign(f"{path} is a plan for region {plan.region}, not for {region}")

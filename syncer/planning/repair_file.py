@@ -23,6 +23,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from syncer import local_files
+from syncer.conflict.projection import json_fault
 from syncer.errors import InvariantBroken, PlanInvalid, PreconditionFailed, ValueRefused
 from syncer.model import Counter, EventType, MetadataChangeEvent, MetaPath, Millis, Region, Stamp, TieOrder
 from syncer.paths import checked, classify, tenant_of
@@ -235,7 +236,7 @@ class RepairFile:
                 head = self._head(first)
                 yield head, self._findings(file, seal, head)
         except OSError as exc:
-            raise PreconditionFailed(f"{self.path} cannot be read: {exc.strerror}", hint="Name a repair plan.") from exc
+            raise PreconditionFailed(f"{self.path} cannot be read: {exc.strerror}", hint=HINT) from exc
 
     def check(self) -> Head:
         """Read it to its end.
@@ -252,7 +253,11 @@ class RepairFile:
     def _line(self, file: BinaryIO) -> bytes:
         line = file.readline(MAX_LINE_BYTES + 1)
         if not line.endswith(b"\n"):
-            what = "has a line that is too long" if len(line) > MAX_LINE_BYTES else "is cut off: its end is missing"
+            what = (
+                "has a line that is too long"
+                if len(line) > MAX_LINE_BYTES
+                else "is empty, or cut off: its end is missing"
+            )
             raise PlanInvalid(f"{self.path} {what}", hint=HINT)
         return line
 
@@ -314,7 +319,9 @@ class RepairFile:
         try:
             raw = orjson.loads(line)
         except orjson.JSONDecodeError as exc:
-            raise PlanInvalid(f"{self.path} is no JSON: {exc}", hint=HINT) from exc
+            raise PlanInvalid(
+                f"{self.path} is no repair plan, or is damaged: no JSON: {json_fault(exc)}", hint=HINT
+            ) from exc
         if not isinstance(raw, dict):
             raise PlanInvalid(f"{self.path} is no repair plan", hint=HINT)
         return raw

@@ -408,7 +408,7 @@ def test_a_dry_restore_writes_nothing(run: Run, east: OutsideWriter, tmp_path: P
     before = items(east)
     result = run("backup", "restore", "saved", "--dry-run")
     assert result.exit_code == 0, result.stderr
-    assert "would be applied  1" in result.stdout
+    assert "would apply       1\n" in result.stdout
     assert items(east) == before
     assert list(tmp_path.glob("saved.undo-*")) == []
 

@@ -514,7 +514,7 @@ def test_what_changes_while_the_operator_types_is_not_decided(
 def test_reject_says_first_that_our_value_wins_everywhere(run: Run, state: SqlState, daemon: Driver) -> None:
     result = run("holds", "reject", REMOTE)
     assert result.exit_code == 5, "nobody is there to type the path"
-    assert "OUR value will win EVERYWHERE" in result.stderr
+    assert "OUR value would win EVERYWHERE" in result.stderr
     assert "third choice" in result.stderr
     assert registers(state, REMOTE).hold is not None
     good(run("holds", "reject", REMOTE, "--yes"))
@@ -823,7 +823,7 @@ def test_a_region_that_waits_shows_all_that_is_due_and_then_takes_part(
     assert len(plan.items) == plan.created + plan.replaced + plan.deleted
     shown = run("regions", "join")
     assert "values of this region are sent" in shown.stderr
-    assert "lets this region take part" in shown.stderr
+    assert "would let this region take part" in shown.stderr
     assert [run(verb).exit_code for verb in ("pause", "resume")] == [5, 5]
     result = run("regions", "join", "--confirm", "--yes", "-o", "json")
     assert operations(result) == [("regions-join", "done")]

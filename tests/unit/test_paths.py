@@ -15,11 +15,13 @@ from syncer.paths import (
     fence_path,
     is_under,
     misfit,
+    named,
     namespace_path,
     scaffold,
     shown,
     tenant_of,
     tenant_path,
+    topic_name,
 )
 from tests.property.strategies import PATH_OF_KIND
 
@@ -162,10 +164,10 @@ def test_legal_paths_pass_unchanged(path: str) -> None:
         ("", "start with"),
         ("/", "start with"),
         ("a/b", "start with"),
-        ("/a//b", "segment ''"),
-        ("/a/", "segment ''"),
-        ("/a/./b", "segment '.'"),
-        ("/a/..", "segment '..'"),
+        ("/a//b", "a part of it is empty"),
+        ("/a/", "a part of it is empty"),
+        ("/a/./b", "a part of it is '.'"),
+        ("/a/..", "a part of it is '..'"),
         ("/a\x00", "a zero byte"),
         ("/a\ud800", "surrogate"),
         ("/" + "x" * MAX_PATH_BYTES, "32769 bytes"),
@@ -206,3 +208,40 @@ def test_the_fence_is_outside_every_resource() -> None:
 
 def test_a_stamp_reads_as_time_at_region() -> None:
     assert str(Stamp(Millis(7), Region("here"))) == "7@here"
+
+
+@pytest.mark.parametrize(
+    ("name", "paths"),
+    [
+        ("acme", ["/admin/policies/acme", "/admin/clusters/acme", "/admin/resourcegroups/acme"]),
+        ("acme/orders", ["/admin/policies/acme/orders"]),
+        (
+            "persistent://acme/orders/a b/c",
+            [
+                "/admin/partitioned-topics/acme/orders/persistent/a+b%2Fc",
+                "/admin/topic-policies/global/persistent/acme/orders/a+b%2Fc",
+                "/admin/topic-policies/global/acme/orders/persistent/a+b%2Fc",
+            ],
+        ),
+        ("", []),
+        ("/", []),
+        ("acme/", []),
+        ("acme//x", []),
+        ("..", []),
+        ("persistent://acme", []),
+        ("persistent://acme/orders", []),
+        ("topic://acme/orders/x", []),
+    ],
+)
+def test_a_name_of_pulsars_tools_means_paths(name: str, paths: list[str]) -> None:
+    assert list(named(name)) == paths
+
+
+def test_a_topic_is_named_as_its_tools_name_it() -> None:
+    assert named("acme/orders/x") == named("persistent://acme/orders/x")
+    assert named("non-persistent://acme/orders/x")[0] == "/admin/partitioned-topics/acme/orders/non-persistent/x"
+    for name in ("acme", "acme/orders", "persistent://acme/orders/x~y*z"):
+        resource = classify(named(name)[0])
+        assert resource is not None
+        assert resource.name == name
+    assert topic_name("a~b*c/é") == "a%7Eb*c%2F%C3%A9"

@@ -142,3 +142,29 @@ def test_a_document_nested_beyond_the_serialisers_is_refused() -> None:
         canonical(node)
     while node:  # taken apart from the outside, without recursion
         node = node.pop("a")  # type: ignore[assignment]  # as built above
+
+
+@pytest.mark.parametrize(
+    ("value", "fault"),
+    [
+        (b"\xff", "no JSON: not UTF-8"),
+        (b'{"a":"\xff"}', "no JSON: not UTF-8"),
+        (b'{"a":1234567890123456789012,"b":"\xff"}', "no JSON: not UTF-8"),
+        (b"[]", "a JSON object is due, found an array"),
+        (b'"x"', "a JSON object is due, found a text"),
+        (b"1", "a JSON object is due, found a number"),
+        (b"1.5", "a JSON object is due, found a number"),
+        (b"true", "a JSON object is due, found a truth value"),
+        (b"null", "a JSON object is due, found null"),
+        (b"[" * 50_000 + b"0" * 19 + b"]" * 50_000, "no JSON: nested too deeply"),
+    ],
+)
+def test_a_value_that_is_no_document_is_named_in_words_of_the_format(value: bytes, fault: str) -> None:
+    with pytest.raises(ValueInvalid) as caught:
+        parse(value)
+    assert caught.value.message == fault
+
+
+def test_a_text_that_no_bytes_can_carry_is_not_utf_8() -> None:
+    with pytest.raises(ValueInvalid, match="cannot be written as JSON: not UTF-8"):
+        canonical({"a": "\ud800"})
