@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import timedelta
 from functools import partial
 from typing import Any, ClassVar, Final
 
@@ -47,6 +48,7 @@ _ENTRY_DELAY_MS: Final = 10
 """A publish becomes as few entries as its size allows: a broker's work is by the entry, ten times that of a message in
 it. Nobody waits for the delay, since every publish ends with a flush."""
 _SLACK_S: Final = 5.0
+_RETRY_FOR: Final = timedelta(seconds=20)
 _LONGEST_BACK_OFF_S: Final = 30.0
 
 
@@ -86,26 +88,40 @@ class PulsarBus:
 
     async def open(self) -> None:
         """Connect as publisher, make the subscription at the earliest message, and begin to ask for the lock."""
-        config = self._config
-        self._feed.attach()
         try:
-            self._client = make_client(config, operation_timeout_s=self._operation_s)
-            self._lock_client = make_client(config, operation_timeout_s=_LOCK_WAIT_S)
-            if config.admin_url is not None:
-                self._admin = AdminClient(
-                    AdminConfig(
-                        url=config.admin_url, brokers=config.admin_brokers, auth=config.auth, trust=config.trust
-                    )
-                )
-            self._publisher.start()
-            self._flusher.start()
-            self._receiver.start()
-            await self._publisher.call(self._connected_producer, timeout_s=self._operation_s + _SLACK_S)
+            await self._connect(_RETRY_FOR)
             await self._make_subscription()
             self._keeper.start()
         except BaseException:
             await self.close()
             raise
+
+    async def reach(self) -> None:
+        """Connect as publisher, in place of ``open``: for one who only looks, and takes no role from anybody."""
+        await self._connect(timedelta(0))
+        if self._admin is not None:
+            with _of_admin("the topic cannot be looked at"):
+                await self._admin.stats(self._config.topic)
+
+    async def _connect(self, retry_for: timedelta) -> None:
+        config = self._config
+        self._feed.attach()
+        self._client = make_client(config, operation_timeout_s=self._operation_s)
+        self._lock_client = make_client(config, operation_timeout_s=_LOCK_WAIT_S)
+        if config.admin_url is not None:
+            self._admin = AdminClient(
+                AdminConfig(
+                    url=config.admin_url,
+                    brokers=config.admin_brokers,
+                    auth=config.auth,
+                    trust=config.trust,
+                    retry_for=retry_for,
+                )
+            )
+        self._publisher.start()
+        self._flusher.start()
+        self._receiver.start()
+        await self._publisher.call(self._connected_producer, timeout_s=self._operation_s + _SLACK_S)
 
     async def close(self) -> None:
         """Give the lock back, stop receiving and publishing, end all threads."""
@@ -194,12 +210,8 @@ class PulsarBus:
         """Make it by REST: a consumer that joins only to make it would take the role from a healthy one."""
         if self._admin is None:
             return
-        try:
+        with _of_admin("the subscription cannot be made"):
             made = await self._admin.create_subscription_at_earliest(self._config.topic, self._config.subscription)
-        except AdminUnreachable as exc:
-            raise BusUnavailable(exc.message, hint=exc.hint) from exc
-        except AdminError as exc:
-            raise TransportError(f"the subscription cannot be made: {exc.message}", hint=exc.hint) from exc
         if made:
             _log.info("bus_subscription_created", topic=self._config.topic, subscription=self._config.subscription)
 
@@ -394,6 +406,17 @@ class _Acks:
 
     def wait(self, timeout_s: float) -> bool:
         return self._all.wait(timeout_s)
+
+
+@contextmanager
+def _of_admin(what: str) -> Iterator[None]:
+    """Have what the admin API answers be an error of the bus."""
+    try:
+        yield
+    except AdminUnreachable as exc:
+        raise BusUnavailable(exc.message, hint=exc.hint) from exc
+    except AdminError as exc:
+        raise TransportError(f"{what}: {exc.message}", hint=exc.hint) from exc
 
 
 def _open(client: pulsar.Client | None) -> pulsar.Client:

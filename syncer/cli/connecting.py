@@ -3,8 +3,8 @@
 Each dependency is dialled in a thread and an event loop of its own, so that one whose client hangs keeps none of the
 others from being told. When the deadline is over, what has not answered is told as such, with what its client knows of
 the reason; its thread is left alone, and the process ends without it (:mod:`syncer.cli.leaving`). Nothing is lost so:
-nothing is written into the store, on the bus is made what the daemon would make, and a server drops the connections of
-a process that is gone.
+nothing is written into the store, no role is asked for on the bus, and a server drops the connections of a process that
+is gone.
 """
 
 from __future__ import annotations
@@ -43,6 +43,15 @@ class Explains(Protocol):
     @property
     def trouble(self) -> str:
         """The reason in words; empty while there is none, or none that it knows."""
+        ...
+
+
+@runtime_checkable
+class Reachable(Protocol):
+    """A bus that can be connected to without asking for a role on it."""
+
+    async def reach(self) -> None:
+        """Connect, in place of ``open``."""
         ...
 
 
@@ -171,7 +180,7 @@ async def _store(config: Config, attempt: Attempt) -> None:
 
 async def _bus(config: Config, attempt: Attempt) -> None:
     attempt.client = bus = config.make_bus()
-    await bus.open()
+    await (bus.reach() if isinstance(bus, Reachable) else bus.open())
     await bus.position()
 
 

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 from tests.conftest import PulsarPair
@@ -25,13 +26,15 @@ def configuration(directory: Path, pair: PulsarPair, **instead: str) -> Path:
         "hosts": str(cluster.store_config["hosts"]),
         "service_url": cluster.service_url,
         "admin_url": cluster.admin_url,
+        "topic": f"persistent://{TENANT}/sync/events",
+        "lock": "",
         **instead,
     }
     file = directory / "config.toml"
     file.write_text(
         f'region = "us-east"\n[store]\nkind = "zookeeper"\nhosts = "{at["hosts"]}"\n'
         f'[bus]\nkind = "pulsar"\nservice_url = "{at["service_url"]}"\nadmin_url = "{at["admin_url"]}"\n'
-        f'topic = "persistent://{TENANT}/sync/events"\n[admin]\nurl = "{at["admin_url"]}"\n'
+        f'topic = "{at["topic"]}"\n{at["lock"]}[admin]\nurl = "{at["admin_url"]}"\n'
         f'[state]\npath = "{directory}/state.db"\n',
         encoding="utf-8",
     )
@@ -53,6 +56,18 @@ def said(file: Path, *arguments: str) -> tuple[int, dict[str, Any], str]:
 def checked(file: Path, timeout_s: int) -> tuple[int, dict[str, str], str]:
     code, document, talk = said(file, "config", "check", "--connect", "--timeout", str(timeout_s))
     return code, {each["name"]: each["cause"] for each in document["dependencies"] if not each["ok"]}, talk
+
+
+def test_a_dial_asks_for_no_role_and_leaves_no_subscription(pulsar_pair: PulsarPair, tmp_path: Path) -> None:
+    topic, lock = (f"persistent://public/default/{name}-{os.getpid()}" for name in ("dial", "lock"))
+    file = configuration(tmp_path, pulsar_pair, topic=topic, lock=f'lock_topic = "{lock}"\n')
+    with httpx2.Client(base_url=pulsar_pair.clusters["us-east"].admin_url, timeout=60) as admin:
+        admin.put(f"/admin/v2/{topic.replace('://', '/')}").raise_for_status()
+        assert checked(file, 30)[:2] == (0, {})
+        topics = admin.get("/admin/v2/persistent/public/default").json()
+        assert topic in topics
+        assert lock not in topics, "nobody asked for the region's lock"
+        assert admin.get(f"/admin/v2/{topic.replace('://', '/')}/stats").json()["subscriptions"] == {}
 
 
 def test_all_is_well_once_the_topic_is_made(pulsar_pair: PulsarPair, tmp_path: Path) -> None:
