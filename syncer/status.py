@@ -72,6 +72,11 @@ class Condition(Document):
     next: str = Field(description="What an operator does about it.")
     command: str = Field(description="The command to begin with; empty: there is none.")
 
+    @property
+    def line(self) -> str:
+        """The code and the message; the code once only where the message begins with it."""
+        return self.message if self.message.startswith(f"{self.code}: ") else f"{self.code}: {self.message}"
+
 
 class RegionDocument(Document):
     """A region of the group, as this one sees it."""

@@ -28,7 +28,7 @@ BEGINNING_LIMIT_S: Final = 3600.0
 
 _NOTHING: Final = Step("nothing to do")
 _START: Final = Step(
-    "see why it stopped, then start it; elsewhere than under systemd see its log", "systemctl status pulsar-syncer"
+    "see why it stopped, then start it; without systemd, see its log", "systemctl status pulsar-syncer"
 )
 
 
@@ -84,21 +84,24 @@ def judge(status: StatusDocument) -> Verdict:
     reasons = tuple(_reasons(status))
     alarms = tuple(each for each in reasons if each.severity is Severity.ALARM)
     advice = tuple(each for each in reasons if each.severity is Severity.ADVICE)
+    standing = next((each for each in advice if each.code in _STANDING), None)
     if alarms:
         first, *others = alarms
         more = f" (and {len(others)} more: {_codes(others)})" if others else ""
+        beside = f"; {standing.message}" if standing is not None else ""
         return Verdict(
             outcome=Outcome.OPERATOR,
-            message=f"{status.region}: {first.message}{more}",
+            message=f"{status.region}: {first.message}{more}{beside}",
             step=first.step,
             reasons=alarms + advice,
         )
-    standing = next((each for each in advice if each.code in _STANDING), None)
     said = [each for each in advice if each is not standing]
     return Verdict(
         outcome=Outcome.WELL,
         message="; ".join([standing.message if standing is not None else _works(status), *_also(said)]),
-        step=standing.step if standing is not None else _NOTHING,
+        step=standing.step
+        if standing is not None
+        else next((each.step for each in said if each.code in _LATER), _NOTHING),
         reasons=advice,
     )
 
@@ -110,8 +113,8 @@ def _silent(status: StatusDocument) -> Verdict:
     step = _START
     if waiting is not None:
         message = (
-            f"no daemon of {status.region} is active; the one on {waiting.host} (process {waiting.pid}) stands by "
-            "and was given no role by the bus"
+            f"no daemon of {status.region} is active; the one on {waiting.host} (process {waiting.pid}) stands by: the "
+            "bus has not given it the role, or the store does not answer"
         )
         step = Step("see whether store and bus answer", "syncer config check --connect")
     elif status.daemon == "never-started":
@@ -136,7 +139,7 @@ def _reasons(status: StatusDocument) -> Iterator[Reason]:
     for each in status.conditions:
         if each.code != "rebuilding":  # told with the beginning
             found = weight(each.code)
-            yield Reason(each.code, found.severity, f"{each.code}: {each.message}", found.step)
+            yield Reason(each.code, found.severity, each.line, found.step)
     for region in status.unheard:
         step = Step("start its daemon; one that runs Pulsar's own synchronizer is never heard", "syncer regions list")
         yield Reason("peer-unheard", Severity.ADVICE, f"{region} is expected and was never heard", step)
@@ -145,10 +148,15 @@ def _reasons(status: StatusDocument) -> Iterator[Reason]:
             f"{_count(status.waiting.conflicts, 'change')} that lost a conflict {_is(status.waiting.conflicts)} kept"
         )
         yield Reason(
-            "conflicts-kept", Severity.ADVICE, message, Step("restore or discard them", "syncer conflicts list")
+            "conflicts-kept",
+            Severity.ADVICE,
+            message,
+            Step("when there is time: restore or discard what lost", "syncer conflicts list"),
         )
 
 
+_LATER: Final = frozenset({"conflicts-kept", "peer-unheard"})
+"""What is well, and yet worth a look when there is time."""
 _STANDING: Final = frozenset({"first-scan", "rebuilding", "paused", "observing", "left"})
 """How a region can stand that is well: said instead of what it does otherwise."""
 
@@ -198,6 +206,9 @@ def _away(status: StatusDocument) -> Iterator[Reason]:
         if peer.away:
             message = f"{peer.region} was last heard {_long(peer.heard_age_s)} ago (limit {_long(status.silence_s)})"
             step = Step("look at the daemon there, and at the link", "syncer regions list")
+            if status.rebuilding is not None:
+                without = f"syncer state rebuild --without {peer.region}"
+                step = Step(f"bring its daemon back; only if it is gone for good: '{without}'", "syncer regions list")
             yield Reason("peer-away", Severity.ALARM, message, step)
 
 
@@ -238,7 +249,7 @@ def _works(status: StatusDocument) -> str:
 
 def _also(said: list[Reason]) -> Iterator[str]:
     """What is said beside, in short."""
-    advice = [each for each in said if each.code not in {"conflicts-kept", "peer-unheard", *_STANDING}]
+    advice = [each for each in said if each.code not in _LATER | _STANDING]
     yield from (each.message for each in said if each not in advice)
     if advice:
         yield f"advice: {_codes(advice)}"

@@ -175,7 +175,7 @@ def show(found: StatusDocument, session: Session, *, streaming: bool) -> None:
             ],
         )
     for condition in sorted(found.conditions, key=lambda each: each.severity != "alarm"):
-        out(f"{'!' if condition.severity == 'alarm' else 'advice,'} {condition.code}: {condition.message}")
+        out(f"{'!' if condition.severity == 'alarm' else 'advice,'} {condition.line}")
     out("")
     out("not carried: " + "; ".join(found.not_carried))
 

@@ -45,11 +45,11 @@ def outcome(arguments):
 warm, commands = sys.argv[1], json.loads(sys.argv[2])
 if any("run" in command for command in commands):
     import syncer.log, syncer.surface
-for command in commands:
+for command in commands if warm else ():
     for config in (warm, warm + ".absent"):
         outcome([*(["status"] if "run" in command else command), "--config", config])
 user(os.geteuid()), user({NOBODY})
-if os.geteuid() == 0:
+if warm and os.geteuid() == 0:
     os.setgroups([])
     os.setresgid({NOBODY}, {NOBODY}, {NOBODY})
     os.setresuid({NOBODY}, {NOBODY}, {NOBODY})
@@ -65,17 +65,17 @@ class Result(NamedTuple):
     stderr: str
 
 
-def run(warm: Path, *commands: Sequence[str], environment: dict[str, str] | None = None) -> list[Result]:
+def run(warm: Path | None, *commands: Sequence[str], environment: dict[str, str] | None = None) -> list[Result]:
     """Run ``syncer`` as a stranger, once for each command.
 
     Args:
-        warm: A configuration whose database may be used, to load the program with.
+        warm: A configuration whose database may be used, to load the program with; ``None``: run it as ourselves.
         commands: Arguments, their own ``--config`` included.
         environment: Variables beside this process's own.
     """
     environ = {name: text for name, text in os.environ.items() if not name.startswith("SYNCER_")}
     done = subprocess.run(
-        [sys.executable, "-c", _SCRIPT, str(warm), json.dumps(commands)],
+        [sys.executable, "-c", _SCRIPT, str(warm or ""), json.dumps(commands)],
         capture_output=True,
         text=True,
         timeout=100,
