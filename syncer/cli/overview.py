@@ -12,7 +12,7 @@ from syncer.bus.messages import LEFT
 from syncer.cli import output
 from syncer.cli.checking import check, lines
 from syncer.cli.documents import RegionList
-from syncer.cli.output import Format, moment, out, span
+from syncer.cli.output import Format, moment, out, span, with_times
 from syncer.cli.session import Session, session_of
 from syncer.cli.waiting import wait_for_first_scan
 from syncer.status import DaemonDocument, RegionDocument, RepairProgress, SnapshotsDocument, StatusDocument, collect
@@ -175,7 +175,7 @@ def show(found: StatusDocument, session: Session, *, streaming: bool) -> None:
             ],
         )
     for condition in sorted(found.conditions, key=lambda each: each.severity != "alarm"):
-        out(f"{'!' if condition.severity == 'alarm' else 'advice,'} {condition.line}")
+        out(f"{'!' if condition.severity == 'alarm' else 'advice,'} {with_times(condition.line)}")
     out("")
     out("not carried: " + "; ".join(found.not_carried))
 

@@ -136,10 +136,11 @@ def value_words(value: ValueDocument | None, *, limit: int = SHOWN_CHARS) -> str
     """A value for people, in one line: all of a short document, the size and the beginning of anything else."""
     if value is None:
         return "nothing"
-    if value.readable and value.text is not None and value.whole and len(value.text) <= limit:
-        return value.text
     if value.readable and value.text is not None:
-        return f"{value.text[:limit]}… ({value.size_bytes} bytes, sha256 {value.sha256[:12]}; -o json has more)"
+        text = " ".join(line.strip() for line in value.text.splitlines())  # no text of JSON holds the end of a line
+        if value.whole and len(text) <= limit:
+            return text
+        return f"{text[:limit]}… ({value.size_bytes} bytes, sha256 {value.sha256[:12]}; -o json has more)"
     return f"{value.size_bytes} bytes, no JSON object, sha256 {value.sha256[:12]}, beginning {_start(value)}"
 
 

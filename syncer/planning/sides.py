@@ -102,7 +102,7 @@ class BackupSide:
     @property
     def name(self) -> str:
         """What it is, for people."""
-        return f"backup of region {self.region}, taken {self._backup.manifest.taken_at}"
+        return f"backup of region {self.region}, taken {self._backup.manifest.taken_at.replace('T', ' ')}"
 
     async def picture(self) -> dict[MetaPath, Digest]:
         """Read all files."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -12,11 +13,12 @@ from typing import Final
 
 import pytest
 
+from syncer.cli import output
 from syncer.cli.documents import ConflictDetail, ExplainDocument
 from syncer.cli.values import KEPT_BYTES, SHOWN_CHARS
 from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.register import Hold, HoldReason, Register
-from syncer.model import MetaPath, Millis, ResourceKind
+from syncer.model import MetaPath, Millis, ResourceKind, Stamp
 from syncer.state.contract import Poison
 from syncer.state.sql import SqlState
 from syncer.status import StatusDocument
@@ -24,6 +26,7 @@ from syncer.stores.sqlite.writer import OutsideWriter
 from tests.property.strategies import NOW
 from tests.unit.registers import THERE, X, Y, Z, at, event, settled_on, version
 from tests.unit.test_cli_state import (
+    FOUND,
     FUTURE,
     LOCAL,
     QUIET,
@@ -142,6 +145,11 @@ def test_a_long_value_is_bounded(run: Run, store: OutsideWriter) -> None:
     assert "-o json has more" in line
 
 
+def test_a_document_of_several_lines_is_shown_in_one(run: Run, store: OutsideWriter) -> None:
+    store.put(QUIET, b'{\n  "adminRoles": [],\n  "number": 1\n}\n')
+    assert '{ "adminRoles": [], "number": 1 }\n' in good(run("explain", QUIET))
+
+
 def test_the_verdict_is_about_what_stands_in_the_store(run: Run, store: OutsideWriter) -> None:
     assert explained(run, QUIET).verdict.endswith("so it won; the store holds it.")
     store.put(QUIET, Y)
@@ -250,3 +258,71 @@ def _role(before: bytes, after: bytes) -> tuple[str, str]:
     ((name, old, new),) = [(key, first[key], second[key]) for key in first if first[key] != second[key]]
     assert name
     return json.dumps(old), json.dumps(new)
+
+
+@pytest.mark.parametrize(
+    ("stamp", "words"),
+    [
+        (Stamp(Millis(1_795_362_897_610), THERE), "2026-11-22 15:54:57.610Z there"),
+        (FOUND, "found at the first scan of here"),
+        (Stamp(Millis(0), THERE), "without a time, there"),
+        (Stamp(Millis(10**17), THERE), "100000000000000000 ms there"),
+        (None, "-"),
+    ],
+)
+def test_a_stamp_is_shown_as_people_read_times(stamp: Stamp | None, words: str) -> None:
+    assert output.stamped(stamp) == words
+    assert output.stamped(None if stamp is None else str(stamp)) == words
+
+
+def test_stamps_in_a_text_of_the_daemon_are_shown_alike() -> None:
+    said = "b: 1795362897610@us-west.2, and 999999999999@east; 7@x, a1795362897610@y, oldest stamped 1795362897610."
+    assert output.with_times(said) == (
+        "b: 2026-11-22 15:54:57.610Z us-west.2, and found at the first scan of east; 7@x, a1795362897610@y, oldest "
+        "stamped 2026-11-22 15:54:57.610Z."
+    )
+
+
+def test_no_table_shows_a_number_for_a_time(run: Run, state: SqlState, broken: None, store: OutsideWriter) -> None:
+    """In JSON the numbers stay."""
+    with state.transaction() as tx:
+        tx.quarantine(
+            Poison(origin="write", code="x", detail=f"{FOUND}", position=f"{REMOTE} {at(-5_000)}", path=REMOTE),
+            Millis(NOW),
+        )
+    commands = (
+        "status", "regions list", "regions join", "events tail", f"explain {QUIET}", f"explain {REMOTE}",
+        f"explain {BROKEN}", "conflicts list --all", "conflicts show 1", "holds list", "quarantine list", "parked list",
+        "pause --timeout 0", f"holds confirm {REMOTE} --yes --timeout 0", "conflicts restore 1 --yes --timeout 0",
+        "regions join --confirm --yes --timeout 0", "conflicts discard --by here --yes --timeout 0",
+    )  # fmt: skip
+    for command in commands:
+        result = run(*command.split())
+        assert result.exit_code in {0, 4}, (command, result.stderr)
+        assert not re.search(r"\d{12,}", result.stdout + result.stderr), (command, result.stdout, result.stderr)
+    assert str(NOW - 5_000) in good(run("holds", "list", "-o", "json"))
+    assert "this region" in run("pause", "--timeout", "0").stdout
+    assert "all regions" in run("pause", "--everywhere", "--yes", "--timeout", "0").stdout
+
+
+def test_a_stamp_is_taken_as_the_table_shows_it(run: Run) -> None:
+    shown = "2023-11-14 22:13:15.000Z there"
+    for stamp in (shown, str(at(-5_000, THERE))):
+        assert run("holds", "confirm", REMOTE, "--stamp", stamp, "--yes", "--timeout", "0").exit_code == 4
+        assert run("conflicts", "restore", "1", "--over", stamp, "--yes", "--timeout", "0").exit_code == 4
+    assert run("holds", "confirm", REMOTE, "--stamp", shown.replace("15", "16"), "--yes").exit_code == 5
+
+
+def test_a_name_is_the_path_that_is_known_by_it(run: Run, state: SqlState) -> None:
+    assert explained(run, "quiet").path == QUIET
+    assert explained(run, "parked/ns").path == "/admin/policies/parked/ns"
+    with state.transaction() as tx:
+        tx.save([on(CLUSTER, settled_on(X, at(-5_000, THERE)))])
+    assert explained(run, "green").path == CLUSTER, "no tenant of this name is known"
+    with state.transaction() as tx:
+        tx.save([on(MetaPath("/admin/policies/green"), settled_on(X, at(-5_000, THERE)))])
+    both = run("explain", "green")
+    assert both.exit_code == 2
+    for path in ("/admin/policies/green", CLUSTER):
+        assert path in both.stderr
+    assert run("holds", "confirm", "held-remote", "--yes", "--timeout", "0").exit_code == 4
