@@ -57,7 +57,7 @@ class Relay:
     def start(self) -> None:
         """Have all clients of this process write into the pipe."""
         reading, writing = os.pipe()
-        with contextlib.suppress(OSError):  # the system allows less
+        with contextlib.suppress(OSError, AttributeError):  # the system allows less, or knows no such thing
             fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
         settle(f"/dev/fd/{writing}", _pulsar.LoggerLevel.Warn)
         os.close(writing)  # the client has opened it itself
