@@ -197,13 +197,17 @@ async def peer_away(east: Site, west: Site) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def rebuilding(east: Site, west: Site) -> AsyncIterator[None]:
-    async with west.running(), east.running():
-        await begun(east, west)
-        await comes(east, settled, "both regions know that they are equal")
+    """The peer is gone: all that is left of it is what it has said on the bus since the daemon stopped."""
+    async with west.running():
+        async with east.running():
+            await begun(east, west)
+            await comes(east, settled, "both regions know that they are equal")
+        stopped_ms = west.clock()
+        await comes(west, lambda found: (found.reported_at_ms or 0) > stopped_ms + 1000, "it speaks on")
     for file in east.folder.glob("state.db*"):
         file.unlink()
     async with east.running():
-        await comes(east, lambda found: found.rebuilding is not None and at_work(found), "it waits")
+        await comes(east, lambda found: found.rebuilding and at_work(found) and found.peers, "it waits for the peer")
         yield
 
 

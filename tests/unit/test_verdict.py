@@ -6,6 +6,7 @@ import ast
 import importlib
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -323,14 +324,20 @@ def test_the_page_says_of_every_condition_whether_somebody_has_to_come() -> None
 
 def _sources(*, set_only: bool = False) -> Iterator[tuple[str, list[ast.expr]]]:
     """By module: every place of the product's source where the code of a condition can stand."""
-    root = Path(syncer.__file__).parent
+    for module, nodes in _trees():
+        yield module, [part for node in nodes for part in (_set(node) if set_only else [*_set(node), *_paired(node)])]
+
+
+@cache
+def _trees() -> list[tuple[str, list[ast.AST]]]:
+    """Every module of the product that has to do with conditions."""
+    root, found = Path(syncer.__file__).parent, list[tuple[str, list[ast.AST]]]()
     for file in sorted(root.rglob("*.py")):
         text = file.read_text(encoding="utf-8")
-        if "condition" not in text and "tuple[str, str]" not in text:
-            continue
-        module = ".".join(("syncer", *file.relative_to(root).with_suffix("").parts)).removesuffix(".__init__")
-        nodes = list(ast.walk(ast.parse(text)))
-        yield module, [part for node in nodes for part in (_set(node) if set_only else [*_set(node), *_paired(node)])]
+        if "condition" in text or "tuple[str, str]" in text:
+            module = ".".join(("syncer", *file.relative_to(root).with_suffix("").parts)).removesuffix(".__init__")
+            found.append((module, list(ast.walk(ast.parse(text)))))
+    return found
 
 
 def _set(node: ast.AST) -> list[ast.expr]:
