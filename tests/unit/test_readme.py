@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from docs.pages import MARK, PARTS, commands
 from syncer.cli.main import app
 from syncer.conflict.register import HoldReason
+from syncer.dispositions import DISPOSITIONS
 from syncer.metrics import FAMILIES
 from syncer.planning.deciding import FUTURE
 from tests.run import REPOSITORY
@@ -125,6 +126,24 @@ def test_every_reason_of_a_hold_is_explained() -> None:
     page = (DOCS / "how-to" / "decide-a-hold.md").read_text(encoding="utf-8")
     explained = set(re.findall(r"^\| `([a-z-]+)` \|", page, re.MULTILINE))
     assert explained == {*(reason.value for reason in HoldReason), FUTURE}
+
+
+def test_troubleshooting_names_codes_and_commands_that_exist() -> None:
+    page = (DOCS / "how-to" / "troubleshooting.md").read_text(encoding="utf-8")
+    status = (DOCS / "how-to" / "read-status.md").read_text(encoding="utf-8")
+    conditions = set(re.findall(r"^\| `([a-z-]+)` \|", status, re.MULTILINE))
+    known = conditions | {cls.code for cls in DISPOSITIONS} | {*(reason.value for reason in HoldReason), FUTURE}
+    named = set(re.findall(r"`([a-z]+(?:-[a-z]+)+)`", page))
+    assert named
+    assert named <= known
+    commands_shown = re.findall(r"`(?:runuser [^`]*)?(syncer [^`]+)`", page)
+    assert len(commands_shown) > 20
+    for line in commands_shown:
+        words = line.split()[1:]
+        command = next((words[:length] for length in (2, 1, 0) if tuple(words[:length]) in options()), None)
+        assert command is not None or words == ["--version"], line
+        given = {word for word in words if word.startswith("--")}
+        assert given <= (options()[tuple(command)] if command is not None else {"--version"}), line
 
 
 def test_alerts_name_metrics_that_are_exported() -> None:
