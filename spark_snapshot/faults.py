@@ -20,6 +20,9 @@ _NO_SPACE: Final = ("No space left on device", "Disk quota exceeded")
 _TOO_LARGE: Final = "File too large"
 _NO_MEMORY: Final = ("OutOfMemoryError", "Java heap space", "GC overhead limit")
 _MAX_SAID: Final = 400
+_JAVA: Final = re.compile(r"^(?:Caused by)?: (?:[a-zA-Z_]\w*\.)+(\w+): (.+)$", re.MULTILINE)
+"""An exception of Java and what it says: at the head of a trace, and before each trace that it was caused by."""
+_EXITED: Final = "JAVA_GATEWAY_EXITED"
 
 
 @contextlib.contextmanager
@@ -40,7 +43,44 @@ def translated(what: str) -> Iterator[None]:
     except SyncerError:
         raise
     except (PySparkException, Py4JError, ConnectionError, OSError) as exc:
+        if _has_ended(exc):
+            raise JobError(
+                f"{what}: Java has ended in the middle of it",
+                hint="It was killed, most often because the machine has no memory left, or it crashed. Try again, with "
+                "another --memory where that is the cause.",
+            ) from exc
         raise from_text(str(exc), what) from exc
+
+
+def is_of_spark(exc: BaseException | None) -> bool:
+    """Whether an exception is one of Spark, or of the way to it."""
+    from py4j.protocol import Py4JError  # noqa: PLC0415 - comes with PySpark
+    from pyspark.errors import PySparkException  # noqa: PLC0415
+
+    return isinstance(exc, PySparkException | Py4JError | ConnectionError)
+
+
+def _has_ended(exc: BaseException) -> bool:
+    """Whether Java gave no answer: it is gone, and with it whatever could be said of it."""
+    from py4j.protocol import Py4JError, Py4JNetworkError  # noqa: PLC0415 - comes with PySpark
+
+    wordless = type(exc) is Py4JError and "\n" not in str(exc)
+    return wordless or isinstance(exc, Py4JNetworkError | ConnectionError)
+
+
+def did_not_start(text: str, master: str) -> JobError:
+    """The error of a session that does not come up.
+
+    Args:
+        text: What Spark says.
+        master: Where it was to work.
+    """
+    hint = "Check --master, --memory and free space for temporary files."
+    if _EXITED in text:
+        return JobError(f"Spark did not start on {master}: Java ended before it was up", hint=hint)
+    if "System memory" in text or any(sign in text for sign in _NO_MEMORY):
+        return JobError(f"Spark did not start on {master}: {_said(text)}", hint="Give it more with --memory, like 1g.")
+    return JobError(f"Spark did not start on {master}: {_said(text)}", hint=hint)
 
 
 def from_text(text: str, what: str) -> SyncerError:
@@ -61,8 +101,16 @@ def from_text(text: str, what: str) -> SyncerError:
     if raised and "Traceback (most recent call last)" in text:
         _, name, message = raised[-1]
         return JobError(f"{what}: a worker failed: {name}: {message[:_MAX_SAID]}")
-    said = next((line.strip() for line in text.splitlines() if line.strip()), "nothing")
-    return JobError(f"{what}: Spark says: {said[:_MAX_SAID]}")
+    return JobError(f"{what}: Spark says: {_said(text)}")
+
+
+def _said(text: str) -> str:
+    """What Spark says in one line: the cause that Java names last, else its first line."""
+    causes = _JAVA.findall(text)
+    if causes:
+        name, message = causes[-1]
+        return f"{name}: {message}"[:_MAX_SAID]
+    return next((line.strip() for line in text.splitlines() if line.strip()), "nothing")[:_MAX_SAID]
 
 
 def _ours(module: str, name: str) -> type[SyncerError] | None:

@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from spark_snapshot import java
+from spark_snapshot.faults import did_not_start
 from syncer.errors import JavaMissing, JobError, PreconditionFailed, SparkMissing
 
 if TYPE_CHECKING:
@@ -82,7 +84,8 @@ def opened(settings: SessionSettings) -> Iterator[SparkSession]:
     """
     _check(settings)
     try:
-        from pyspark.errors import PySparkException  # noqa: PLC0415 - found missing here, with a hint
+        from py4j.protocol import Py4JError  # noqa: PLC0415 - found missing here, with a hint
+        from pyspark.errors import PySparkException  # noqa: PLC0415
         from pyspark.sql import SparkSession  # noqa: PLC0415
     except ImportError as exc:
         raise SparkMissing(f"{exc.name or 'pyspark'} is not installed here") from exc
@@ -93,21 +96,20 @@ def opened(settings: SessionSettings) -> Iterator[SparkSession]:
     submitted = _GATEWAY in os.environ
     if not submitted:
         java_version()
-    with _scratch(settings) as folder, _environment(settings, submitted=submitted):
-        builder = SparkSession.builder.appName(settings.name)
-        for name, value in configuration(settings, folder, submitted=submitted).items():
-            builder = builder.config(name, value)
+    with (
+        _scratch(settings) as folder,
+        _environment(settings, submitted=submitted),
+        java.words_kept(settings.scratch) as words,
+    ):
+        options = {"spark.app.name": settings.name, **configuration(settings, folder, submitted=submitted)}
         try:
-            session = builder.getOrCreate()
-        except (PySparkException, OSError) as exc:
-            raise JobError(
-                f"Spark did not start on {master_of(settings) or 'the given master'}: {exc}",
-                hint="Look at what Java has said above; check --master, --memory and free space for temporary files.",
-            ) from exc
+            session = java.started(options, words)
+        except (PySparkException, Py4JError, OSError) as exc:
+            raise did_not_start(str(exc), master_of(settings)) from exc
         try:
             yield session
         finally:
-            session.stop()
+            java.stop(session)
 
 
 def configuration(settings: SessionSettings, folder: Path, *, submitted: bool) -> dict[str, str]:
@@ -170,7 +172,12 @@ def java_version() -> int:
         raise JavaMissing("there is no 'java' on PATH, and JAVA_HOME is not set")
     try:
         answer = subprocess.run(  # noqa: S603 - the operator's own Java
-            [program, "-version"], capture_output=True, text=True, timeout=_JAVA_DEADLINE_S, check=False
+            [program, "-version"],
+            capture_output=True,
+            text=True,
+            timeout=_JAVA_DEADLINE_S,
+            check=False,
+            process_group=0,  # an interrupt at the terminal is for us alone
         )
     except OSError as exc:
         raise JavaMissing(f"{program} cannot be started: {exc.strerror}") from exc

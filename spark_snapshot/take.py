@@ -100,18 +100,18 @@ def _last(order: Order, extent: Extent) -> Snapshot | None:
 
 
 def _written(job: Job, order: Order, draft: Draft, read: Read, before: Snapshot | None) -> Snapshot:
-    store, registers = tables_of(job.session, draft, read)
-    rows = picture(
-        store,
-        registers,
-        region=order.config.region,
-        taken_at_ms=read.about.taken_at_ms,
-        max_clock_skew_ms=in_ms(order.config.limits.max_clock_skew),
-    )
     what = f"writing a snapshot of {order.config.region}"
     twice = 2 * read.rows  # they are counted when they are written
     try:
-        with _lying_in(job, order.buckets), job.phase("write", what, expected_rows=twice):
+        with job.phase("write", what, expected_rows=twice), _lying_in(job, order.buckets):
+            store, registers = tables_of(job.session, draft, read)
+            rows = picture(
+                store,
+                registers,
+                region=order.config.region,
+                taken_at_ms=read.about.taken_at_ms,
+                max_clock_skew_ms=in_ms(order.config.limits.max_clock_skew),
+            )
             manifest = write(
                 rows,
                 draft,

@@ -383,7 +383,7 @@ class JobError(SyncerError):
     """A job on Spark failed. Nothing that it was writing is taken for a snapshot."""
 
     code = "job-failed"
-    default_hint = "The cause stands in the message; 'SPARK_LOG_LEVEL=info' has Spark tell more on stderr."
+    default_hint = "The cause stands in the message; with 'SPARK_LOG_LEVEL=info' Spark says more."
 
 
 class DiskFull(JobError):

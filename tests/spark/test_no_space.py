@@ -74,6 +74,9 @@ def test_a_full_disk_leaves_no_snapshot_and_the_next_one_is_taken(tmp_path: Path
     assert (first[0], again[0]) == (0, 0), (first, again)
     assert (full[0], said in full[1]) == (1, True), full[1]
     assert "hint: " in full[1]
+    assert not [line for line in done.stderr.splitlines() if "\tat " in line or "WARN" in line], (
+        "Java has a file for it"
+    )
     assert full[2:] == first[2:], "only the one from before is there, as it was"
     assert first[3] == first[2]
     assert len(first[2]) == 1
