@@ -1,42 +1,19 @@
-"""Plots of a comparison as SVG text that goes into a page: no file, no script, no font to load.
+"""Plots of a comparison as HTML that goes into a page: boxes whose sizes are counts, laid out by the page's own style.
 
-What is written in a plot is text, escaped, and read as it stands (a ``$`` begins no formula).
+The legend is a list of its own before each plot. Sizes are shares of the room that there is, so a plot fits a telephone
+and a wall alike, its text is never scaled, and its colours are the page's, by day and by night.
 """
 
 from __future__ import annotations
 
-import io
-import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from html import escape
+from typing import Final
 
-import matplotlib as mpl
-from matplotlib.backends.backend_svg import FigureCanvasSVG
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
-
+from spark_snapshot.summary import CLASSES
 from syncer.terminal import visible
 
-COLOURS: Final = {"only-in": "#3b7dd8", "differs": "#d9822b", "deleted": "#c23030", "held": "#7157d9"}
-_NEUTRAL: Final = "#5c7080"
-_INK: Final = "#30404d"
-_WIDTH_IN: Final = 8.4
-_BAR_IN: Final = 0.3
-_FRAME_IN: Final = 0.9
-_MAX_NAME: Final = 44
-_STYLE: Final[Any] = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "pulsar-syncer",
-    "text.parse_math": False,
-    "text.usetex": False,
-    "font.family": "sans-serif",
-    "font.size": 9,
-    "text.color": _INK,
-    "axes.edgecolor": _INK,
-    "axes.labelcolor": _INK,
-    "xtick.color": _INK,
-    "ytick.color": _INK,
-}
+_MAX_NAME: Final = 60
 
 
 def stacked(rows: Sequence[tuple[str, Mapping[str, int]]], label: str) -> str:
@@ -46,59 +23,51 @@ def stacked(rows: Sequence[tuple[str, Mapping[str, int]]], label: str) -> str:
         rows: Name and counts of each bar.
         label: What is counted.
     """
-    with mpl.rc_context(_STYLE):
-        figure = Figure(figsize=(_WIDTH_IN, _FRAME_IN + _BAR_IN * max(len(rows), 1)), layout="constrained")
-        axes = figure.add_subplot()
-        places = range(len(rows))
-        left = [0] * len(rows)
-        for of_class, colour in COLOURS.items():
-            counts = [row[1].get(of_class, 0) for row in rows]
-            if any(counts):
-                axes.barh(places, counts, left=left, color=colour, label=of_class, height=0.7)
-            left = [before + count for before, count in zip(left, counts, strict=True)]
-        for place, total in zip(places, left, strict=True):
-            axes.annotate(f"{total:,}", (total, place), xytext=(4, 0), textcoords="offset points", va="center")
-        axes.set_yticks(list(places), [_short(name) for name, _ in rows])
-        axes.invert_yaxis()
-        _finish(figure, label)
-        if len(rows):
-            axes.legend(loc="lower right", frameon=False)
-        return _svg(figure)
+    used = [name for name in CLASSES if any(counts.get(name) for _, counts in rows)]
+    most = max((sum(counts.values()) for _, counts in rows), default=0)
+    bars = "".join(_bar(name, counts, used, most, label) for name, counts in rows)
+    legend = "".join(f'<li><i class="{name}"></i>{name}</li>' for name in used)
+    return f'<figure><ul class="legend">{legend}</ul><div class="bars">{bars}</div></figure>'
 
 
 def columns(counts: Mapping[str, int], label: str) -> str:
-    """Columns of counts in the order given: one per name."""
-    with mpl.rc_context(_STYLE):
-        figure = Figure(figsize=(_WIDTH_IN, 2.4), layout="constrained")
-        axes = figure.add_subplot()
-        axes.bar(range(len(counts)), list(counts.values()), color=_NEUTRAL, width=0.8)
-        step = max(1, len(counts) // 10)
-        axes.set_xticks(list(range(0, len(counts), step)), [_short(name) for name in list(counts)[::step]])
-        axes.set_ylabel(label)
-        for side in ("top", "right"):
-            axes.spines[side].set_visible(False)
-        return _svg(figure)
+    """Columns of counts in the order given: one per name, the first and the last of which are written below."""
+    most = max(counts.values(), default=0)
+    boxes = "".join(
+        f'<i style="height:{_share(count, most)}" title="{_clean(name)}: {count:,} {escape(label)}"></i>'
+        for name, count in counts.items()
+    )
+    names = list(counts)
+    ends = [names[0], *names[-1:]] if len(names) > 1 else names
+    below = "".join(f"<span>{_short(name)}</span>" for name in ends)
+    return (
+        f'<figure><p class="most">{most:,} {escape(label)}</p><div class="columns">{boxes}</div>'
+        f'<p class="ends">{below}</p></figure>'
+    )
 
 
-def _finish(figure: Figure, label: str) -> None:
-    (axes,) = figure.axes
-    axes.set_xlabel(label)
-    axes.margins(x=0.12)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+def _bar(name: str, counts: Mapping[str, int], used: Sequence[str], most: int, label: str) -> str:
+    total = sum(counts.values())
+    boxes = "".join(
+        f'<i class="{each}" style="width:{_share(counts[each], most)}" title="{counts[each]:,} {each}"></i>'
+        for each in used
+        if counts.get(each)
+    )
+    return (
+        f'<div class="bar"><span class="name" title="{_clean(name)}">{_short(name)}</span>'
+        f'<span class="track">{boxes}</span><span class="count" title="{escape(label)}">{total:,}</span></div>'
+    )
 
 
-def _svg(figure: Figure) -> str:
-    FigureCanvasSVG(figure)
-    written = io.StringIO()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # a letter that the measuring font lacks: the reader's has it
-        figure.savefig(written, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-    text = written.getvalue()
-    return text[text.index("<svg") :].strip()
+def _share(count: int, most: int) -> str:
+    """A size, of the room that the greatest takes."""
+    return f"{100 * count / most if most else 0:.4g}%"
+
+
+def _clean(text: str) -> str:
+    return escape(visible(text))
 
 
 def _short(name: str) -> str:
     clean = visible(name)
-    return clean if len(clean) <= _MAX_NAME else f"{clean[: _MAX_NAME - 1]}…"
+    return escape(clean if len(clean) <= _MAX_NAME else f"{clean[: _MAX_NAME - 1]}…")

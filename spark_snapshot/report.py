@@ -5,15 +5,16 @@ Every name and value that comes from a store is escaped; a policy of the page fo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from html import escape
-from string import Template
 from typing import Final
 
 from spark_snapshot import charts
 from spark_snapshot.fields import Differences, FieldDifference
+from spark_snapshot.frame import PAGE
 from spark_snapshot.summary import CLASSES, Summary
 from syncer.model import Stamp
 from syncer.terminal import visible
@@ -22,11 +23,13 @@ MEANINGS: Final = {
     "only-in": "only some regions have it, and all that do agree",
     "differs": "live values differ, or a newer value meets an older delete",
     "deleted": "the newest version is a delete, and somebody still has the path",
-    "held": "a region that would change has a hold on the path: a person decides there",
+    "held": "a region that would change has a hold on the path: an operator decides there",
 }
 _MAX_VALUE_CHARS: Final = 400
 _MAX_FIELDS: Final = 40
 _TENANTS_DRAWN: Final = 15
+_PARTS: Final = re.compile(r"/*[^/]+|/+")
+"""Of a path: its names, each with the slashes before it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,25 +88,27 @@ def render(page: Page) -> str:
     """The whole page as HTML text."""
     summary = page.summary
     verdict = "All regions hold the same." if summary.equal else f"{summary.different:,} paths are not the same."
-    return _PAGE.substitute(
-        title=_clean(page.title),
+    return PAGE.substitute(
+        name=_clean(page.title),
+        title=_words(page.title),
         made=_clean(f"{_moment(page.made_at_ms)}, {page.made_by}"),
         verdict=escape(verdict),
         tone="good" if summary.equal else "bad",
         same=f"{summary.same:,}",
-        notes="".join(f"<p class=note>{_clean(note)}</p>" for note in page.notes),
-        regions=_table(*_sides(page.regions)),
-        classes=_table(
-            ("class", "paths", "what it means"),
-            [(name, f"{summary.by_class[name]:,}", MEANINGS[name]) for name in CLASSES],
-        ),
+        trust=f' <a href="#notes">How far to trust this: {len(page.notes)} notes.</a>' if page.notes else "",
         body="" if summary.equal else _body(page),
+        facts=_facts(page),
     )
 
 
 def _body(page: Page) -> str:
     summary = page.summary
     parts = [
+        "<h2>Differences</h2>",
+        _table(
+            ("class", "paths", "what it means"),
+            [(name, f"{summary.by_class[name]:,}", MEANINGS[name]) for name in CLASSES],
+        ),
         "<h2>By resource</h2>",
         charts.stacked([(each.name, each.by_class) for each in summary.kinds], "paths"),
         "<h2>By tenant</h2>",
@@ -143,6 +148,15 @@ def _body(page: Page) -> str:
     return "\n".join(parts)
 
 
+def _facts(page: Page) -> str:
+    """What was compared, and what a reader should know of it; after what differs."""
+    parts = ["<h2>What was compared</h2>", _table(*_sides(page.regions))]
+    if page.notes:
+        parts.append('<h2 id="notes">Notes</h2>')
+        parts += [f'<p class="note">{_words(note)}</p>' for note in page.notes]
+    return "\n".join(parts)
+
+
 def _findings(page: Page) -> Iterator[str]:
     more = page.summary.different - len(page.findings)
     if more > 0:
@@ -152,7 +166,7 @@ def _findings(page: Page) -> Iterator[str]:
         shown = f"{each.of_class} ({each.underlying})" if each.underlying else each.of_class
         yield (
             f'<details><summary><span class="tag {escape(each.of_class)}">{_clean(shown)}</span> '
-            f"<code>{_shown(each.path)}</code></summary>"
+            f"<code>{_words(_cut(each.path))}</code></summary>"
         )
         facts = [
             ("resource", each.kind),
@@ -175,7 +189,7 @@ def _fields(found: Differences) -> Iterator[str]:
         if fields:
             regions = sorted({region for each in fields for region in each.values})
             yield f"<p>Fields, {heading}:</p>"
-            yield _table(("field", *regions), [_field(each, regions) for each in fields[:_MAX_FIELDS]])
+            yield _table(("field", *regions), [_field(each, regions) for each in fields[:_MAX_FIELDS]], values=True)
             if len(fields) > _MAX_FIELDS:
                 yield f"<p>… and {len(fields) - _MAX_FIELDS:,} more fields.</p>"
 
@@ -191,15 +205,38 @@ def _sides(regions: Sequence[RegionFacts]) -> tuple[tuple[str, ...], list[tuple[
     return ("", *(each.name for each in regions)), [(name, *(each.get(name, "-") for each in facts)) for name in names]
 
 
-def _table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, heading: bool = True) -> str:
-    head = f"<tr>{''.join(f'<th>{_shown(name)}</th>' for name in headings)}</tr>" if heading else ""
-    body = "".join(f"<tr>{''.join(f'<td>{_shown(cell)}</td>' for cell in row)}</tr>" for row in rows)
-    return f"<table>{head}{body}</table>"
+def _table(
+    headings: Sequence[str], rows: Iterable[Sequence[str]], *, heading: bool = True, values: bool = False
+) -> str:
+    """A table in a box of its own, which moves sideways where there is no room for all.
+
+    Args:
+        headings: Of the columns.
+        rows: Their cells; the first of each is a name.
+        heading: Whether the headings are shown.
+        values: The other cells are values, which may be broken anywhere.
+    """
+    head = f"<tr>{''.join(f'<th>{_words(_cut(name))}</th>' for name in headings)}</tr>" if heading else ""
+    body = "".join(
+        f"<tr>{''.join(_cell(cell, value=values and at > 0) for at, cell in enumerate(row))}</tr>" for row in rows
+    )
+    return f'<div class="wide"><table>{head}{body}</table></div>'
 
 
-def _shown(text: str) -> str:
-    cut = text if len(text) <= _MAX_VALUE_CHARS else f"{text[: _MAX_VALUE_CHARS - 1]}…"
-    return _clean(cut)
+def _cell(text: str, *, value: bool) -> str:
+    return f'<td class="value">{_clean(_cut(text))}</td>' if value else f"<td>{_words(_cut(text))}</td>"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MAX_VALUE_CHARS else f"{text[: _MAX_VALUE_CHARS - 1]}…"
+
+
+def _words(text: str) -> str:
+    """Escaped, and so that no name is broken over two lines: only between words, and a path before each slash."""
+    return " ".join(
+        "<wbr>".join(f'<span class="w">{escape(part)}</span>' for part in _PARTS.findall(word))
+        for word in visible(text).split(" ")
+    )
 
 
 def _clean(text: str) -> str:
@@ -219,46 +256,3 @@ def _tenant(name: str) -> str:
 
 def _moment(at_ms: int) -> str:
     return datetime.fromtimestamp(at_ms / 1000, tz=UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-
-
-_PAGE: Final = Template("""\
-<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>$title</title>
-<style>
-body { font: 15px/1.5 system-ui, sans-serif; color: #1c2127; background: #fff; max-width: 62rem; margin: 2rem auto;
-       padding: 0 1rem; }
-h1 { font-size: 1.5rem; margin-bottom: 0; } h2 { font-size: 1.1rem; margin-top: 2.2rem; }
-.made { color: #5f6b7c; margin-top: .2rem; }
-.verdict { font-size: 1.15rem; padding: .7rem 1rem; border-left: .4rem solid; }
-.good { border-color: #238551; background: #f0f9f4; } .bad { border-color: #c87619; background: #fdf6ee; }
-.note { border-left: .4rem solid #8f99a8; background: #f6f7f9; padding: .5rem 1rem; }
-table { border-collapse: collapse; margin: .8rem 0; } th, td { text-align: left; vertical-align: top;
-        padding: .25rem .9rem .25rem 0; border-bottom: 1px solid #e1e5ea; overflow-wrap: anywhere; }
-th { font-weight: 600; } code { font-size: .92em; overflow-wrap: anywhere; }
-svg { max-width: 100%; height: auto; }
-details { border-bottom: 1px solid #e1e5ea; padding: .3rem 0; } details table { margin-left: 1.4rem; font-size: .92em; }
-details p { margin: .4rem 0 0 1.4rem; font-size: .92em; }
-summary { cursor: pointer; }
-.tag { font-size: .8rem; color: #fff; border-radius: .2rem; padding: .05rem .45rem; background: #5c7080; }
-.only-in { background: #3b7dd8; } .differs { background: #b8651b; } .deleted { background: #c23030; }
-.held { background: #7157d9; }
-</style>
-</head>
-<body>
-<h1>$title</h1>
-<p class="made">$made</p>
-<p class="verdict $tone">$verdict $same paths are the same.</p>
-$notes
-<h2>Regions</h2>
-$regions
-<h2>Differences</h2>
-$classes
-$body
-</body>
-</html>
-""")

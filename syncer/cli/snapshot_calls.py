@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 PROGRESS_FORM: Final = "pulsar-syncer.progress"
 """Where an entry point says how progress is shown when nobody says it on the command line."""
 
-_BULK: Final = frozenset({"matplotlib", "pandas", "py4j", "pyarrow", "pyspark"})
+_BULK: Final = frozenset({"pandas", "py4j", "pyarrow", "pyspark"})
 
 
 class Shown(StrEnum):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html.parser
+import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 
@@ -107,7 +108,7 @@ def test_equal_regions_make_a_short_page() -> None:
     zero = dict.fromkeys(CLASSES, 0)
     text = render(page(summary=summary(by_class=zero), findings=()))
     assert "All regions hold the same." in text
-    assert "<svg" not in text
+    assert "<figure" not in text
 
 
 def test_the_page_is_the_same_for_the_same_data() -> None:
@@ -116,7 +117,34 @@ def test_the_page_is_the_same_for_the_same_data() -> None:
 
 @pytest.mark.parametrize("rows", [0, 1, 40])
 def test_plots_are_sound_and_take_any_name(rows: int) -> None:
-    svg = charts.stacked([(f"{EVIL}{number}", COUNTS) for number in range(rows)], "paths")
-    root = ET.fromstring(svg)  # what does not parse is no plot
-    assert root.tag.endswith("svg")
-    ET.fromstring(charts.columns({f"{EVIL}{number}": number for number in range(rows)}, "paths"))
+    plot = ET.fromstring(charts.stacked([(f"{EVIL}{number}", COUNTS) for number in range(rows)], "paths"))
+    legend, bars = plot  # one before the other, what does not parse is no plot
+    assert [each[0].get("class") for each in legend] == (list(CLASSES) if rows else [])
+    assert [len(each[1]) for each in bars] == [len(CLASSES)] * rows
+    widths = [box.get("style", "") for each in bars for box in each[1]]
+    assert widths == ["width:25%"] * len(widths)
+    heights = ET.fromstring(charts.columns({f"{EVIL}{number}": number for number in range(rows)}, "paths"))[1]
+    assert len(heights) == rows
+
+
+def test_what_differs_comes_before_the_facts() -> None:
+    text = render(page())
+    order = [
+        "8 paths are not the same",
+        "How far to trust this: 1 notes",
+        "<h2>Differences",
+        "<h2>Paths",
+        "<h2>What was compared",
+        'id="notes"',
+    ]
+    places = [text.index(each) for each in order]
+    assert places == sorted(places)
+
+
+def test_the_page_has_a_scheme_for_the_night() -> None:
+    text = render(page())
+    assert '<meta name="color-scheme" content="light dark">' in text
+    day, _, night = text.partition("@media (prefers-color-scheme: dark)")
+    names = set(re.findall(r"(--[a-z-]+):", day))
+    assert names - set(re.findall(r"(--[a-z-]+):", night.partition("}\n}")[0])) <= {"--plain"}
+    assert not re.search(r"#[0-9a-f]{3,6}\b", night.partition("}\n}")[2].replace("color: #fff", "")), "only by its name"
