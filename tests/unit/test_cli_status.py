@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from syncer.cli import waiting
+from syncer.cli.documents import VerdictDocument
 from syncer.cli.main import app
 from syncer.model import Millis
 from syncer.state.sql import SqlState
@@ -144,3 +145,30 @@ def test_what_no_waiting_mends_is_not_waited_for(run: Run, tmp_path: Path) -> No
         result = run("status", "--wait", "600")
     assert result.exit_code == 78
     assert "belongs to region there" in result.stderr
+
+
+# -- the verdict
+
+
+def test_the_verdict_is_two_lines_or_a_document_and_its_exit_status(run: Run, tmp_path: Path) -> None:
+    with closing(opened(tmp_path)) as state:
+        reported(state, wall_ms(), scanned=True)
+        assert (
+            run("status", "--check").stdout == "well: here works; no other region was heard yet\nnext: nothing to do\n"
+        )
+        reported(state, Millis(wall_ms() - 60_000), scanned=True)
+        assert run("status").exit_code == 0, "it could be shown"
+        result = run("status", "--check", "-o", "json")
+    found = VerdictDocument.model_validate_json(result.stdout)
+    assert (result.exit_code, found.exit_status, found.verdict, found.region) == (4, 4, "silent", "here")
+    assert [(each.code, each.severity) for each in found.reasons] == [("daemon-silent", "alarm")]
+
+
+def test_the_next_command_names_the_configuration_that_this_one_has_named(run: Run, tmp_path: Path) -> None:
+    result = run("status", "--check")
+    assert result.exit_code == 4
+    assert f"next: syncer status --wait 60 --config {tmp_path}/config.toml  # " in result.stdout
+
+
+def test_a_verdict_is_not_watched(run: Run) -> None:
+    assert run("status", "--check", "--watch", "1").exit_code == 2
