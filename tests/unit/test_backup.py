@@ -73,7 +73,7 @@ async def test_a_backup_differs_from_its_region_in_nothing(side: LiveSide, saved
     assert (await there.picture()) == (await side.picture())
     plan = await plan_between(side, there, deletes=True)
     assert (plan.operations, plan.left) == ((), ())
-    assert there.name == "backup of region east, taken 2023-11-14T22:13:20Z"
+    assert there.name == "backup of region east, taken 2023-11-14 22:13:20Z"
     raw = [path for path, stored in ODD.items() if stored in {b"17", b"\xff\xfe no json"}]
     assert await there.values(raw) == {path: ODD[path] for path in raw}, "what is no document survives byte for byte"
 
