@@ -1,12 +1,12 @@
 """The rule by which what a page shows and what a command printed are the same.
 
-Words, numbers, order and lines are the same, and everything that was printed is shown. Five things may vary:
+Words, numbers, order and lines are the same, and everything that was printed is shown. This may vary:
 
 - what ``VARIES`` names: moments, spans of time, stamps, ids that are drawn or counted, versions, and which host and
   process a daemon is;
 - the width of columns: any run of spaces is one;
 - a line ``…`` alone stands for any number of lines, and ``…`` inside of a line for any text;
-- directories of the system stand below the test's own (``tests/docs/stage.py``).
+- directories of the system stand below the test's own (``tests/docs/stage.py``); empty lines are left out.
 """
 
 from __future__ import annotations
