@@ -34,6 +34,10 @@ servers: setup ## Fetch the real servers (Pulsar, ZooKeeper, etcd, PostgreSQL) t
 	@requirements/postgres.sh
 	@$(BIN)/python -c 'from deploy.lab.software import etcd_binary, java, postgres_programs, pulsar_home; print(java(), pulsar_home(), etcd_binary(), postgres_programs(), sep="\n")'
 
+.PHONY: browser
+browser: setup ## Fetch Chromium, in which a test lays out the page of a comparison
+	@requirements/chromium.sh
+
 .PHONY: demo
 demo: setup ## Three regions on this machine converge, quarrel, crash and agree again (under a minute)
 	@$(BIN)/syncer demo

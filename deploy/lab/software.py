@@ -109,6 +109,18 @@ def postgres_programs() -> Path:
     return Path(found).resolve().parent
 
 
+def chromium() -> Path:
+    """The browser: ``CHROMIUM``, else that of the path.
+
+    Raises:
+        SoftwareMissing: There is none.
+    """
+    found = shutil.which(os.environ.get("CHROMIUM") or "chromium")
+    if found is None:
+        raise SoftwareMissing("no browser: install the package chromium, or set CHROMIUM to its program")
+    return Path(found)
+
+
 def cache_directory() -> Path:
     """Where fetched software is kept."""
     root = os.environ.get("XDG_CACHE_HOME")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 from html import unescape
 from pathlib import Path
@@ -12,11 +11,12 @@ from typing import Any, Final
 
 import pytest
 
+from deploy.lab.software import chromium
 from spark_snapshot.report import render
 from spark_snapshot.summary import CLASSES, Counts
+from tests.conftest import require
 from tests.unit.test_snapshot_report import page, summary
 
-CHROMIUM: Final = shutil.which("chromium")
 NAMES: Final = (
     "customer-relations-europe-west",
     "a-tenant-with-a-name-that-is-longer-than-a-telephone-is-wide-0001",
@@ -63,10 +63,9 @@ def looked_at(folder: Path, scheme: str) -> list[dict[str, Any]]:
         f'<iframe src="page.html" width="{width}" height="900" frameborder="0"></iframe>' for width in WIDTHS
     )
     (folder / "harness.html").write_text(_HARNESS % frames, encoding="utf-8")
-    assert CHROMIUM is not None
     done = subprocess.run(
         [
-            CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files",
+            chromium(), "--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files",
             f"--user-data-dir={folder / 'profile'}", f"--blink-settings=preferredColorScheme={scheme}",
             "--window-size=1400,1000", "--dump-dom", (folder / "harness.html").as_uri(),
         ],
@@ -82,9 +81,9 @@ def _at(finding: Any, path: str) -> Any:
     return type(finding)(**{name: getattr(finding, name) for name in finding.__slots__} | {"path": path})
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine")
 @pytest.mark.parametrize("scheme", [DAY, NIGHT])
 def test_nothing_is_too_wide_broken_or_covered(tmp_path: Path, scheme: str) -> None:
+    require(chromium)
     for looked in looked_at(tmp_path, scheme):
         assert looked["wide"] == 0, "the page does not move sideways"
         assert looked["names"] > 40
