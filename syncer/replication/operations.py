@@ -134,6 +134,8 @@ def _retry(context: Context, unit: Unit, tx: Transaction, operation: Operation) 
         if poison.position != f"{path} {hold.stamp}":
             return f"another change ({hold.stamp}) is refused by the store now; it goes on waiting", None
         unit.replace(replace(register, hold=None))  # what guards have let pass has passed; of the rest they are asked
+    elif hold is not None and hold.reason is HoldReason.UNREADABLE:
+        unit.replace(replace(register, hold=None))  # what still cannot be read is held, and set aside, once more
     unit.reread((path,))
     return "read and tried again", None
 

@@ -48,6 +48,26 @@ async def test_an_unreadable_value_is_held_while_a_remote_change_waits_and_heals
     ]
 
 
+async def test_a_value_that_still_cannot_be_read_comes_back_when_it_is_tried_again(
+    east: Site, west: Site, bus_file: Path
+) -> None:
+    async with east.running(), west.running():
+        await active(east, west)
+        east.writer.put(TENANT, b"null")
+        await until(lambda: TENANT in east.holds(), "it is held")
+        (first,) = east.quarantined()
+        west.writer.put(TENANT, tenant("remote"))
+        await until(lambda: east.status().counts.due == 1, "the remote change waits")
+
+        assert (await east.do("quarantine-retry", id=str(first.id))).code == ""
+        await until(lambda: [row.id for row in east.quarantined()] not in ([], [first.id]), "it is set aside once more")
+        (again,) = east.quarantined()
+        assert (again.poison.path, again.poison.payload) == (TENANT, b"null")
+        assert east.holds()[TENANT].hold.reason is HoldReason.UNREADABLE
+        assert east.get(TENANT) == b"null", "what waits was not written over it meanwhile"
+    assert [event.value for event in distinct_changes_on(bus_file) if event.path == TENANT] == [tenant("remote")]
+
+
 async def test_a_correction_that_is_a_change_meets_the_remote_one_as_a_conflict(east: Site, west: Site) -> None:
     async with east.running(), west.running():
         await active(east, west)
