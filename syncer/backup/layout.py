@@ -19,7 +19,7 @@ from urllib.parse import quote
 import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
-from syncer.conflict.projection import canonical, parse
+from syncer.conflict.projection import canonical, no_object, parse
 from syncer.conflict.settings import Direction
 from syncer.errors import BackupDamaged, InvariantBroken, ValueInvalid
 from syncer.model import MetaPath, ResourceKind
@@ -221,7 +221,7 @@ def canonical_as_written(document: object) -> bytes:
         ValueInvalid: It is no JSON object.
     """
     if not isinstance(document, dict):
-        raise ValueInvalid(f"a JSON object is due, found {type(document).__name__}")
+        raise no_object(document)
     return bytes(memoryview(canonical(document)))  # a copy: the serialiser's own holds 4 kB, however small the value
 
 

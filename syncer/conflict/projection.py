@@ -212,8 +212,13 @@ def parse(value: bytes) -> Document:
     except (ValueError, RecursionError) as exc:
         raise ValueInvalid(f"no JSON: {json_fault(exc)}") from exc
     if not isinstance(document, dict):
-        raise ValueInvalid(f"a JSON object is due, found {_JSON_TYPES[type(document)]}")
+        raise no_object(document)
     return cast("Document", document)
+
+
+def no_object(document: object) -> ValueInvalid:
+    """The error of JSON that is something else than an object."""
+    return ValueInvalid(f"a JSON object is due, found {_JSON_TYPES[type(document)]}")
 
 
 def json_fault(exc: ValueError | RecursionError) -> str:

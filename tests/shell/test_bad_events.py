@@ -50,7 +50,7 @@ BAD = {
     ),
     "native null value": (native(TENANT, None), "payload-invalid", "without a value"),
     "no JSON": (encode(change(TENANT, b"not json", sequence=101)), "value-invalid", "no JSON"),
-    "JSON, but a list": (encode(change(TENANT, b"[1]", sequence=102)), "value-invalid", "list"),
+    "JSON, but a list": (encode(change(TENANT, b"[1]", sequence=102)), "value-invalid", "an array"),
     "NaN": (encode(change(TENANT, b'{"a":NaN}', sequence=103)), "value-invalid", "no JSON"),
     "relative path": (native("admin/policies/x", tenant()), "payload-invalid", "illegal path"),
     "path upwards": (native("/admin/policies/../../ledgers", tenant()), "payload-invalid", "illegal path"),

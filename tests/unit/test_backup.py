@@ -218,12 +218,17 @@ def move(file: Path) -> None:
     file.write_bytes(file.read_bytes().replace(b"/acme/", b"/other/"))
 
 
+def flatten(file: Path) -> None:
+    whole = b'"value": {\n      "partitions": 4\n    }'
+    file.write_bytes(file.read_bytes().replace(whole, b'"value": []'.ljust(len(whole)), 1))
+
+
 def reformat(file: Path) -> None:
     file.write_text(json.dumps(json.loads(file.read_bytes())), encoding="utf-8")
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("damage", [cut, flip, append, swap, garble, empty, move, reformat])
+@pytest.mark.parametrize("damage", [cut, flip, append, swap, garble, empty, move, flatten, reformat])
 async def test_a_changed_file_is_found_by_every_reader(damage: object, saved: Path) -> None:
     assert callable(damage)
     damage(saved / TOPICS_FILE)
