@@ -202,7 +202,7 @@ def read_manifest(text: bytes, where: str) -> Manifest:
         raise SnapshotDamaged(f"{where} cannot be read: {exc}") from exc
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise SnapshotInvalid(f"{where} is no manifest of a snapshot")
-    if document.get("version") not in {VERSION_OF_ALL, VERSION_OF_A_PART}:
+    if document.get("version") not in (VERSION_OF_ALL, VERSION_OF_A_PART):
         raise SnapshotInvalid(
             f"{where} has layout version {document.get('version')!r}; this program reads versions {VERSION_OF_ALL} and "
             f"{VERSION_OF_A_PART}",
