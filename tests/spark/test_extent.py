@@ -49,7 +49,8 @@ def test_a_tenant_is_compared_alone_and_most_of_a_store_is_not_lost_unseen(spark
     assert [(each.path, each.cls) for each in found.items] == [(NEW, "only-in")]
     assert found.same == 23, "what west holds of gamma is no difference"
     assert any("no further reach the snapshots of east (tenant acme, tenant nobody)" in note for note in found.notes)
-    assert json.loads((tmp_path / "repair.jsonl").open(encoding="utf-8").readline())["tenants"] == found.extent
+    head = (tmp_path / "repair.jsonl").read_text(encoding="utf-8").partition("\n")[0]
+    assert json.loads(head)["tenants"] == found.extent
     preview = RepairPreview.model_validate_json(good(run("sync", "repair.jsonl", "--dry-run", "-o", "json")))
     assert [each.path for each in preview.items] == [NEW]
     outside = run("diff", part.id, whole.id, *words, "--tenant", "gamma")
