@@ -84,7 +84,12 @@ class Redactor:
 
 
 def configure(
-    *, level: str = "info", form: Form = "auto", secrets: Collection[str] = (), stream: TextIO | None = None
+    *,
+    level: str = "info",
+    form: Form = "auto",
+    secrets: Collection[str] = (),
+    stream: TextIO | None = None,
+    but: Collection[str] = (),
 ) -> None:
     """Set up the log of this process; a later call replaces an earlier one.
 
@@ -93,6 +98,7 @@ def configure(
         form: ``auto``: for people when the stream is a terminal, else JSON.
         secrets: Values that must never appear.
         stream: Where to; stderr when not given.
+        but: Loggers whose news somebody else tells.
     """
     out = sys.stderr if stream is None else stream
     console = form == "console" or (form == "auto" and out.isatty())
@@ -114,6 +120,7 @@ def configure(
     handler = _Stderr() if stream is None else logging.StreamHandler(stream)
     handler.setFormatter(structlog.stdlib.ProcessorFormatter(foreign_pre_chain=[*shared, _foreign], processors=last))
     handler.set_name("syncer")
+    handler.addFilter(lambda record: record.name not in but)
     root = logging.getLogger()
     for old in [each for each in root.handlers if each.get_name() == "syncer"]:
         root.removeHandler(old)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -100,9 +99,7 @@ def log_to_stderr(*, but: Collection[str] = ()) -> None:
     """
     from syncer import log
 
-    log.configure(level="warning", form="console")
-    for name in but:
-        logging.getLogger(name).setLevel(logging.CRITICAL)
+    log.configure(level="warning", form="console", but=but)
 
 
 def session_of(context: typer.Context) -> Session:

@@ -91,6 +91,14 @@ def test_libraries_go_through_the_same_chain(name: str) -> None:
     assert line["message"] == f"connection to host:1 failed with {HIDDEN}"
 
 
+def test_what_somebody_else_tells_is_left_out_until_the_log_is_set_up_anew() -> None:
+    for but, told in ((("pulsar",), 0), ((), 1)):
+        stream = io.StringIO()
+        configure(stream=stream, but=but)
+        logging.getLogger("pulsar").error("no connection")
+        assert len(lines(stream)) == told
+
+
 @pytest.mark.parametrize(("level", "told"), [("ERROR", 1), ("WARN ", 0)])
 def test_a_line_of_pulsars_client_is_one_of_them(level: str, told: int) -> None:
     stream, relay = io.StringIO(), Relay()
