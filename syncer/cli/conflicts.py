@@ -80,7 +80,7 @@ def show(context: typer.Context, number: Number, store_timeout: StoreTimeout = 5
     with session.views() as views:
         lost = lost_in(views, number)
     stored = lost.shown.digest
-    present = present_at(session, lost.row.path, store_timeout, alive=stored is not None)
+    present = present_at(session.config(whole=False), lost.row.path, store_timeout, alive=stored is not None)
     found = detail(lost, present)
     if session.form is not Format.TABLE:
         output.document(found, session.form)

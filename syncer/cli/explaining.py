@@ -61,7 +61,7 @@ def explain(
         key = path_of(path, lambda each: _heard_of(views, each))
         register = views.register(key)
         alive = register is not None and register.seated_alive
-        found = collect(views, config, key, present_at(session, key, store_timeout, alive=alive), limit)
+        found = collect(views, config, key, present_at(config, key, store_timeout, alive=alive), limit)
         if not (register or found.candidates or found.others):
             raise NotFound(
                 f"nothing was ever seen of {_subject(found)} in region {config.region}"
@@ -92,6 +92,7 @@ def collect(views: Views, config: Config, path: MetaPath, present: Present, limi
     register = views.register(path)
     resource = classify(path)
     shown = present_document(present, path, register.seated_digest if register is not None else None)
+    conflicts = _conflicts(views, path)
     return ExplainDocument(
         path=path,
         resource=f"{resource.kind.value} {resource.name}" if resource is not None else None,
@@ -105,9 +106,9 @@ def collect(views: Views, config: Config, path: MetaPath, present: Present, limi
         intent=str(register.intent.version.stamp) if register is not None and register.intent is not None else None,
         allowed=str(register.allowed) if register is not None and register.allowed is not None else None,
         candidates=[decision(row) for row in views.journal(path, limit)],
-        conflicts=_conflicts(views, path),
+        conflicts=conflicts,
         present=shown,
-        others=list(_others(views, path, register, present)),
+        others=list(_others(views, path, register, present, [each.id for each in conflicts])),
     )
 
 
@@ -191,7 +192,9 @@ def _conflicts(views: Views, path: MetaPath) -> list[ConflictDocument]:
     return found
 
 
-def _others(views: Views, path: MetaPath, register: Register | None, present: Present) -> Iterator[OtherDocument]:
+def _others(
+    views: Views, path: MetaPath, register: Register | None, present: Present, conflicts: list[int]
+) -> Iterator[OtherDocument]:
     """Versions that the store does not hold, or is not known to hold, and whose values are kept here."""
     known = register.known if register is not None and register.due else None
     if known is not None:
@@ -200,7 +203,7 @@ def _others(views: Views, path: MetaPath, register: Register | None, present: Pr
         yield other_document(
             path, present, "from-the-future", value=event.value, deleted=event.value is None, stamp=event.stamp
         )
-    for number in sorted((each.id for each in _conflicts(views, path)), reverse=True)[:OTHERS]:
+    for number in sorted(conflicts, reverse=True)[:OTHERS]:
         row = views.conflict(number)
         if row is not None:
             deleted = row.loser_digest is None

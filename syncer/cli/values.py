@@ -24,7 +24,7 @@ from syncer.plan.diffing import operation, readable
 from syncer.plan.operations import Operation
 
 if TYPE_CHECKING:
-    from syncer.cli.session import Session
+    from syncer.config import Config
 
 KEPT_BYTES: Final = 64 << 10
 """Of a value in a document."""
@@ -53,11 +53,11 @@ class Present:
     trouble: str = ""
 
 
-def present_at(session: Session, path: MetaPath, timeout_s: float, *, alive: bool) -> Present:
+def present_at(config: Config, path: MetaPath, timeout_s: float, *, alive: bool) -> Present:
     """Read the path from the region's store, as far as it answers in time. Secrets stay there.
 
     Args:
-        session: Of the command.
+        config: Of the region.
         path: Where.
         timeout_s: How long to wait; 0: do not ask.
         alive: Something is known to stand there: an empty value is one that cannot be read, and no inner node.
@@ -68,15 +68,15 @@ def present_at(session: Session, path: MetaPath, timeout_s: float, *, alive: boo
         return Present(trouble="not asked")
     log_to_stderr()
     try:
-        return anyio.run(_read, session, path, timeout_s, alive)
+        return anyio.run(_read, config, path, timeout_s, alive)
     except SyncerError as exc:
         return Present(trouble=exc.message)
     except TimeoutError:
         return Present(trouble=f"no answer within {timeout_s:g} s")
 
 
-async def _read(session: Session, path: MetaPath, timeout_s: float, alive: bool) -> Present:
-    store = session.config(whole=False).make_store()
+async def _read(config: Config, path: MetaPath, timeout_s: float, alive: bool) -> Present:
+    store = config.make_store()
     try:
         with anyio.fail_after(timeout_s):
             await store.open()
