@@ -261,6 +261,7 @@ def _call(command: Sequence[str], *, deadline_s: float, rules: Rules, said: list
         said: Takes the lines of its output, which is passed through all the same; ``None``: nobody asks for them.
     """
     environment = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # a run starts hundreds of processes: each would compile anew
     environment["TEST_FORM"] = "long" if rules.long else "short"
     print(f"$ {shlex.join(command)}", flush=True)
     with ExitStack() as ended:
