@@ -14,8 +14,10 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Final, TextIO
 
+import typer
 from pydantic import BaseModel
 
+from syncer.errors import ExitCode
 from syncer.model import FIRST_REAL_TIME_MS, Stamp
 from syncer.terminal import json_text, visible, visible_lines, yaml_text
 
@@ -67,8 +69,17 @@ def say_lines(text: str) -> None:
 
 
 def _write(to: TextIO, text: str) -> None:
-    to.write(text + "\n")
-    to.flush()
+    try:
+        to.write(text + "\n")
+        to.flush()
+    except BrokenPipeError:
+        raise  # whoever read it has seen enough: Typer ends quietly
+    except OSError as exc:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), to.fileno())  # nor is it tried again at the end
+        if to is sys.stdout:
+            say(f"error: the output cannot be written: {exc.strerror}")
+            say("hint: Make room where it goes to, or send it somewhere else, and repeat the command.")
+        raise typer.Exit(ExitCode.FAILED) from exc
 
 
 def structured(value: object, form: Format) -> None:

@@ -114,3 +114,16 @@ def test_rich_is_loaded_by_the_first_columns_alone() -> None:
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert told.stdout.splitlines()[-3:] == ["[]", "a  1", "True"]
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["config", "schema"]])
+def test_a_disk_that_is_full_is_said_in_words(arguments: list[str]) -> None:
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        code = "from syncer.cli.main import main; main()"
+        call = [sys.executable, "-c", code, *arguments]
+        told = subprocess.run(call, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert told.stderr.splitlines() == [
+        "error: the output cannot be written: No space left on device",
+        "hint: Make room where it goes to, or send it somewhere else, and repeat the command.",
+    ]
+    assert told.returncode == 1
