@@ -15,6 +15,11 @@ from syncer import errors
 from syncer.errors import DiskFull, JobError, SyncerError
 
 _RAISED: Final = re.compile(r"^((?:\w+\.)*\w+)\.(\w+): (.*)$", re.MULTILINE)
+_WORKER_RAISED: Final = re.compile(
+    r"^Traceback \(most recent call last\):\n(?:[ \t].*\n)+(?:\w+\.)*(\w+): (.*)$", re.MULTILINE
+)
+"""The last line of a trace of Python; a class that is built in stands there without its module."""
+_NOT_INSTALLED: Final = frozenset({"ImportError", "ModuleNotFoundError"})
 _OURS: Final = frozenset({"spark_snapshot", "syncer"})
 _NO_SPACE: Final = ("No space left on device", "Disk quota exceeded")
 _TOO_LARGE: Final = "File too large"
@@ -22,6 +27,10 @@ _NO_MEMORY: Final = ("OutOfMemoryError", "Java heap space", "GC overhead limit")
 _MAX_SAID: Final = 400
 _JAVA: Final = re.compile(r"^(?:Caused by)?: (?:[a-zA-Z_]\w*\.)+(\w+): (.+)$", re.MULTILINE)
 """An exception of Java and what it says: at the head of a trace, and before each trace that it was caused by."""
+_WORKER_LACKS: Final = (
+    "The workers' Python needs the package with its extra: name the one that has it by PYSPARK_PYTHON in the driver's "
+    "environment, to spark-submit by --conf spark.pyspark.python=PATH."
+)
 _EXITED: Final = "JAVA_GATEWAY_EXITED"
 
 
@@ -98,9 +107,10 @@ def from_text(text: str, what: str) -> SyncerError:
         )
     if any(sign in text for sign in _NO_MEMORY):
         return JobError(f"{what}: Spark has run out of memory", hint="Give it more with --memory, for example 4g.")
-    if raised and "Traceback (most recent call last)" in text:
-        _, name, message = raised[-1]
-        return JobError(f"{what}: a worker failed: {name}: {message[:_MAX_SAID]}")
+    if traces := _WORKER_RAISED.findall(text):
+        name, message = traces[-1]
+        said = f"{what}: a worker failed: {name}: {message[:_MAX_SAID]}"
+        return JobError(said, hint=_WORKER_LACKS) if name in _NOT_INSTALLED else JobError(said)
     return JobError(f"{what}: Spark says: {_said(text)}")
 
 

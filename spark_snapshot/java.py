@@ -32,7 +32,9 @@ _PACKAGES: Final = ("py4j", "pyspark")
 
 @contextlib.contextmanager
 def words_kept(folder: Path | None) -> Iterator[Path]:
-    """A file for what Java says; gone at the end, unless an error has to do with Spark: then the error's hint names it.
+    """A file for what Java says; gone at the end, unless it has said something and an error has to do with Spark.
+
+    Then the error's hint names it.
 
     Args:
         folder: Where it is made; the system's directory of temporary files when not given.
@@ -46,7 +48,8 @@ def words_kept(folder: Path | None) -> Iterator[Path]:
         with translated("working with Spark"):
             yield file
     except SyncerError as exc:
-        if isinstance(exc, JobCancelled) or not (isinstance(exc, JobError) or is_of_spark(exc.__cause__)):
+        theirs = isinstance(exc, JobError) or is_of_spark(exc.__cause__)
+        if isinstance(exc, JobCancelled) or not theirs or not _something_in(file):
             file.unlink(missing_ok=True)
             raise
         exc.hint = f"{exc.hint} All that Java and Spark have said is in {file}"
@@ -93,6 +96,11 @@ def stop(session: SparkSession) -> None:
     with warnings.catch_warnings(), contextlib.suppress(Py4JError, OSError):
         warnings.simplefilter("ignore", RuntimeWarning)
         session.stop()
+
+
+def _something_in(file: Path) -> bool:
+    """Whether Java has said something there; the one of ``spark-submit`` speaks on its terminal."""
+    return file.exists() and file.stat().st_size > 0
 
 
 def _new_file(folder: Path) -> Path:

@@ -159,7 +159,7 @@ def show_diff(found: SnapshotDiffDocument) -> None:
         empty="no difference",
     )
     for item in found.items:
-        _show_fields(item.path, item.fields)
+        _show_fields(item.path, item.fields, sorted(each.region for each in found.snapshots))
     if found.different > len(found.items):
         say(f"… and {found.different - len(found.items)} more; --limit names more, --report shows all in numbers")
     classes = ", ".join(f"{count} {name}" for name, count in found.by_class.items() if count) or "none"
@@ -206,7 +206,7 @@ def show_changes(found: SnapshotChangesDocument) -> None:
         empty="nothing was changed",
     )
     for item in found.items:
-        _show_fields(item.path, item.fields)
+        _show_fields(item.path, item.fields, ("before", "after"))
     if found.extent is not None:
         say(f"note: Compared is only what both snapshots hold: {', '.join(f'tenant {each}' for each in found.extent)}.")
     total = sum(found.counts.values())
@@ -258,16 +258,17 @@ def _fields(found: Differences | None) -> list[FieldDocument] | None:
     ]
 
 
-def _show_fields(path: str, fields: Sequence[FieldDocument] | None) -> None:
+def _show_fields(path: str, fields: Sequence[FieldDocument] | None, order: Sequence[str]) -> None:
+    """Fields that differ, with a column for each that holds the path, in this order."""
     if not fields:
         return
     output.out("")
     output.out(path)
-    regions = sorted({region for each in fields for region in each.values})
+    holding = [name for name in order if any(name in each.values for each in fields)]
     output.table(
-        ("field", *regions),
+        ("field", *holding),
         [
-            (f"{each.pointer or '(whole)'}{' (local)' if each.local else ''}", *(each.values.get(of) for of in regions))
+            (f"{each.pointer or '(whole)'}{' (local)' if each.local else ''}", *(each.values.get(of) for of in holding))
             for each in fields
         ],
     )

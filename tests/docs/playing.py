@@ -28,7 +28,7 @@ _LOOKS: Final = re.compile(
     r"(?:syncer (?:status|explain|holds list|conflicts (?:list|show)|events tail|quarantine list|parked list"
     r"|regions list|repairs)|store \w+ get)\b"
 )
-_DIFFERS: Final = re.compile(r"syncer (?:diff|snapshot diff|backup diff)\b")
+_DIFFERS: Final = re.compile(r"(?:syncer (?:diff|snapshot diff|backup diff)|python -m spark_snapshot diff)\b")
 _FOREGROUND: Final = re.compile(r"syncer run\b[^&]*$")
 
 

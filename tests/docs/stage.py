@@ -33,8 +33,8 @@ Table = Mapping[str, object]
 class Stage:
     """Regions whose configurations are ``REGION.toml`` in the directory in which a page is played.
 
-    A command without ``--config`` means the region that is ``here``, the first one at the beginning. Leaving the block
-    ends every daemon.
+    A command without ``--config`` means the region that is ``here``, the first one at the beginning. ``variables`` are
+    those of the environment that are another page's or another machine's. Leaving the block ends every daemon.
 
     Args:
         root: A directory of the page's own.
@@ -45,6 +45,7 @@ class Stage:
         self.root = root
         self.server = server
         self.names: dict[str, str] = {}
+        self.variables: dict[str, str] = {}
         self.regions: dict[str, LabRegion] = {}
         self._ends = ExitStack()
 
@@ -131,6 +132,7 @@ class Stage:
             "LANG": "C.UTF-8",
             "SYNCER_API__ENABLED": "false",
             "SYNCER_CONFIG": str(self.root / HERE),
+            **self.variables,
         }
 
     def __enter__(self) -> Self:

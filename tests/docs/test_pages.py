@@ -8,15 +8,22 @@ from typing import Any
 
 import pytest
 
+from deploy.lab.software import java
+from tests.conftest import require
 from tests.docs.playing import Play, play
 from tests.docs.plays import PLAYS
 from tests.docs.plays_on_servers import ON_SERVERS
+from tests.docs.plays_on_spark import ON_SPARK
 from tests.docs.reading import DOCS, PAGES, Step, steps_of
 from tests.docs.stage import Stage
 from tests.docs.unplayed import UNPLAYED
 
 STEPS = {page.relative_to(DOCS).with_suffix("").as_posix(): steps_of(page) for page in PAGES}
-EVERY_PLAY: dict[str, Play] = {**PLAYS, **{page: how for page, (_, how) in ON_SERVERS.items()}}
+EVERY_PLAY: dict[str, Play] = {
+    **PLAYS,
+    **{page: how for page, (_, how) in ON_SERVERS.items()},
+    **{page: how for page, (_, how) in ON_SPARK.items()},
+}
 
 
 def listed(step: Step) -> bool:
@@ -41,6 +48,17 @@ def test_a_page_does_on_real_servers_what_it_shows(page: str, tmp_path: Path, re
     fixture, how = ON_SERVERS[page]
     server: Any = request.getfixturevalue(fixture)
     with Stage(tmp_path, server=server) as stage:
+        play(played(page), how, stage)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("page", ON_SPARK)
+def test_a_page_does_on_spark_what_it_shows(page: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    require(java)
+    fixtures, how = ON_SPARK[page]
+    servers = tuple(request.getfixturevalue(each) for each in fixtures)
+    with Stage(tmp_path, server=servers) as stage:
         play(played(page), how, stage)
 
 

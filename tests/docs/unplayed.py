@@ -9,9 +9,7 @@ _SYSTEMD: Final = "it needs root, and systemd as the first process; tests/unit/t
 _INSTALLED: Final = "tests/real/test_wheel.py installs the wheel beside the lock, by the commands of the container file"
 _PODMAN: Final = "it needs podman and an image from a registry; tests/unit/test_deploy_container.py reads the file"
 _KUBERNETES: Final = "it needs Kubernetes"
-_CLUSTER: Final = "it needs a Spark cluster; tests/spark/test_anywhere.py plays a standalone master and spark-submit"
 _OBJECTS: Final = "it needs an object store"
-_SPARK: Final = "tests/spark/test_with_daemons.py and tests/spark/test_end_to_end.py give these commands, on Spark"
 _INDEX: Final = "it needs a package index that carries this package"
 
 UNPLAYED: Final = (
@@ -26,20 +24,12 @@ UNPLAYED: Final = (
     ("how-to/install-systemd", "systemctl *", _SYSTEMD),
     ("how-to/run-as-sidecar", "make wheel", "tests/real/test_wheel.py builds it"),
     ("how-to/run-as-sidecar", "podman *", _PODMAN),
-    ("how-to/make-regions-equal", "syncer *", _SPARK),
     ("how-to/snapshots", "pip install *", _INDEX),
-    ("how-to/snapshots", "etcdctl *", "tests/spark/test_sources_etcd_file.py reads a file that etcd has saved"),
     ("how-to/snapshots", "rsync *", "it needs another host"),
-    ("how-to/snapshots", "mkdir *", "it stands before rsync"),
-    ("how-to/snapshots", "ID=*", "it stands before rsync"),
-    ("how-to/snapshots", "syncer snapshot *", _SPARK),
     ("how-to/soak", "make *", _SUITE),
     ("how-to/upgrade-and-downgrade", "systemctl *", _SYSTEMD),
     ("how-to/upgrade-and-downgrade", "cp --archive *", _SYSTEMD),
-    ("how-to/spark-anywhere", "python -m spark_snapshot * s3a://meta/snapshots*", _OBJECTS),
-    ("how-to/spark-anywhere", "JOB=*", _CLUSTER),
     ("how-to/spark-anywhere", "export AWS_*", _OBJECTS),
-    ("how-to/spark-anywhere", "*--master spark://*", _CLUSTER),
     ("how-to/spark-anywhere", "*--master yarn*", "it needs YARN"),
     ("how-to/spark-anywhere", "*--master k8s://*", _KUBERNETES),
     ("how-to/spark-anywhere", "kubectl *", _KUBERNETES),

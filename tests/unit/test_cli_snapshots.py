@@ -10,13 +10,14 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from syncer.cli.main import app
-from syncer.cli.snapshot_documents import SnapshotList
+from syncer.cli.snapshot_documents import ChangedDocument, FieldDocument, SnapshotChangesDocument, SnapshotList
+from syncer.cli.snapshot_output import show_changes, snapshot_document
 from syncer.errors import SnapshotShrunken
 from syncer.model import MetaPath
 from syncer.stores.sqlite import OutsideWriter
 from tests.support.logs import logging_restored
 from tests.support.planning import resources, value
-from tests.support.snapshot_files import NOW, described, holding
+from tests.support.snapshot_files import NOW, described, holding, made
 from tests.unit.test_cli_plans import configure
 
 ACME = resources("acme", topics=30)
@@ -93,3 +94,16 @@ def test_the_extent_of_each_is_listed(tmp_path: Path, east: OutsideWriter) -> No
     table = run("list").stdout.splitlines()
     assert ("EXTENT" in table[0], "tenant acme" in table[1], " all " in table[2]) == (True, True, True)
     assert "extent" in run("show", listed.items[0].id).stdout
+
+
+def test_what_a_region_changed_stands_in_the_order_of_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before, after = (snapshot_document(made(tmp_path, described(taken_at_ms=NOW + hours))) for hours in (0, 1))
+    ttl = FieldDocument(pointer="/message_ttl_in_seconds", local=False, values={"after": "3600", "before": "60"})
+    changed = ChangedDocument(
+        path="/admin/policies/acme/orders", resource="namespace", change="modified", stamp=None, fields=[ttl]
+    )
+    counts = {"created": 0, "modified": 1, "deleted": 0}
+    show_changes(SnapshotChangesDocument(before=before, after=after, extent=None, counts=counts, items=[changed]))
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["FIELD", "BEFORE", "AFTER"] in lines
+    assert ["/message_ttl_in_seconds", "60", "3600"] in lines

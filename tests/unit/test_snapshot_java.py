@@ -49,6 +49,14 @@ def test_an_error_of_a_job_names_the_file(tmp_path: Path) -> None:
     assert "pulsar-syncer-java-" in failed(tmp_path, damaged).hint
 
 
+def test_a_file_in_which_nothing_stands_is_not_named(tmp_path: Path) -> None:
+    """Under spark-submit Java is another program's, and says all on its terminal."""
+    with pytest.raises(JobError) as caught, words_kept(tmp_path):
+        raise JobError("reading: it broke")
+    assert "is in" not in caught.value.hint
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     "error",
     [

@@ -107,6 +107,18 @@ def test_what_else_spark_says_is_a_failed_job_with_a_hint(
     assert hint in found.hint
 
 
+def test_a_worker_that_lacks_the_package_is_named_with_the_python_that_it_should_run() -> None:
+    text = (
+        "[PYTHON_EXCEPTION] An exception was thrown from the Python worker:\nTraceback (most recent call last):\n"
+        '  File "pyspark/serializers.py", line 483, in loads\n    return cloudpickle.loads(obj, encoding=encoding)\n'
+        "ModuleNotFoundError: No module named 'pyarrow'\n SQLSTATE: 38000\n\tat org.apache.spark.x(Y.scala:1)\n"
+    )
+    found = from_text(text, "reading the store of east")
+    assert found.message == "reading the store of east: a worker failed: ModuleNotFoundError: No module named 'pyarrow'"
+    assert "PYSPARK_PYTHON" in found.hint
+    assert "spark.pyspark.python" in found.hint
+
+
 def test_an_error_of_another_program_is_not_taken_for_ours() -> None:
     assert type(from_text("java.lang.IllegalArgumentException: no", "reading")) is JobError
     assert type(from_text("builtins.ExitCode: no", "reading")) is JobError
