@@ -1,0 +1,80 @@
+PRAGMA application_id = 1886609261;
+PRAGMA user_version = 1;
+BEGIN TRANSACTION;
+CREATE TABLE changes (id INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT NOT NULL);
+INSERT INTO "changes" VALUES(1,'/admin/clusters/east');
+INSERT INTO "changes" VALUES(2,'/admin/clusters/north');
+INSERT INTO "changes" VALUES(3,'/admin/clusters/west');
+INSERT INTO "changes" VALUES(4,'/admin/policies/t0');
+INSERT INTO "changes" VALUES(5,'/admin/policies/t1');
+INSERT INTO "changes" VALUES(6,'/admin/policies/t2');
+INSERT INTO "changes" VALUES(7,'/admin/policies/t3');
+INSERT INTO "changes" VALUES(8,'/admin/policies/t4');
+INSERT INTO "changes" VALUES(9,'/admin/policies/t5');
+INSERT INTO "changes" VALUES(10,'/admin/policies/t6');
+INSERT INTO "changes" VALUES(11,'/admin/policies/t7');
+INSERT INTO "changes" VALUES(12,'/pulsar-syncer/east/fence');
+INSERT INTO "changes" VALUES(13,'/pulsar-syncer/east/fence');
+INSERT INTO "changes" VALUES(14,'/pulsar-syncer/east/fence');
+INSERT INTO "changes" VALUES(15,'/admin/policies/acme');
+INSERT INTO "changes" VALUES(16,'/pulsar-syncer/east/fence');
+INSERT INTO "changes" VALUES(17,'/admin/policies/acme/orders');
+INSERT INTO "changes" VALUES(18,'/pulsar-syncer/east/fence');
+INSERT INTO "changes" VALUES(19,'/admin/partitioned-topics/acme/orders/persistent/created');
+INSERT INTO "changes" VALUES(20,'/admin/policies/unreadable');
+INSERT INTO "changes" VALUES(21,'/admin/policies/t0');
+INSERT INTO "changes" VALUES(22,'/pulsar-syncer/east/fence');
+INSERT INTO "changes" VALUES(23,'/admin/policies/t0');
+INSERT INTO "changes" VALUES(24,'/pulsar-syncer/east/fence');
+INSERT INTO "changes" VALUES(25,'/admin/policies/t1');
+INSERT INTO "changes" VALUES(26,'/admin/policies/t2');
+INSERT INTO "changes" VALUES(27,'/admin/policies/t3');
+INSERT INTO "changes" VALUES(28,'/admin/policies/t4');
+INSERT INTO "changes" VALUES(29,'/admin/policies/t5');
+INSERT INTO "changes" VALUES(30,'/admin/policies/t6');
+INSERT INTO "changes" VALUES(31,'/pulsar-syncer/east/fence');
+INSERT INTO "changes" VALUES(32,'/pulsar-syncer/east/fence');
+INSERT INTO "changes" VALUES(33,'/admin/policies/settled');
+INSERT INTO "changes" VALUES(34,'/pulsar-syncer/east/fence');
+INSERT INTO "changes" VALUES(35,'/pulsar-syncer/east/fence');
+INSERT INTO "changes" VALUES(36,'/admin/policies/unsent');
+CREATE TABLE entries (
+    path TEXT NOT NULL PRIMARY KEY
+        CHECK (typeof(path) = 'text' AND path GLOB '/?*' AND path NOT GLOB '*/' AND path NOT GLOB '*//*'
+               AND instr(CAST(path AS BLOB), x'00') = 0),
+    value BLOB NOT NULL CHECK (length(CAST(value AS BLOB)) <= 1048576),
+    revision INTEGER NOT NULL DEFAULT 0,
+    modified_at_ms INTEGER NOT NULL DEFAULT 0
+);
+INSERT INTO "entries" VALUES('/admin/clusters/east',X'7B227365727669636555726C223A22687474703A2F2F656173742E6578616D706C653A38303830227D',1,1795430075306);
+INSERT INTO "entries" VALUES('/admin/clusters/north',X'7B227365727669636555726C223A22687474703A2F2F6E6F7274682E6578616D706C653A38303830227D',2,1795430075336);
+INSERT INTO "entries" VALUES('/admin/clusters/west',X'7B227365727669636555726C223A22687474703A2F2F776573742E6578616D706C653A38303830227D',3,1795430075339);
+INSERT INTO "entries" VALUES('/admin/policies/t0',X'7B2261646D696E526F6C6573223A5B2277696E73225D2C22616C6C6F776564436C757374657273223A5B5D7D',23,1795430081180);
+INSERT INTO "entries" VALUES('/admin/policies/t7',X'7B2261646D696E526F6C6573223A5B2237225D2C22616C6C6F776564436C757374657273223A5B5D7D',11,1795430075391);
+INSERT INTO "entries" VALUES('/pulsar-syncer/east/fence',X'7B226E756D626572223A332C226461746162617365223A2261326465336261623236653833616664306232643964623430356132643533384065617374222C2267656E65726174696F6E223A313739353433303037362C2273746F7265223A2234623836663332636335626165323761222C2265706F6368223A332C226C616E646564223A5B22312E31222C22312E32222C22312E33222C22312E36225D2C226D61726B223A377D',35,1795430093813);
+INSERT INTO "entries" VALUES('/admin/policies/acme',X'7B2261646D696E526F6C6573223A5B5D2C22616C6C6F776564436C757374657273223A5B5D7D',15,1795430080446);
+INSERT INTO "entries" VALUES('/admin/policies/acme/orders',X'7B227265706C69636174696F6E5F636C757374657273223A5B2265617374222C2277657374225D2C2262756E646C6573223A7B226E756D42756E646C6573223A347D2C2264656C65746564223A66616C73652C226D69677261746564223A66616C73657D',17,1795430080503);
+INSERT INTO "entries" VALUES('/admin/partitioned-topics/acme/orders/persistent/created',X'7B22706172746974696F6E73223A382C2264656C65746564223A66616C73657D',19,1795430080537);
+INSERT INTO "entries" VALUES('/admin/policies/unreadable',X'7B2261646D696E526F6C6573223A205B',20,1795430080702);
+INSERT INTO "entries" VALUES('/admin/policies/settled',X'7B2261646D696E526F6C6573223A5B5D2C22616C6C6F776564436C757374657273223A5B5D7D',33,1795430092577);
+INSERT INTO "entries" VALUES('/admin/policies/unsent',X'7B2261646D696E526F6C6573223A5B22756E73656E74225D2C22616C6C6F776564436C757374657273223A5B5D7D',36,1795430098997);
+CREATE TABLE settings (name TEXT NOT NULL PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+INSERT INTO "settings" VALUES('retained_changes',100000);
+CREATE TRIGGER entry_created AFTER INSERT ON entries BEGIN
+    INSERT INTO changes (path) VALUES (NEW.path);
+    UPDATE entries SET revision = (SELECT max(id) FROM changes), modified_at_ms = CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER) WHERE path = NEW.path;
+END;
+CREATE TRIGGER entry_modified AFTER UPDATE OF path, value ON entries BEGIN
+    INSERT INTO changes (path) SELECT OLD.path WHERE OLD.path IS NOT NEW.path;
+    INSERT INTO changes (path) VALUES (NEW.path);
+    UPDATE entries SET revision = (SELECT max(id) FROM changes), modified_at_ms = CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER) WHERE path = NEW.path;
+END;
+CREATE TRIGGER entry_deleted AFTER DELETE ON entries BEGIN
+    INSERT INTO changes (path) VALUES (OLD.path);
+END;
+CREATE TRIGGER changes_pruned AFTER INSERT ON changes WHEN NEW.id % 64 = 0 BEGIN
+    DELETE FROM changes WHERE id <= NEW.id - (SELECT value FROM settings WHERE name = 'retained_changes');
+END;
+DELETE FROM "sqlite_sequence";
+INSERT INTO "sqlite_sequence" VALUES('changes',36);
+COMMIT;

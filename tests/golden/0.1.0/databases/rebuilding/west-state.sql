@@ -1,0 +1,267 @@
+PRAGMA application_id = 0;
+PRAGMA user_version = 0;
+BEGIN TRANSACTION;
+CREATE TABLE alembic_version (
+	version_num VARCHAR(32) NOT NULL, 
+	CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
+);
+INSERT INTO "alembic_version" VALUES('0012');
+CREATE TABLE carried (
+	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
+	path TEXT NOT NULL, 
+	head TEXT NOT NULL, 
+	value BLOB
+);
+CREATE TABLE conflicts (
+	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
+	path TEXT NOT NULL, 
+	loser_time BIGINT NOT NULL, 
+	loser_region TEXT NOT NULL, 
+	loser_seen TEXT NOT NULL, 
+	loser_digest BLOB, 
+	winner_time BIGINT NOT NULL, 
+	winner_region TEXT NOT NULL, 
+	reason TEXT NOT NULL, 
+	recorded_at BIGINT NOT NULL, 
+	restored_at BIGINT, 
+	value BLOB
+);
+CREATE TABLE consumed (
+	sender TEXT NOT NULL, 
+	through BIGINT NOT NULL, 
+	ahead TEXT NOT NULL, 
+	PRIMARY KEY (sender)
+);
+INSERT INTO "consumed" VALUES('c70fd62f3fc754a9d831ea6216730e05@east',6,'[]');
+CREATE TABLE daemons (
+	id TEXT NOT NULL, 
+	host TEXT NOT NULL, 
+	pid BIGINT NOT NULL, 
+	version TEXT NOT NULL, 
+	role TEXT NOT NULL, 
+	epoch BIGINT, 
+	started_at BIGINT NOT NULL, 
+	since BIGINT NOT NULL, 
+	seen_at BIGINT NOT NULL, 
+	trouble TEXT, 
+	PRIMARY KEY (id)
+);
+CREATE TABLE future_events (
+	path TEXT NOT NULL, 
+	time BIGINT NOT NULL, 
+	region TEXT NOT NULL, 
+	held_at BIGINT NOT NULL, 
+	head TEXT NOT NULL, 
+	value BLOB, until BIGINT DEFAULT '0' NOT NULL, 
+	PRIMARY KEY (path, time, region)
+);
+CREATE TABLE held_publications (
+	path TEXT NOT NULL, 
+	head TEXT NOT NULL, 
+	value BLOB, 
+	PRIMARY KEY (path)
+);
+CREATE TABLE identity (
+	one INTEGER NOT NULL, 
+	region TEXT NOT NULL, 
+	database_id TEXT NOT NULL, 
+	generation INTEGER NOT NULL, 
+	genesis BOOLEAN NOT NULL, 
+	store_id TEXT, 
+	epoch BIGINT NOT NULL, 
+	last_sequence BIGINT NOT NULL, 
+	alive_until BIGINT NOT NULL, 
+	paused TEXT, 
+	alive_count BIGINT NOT NULL, rebuild TEXT, landed TEXT, mark BIGINT DEFAULT '0' NOT NULL, marked BIGINT DEFAULT '0' NOT NULL, heard_until BIGINT DEFAULT '0' NOT NULL, 
+	PRIMARY KEY (one), 
+	CONSTRAINT identity_is_one_row CHECK (one = 1)
+);
+INSERT INTO "identity" VALUES(1,'west','abe5345017b22fa05b32ba071aa5eede@west',1795430100,1,'b12abc3d854236a6',1,1,1795430105778,NULL,5,NULL,'1.2',3,3,1795430105246);
+CREATE TABLE journal (
+	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
+	at BIGINT NOT NULL, 
+	path TEXT NOT NULL, 
+	decision TEXT NOT NULL, 
+	stamp TEXT NOT NULL, 
+	digest BLOB, 
+	seen TEXT NOT NULL, 
+	against TEXT NOT NULL, 
+	detail TEXT NOT NULL
+);
+INSERT INTO "journal" VALUES(1,1795430104012,'/admin/policies/acme','published','1795430103979@west',X'578814B39717D6B70F29F58A435BAF9D','{"west~1795430100":1795430103979}','','');
+INSERT INTO "journal" VALUES(2,1795430105522,'/admin/policies/t0','adopted','1795430103934@east',X'CD7C04C39751F421B8EC1724DB9C8C52','{"east~1795430100":1795430103934}','','');
+INSERT INTO "journal" VALUES(3,1795430105522,'/admin/policies/t1','adopted','1795430103943@east',X'4A700EFA4F5A704F3FC238DF9D54359A','{"east~1795430100":1795430103943}','','');
+INSERT INTO "journal" VALUES(4,1795430105522,'/admin/policies/t2','adopted','1795430103953@east',X'0A1C9ADADA2F53016ABE9BDC41F640B4','{"east~1795430100":1795430103953}','','');
+INSERT INTO "journal" VALUES(5,1795430105522,'/admin/policies/t3','adopted','1795430103955@east',X'67743D243EC3FEEC831FE42057F2C867','{"east~1795430100":1795430103955}','','');
+INSERT INTO "journal" VALUES(6,1795430105522,'/admin/policies/t4','adopted','1795430103974@east',X'727AF8097A734F41DF04965860CF8BA1','{"east~1795430100":1795430103974}','','');
+INSERT INTO "journal" VALUES(7,1795430105739,'/admin/policies/t4','adopted','1795430105602@east',NULL,'{"east~1795430100":1795430105602}','1795430103974@east','');
+CREATE TABLE membership (
+	one INTEGER NOT NULL, 
+	floor BIGINT NOT NULL, 
+	left_at BIGINT, 
+	PRIMARY KEY (one), 
+	CONSTRAINT membership_is_one_row CHECK (one = 1)
+);
+CREATE TABLE met (
+	path TEXT NOT NULL, 
+	PRIMARY KEY (path)
+)
+ WITHOUT ROWID
+
+;
+CREATE TABLE operations (
+	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
+	kind TEXT NOT NULL, 
+	arguments TEXT NOT NULL, 
+	asked_by TEXT NOT NULL, 
+	reason TEXT NOT NULL, 
+	asked_at BIGINT NOT NULL, 
+	state TEXT NOT NULL, 
+	answer TEXT NOT NULL, 
+	code TEXT NOT NULL, 
+	finished_at BIGINT
+);
+CREATE TABLE outbox (
+	sequence INTEGER NOT NULL, 
+	path TEXT NOT NULL, 
+	enqueued_at BIGINT NOT NULL, 
+	head TEXT NOT NULL, 
+	value BLOB, 
+	PRIMARY KEY (sequence)
+);
+CREATE TABLE peers (
+	region TEXT NOT NULL, 
+	sender TEXT NOT NULL, 
+	heard_at BIGINT NOT NULL, 
+	sent_at BIGINT NOT NULL, 
+	document TEXT NOT NULL, 
+	PRIMARY KEY (region)
+);
+INSERT INTO "peers" VALUES('north','c2aef244e38263299a3e6900c6c3a0b6@north',1795430104873,1795430104810,'{"generation":1795430099,"last_sequence":0,"consumed":{},"watermark":1795430104810,"projections":{"tenant":"tenant/1","namespace":"namespace/1","partitioned-topic":"partitioned-topic/1","cluster":"cluster/2","resource-group":"resource-group/1","isolation-policy":"isolation-policy/1","topic-policy":"topic-policy/1"},"scope":"d9712866e903","tie_order":"smaller","mode":"active","version":"0.1.0","reached":{"c70fd62f3fc754a9d831ea6216730e05@east":0,"abe5345017b22fa05b32ba071aa5eede@west":0},"unseated_deletes":0,"oldest_unseated_ms":null,"unfolded":0,"former":[],"left":false,"left_at":0,"forgotten":false,"unmet":false,"gone":false,"refused":[],"kept":[],"refuses":[],"highest":[1795430099,"c2aef244e38263299a3e6900c6c3a0b6@north"],"asked":0,"since":1795430102295}');
+INSERT INTO "peers" VALUES('east','c70fd62f3fc754a9d831ea6216730e05@east',1795430104844,1795430104732,'{"generation":1795430100,"last_sequence":5,"consumed":{},"watermark":1795430103933,"projections":{"tenant":"tenant/1","namespace":"namespace/1","partitioned-topic":"partitioned-topic/1","cluster":"cluster/2","resource-group":"resource-group/1","isolation-policy":"isolation-policy/1","topic-policy":"topic-policy/1"},"scope":"d9712866e903","tie_order":"smaller","mode":"starting","version":"0.1.0","reached":{"c2aef244e38263299a3e6900c6c3a0b6@north":0,"abe5345017b22fa05b32ba071aa5eede@west":0},"unseated_deletes":0,"oldest_unseated_ms":null,"unfolded":0,"former":[],"left":false,"left_at":0,"forgotten":false,"unmet":false,"gone":false,"refused":[],"kept":[],"refuses":[],"highest":[1795430100,"c70fd62f3fc754a9d831ea6216730e05@east"],"asked":0,"since":1795430103988}');
+CREATE TABLE quarantine (
+	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
+	origin TEXT NOT NULL, 
+	position TEXT NOT NULL, 
+	code TEXT NOT NULL, 
+	detail TEXT NOT NULL, 
+	path TEXT, 
+	properties TEXT NOT NULL, 
+	recorded_at BIGINT NOT NULL, 
+	payload BLOB NOT NULL
+);
+CREATE TABLE registers (
+	path TEXT NOT NULL, 
+	alive SMALLINT NOT NULL, 
+	due SMALLINT NOT NULL, 
+	unsettled SMALLINT NOT NULL, 
+	tenant TEXT NOT NULL, 
+	own BIGINT NOT NULL, 
+	k_time BIGINT, 
+	k_region TEXT, 
+	k_by TEXT, 
+	k_seen TEXT, 
+	k_digest BLOB, 
+	s_time BIGINT, 
+	s_region TEXT, 
+	s_by TEXT, 
+	s_seen TEXT, 
+	s_digest BLOB, 
+	s_revision TEXT, 
+	hold_reason TEXT, 
+	hold_time BIGINT, 
+	hold_region TEXT, 
+	hold_since BIGINT, 
+	hold_detail TEXT, 
+	hold_local SMALLINT, 
+	allowed_time BIGINT, 
+	allowed_region TEXT, 
+	parked_reason TEXT, 
+	parked_since BIGINT, 
+	parked_detail TEXT, 
+	intent_batch TEXT, 
+	intent_expected TEXT, 
+	intent_time BIGINT, 
+	intent_region TEXT, 
+	intent_by TEXT, 
+	intent_seen TEXT, 
+	intent_digest BLOB, 
+	wish TEXT, 
+	left_digest BLOB, 
+	flips TEXT, 
+	k_value BLOB, 
+	intent_value BLOB, 
+	PRIMARY KEY (path)
+)
+ WITHOUT ROWID
+
+;
+INSERT INTO "registers" VALUES('/admin/policies/acme',1,0,0,'acme',1795430103979,1795430103979,'west','west~1795430100','{"west~1795430100":1795430103979}',X'578814B39717D6B70F29F58A435BAF9D',1795430103979,'west','west~1795430100','{"west~1795430100":1795430103979}',X'578814B39717D6B70F29F58A435BAF9D','5',NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL);
+INSERT INTO "registers" VALUES('/admin/policies/t0',1,0,0,'t0',0,1795430103934,'east','east~1795430100','{"east~1795430100":1795430103934}',X'CD7C04C39751F421B8EC1724DB9C8C52',1795430103934,'east','east~1795430100','{"east~1795430100":1795430103934}',X'CD7C04C39751F421B8EC1724DB9C8C52','8',NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL);
+INSERT INTO "registers" VALUES('/admin/policies/t1',1,0,0,'t1',0,1795430103943,'east','east~1795430100','{"east~1795430100":1795430103943}',X'4A700EFA4F5A704F3FC238DF9D54359A',1795430103943,'east','east~1795430100','{"east~1795430100":1795430103943}',X'4A700EFA4F5A704F3FC238DF9D54359A','9',NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL);
+INSERT INTO "registers" VALUES('/admin/policies/t2',1,0,0,'t2',0,1795430103953,'east','east~1795430100','{"east~1795430100":1795430103953}',X'0A1C9ADADA2F53016ABE9BDC41F640B4',1795430103953,'east','east~1795430100','{"east~1795430100":1795430103953}',X'0A1C9ADADA2F53016ABE9BDC41F640B4','10',NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL);
+INSERT INTO "registers" VALUES('/admin/policies/t3',1,0,0,'t3',0,1795430103955,'east','east~1795430100','{"east~1795430100":1795430103955}',X'67743D243EC3FEEC831FE42057F2C867',1795430103955,'east','east~1795430100','{"east~1795430100":1795430103955}',X'67743D243EC3FEEC831FE42057F2C867','11',NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL);
+INSERT INTO "registers" VALUES('/admin/policies/t4',0,0,0,'t4',0,1795430105602,'east','east~1795430100','{"east~1795430100":1795430105602}',NULL,1795430105602,'east','east~1795430100','{"east~1795430100":1795430105602}',NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,X'727AF8097A734F41DF04965860CF8BA1',NULL,NULL,NULL);
+CREATE TABLE repairs (
+	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
+	state TEXT NOT NULL, 
+	document TEXT NOT NULL, 
+	made_at BIGINT NOT NULL, 
+	finished_at BIGINT
+);
+CREATE TABLE status (
+	one INTEGER NOT NULL, 
+	reported_at BIGINT NOT NULL, 
+	document TEXT NOT NULL, 
+	PRIMARY KEY (one), 
+	CONSTRAINT status_is_one_row CHECK (one = 1)
+);
+INSERT INTO "status" VALUES(1,1795430106025,'{"region":"west","mode":"active","reported_at_ms":1795430106025,"database_id":"abe5345017b22fa05b32ba071aa5eede@west","generation":1795430100,"epoch":1,"genesis":true,"fence":1,"store_id":"b12abc3d854236a6","watch_whole":true,"watch_whole_until_ms":1795430105778,"rebuild":null,"paused":null,"pending_reads":0,"pending_writes":0,"signing":{"signs_with":null,"accepts":[],"region_key":null,"region_keys":{},"region_keys_required":false},"clusters":["east","north","west"],"conditions":[{"code":"messages-unsigned","message":"messages are not signed: whoever may publish on the topic can change the metadata of this region; give the group a key ([signing] key_files)"}],"disagreements":[],"peers":[{"region":"east","heard_at_ms":1795430104844,"sent_at_ms":1795430104732,"skew_ms":-112,"lag_ms":0,"same_scope":true,"member":true,"key_id":null},{"region":"north","heard_at_ms":1795430104873,"sent_at_ms":1795430104810,"skew_ms":-63,"lag_ms":0,"same_scope":true,"member":true,"key_id":null}],"hearsay":[],"newcomers":[],"tree":{"root":"de852cde5346afa0ecee898aba45348c","alive":5},"comparisons":{"east":{"state":"differs","differing":0,"differs_since_ms":1795430104844,"equal_at_ms":null,"compared_at_ms":null,"round":0},"north":{"state":"differs","differing":0,"differs_since_ms":1795430104035,"equal_at_ms":null,"compared_at_ms":null,"round":0}},"tombstones":{"phase":null,"gathered":0,"held_up_by":[{"region":"east","since_ms":1795430103516,"reason":"was never heard"}]},"snapshots":null,"tally":{"believed.nothing":14,"decisions.adopted":6,"decisions.published":1,"published.acknowledged":1,"published.stamped":1,"scans.finished":1,"tombstones.dropped":0,"writes.landed":6}}');
+CREATE TABLE tellings (
+	repair INTEGER NOT NULL, 
+	number INTEGER NOT NULL, 
+	path TEXT NOT NULL, 
+	found_in TEXT NOT NULL, 
+	refused TEXT, 
+	head TEXT, 
+	value BLOB, 
+	PRIMARY KEY (repair, number)
+);
+CREATE TABLE tree (
+	one INTEGER NOT NULL, 
+	label TEXT NOT NULL, 
+	number BIGINT NOT NULL, 
+	PRIMARY KEY (one), 
+	CONSTRAINT tree_is_one_row CHECK (one = 1)
+);
+INSERT INTO "tree" VALUES(1,'256x256/crc32/blake2b-128/1/689059a0760d paths/2',0);
+CREATE TABLE tree_log (
+	number INTEGER NOT NULL, 
+	changes BLOB NOT NULL, 
+	PRIMARY KEY (number)
+);
+INSERT INTO "tree_log" VALUES(1,X'3BFBE6C66CE70D44F67C7F2E7B54F41E9A9A00000001');
+INSERT INTO "tree_log" VALUES(2,X'EDB182CADAC270591447DCB6C2DE26F6035600000001DD27AE393A9C7E85C2ECC814B5BCA84DDF44000000018C9DED6A9B4E73598A8D7773A9A4822CAF2900000001BC0BD9500F49E3C957625180EBF674B6082F0000000129A85E622114C6C512B6D89F23BDFC8C85DE00000001');
+INSERT INTO "tree_log" VALUES(3,X'29A8A19DDEEB393AED492760DC4203737A22FFFFFFFF');
+CREATE TABLE tree_pages (
+	page INTEGER NOT NULL, 
+	sums BLOB NOT NULL, 
+	PRIMARY KEY (page)
+);
+CREATE INDEX future_events_time ON future_events (time, region, path);
+CREATE INDEX journal_path ON journal (path, id);
+CREATE INDEX operations_state ON operations (state, id);
+CREATE INDEX outbox_path ON outbox (path);
+CREATE UNIQUE INDEX quarantine_position ON quarantine (origin, position);
+CREATE INDEX registers_held ON registers (path) WHERE hold_reason IS NOT NULL;
+CREATE INDEX registers_parked ON registers (path) WHERE parked_reason IS NOT NULL;
+CREATE INDEX registers_unsettled ON registers (path) WHERE unsettled = 1;
+CREATE INDEX registers_dead ON registers (k_time, path) WHERE unsettled = 0 AND k_digest IS NULL AND k_time IS NOT NULL;
+CREATE INDEX registers_unseated ON registers (k_time) WHERE due = 1 AND k_digest IS NULL AND k_time IS NOT NULL;
+CREATE INDEX repairs_state ON repairs (state, id);
+CREATE INDEX journal_deletes ON journal (at) WHERE decision = 'published' AND digest IS NULL;
+CREATE INDEX future_events_until ON future_events (until);
+CREATE INDEX conflicts_loser ON conflicts (path, loser_time, loser_region);
+DELETE FROM "sqlite_sequence";
+INSERT INTO "sqlite_sequence" VALUES('journal',7);
+COMMIT;

@@ -1,0 +1,102 @@
+"""Everything of the product that golden tests touch by name: whoever moves a module changes this file alone."""
+
+from __future__ import annotations
+
+from api.app import create_app, openapi_text
+from syncer.backup.reading import Backup
+from syncer.bus.codec import decode, encode
+from syncer.bus.contract import Outgoing
+from syncer.bus.embedded import set_link
+from syncer.bus.messages import Action, Control, Heartbeat, Ignored, ListingAsked, ListingTold, Message, TreeMessage
+from syncer.bus.native import NativeEvent, NativeType, encode_native
+from syncer.bus.signing import UNSIGNED, sealed, unseal
+from syncer.bus.tree_bodies import (
+    Listing,
+    TreeEntry,
+    TreeStep,
+    buckets_body,
+    buckets_of,
+    groups_body,
+    groups_of,
+    listing_body,
+    listing_of,
+)
+from syncer.cli.documents import DOCUMENTS
+from syncer.cli.main import app
+from syncer.conditions import WEIGHTS
+from syncer.config.showing import schema
+from syncer.conflict.acts import Decision
+from syncer.conflict.register import HoldReason, ParkReason
+from syncer.daemon import version
+from syncer.dispositions import DISPOSITIONS
+from syncer.errors import StateForeign
+from syncer.metrics import FAMILIES
+from syncer.model import Digest, EventType, MetadataChangeEvent, MetaPath, Millis, Region, Stamp, TieOrder
+from syncer.planning import plan_file
+from syncer.planning.repair_file import RepairFile
+from syncer.replication.surroundings import wall_clock_ms
+from syncer.state.contract import OperationState
+from syncer.state.opening import head
+from syncer.state.repair import RepairState
+from syncer.state.tables import metadata
+from syncer.state.views import Views
+
+__all__ = [
+    "DISPOSITIONS",
+    "DOCUMENTS",
+    "FAMILIES",
+    "UNSIGNED",
+    "WEIGHTS",
+    "Action",
+    "Backup",
+    "Control",
+    "Decision",
+    "Digest",
+    "EventType",
+    "Heartbeat",
+    "HoldReason",
+    "Ignored",
+    "Listing",
+    "ListingAsked",
+    "ListingTold",
+    "Message",
+    "MetaPath",
+    "MetadataChangeEvent",
+    "Millis",
+    "NativeEvent",
+    "NativeType",
+    "OperationState",
+    "Outgoing",
+    "ParkReason",
+    "Region",
+    "RepairFile",
+    "RepairState",
+    "Stamp",
+    "StateForeign",
+    "TieOrder",
+    "TreeEntry",
+    "TreeMessage",
+    "TreeStep",
+    "Views",
+    "app",
+    "buckets_body",
+    "buckets_of",
+    "create_app",
+    "decode",
+    "encode",
+    "encode_native",
+    "groups_body",
+    "groups_of",
+    "head",
+    "listing_body",
+    "listing_of",
+    "metadata",
+    "openapi_text",
+    "plan_file",
+    "schema",
+    "sealed",
+    "set_link",
+    "unseal",
+    "version",
+    "wall_clock_ms",
+]
