@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from api.app import create_app, openapi_text
+from spark_snapshot.layout import open_snapshot, verify
 from syncer.backup.reading import Backup
 from syncer.bus.codec import decode, encode
 from syncer.bus.contract import Outgoing
@@ -27,7 +28,6 @@ from syncer.conditions import WEIGHTS
 from syncer.config.showing import schema
 from syncer.conflict.acts import Decision
 from syncer.conflict.register import HoldReason, ParkReason
-from syncer.daemon import version
 from syncer.dispositions import DISPOSITIONS
 from syncer.errors import StateForeign
 from syncer.metrics import FAMILIES
@@ -91,12 +91,13 @@ __all__ = [
     "listing_body",
     "listing_of",
     "metadata",
+    "open_snapshot",
     "openapi_text",
     "plan_file",
     "schema",
     "sealed",
     "set_link",
     "unseal",
-    "version",
+    "verify",
     "wall_clock_ms",
 ]
