@@ -12,6 +12,7 @@ from unittest import mock
 import pytest
 
 from syncer.model import MetaPath, Millis, Region, Stamp
+from syncer.replacing import replace
 from syncer.state.contract import Amount, Poison
 from syncer.state.transaction import SqlTransaction
 from tests.property.strategies import tenant_event
@@ -20,14 +21,17 @@ from tests.simulation.coverage import APART, BRANCHES, DECISIONS, FAULTS, HOLDS,
 from tests.simulation.faults import MODES
 from tests.simulation.history import Violation
 from tests.simulation.mutants import MUTANTS, Mutant, broken, hunt
+from tests.simulation.region import FORGETTING
 from tests.simulation.shrinking import Tape, shrink
 from tests.simulation.sidecar import SqlDisk, play_on_sqlite
-from tests.simulation.world import World, play
+from tests.simulation.world import LONE, World, play
 
 SEEDS_PER_MODE = 24
 LONG_SEEDS_PER_MODE = 1_700
 SLOWER = {"parting": 4, "wiped-forgetting": 2, "liar-parting": 2, "liar-forgetting": 2}
 """Modes whose schedules take that many times as long as others; so many fewer are played."""
+FOUND = [("repairs-forgetting", 1275)]
+"""Schedules of the long run that ended while an epoch of deletes was on its way, behind an earlier one."""
 MUTANT_SEEDS = 400
 OFTEN_CAUGHT_WITHIN = 40
 _CHANCES = {"asleep": "sleep", "vanished": "vanish", "mislaid": "mislay"}
@@ -48,6 +52,11 @@ def test_every_schedule_ends_as_the_rules_demand(mode: str) -> None:
 def test_every_schedule_ends_as_the_rules_demand_in_the_long_run(mode: str) -> None:
     for seed in range(SEEDS_PER_MODE, LONG_SEEDS_PER_MODE // SLOWER.get(mode, 1)):
         play(mode, seed)
+
+
+@pytest.mark.parametrize(("mode", "seed"), FOUND)
+def test_a_schedule_that_was_once_judged_wrongly_ends_as_the_rules_demand(mode: str, seed: int) -> None:
+    play(mode, seed)
 
 
 def _every_fault_was_made(mode: str, faults: Counter[str]) -> None:
@@ -110,6 +119,32 @@ def test_a_world_where_nothing_happens_is_at_rest() -> None:
 def test_real_databases_and_real_messages_change_nothing(mode: str) -> None:
     """Both tiers tell the same story: the plain tables are what the real sidecar code keeps, call by call."""
     assert play_on_sqlite(mode, 7).story.text == play(mode, 7).story.text
+
+
+@pytest.mark.parametrize("mode", ["forgetting", "forgetting-vanishing"])
+def test_the_world_waits_for_deletes_that_are_forgotten_after_a_long_quiet(mode: str) -> None:
+    world = deleted(mode, pause_ms=Millis(300_000))
+    world.finish()
+    assert not any(
+        register.forgettable for site in world.sites.values() for register in site.disk.tables.registers.values()
+    )
+
+
+@pytest.mark.parametrize("mode", ["forgetting", "forgetting-vanishing"])
+def test_a_delete_that_is_never_forgotten_is_noticed(mode: str) -> None:
+    with pytest.raises(Violation, match=f"never forgotten: {LONE}"):
+        deleted(mode, pause_ms=Millis(10**9)).finish()
+
+
+def deleted(mode: str, *, pause_ms: Millis) -> World:
+    """A world where something was made and deleted, and where the next look for deletes is so far away."""
+    world = World(MODES[mode], 1)
+    for region in world.sites:
+        world.start(region).driver.context.tombstones.limits = replace(FORGETTING, pause_ms=pause_ms)
+    world.put("a", LONE, world.value(LONE))
+    world.settle()
+    world.delete("a", LONE)
+    return world
 
 
 def test_a_database_that_keeps_something_else_is_noticed() -> None:

@@ -762,8 +762,10 @@ class World:
             drivers = [daemon.driver for site in self.sites.values() for daemon in site.daemons]
             acted |= any(driver.hearing or (self.liar is not None and driver.starting) for driver in drivers)
             quiet = 0 if acted or self._progress() != before or not self._agreed() else quiet + 1
-            if quiet > _QUIET_ROUNDS:
+            if quiet > _QUIET_ROUNDS and self._forgotten():
                 return
+        if quiet > _QUIET_ROUNDS:
+            return  # what is kept all the same, the referee names
         waiting = [
             register.path
             for site in self.sites.values()
@@ -773,18 +775,22 @@ class World:
         raise Violation("restless", waiting[0] if waiting else "", "the group does not come to rest")
 
     def _agreed(self) -> bool:
-        """Whether regions that compare their trees have equal ones, and, if they forget deletes, have forgotten all."""
+        """Whether regions that compare their trees have equal ones."""
         if not self.mode.compares:
             return True
-        sites = self.sites.values()
-        if (
-            self.mode.forgets
-            and len(sites) > 1
-            and any(one.forgettable for at in sites for one in at.disk.tables.registers.values())
-        ):
-            return False
         trees = [site.daemon.driver.context.sums.tree if site.daemons else None for site in self.sites.values()]
         return None not in trees and len({tree.root for tree in trees if tree is not None}) == 1
+
+    def _forgotten(self) -> bool:
+        """Whether regions that forget deletes have forgotten all.
+
+        An epoch moves nothing that counts as progress until it drops, and one that was begun earlier, over deletes that
+        are outdone by now, goes before it: quiet alone does not tell that what may be forgotten is.
+        """
+        sites = self.sites.values()
+        if not self.mode.forgets or len(sites) == 1:
+            return True
+        return not any(one.forgettable for at in sites for one in at.disk.tables.registers.values())
 
     def _progress(self) -> tuple[int, ...]:
         """What changes as long as something real happens."""
