@@ -10,6 +10,8 @@ the life of a daemon, after the database was kept as a copy; what stood in its o
 the group was heard. Nothing that was written is lost by a lie, and the next one is only shown (`database-doubted`).
 Where `peers.expected` names who counts, these are waited for without end, or until an operator excuses them; where it
 does not, anybody may say that he is there, so whoever has not told all that he knows is waited for only for so long.
+That time is one in which this daemon has heard the bus, as its own heartbeats show that come back to it: what somebody
+has said and what still waits there to be heard is no silence.
 
 While it hears, nothing of the store is read, stamped or written, and nothing is published. Every question carries all
 that its answer needs, so that both may be lost or come twice; what was learned stays, whatever happens.
@@ -212,6 +214,8 @@ def hear_own(context: Context, beat: Heartbeat) -> None:
     """Our greeting has come back: what waited on the bus before it is past, and with it what peers had said before."""
     begun = context.talk.greeting_ms
     context.talk.echoed |= beat.mode == STARTING and begun is not None and beat.sent_at_ms >= begun
+    if beat.sent_at_ms in context.evidence.said:
+        context.talk.heard_ms = beat.sent_at_ms
 
 
 # -- what is asked and told
@@ -230,7 +234,7 @@ def hearing(context: Context, kept: Rebuild, now: Millis) -> Hearing:
         for region, member in talk.members.items()
         if not context.expected or region in context.expected
     }
-    heard_for_ms = now - talk.begun_at_ms
+    heard_for_ms = talk.heard_ms - talk.begun_at_ms
     if not context.expected and heard_for_ms >= context.hear_ms and Answer.TOLD in members.values():
         members = {region: answer for region, answer in members.items() if answer is not Answer.SILENT}
         members = {region: answer for region, answer in members.items() if answer is not Answer.TELLING}

@@ -120,6 +120,7 @@ class Talk:
         members: Who has told how much.
         owed: Questions of others that are not answered yet, the latest of each.
         begun_at_ms: When this daemon began to listen.
+        heard_ms: When the last of its heartbeats was sent that has come back: what was said before was heard, too.
         lacks: Values that members are asked for, the one that was asked for longest ago first.
         telling: Of these, where members have told older versions, the one that was told of longest ago first.
         told_bytes: How many bytes these have.
@@ -141,6 +142,7 @@ class Talk:
     members: dict[Region, Member] = field(default_factory=dict)
     owed: dict[Region, ListingAsked] = field(default_factory=dict)
     begun_at_ms: Millis | None = None
+    heard_ms: Millis = Millis(0)
     lacks: OrderedDict[MetaPath, Lack] = field(default_factory=OrderedDict)
     telling: OrderedDict[Lack, None] = field(default_factory=OrderedDict)
     told_bytes: int = 0

@@ -162,6 +162,16 @@ def _rebuild_waits_for_all_who_speak() -> Patches:
     return [(rebuild, "hearing", patient)]
 
 
+def _rebuild_is_over_by_the_clock_alone() -> Patches:
+    hearing = rebuild.hearing
+
+    def impatient(context: Context, kept: Any, now: Millis) -> Any:
+        context.talk.heard_ms = now
+        return hearing(context, kept, now)
+
+    return [(rebuild, "hearing", impatient)]
+
+
 def _listing_is_taken_whole_or_not() -> Patches:
     versions_of = listing._versions_of
 
@@ -290,6 +300,11 @@ BREAKS: Final[tuple[tuple[str, str, Callable[[], Patches]], ...]] = (
         "a rebuild waits for whoever speaks",
         "a_rebuild_does_not_wait_for_whoever_says_that_he_is_there",
         _rebuild_waits_for_all_who_speak,
+    ),
+    (
+        "a rebuild takes what waits on the bus for silence",
+        "a_rebuild_is_not_over_while_what_a_peer_has_said_waits_on_the_bus",
+        _rebuild_is_over_by_the_clock_alone,
     ),
     (
         "a newcomer's rules are obeyed at once",

@@ -285,6 +285,32 @@ def test_a_rebuild_does_not_wait_for_whoever_says_that_he_is_there() -> None:
     assert not w.daemon("b").driver.hearing
 
 
+def test_a_rebuild_is_not_over_while_what_a_peer_has_said_waits_on_the_bus() -> None:
+    """A daemon that reads more slowly than others speak has not found silent who has spoken long ago."""
+    w = Group()
+    w.write("a", P, X)
+    w.deliver("b", w.tell("a"))  # c gets it later
+    w.apply("b")
+    w.wipe(w.sites[Region("b")], None)
+    w.restart("b")
+    context = w.daemon("b").driver.context
+    context.expected = frozenset()
+    w.beat("a")
+    for _ in range(6):
+        w.pass_time(BEAT_MS)
+        w.beat("b", "c")
+        w.beat("c", "b")
+        w.daemon("b").correspond()
+        w.deliver("c", w.bus.log[-1])
+        w.daemon("c").correspond()
+        w.deliver("b", w.bus.log[-1])
+    assert context.talk.members.keys() == {"c"}
+    assert w.daemon("b").driver.hearing
+    w.settle()
+    w.holds(P, X)
+    w.no_conflicts()
+
+
 # -- of rules, and of who is new
 
 

@@ -32,6 +32,11 @@ def world() -> World:
     return world
 
 
+def hears_itself(world: World, now: Millis) -> None:
+    """A heartbeat of this region comes back from the bus: what was said before was heard."""
+    world.driver.consume([Arrived(message=world.driver.heartbeat(now, "1"), position="9")], now)
+
+
 def claims(world: World, generation: int) -> None:
     world.driver.consume([_beat({"east": (generation, "never")})], T0)
     world.driver.tick(T0)
@@ -206,16 +211,31 @@ def test_who_tells_nothing_is_waited_for_without_end_only_where_it_is_expected(w
     driver.consume([Arrived(message=beat_of(Told().east, "liar", "db-liar"), position="2")], T0)
     driver.correspond(T0)
     rebuilt.hears(rebuilt.told(last=True))
-    driver.correspond(Millis(T0 + HEAR_MS - 1))
+    hears_itself(world, Millis(T0 + HEAR_MS - 1))
+    driver.correspond(Millis(T0 + HEAR_MS))
     assert driver.hearing
+    hears_itself(world, Millis(T0 + HEAR_MS))
     driver.correspond(Millis(T0 + HEAR_MS))
     assert driver.hearing is expected
+
+
+def test_a_heartbeat_that_this_daemon_never_sent_does_not_show_that_it_has_heard_the_bus(world: World) -> None:
+    rebuilt = doubted(world)
+    driver = world.driver
+    driver.context.expected = frozenset()
+    driver.correspond(T0)
+    rebuilt.hears(rebuilt.told(last=True))
+    forged = replace(driver.heartbeat(T0, "1"), sent_at_ms=Millis(T0 + HEAR_MS))
+    driver.consume([Arrived(message=forged, position="3")], T0)
+    driver.correspond(Millis(T0 + HEAR_MS))
+    assert driver.hearing
 
 
 def test_nobody_who_has_told_anything_leaves_it_to_an_operator(world: World) -> None:
     doubted(world)
     world.driver.context.expected = frozenset()
     world.driver.correspond(T0)
+    hears_itself(world, Millis(T0 + 10 * HEAR_MS))
     world.driver.correspond(Millis(T0 + 10 * HEAR_MS))
     assert world.driver.hearing
 
