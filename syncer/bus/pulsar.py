@@ -84,7 +84,7 @@ class PulsarBus:
     @property
     def trouble(self) -> str:
         """Why the client has no connection, as it told last; nothing is known where it tells a file."""
-        return pulsar_log.relay().trouble if self._config.client_log is None else ""
+        return pulsar_log.relay().trouble() if self._config.client_log is None else ""
 
     async def open(self) -> None:
         """Connect as publisher, make the subscription at the earliest message, and begin to ask for the lock."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import functools
+import itertools
 import logging
 import os
 import re
@@ -26,6 +27,10 @@ import _pulsar
 PIPE_BYTES: Final = 1 << 20
 """Lines that may wait for their reader: the client's threads never wait for the interpreter, not even at its end."""
 
+CATCH_UP_S: Final = 0.5
+"""How long the client's lines are waited for by whoever asks for the last trouble."""
+
+_MARK: Final = "-- read up to here: "
 _LINE: Final = re.compile(r"\S+ \S+ (?P<level>[A-Z]+) +\[\d+\] (?P<place>\w+:\d+) \| (?P<text>.*)")
 _LINK: Final = re.compile(r"\[\S+ -> (?P<where>[^\]]+?) *\] +")
 _CAUSES: Final = (
@@ -45,14 +50,13 @@ _log: Final = logging.getLogger("pulsar")
 
 
 class Relay:
-    """Reads the client's lines from a pipe and logs them.
-
-    Attributes:
-        trouble: Why a connection of the process failed last, in the client's words; empty while none has.
-    """
+    """Reads the client's lines from a pipe and logs them."""
 
     def __init__(self) -> None:
-        self.trouble = ""
+        self._trouble = ""
+        self._pipe = -1
+        self._marks = itertools.count()
+        self._marked: dict[str, threading.Event] = {}
 
     def start(self) -> None:
         """Have all clients of this process write into the pipe."""
@@ -60,8 +64,23 @@ class Relay:
         with contextlib.suppress(OSError, AttributeError):  # the system allows less, or knows no such thing
             fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
         settle(f"/dev/fd/{writing}", _pulsar.LoggerLevel.Warn)
-        os.close(writing)  # the client has opened it itself
+        os.set_blocking(writing, False)  # the client has opened the pipe for itself
+        self._pipe = writing
         threading.Thread(target=self._read, args=(reading,), name="pulsar log", daemon=True).start()
+
+    def trouble(self) -> str:
+        """Why a connection of the process failed last, in the client's words; empty while none has.
+
+        The client raises an error as soon as it has written why: its lines are read to the end first, for
+        ``CATCH_UP_S`` at most.
+        """
+        mark, marked = f"{_MARK}{next(self._marks)}", threading.Event()
+        self._marked[mark] = marked
+        with contextlib.suppress(OSError):  # the pipe is full, or not open: what was read has to do
+            os.write(self._pipe, f"{mark}\n".encode())
+            marked.wait(CATCH_UP_S)
+        self._marked.pop(mark, None)
+        return self._trouble
 
     def _read(self, reading: int) -> None:
         with open(reading, encoding="utf-8", errors="backslashreplace") as lines:
@@ -69,10 +88,13 @@ class Relay:
                 self.take(line.rstrip("\n"))
 
     def take(self, line: str) -> None:
-        """Log one line of the client."""
+        """Log one line of the client, or note that all before a mark were."""
+        if (marked := self._marked.pop(line, None)) is not None:
+            marked.set()
+            return
         found = _LINE.fullmatch(line)
         text = found["text"] if found else line
-        self.trouble = trouble_in(text) or self.trouble
+        self._trouble = trouble_in(text) or self._trouble
         _log.log(_LEVELS.get(found["level"], logging.DEBUG) if found else logging.ERROR, "%s", text)
 
 
