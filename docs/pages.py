@@ -20,16 +20,16 @@ from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from syncer.bus.codec import __doc__ as codec_words
-from syncer.bus.native import SCHEMA_PROPERTIES, SCHEMA_TEXT
-from syncer.cli.documents import DOCUMENTS
+from syncer.bus.wire.codec import __doc__ as codec_words
+from syncer.bus.wire.native import SCHEMA_PROPERTIES, SCHEMA_TEXT
 from syncer.cli.main import app
 from syncer.config import adapters
 from syncer.config.durations import format_duration
 from syncer.config.model import Config
 from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.scope import ALLOWED_PREFIXES, DEFAULT_RULES
-from syncer.state.tables import metadata
+from syncer.documents.commands import DOCUMENTS
+from syncer.state.sql.tables import metadata
 from tests.hostile.attack import Topic
 from tests.hostile.attacks import ATTACKS
 from tests.simulation.coverage import FAULTS, TORN

@@ -16,9 +16,10 @@ from typing import Annotated
 
 import typer
 
-from syncer.cli import snapshot_calls, snapshots
+from syncer.cli import snapshot_calls
+from syncer.cli.commands import snapshot
 from syncer.cli.main import DEFAULT_CONFIG, Root
-from syncer.cli.output import Format
+from syncer.cli.render.output import Format
 from syncer.cli.session import Session
 
 app = typer.Typer(
@@ -39,9 +40,9 @@ def root(
     context.meta[snapshot_calls.PROGRESS_FORM] = snapshot_calls.Shown.JSON
 
 
-app.command("take")(snapshots.take)
-app.command("diff")(snapshots.diff)
-app.command("prune")(snapshots.prune)
+app.command("take")(snapshot.take)
+app.command("diff")(snapshot.diff)
+app.command("prune")(snapshot.prune)
 
 
 def main() -> None:

@@ -22,9 +22,10 @@ import structlog
 from syncer import notify, snapshotting
 from syncer.admin.auth import CertificateAuth, TokenAuth, Trust
 from syncer.admin.client import AdminConfig as AdminSettings
+from syncer.admin.topic_probe import StoreProbe, TopicProbe
 from syncer.admin.topics import ClustersProbe
 from syncer.bus.contract import Bus
-from syncer.bus.signing import UNSIGNED, Keyring
+from syncer.bus.trust.signing import UNSIGNED, Keyring
 from syncer.config import believing, trusting
 from syncer.config.group_keys import keyring
 from syncer.config.model import Config, in_ms
@@ -33,18 +34,17 @@ from syncer.conflict.replica import Replica
 from syncer.errors import Fenced, InvariantBroken, StateUnavailable, SyncerError
 from syncer.model import Millis, Region
 from syncer.replication.driver import Driver
-from syncer.replication.forgetting import Forgetting
-from syncer.replication.leadership import Leadership
-from syncer.replication.pace import Backoff
-from syncer.replication.pumps import Pumps
-from syncer.replication.surroundings import Surroundings, Timing, wall_clock_ms
-from syncer.replication.topics import StoreProbe, TopicProbe
-from syncer.replication.worker import DriverThread
+from syncer.replication.gc.state import Forgetting
+from syncer.replication.runtime.backoff import Backoff
+from syncer.replication.runtime.engine_thread import DriverThread
+from syncer.replication.runtime.environment import Surroundings, Timing, wall_clock_ms
+from syncer.replication.runtime.leadership import Leadership
+from syncer.replication.runtime.loops import Pumps
 from syncer.snapshotting import Schedule
-from syncer.state import opening
 from syncer.state.contract import JOINING
-from syncer.state.presence import DaemonRole, Presence
-from syncer.state.sql import SqlState
+from syncer.state.sql import opening
+from syncer.state.sql.database import SqlState
+from syncer.state.sql.presence import DaemonRole, Presence
 from syncer.stores.contract import MetadataStore
 
 log = structlog.get_logger()

@@ -24,10 +24,10 @@ from syncer.bus.contract import Role
 from syncer.config.model import Config
 from syncer.daemon import Daemon, cause_of, supervise, version
 from syncer.errors import ConfigError, StateUnavailable, SyncerError
+from syncer.inspection.status import StatusDocument, collect
 from syncer.metrics import Metrics
 from syncer.model import Region
-from syncer.state.views import Status, Views
-from syncer.status import StatusDocument, collect
+from syncer.state.views.region import Status, Views
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry

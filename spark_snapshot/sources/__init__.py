@@ -17,7 +17,7 @@ from syncer.model import MetaPath
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from spark_snapshot.places import Place
+    from spark_snapshot.format.places import Place
 
 __all__ = ["Facts", "StorePlace", "facts", "kept", "live", "offline", "register", "registers"]
 
@@ -38,7 +38,7 @@ def live(
     under: MetaPath | None = None,
     readers: int | None = None,
 ) -> DataFrame:
-    """The resources of a place, most often of a live store: rows of ``spark_snapshot.rows.STORE``.
+    """The resources of a place, most often of a live store: rows of ``spark_snapshot.format.rows.STORE``.
 
     Each reader's rows are of one moment of the store; a namespace and all of it, or all of an etcd range, is read by
     one reader. With one reader all rows are of one moment. etcd's readers share one revision; files are of one moment.
@@ -94,7 +94,7 @@ def offline(
     under: MetaPath | None = None,
     readers: int | None = None,
 ) -> DataFrame:
-    """The resources in a store's own files, all of one moment: rows of ``spark_snapshot.rows.STORE``.
+    """The resources in a store's own files, all of one moment: rows of ``spark_snapshot.format.rows.STORE``.
 
     Every worker must see the files. Arguments as for :func:`live` and :meth:`StorePlace.offline`.
     """
@@ -113,7 +113,7 @@ def registers(
     tenants: Iterable[str] | None = None,
     under: MetaPath | None = None,
 ) -> DataFrame:
-    """What a sidecar database says its region's store holds: rows of ``spark_snapshot.rows.REGISTERS``.
+    """What a sidecar database says its region's store holds: rows of ``spark_snapshot.format.rows.REGISTERS``.
 
     Args:
         spark: The session.

@@ -22,7 +22,7 @@ _STORE: Final[list[pa.Field[Any]]] = [
     pa.field("value", pa.binary(), nullable=False),
 ]
 STORE: Final = pa.schema(_STORE)
-"""As ``spark_snapshot.rows.STORE``."""
+"""As ``spark_snapshot.format.rows.STORE``."""
 
 _REGISTERS: Final[list[pa.Field[Any]]] = [
     pa.field("path", pa.string(), nullable=False),
@@ -38,7 +38,7 @@ _REGISTERS: Final[list[pa.Field[Any]]] = [
     pa.field("hold", pa.string()),
 ]
 REGISTERS: Final = pa.schema(_REGISTERS)
-"""As ``spark_snapshot.rows.REGISTERS``."""
+"""As ``spark_snapshot.format.rows.REGISTERS``."""
 
 
 def stored(batches: Iterable[Batch]) -> Iterator[pa.RecordBatch]:

@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StringType, StructField, StructType
 
-from spark_snapshot.rows import REGISTERS, STORE
+from spark_snapshot.format.rows import REGISTERS, STORE
 from spark_snapshot.sources.place import Part, StorePlace, source
 from spark_snapshot.sources.reach import Reach
 from syncer.errors import ConfigError
@@ -26,7 +26,7 @@ from syncer.errors import ConfigError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from spark_snapshot.places import Place
+    from spark_snapshot.format.places import Place
     from spark_snapshot.sources.sidecar import Database
 
 STORE_FORMAT: Final = "syncer-store"
@@ -114,7 +114,7 @@ class _KeptReader(_StoreReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Write the rows of one reader; tell of them."""
-        from spark_snapshot.places import place  # noqa: PLC0415 - on the worker only
+        from spark_snapshot.format.places import place  # noqa: PLC0415 - on the worker only
         from spark_snapshot.sources.keeping import keep  # noqa: PLC0415 - on the worker only
 
         return keep(super().read(partition), place(self._target))

@@ -16,7 +16,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from spark_snapshot.places import Place
+from spark_snapshot.format.places import Place
 
 GROUP_BYTES: Final = 16 << 20
 """A row group has about so many bytes of rows; as many are in memory."""

@@ -200,34 +200,34 @@ class _Made:
 
 
 def _zookeeper(config: Any) -> Source:  # noqa: ANN401 - the adapter's own model
-    from spark_snapshot.sources import zookeeper  # noqa: PLC0415 - clients load where they are used
+    from spark_snapshot.sources.zookeeper import live  # noqa: PLC0415 - clients load where they are used
 
     def tell(region: str) -> Facts:
         return Facts(
             kind="zookeeper",
             where=config.hosts + config.chroot,
-            identity=_identity(partial(zookeeper.value_at, config), region),
+            identity=_identity(partial(live.value_at, config), region),
             cluster=None,
-            position=f"0x{zookeeper.position(config):x}",
+            position=f"0x{live.position(config):x}",
         )
 
-    return _Made(parts_of=_shares, read_part=partial(zookeeper.read, config), tell=tell)
+    return _Made(parts_of=_shares, read_part=partial(live.read, config), tell=tell)
 
 
 def _etcd(config: Any) -> Source:  # noqa: ANN401 - the adapter's own model
-    from spark_snapshot.sources import etcd  # noqa: PLC0415 - clients load where they are used
+    from spark_snapshot.sources.etcd import live  # noqa: PLC0415 - clients load where they are used
 
     def tell(region: str) -> Facts:
-        cluster, revision = etcd.position(config)
+        cluster, revision = live.position(config)
         return Facts(
             kind="etcd",
             where=",".join(config.endpoints) + config.namespace,
-            identity=_identity(partial(etcd.value_at, config), region),
+            identity=_identity(partial(live.value_at, config), region),
             cluster=f"{cluster:x}",
             position=str(revision),
         )
 
-    return _Made(parts_of=partial(etcd.parts, config), read_part=partial(etcd.read, config), tell=tell)
+    return _Made(parts_of=partial(live.parts, config), read_part=partial(live.read, config), tell=tell)
 
 
 def _sqlite(config: Any) -> Source:  # noqa: ANN401 - the adapter's own model
@@ -265,10 +265,10 @@ def _any(kind: str, settings: BaseModel) -> Source:
 
 
 def _zookeeper_files(settings: dict[str, str | None]) -> Source:
-    from spark_snapshot.sources import zookeeper_files  # noqa: PLC0415 - clients load where they are used
+    from spark_snapshot.sources.zookeeper import files  # noqa: PLC0415 - clients load where they are used
 
     folder, logs = Path(settings["folder"] or ""), settings["logs"]
-    place = zookeeper_files.ZooKeeperFolder(
+    place = files.ZooKeeperFolder(
         folder=folder, logs=None if logs is None else Path(logs), chroot=settings["chroot"] or ""
     )
 
@@ -276,21 +276,21 @@ def _zookeeper_files(settings: dict[str, str | None]) -> Source:
         return Facts(
             kind=ZOOKEEPER_FILES,
             where=str(folder),
-            identity=_identity(partial(zookeeper_files.value_at, place), region),
+            identity=_identity(partial(files.value_at, place), region),
             cluster=None,
-            position=f"0x{zookeeper_files.position(place):x}",
+            position=f"0x{files.position(place):x}",
         )
 
-    return _Made(parts_of=_shares, read_part=partial(zookeeper_files.read, place), tell=tell)
+    return _Made(parts_of=_shares, read_part=partial(files.read, place), tell=tell)
 
 
 def _etcd_file(settings: dict[str, str | None]) -> Source:
-    from spark_snapshot.sources import etcd_file  # noqa: PLC0415 - clients load where they are used
+    from spark_snapshot.sources.etcd import snapshot_file  # noqa: PLC0415 - clients load where they are used
 
-    place = etcd_file.EtcdFile(file=Path(settings["file"] or ""), namespace=settings["namespace"] or "")
+    place = snapshot_file.EtcdFile(file=Path(settings["file"] or ""), namespace=settings["namespace"] or "")
 
     def tell(region: str) -> Facts:
-        with etcd_file.Saved(place) as saved:
+        with snapshot_file.Saved(place) as saved:
             saved.check()
             return Facts(
                 kind=ETCD_FILE,
@@ -301,8 +301,8 @@ def _etcd_file(settings: dict[str, str | None]) -> Source:
             )
 
     return _Made(
-        parts_of=lambda reach, count: etcd_file.parts(place, count) if reach.roots else [],
-        read_part=partial(etcd_file.read, place),
+        parts_of=lambda reach, count: snapshot_file.parts(place, count) if reach.roots else [],
+        read_part=partial(snapshot_file.read, place),
         tell=tell,
     )
 

@@ -21,7 +21,7 @@ from syncer.errors import ConfigError, StateUnavailable
 from syncer.local_files import secret_text
 from syncer.model import MetaPath
 from syncer.paths import classify, tenant_of
-from syncer.state import opening, tables
+from syncer.state.sql import opening, tables
 
 PAGE_ROWS: Final = 5_000
 
@@ -33,7 +33,7 @@ _COLUMNS: Final = (
 
 
 class Register(NamedTuple):
-    """A row of ``spark_snapshot.rows.REGISTERS``. A plain tuple: millions are made."""
+    """A row of ``spark_snapshot.format.rows.REGISTERS``. A plain tuple: millions are made."""
 
     path: str
     kind: str

@@ -14,7 +14,7 @@ from syncer.paths import DOMAINS, Resource, classify
 
 
 class ClustersProbe:
-    """Asks the brokers of every cluster that a configuration store serves; a ``syncer.replication.topics.TopicProbe``.
+    """Asks the brokers of every cluster that a configuration store serves; a ``TopicProbe``.
 
     Where there are several, each is found by the address that it is declared with, and one that cannot be asked leaves
     the answer open: its brokers may have what the others' have not.
@@ -70,7 +70,7 @@ class ClustersProbe:
 
 
 class AdminProbe:
-    """Asks one cluster's brokers; a ``syncer.replication.topics.TopicProbe``."""
+    """Asks one cluster's brokers; a ``syncer.admin.topic_probe.TopicProbe``."""
 
     def __init__(self, client: AdminClient) -> None:
         self._client = client

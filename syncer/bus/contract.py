@@ -1,7 +1,7 @@
 """What the daemon needs of a bus: a replicated topic with one active reader per region.
 
 A bus is one module, one entry point in the group ``syncer.buses`` and one pass of the contract suite. It moves opaque
-payloads with string properties; :mod:`syncer.bus.codec` gives them meaning.
+payloads with string properties; :mod:`syncer.bus.wire.codec` gives them meaning.
 """
 
 from __future__ import annotations

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from syncer.cli import output
-from syncer.cli.documents import OperationDocument, OperationList
-from syncer.cli.output import Format, moment, say, with_times
+from syncer.cli.render import output
+from syncer.cli.render.output import Format, moment, say, with_times
 from syncer.conflict.shown import FACTS, HOLD_FACTS
 from syncer.dispositions import DISPOSITIONS
+from syncer.documents.commands import OperationDocument, OperationList
 from syncer.errors import ExitCode, PreconditionFailed
 from syncer.terminal import visible
 
 if TYPE_CHECKING:
-    from syncer.planning.deciding import Request
+    from syncer.operations.decisions import Request
     from syncer.state.contract import Operation
-    from syncer.state.views import Views
+    from syncer.state.views.region import Views
 
 POLL_S: Final = 0.05
 

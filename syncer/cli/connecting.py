@@ -21,13 +21,13 @@ import anyio
 
 from syncer.admin.client import AdminClient
 from syncer.cli import leaving
-from syncer.cli.documents import DependencyDocument
 from syncer.config.group_keys import read_keys, region_key
 from syncer.daemon import admin_settings
+from syncer.documents.commands import DependencyDocument
 from syncer.errors import StateUnavailable, SyncerError
 from syncer.model import Region
-from syncer.state.opening import file_of, is_made, is_there, parse_url
-from syncer.state.views import Views
+from syncer.state.sql.opening import file_of, is_made, is_there, parse_url
+from syncer.state.views.region import Views
 
 if TYPE_CHECKING:
     from syncer.config import Config

@@ -15,26 +15,26 @@ import typer
 import typer.core
 from typer.exceptions import TyperException
 
-from syncer.cli import (
-    backups,
-    config_commands,
+from syncer.cli import leaving
+from syncer.cli.again import as_user
+from syncer.cli.commands import (
+    backup,
+    config,
     conflicts,
     events,
-    explaining,
+    explain,
     holds,
     keys,
-    leaving,
-    overview,
-    plans,
+    plan,
     quarantine,
-    running,
-    snapshots,
+    run,
+    snapshot,
     state,
+    status,
     topic,
 )
-from syncer.cli import regions as _regions  # noqa: F401 - its commands go into overview's group
-from syncer.cli.again import as_user
-from syncer.cli.output import Format, out, say, say_lines
+from syncer.cli.commands import regions as _regions  # noqa: F401 - its commands go into overview's group
+from syncer.cli.render.output import Format, out, say, say_lines
 from syncer.cli.session import Session
 from syncer.dispositions import disposition
 from syncer.errors import ConfigDenied, ConfigError, ExitCode, StateDenied, SyncerError
@@ -149,27 +149,27 @@ def root(
     )
 
 
-app.command("init")(config_commands.init)
-app.add_typer(config_commands.app, name="config")
+app.command("init")(config.init)
+app.add_typer(config.app, name="config")
 app.add_typer(topic.app, name="topic")
 app.add_typer(keys.app, name="keys")
-app.command("run")(running.run)
-app.command("demo")(running.demo)
-app.command("status")(overview.status)
-app.add_typer(overview.regions, name="regions")
+app.command("run")(run.run)
+app.command("demo")(run.demo)
+app.command("status")(status.status)
+app.add_typer(status.regions, name="regions")
 app.add_typer(events.app, name="events")
-app.command("explain")(explaining.explain)
+app.command("explain")(explain.explain)
 app.add_typer(conflicts.app, name="conflicts")
 app.add_typer(holds.app, name="holds")
 app.add_typer(quarantine.app, name="quarantine")
 app.add_typer(quarantine.parked, name="parked")
-app.command("diff")(plans.diff)
-app.add_typer(plans.app, name="plan")
-app.add_typer(backups.app, name="backup")
-app.add_typer(snapshots.app, name="snapshot")
+app.command("diff")(plan.diff)
+app.add_typer(plan.app, name="plan")
+app.add_typer(backup.app, name="backup")
+app.add_typer(snapshot.app, name="snapshot")
 app.add_typer(state.app, name="state")
-app.command("pause")(running.pause)
-app.command("resume")(running.resume)
+app.command("pause")(run.pause)
+app.command("resume")(run.resume)
 
 
 def main() -> None:

@@ -14,8 +14,8 @@ import anyio
 import typer
 
 from syncer.cli.asking import agree
-from syncer.cli.output import Format, counted, say
-from syncer.cli.plan_output import Applied, plan_document, show_applied, show_plan, tell_plan
+from syncer.cli.render.output import Format, counted, say
+from syncer.cli.render.plans import Applied, plan_document, show_applied, show_plan, tell_plan
 from syncer.errors import ConfigError, ExitCode, PreconditionFailed, SyncerError
 from syncer.model import MetaPath, Millis, Region
 from syncer.plan.review import ALLOWABLE, Reason, Review
@@ -23,9 +23,9 @@ from syncer.plan.review import ALLOWABLE, Reason, Review
 if TYPE_CHECKING:
     from syncer.config import Config
     from syncer.plan.operations import Plan
-    from syncer.planning.comparing import Comparison
-    from syncer.planning.executing import Outcome
-    from syncer.planning.sides import LiveSide, Side
+    from syncer.planning.apply import Outcome
+    from syncer.planning.compare import Comparison
+    from syncer.planning.sources import LiveSide, Side
     from syncer.stores.contract import MetadataStore
 
 REPORT_EVERY_S: Final = 1.0
@@ -68,14 +68,14 @@ class Target:
     @property
     def side(self) -> LiveSide:
         """As one side of a comparison."""
-        from syncer.planning.sides import LiveSide
+        from syncer.planning.sources import LiveSide
 
         return LiveSide(self.store, Region(self.config.region), self.config.compiled_scope())
 
     async def judged(self, plan: Plan, wish: Wish) -> Review:
         """Judge a plan by what the region is like now."""
         from syncer.daemon import topic_probe
-        from syncer.planning.surveying import reviewed
+        from syncer.planning.preconditions import reviewed
 
         async with topic_probe(self.config, self.store) as probe:
             return await reviewed(
@@ -128,8 +128,8 @@ async def other_side(config: Config, *, other: Path | None, backup: Path | None)
         BackupError: The backup cannot be used.
     """
     from syncer.backup.reading import Backup
+    from syncer.backup.side import BackupSide
     from syncer.config import load
-    from syncer.planning.sides import BackupSide
 
     if (other is None) == (backup is None):
         raise typer.BadParameter("give either --with FILE or --backup DIR")
@@ -177,8 +177,8 @@ async def compared(
     tenants: Collection[str] | None = None,
     only: Callable[[MetaPath], bool] = _any,
 ) -> Comparison:
-    """Make the plan that makes the target hold what is there; see :func:`syncer.planning.comparing.compare`."""
-    from syncer.planning.comparing import compare
+    """Make the plan that makes the target hold what is there; see :func:`syncer.planning.compare.compare`."""
+    from syncer.planning.compare import compare
 
     tenants = frozenset(tenants or ())
     return await compare(target.side, there, now=now_ms(), deletes=deletes, empty=empty, tenants=tenants, only=only)
@@ -207,7 +207,7 @@ async def carry_out(
         PreconditionFailed: Nobody agreed, or the undo file cannot be written. Nothing was written.
         StoreError: The store refuses, or does not answer.
     """
-    from syncer.planning.executing import perform, pretend
+    from syncer.planning.apply import perform, pretend
 
     review = await target.judged(plan, wish)
     scope = target.config.compiled_scope()
@@ -235,7 +235,7 @@ async def _performed(target: Target, review: Review, tried: Outcome, undo: Path)
     Its first form takes back everything that was to be done: safe after a crash, since what was not done is recognised.
     """
     from syncer.planning import plan_file
-    from syncer.planning.executing import perform
+    from syncer.planning.apply import perform
 
     plan = review.plan
     plan_file.write(undo, plan.reversed(only=[each.path for each in tried.applied]))

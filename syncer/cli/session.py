@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from syncer.cli.output import Format
+from syncer.cli.render.output import Format
 from syncer.errors import StateMissing
 
 if TYPE_CHECKING:
     from syncer.config import Config
-    from syncer.state.views import Views
+    from syncer.state.views.region import Views
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ class Session:
             StateError: The database is not there, foreign, or cannot be used.
         """
         from syncer.model import Region
-        from syncer.state.views import Views
+        from syncer.state.views.region import Views
 
         config = self.config(whole=False)
         with looked_for(config):
@@ -82,7 +82,7 @@ def looked_for(config: Config) -> Iterator[None]:
 
 def _setting(config: Config) -> str:
     """Which setting says where the database is, and what it says, without secrets."""
-    from syncer.state.opening import parse_url, safe
+    from syncer.state.sql.opening import parse_url, safe
 
     if config.state.url is not None:
         return f"'state.url' is {safe(parse_url(config.state.url.get_secret_value()))}"

@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from syncer.cli.output import moment, say
 from syncer.cli.planning_calls import now_ms
+from syncer.cli.render.output import moment, say
+from syncer.cli.render.snapshots import snapshot_document, snapshot_facts
 from syncer.cli.session import Session
-from syncer.cli.snapshot_output import snapshot_document, snapshot_facts
 from syncer.errors import PreconditionFailed, SparkMissing
 from syncer.model import MetaPath
 
 if TYPE_CHECKING:
-    from spark_snapshot.compare import Compared
-    from spark_snapshot.jobs import Job
-    from spark_snapshot.layout import Snapshot
-    from spark_snapshot.places import Place
-    from spark_snapshot.report import Page
-    from spark_snapshot.selection import Selection
+    from spark_snapshot.format.layout import Snapshot
+    from spark_snapshot.format.places import Place
+    from spark_snapshot.format.selection import Selection
+    from spark_snapshot.jobs.compare import Compared
+    from spark_snapshot.report.page import Page
+    from spark_snapshot.runtime.phases import Job
 
 PROGRESS_FORM: Final = "pulsar-syncer.progress"
 """Where an entry point says how progress is shown when nobody says it on the command line."""
@@ -110,9 +110,9 @@ def job_of(
     conf: list[str] | None,
 ) -> Iterator[Job]:
     """A session of Spark for one job, watched as the command line wishes; signals cancel it."""
-    from spark_snapshot import session as spark
-    from spark_snapshot.jobs import Job, listening
-    from spark_snapshot.showing import Form, reporting
+    from spark_snapshot.runtime import session as spark
+    from spark_snapshot.runtime.phases import Job, listening
+    from spark_snapshot.runtime.showing import Form, reporting
 
     settings = spark.SessionSettings(
         name=f"pulsar-syncer: {name}",
@@ -142,7 +142,7 @@ def folder_of(session: Session, named: str | None) -> Place:
     Raises:
         PreconditionFailed: Nobody says it, or it is a file.
     """
-    from spark_snapshot.places import place
+    from spark_snapshot.format.places import place
 
     text = named
     if text is None:
@@ -161,8 +161,8 @@ def named(
     session: Session, folder: str | None, words: Sequence[str], selection: Selection | None = None
 ) -> list[Snapshot]:
     """Open the snapshots that words mean; a region's newest is the newest that holds all of the selection."""
-    from spark_snapshot import naming
-    from spark_snapshot.extent import WHOLE
+    from spark_snapshot.format import naming
+    from spark_snapshot.format.extent import WHOLE
 
     alone = all(word.startswith("/") or "://" in word for word in words)
     where = None if alone and folder is None else folder_of(session, folder)
@@ -179,7 +179,7 @@ def to_compare(
     selection: Selection,
 ) -> list[Snapshot]:
     """Two or more snapshots; of one region the earlier one first."""
-    from spark_snapshot import naming
+    from spark_snapshot.format import naming
 
     if since is None:
         if len(words) < 2:
@@ -207,7 +207,7 @@ def to_compare(
 
 def selection_of(tenants: list[str] | None, namespaces: list[str] | None, paths: list[str] | None) -> Selection:
     """The part of a region that options name."""
-    from spark_snapshot.selection import Selection
+    from spark_snapshot.format.selection import Selection
 
     return Selection(
         tenants=frozenset(tenants or ()),
@@ -231,7 +231,7 @@ def check_writable(report: Path | None, plan: Path | None, *, over_time: bool) -
 
 def write_report(file: Path, result: Compared) -> None:
     """Write a comparison as a page; never over a file."""
-    from spark_snapshot.report import render
+    from spark_snapshot.report.page import render
 
     try:
         with file.open("x", encoding="utf-8") as opened_file:
@@ -241,7 +241,7 @@ def write_report(file: Path, result: Compared) -> None:
 
 
 def _page(result: Compared) -> Page:
-    from spark_snapshot.report import Page, RegionFacts
+    from spark_snapshot.report.page import Page, RegionFacts
 
     documents = [snapshot_document(each) for each in result.snapshots]
     names = " × ".join(each.region for each in documents)

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 import anyio
 import typer
 
-from syncer.cli.plan_output import change_documents, change_row
-from syncer.cli.value_documents import ChangeDocument, OtherDocument, PresentDocument, ValueDocument
+from syncer.cli.render.plans import change_documents, change_row
 from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.withholding import carried_value
+from syncer.documents.values import ChangeDocument, OtherDocument, PresentDocument, ValueDocument
 from syncer.errors import SyncerError, ValueInvalid
 from syncer.model import Digest, MetaPath, Stamp
 from syncer.paths import classify

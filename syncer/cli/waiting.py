@@ -6,12 +6,12 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from syncer.errors import NotInTime, StateMissing, StateUnavailable
-from syncer.status import collect
+from syncer.inspection.status import collect
 
 if TYPE_CHECKING:
     from syncer.cli.session import Session
     from syncer.config import Config
-    from syncer.status import StatusDocument
+    from syncer.inspection.status import StatusDocument
 
 POLL_S: Final = 0.2
 

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from syncer.bus.public_halves import PublicHalf
-from syncer.bus.region_keys import RegionKey, RegionKeys
-from syncer.bus.signing import GroupKey, Keyring
+from syncer.bus.trust.public_halves import PublicHalf
+from syncer.bus.trust.region_keys import RegionKey, RegionKeys
+from syncer.bus.trust.signing import GroupKey, Keyring
 from syncer.config.tables import PeersConfig, SigningConfig
 from syncer.errors import ConfigError
 from syncer.model import Region

@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field, StringConstraints, model_validator
 
 from syncer import paths
 from syncer.bus.contract import Bus
-from syncer.bus.names import local_namespace_of, namespace_of
+from syncer.bus.pulsar.names import local_namespace_of, namespace_of
 from syncer.config import adapters
 from syncer.config.durations import Duration
 from syncer.config.tables import (
@@ -36,9 +36,9 @@ from syncer.config.tables import (
 from syncer.conflict import settings as core
 from syncer.conflict.scope import Rule, Scope
 from syncer.conflict.settings import Direction, Settings
-from syncer.conflict.terms import Terms
 from syncer.errors import ConfigError
 from syncer.model import MetaPath, Millis, Region, TieOrder
+from syncer.repair.terms import Terms
 from syncer.stores.contract import MetadataStore
 
 BEATS_IN_A_SILENCE: Final = 3

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints,
 
 from syncer import paths
 from syncer.admin.addresses import BrokerUrl
-from syncer.bus.public_halves import MAX_HALVES, PublicHalf
+from syncer.bus.trust.public_halves import MAX_HALVES, PublicHalf
 from syncer.config import adapters
 from syncer.config.durations import Duration
 from syncer.config.rights import unreadable

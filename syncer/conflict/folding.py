@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 from syncer.conflict.acts import Act, Decision, HoldEvent, Journal, Need, Outcome, RecordConflict
-from syncer.conflict.order import Relation, later, prevails, relate
+from syncer.conflict.causality.order import Relation, later, prevails, relate
+from syncer.conflict.causality.skew import admitted_at
+from syncer.conflict.causality.vectors import believed, invented, joined
 from syncer.conflict.projection import PROJECTIONS, carried
 from syncer.conflict.rebuilding import filled
 from syncer.conflict.register import HoldReason, Register, Wish
 from syncer.conflict.settings import Settings
-from syncer.conflict.skew import admitted_at
-from syncer.conflict.vectors import believed, invented, joined
 from syncer.errors import InvariantBroken, ValueInvalid
 from syncer.model import Digest, EventType, MetadataChangeEvent, MetaPath, Millis, Stamp, Version
 from syncer.replacing import replace

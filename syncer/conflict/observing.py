@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from syncer.conflict.acts import Act, Decision, DropHeld, Journal, Moment, Outcome, Publish, Quarantine, RecordConflict
+from syncer.conflict.causality.vectors import joined, sound
 from syncer.conflict.folding import fold_version, journal, overtaken, told_apart
 from syncer.conflict.projection import PROJECTIONS, carried
 from syncer.conflict.rebuilding import unknown_provenance
 from syncer.conflict.register import Hold, HoldReason, Register, Seated
 from syncer.conflict.settings import Settings
-from syncer.conflict.vectors import joined, sound
 from syncer.conflict.withholding import carried_entry, reprojected
 from syncer.errors import InvariantBroken, ValueInvalid
 from syncer.model import (

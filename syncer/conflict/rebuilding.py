@@ -13,9 +13,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from syncer.conflict.acts import Decision, Journal, Need, Outcome, RecordConflict
-from syncer.conflict.order import later, prevails
+from syncer.conflict.causality.order import later, prevails
+from syncer.conflict.causality.vectors import believed, joined
 from syncer.conflict.register import Hold, HoldReason, ParkReason, Register, Seated, Wish
-from syncer.conflict.vectors import believed, joined
 from syncer.model import NOTHING_SEEN, Digest, Millis, Region, Stamp, Version
 from syncer.replacing import replace
 

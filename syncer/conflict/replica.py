@@ -12,15 +12,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from syncer.conflict import folding, observing, seating
+from syncer.conflict import apply, folding, observing
 from syncer.conflict.acts import Decision, DropHeld, Journal, Need, Outcome, Publish
+from syncer.conflict.causality.skew import admitted_at
+from syncer.conflict.causality.vectors import join, sound
 from syncer.conflict.folding import journal, knowing, overtaken, version_of
 from syncer.conflict.guards import Topics, wants_answer
 from syncer.conflict.observing import event_of, settled
 from syncer.conflict.register import Hold, HoldReason, ParkReason, Register, Wish
 from syncer.conflict.shown import check_look
-from syncer.conflict.skew import admitted_at
-from syncer.conflict.vectors import join, sound
 from syncer.errors import PreconditionFailed
 from syncer.model import EventType, MetadataChangeEvent, Millis, Seen, Version
 from syncer.replacing import replace
@@ -70,12 +70,12 @@ class Replica:
         return folding.fold_event(self.settings, register, event, now, released=released)
 
     def admitted_at(self, register: Register, event: MetadataChangeEvent, now: Millis) -> Millis:
-        """The moment from which on an event may be folded, as far as is known now; see :mod:`syncer.conflict.skew`."""
+        """From when on an event may be folded, as far as is known now; see :mod:`syncer.conflict.causality.skew`."""
         return admitted_at(self.settings, register, version_of(event), now)
 
     def waits(self, register: Register, facts: Facts) -> Outcome | None:
         """Say why a due write cannot be tried now, parking it if it waits for others; ``None``: read, then seat."""
-        return seating.waits(self.settings, register, facts)
+        return apply.waits(self.settings, register, facts)
 
     def seat(self, register: Register, entry: Entry | None, facts: Facts, batch: str) -> Outcome:
         """Decide the write of a due register, right after a valid read of the path showed no local change.
@@ -90,15 +90,15 @@ class Replica:
             if register.wish is Wish.REASSERT and register.shown != register.shows:
                 return self._forsake(register)
             return self._reassert(register, entry, facts.now)
-        return seating.seat(self.settings, register, entry, facts, batch)
+        return apply.seat(self.settings, register, entry, facts, batch)
 
     def written(self, register: Register, answer: Written | None, now: Millis) -> Outcome:
         """The open intent landed: by the store's answer or, with ``None``, by its receipt (then it is read)."""
-        return seating.written(self.settings, register, answer, now)
+        return apply.written(self.settings, register, answer, now)
 
     def refused(self, register: Register, cause: ParkReason | None, now: Millis, detail: str = "") -> Outcome:
         """The open intent did not land. ``cause``: the store wants a parent, or no children; without: read at once."""
-        return seating.refused(self.settings, register, cause, now, detail)
+        return apply.refused(self.settings, register, cause, now, detail)
 
     # -- a person's decisions
 

@@ -31,7 +31,7 @@ a difference, whether D is remembered or not. A delete has no value that could b
 the same, its number is missing. So of what stands in quarantine only changes of the member itself are waited for that
 the bus will never take (``unfolded``): nobody else can have them.
 
-A message that never comes is made up for by :mod:`syncer.replication.retelling`: its number counts as consumed from
+A message that never comes is made up for by :mod:`syncer.replication.gc.gap_fill`: its number counts as consumed from
 then on, which is argued there.
 
 What this does not cover: a message of a database that its region has since replaced. A changed sender begins the epoch

@@ -11,7 +11,7 @@ from syncer.config import load
 from syncer.daemon import Daemon, supervise
 from syncer.log import configure
 from syncer.model import Millis
-from syncer.replication.surroundings import wall_clock_ms
+from syncer.replication.runtime.environment import wall_clock_ms
 
 
 def main(arguments: list[str]) -> None:

@@ -14,10 +14,10 @@ from typing import Final
 from syncer.demo.screen import Screen
 from syncer.demo.world import MAX_DELETES, REGIONS, World
 from syncer.model import MetaPath
+from syncer.operations.decisions import Request, held_of, lost_in
 from syncer.paths import PARTITIONED_TOPICS, namespace_path, tenant_path
-from syncer.planning.deciding import Request, held_of, lost_in
 from syncer.state.contract import ConflictRow, Operation, OperationState
-from syncer.state.views import HoldRow
+from syncer.state.views.region import HoldRow
 
 CONVERGE_S: Final = 40.0
 ANSWER_S: Final = 20.0

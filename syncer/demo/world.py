@@ -19,8 +19,8 @@ from syncer.conflict.scope import Scope
 from syncer.errors import ValueInvalid
 from syncer.model import Digest, MetaPath, Millis
 from syncer.paths import CLUSTERS, classify
-from syncer.replication.surroundings import wall_clock_ms
-from syncer.state.views import Views
+from syncer.replication.runtime.environment import wall_clock_ms
+from syncer.state.views.region import Views
 from syncer.stores.sqlite import OutsideWriter
 
 REGIONS: Final = ("east", "north", "west")

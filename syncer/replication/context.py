@@ -12,34 +12,34 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from syncer.bus.messages import LEFT
-from syncer.bus.signing import UNSIGNED, Keyring
+from syncer.bus.trust.signing import UNSIGNED, Keyring
+from syncer.bus.wire.messages import LEFT
 from syncer.conflict.guards import DeleteWindow, Topics
 from syncer.conflict.reads import ReadLedger, Ticket
 from syncer.conflict.replica import Replica
 from syncer.conflict.scope import Scope
 from syncer.model import MetaPath, Millis, Region, Stamp
 from syncer.paths import fence_path
-from syncer.replication.comparisons import Comparisons, Pace
-from syncer.replication.dirty import DirtyPaths, Origin
-from syncer.replication.evidence import Evidence
+from syncer.replication.antientropy.exchanges import Comparisons, Pace
+from syncer.replication.antientropy.tree_state import Sums
+from syncer.replication.bounded_paths import Paths
 from syncer.replication.fence import HeldFence
-from syncer.replication.forgetting import Retelling, Tombstones
-from syncer.replication.hearsay import Hearsay
-from syncer.replication.marking import Marking
-from syncer.replication.misfits import Misfits
-from syncer.replication.newcomers import Newcomers
-from syncer.replication.own_writes import OwnWrites
-from syncer.replication.path_room import Paths
-from syncer.replication.peer import own_rules
-from syncer.replication.peers import Peers
-from syncer.replication.remembered import Remembered
-from syncer.replication.rooms import Rooms
-from syncer.replication.speakers import Speakers
-from syncer.replication.summing import Sums
-from syncer.replication.talk import Talk
-from syncer.replication.unanswered import Unanswered
-from syncer.replication.writing import Packer, WriteQueue
+from syncer.replication.gc.state import Retelling, Tombstones
+from syncer.replication.group.evidence import Evidence
+from syncer.replication.group.hearsay import Hearsay
+from syncer.replication.group.newcomers import Newcomers
+from syncer.replication.group.peer import own_rules
+from syncer.replication.group.peers import Peers
+from syncer.replication.group.speakers import Speakers
+from syncer.replication.local.dirty import DirtyPaths, Origin
+from syncer.replication.local.entry_cache import Remembered
+from syncer.replication.local.misfits import Misfits
+from syncer.replication.local.own_writes import OwnWrites
+from syncer.replication.local.rollback_counter import Marking
+from syncer.replication.local.unanswered import Unanswered
+from syncer.replication.local.write_queue import Packer, WriteQueue
+from syncer.replication.quotas import Rooms
+from syncer.replication.recovery.progress import Talk
 from syncer.state.contract import JOINING, Identity, State, Transaction
 
 DIRTY_BOUND: Final = 200_000

@@ -15,45 +15,35 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from syncer.bus.messages import Control, Heartbeat, ListingAsked, ListingTold, TreeMessage
+from syncer.bus.wire.messages import Control, Heartbeat, ListingAsked, ListingTold, TreeMessage
 from syncer.conflict.guards import Topics
 from syncer.conflict.replica import Replica
 from syncer.conflict.scope import Scope
 from syncer.errors import Fenced, InvariantBroken
 from syncer.model import MetaPath, Millis, Region
 from syncer.paths import scaffold
-from syncer.replication import (
-    ahead,
-    antientropy,
-    applying,
-    asking,
-    heartbeats,
-    isolating,
-    membership,
-    operations,
-    provenance,
-    reading,
-    rebuild,
-    repairing,
-    retelling,
-    rooms,
-    scanning,
-    tombstones,
-)
-from syncer.replication.ahead import Ahead, Seen
-from syncer.replication.applying import Landing
-from syncer.replication.arriving import Arrived
+from syncer.replication import quotas
+from syncer.replication.antientropy import protocol
 from syncer.replication.context import Context
+from syncer.replication.control import heartbeat, operations, repair
+from syncer.replication.control.effects import Effect
+from syncer.replication.control.report import report as report_of
 from syncer.replication.fence import Fence, HeldFence, raised
-from syncer.replication.forgetting import Forgetting, Tombstones
-from syncer.replication.reading import ReadPlan
-from syncer.replication.reporting import report as report_of
-from syncer.replication.scanning import PageTicket, Scan
-from syncer.replication.setting_aside import keep_misfits
-from syncer.replication.talk import Phase
-from syncer.replication.unit import Unit
-from syncer.replication.wanted import Effect
-from syncer.replication.writing import Batch, WriteQueue
+from syncer.replication.gc import collector, gap_fill
+from syncer.replication.gc.state import Forgetting, Tombstones
+from syncer.replication.inbound import isolation, prefetch
+from syncer.replication.inbound.arrived import Arrived
+from syncer.replication.inbound.prefetch import Ahead, Seen
+from syncer.replication.inbound.quarantine import keep_misfits
+from syncer.replication.local import apply, full_scan, observe, topic_checks
+from syncer.replication.local.apply import Landing
+from syncer.replication.local.full_scan import PageTicket, Scan
+from syncer.replication.local.observe import ReadPlan
+from syncer.replication.local.write_queue import Batch, WriteQueue
+from syncer.replication.membership import forget
+from syncer.replication.recovery import rebuild, rollback_detection
+from syncer.replication.recovery.progress import Phase
+from syncer.replication.unit_of_work import Unit
 from syncer.state.contract import Identity, OutboxRow, Poison, State
 from syncer.stores.contract import BatchRefused, Capabilities, Entry, Put, Write, Written
 
@@ -124,7 +114,7 @@ class Driver:
         """
         context = self.context
         present = Fence.decode(entry.value) if entry is not None else None
-        reason = provenance.loss(context, entry)
+        reason = rollback_detection.loss(context, entry)
         another = present is not None and present.database_id != context.identity.database_id
         if reason is not None and (context.takes_over or not another):
             rebuild.begin(context, reason, present)
@@ -147,18 +137,18 @@ class Driver:
         """The fence is ours: settle what dead incarnations left open; how many writes that were."""
         context = self.context
         fence = Fence.decode(write.value)
-        applying.hold_fence(context, fence, answer)
+        apply.hold_fence(context, fence, answer)
         context.writes.clear()
         with context.state.transaction() as tx:
             landed = fence.landed[-1] if fence.landed else context.identity.landed or "0.0"
             context.identity = tx.set_identity(store_id=fence.store_id, landed=landed, marked=fence.mark)
-        return applying.settle_former(context, fence, now)
+        return apply.settle_former(context, fence, now)
 
     # -- the watch
 
     def armed(self) -> Scan:
         """The watch is armed; a scan begins."""
-        scan = scanning.begin(self.context)
+        scan = full_scan.begin(self.context)
         self.context.ledger.arm()  # not before: an armed watch without a scan would leave hidden what the gap hid
         return scan
 
@@ -179,7 +169,7 @@ class Driver:
         ``False``: too many are waiting already; take a gap and scan.
         """
         self.beat(now)
-        return reading.notice(self.context, paths, marks)
+        return observe.notice(self.context, paths, marks)
 
     def beat(self, now: Millis) -> None:
         """The watch was whole just now."""
@@ -190,7 +180,7 @@ class Driver:
 
     def issue_page(self) -> PageTicket:
         """The scan's next page is about to be asked for."""
-        return scanning.issue(self.context)
+        return full_scan.issue(self.context)
 
     def give_up_page(self, ticket: PageTicket) -> None:
         """The page will not come."""
@@ -200,15 +190,15 @@ class Driver:
         self, scan: Scan, ticket: PageTicket, entries: Sequence[Entry], fence: Entry | None, now: Millis
     ) -> None:
         """Take a page of the scan, with the fence as read after it."""
-        scanning.take_page(self.context, scan, ticket, entries, fence, now)
+        full_scan.take_page(self.context, scan, ticket, entries, fence, now)
 
     def end_scan(self, scan: Scan) -> None:
         """Every page was taken: absences are now confirmed by reads."""
-        scanning.end(self.context, scan)
+        full_scan.end(self.context, scan)
 
     def scan_complete(self, scan: Scan, now: Millis) -> bool:
         """Whether all that the scan has found was decided."""
-        return scanning.complete(self.context, scan, now)
+        return full_scan.complete(self.context, scan, now)
 
     def know_clusters(self, names: Collection[str]) -> None:
         """The clusters that the store knows; what waits for one of them is looked at again by the next tick."""
@@ -220,15 +210,15 @@ class Driver:
 
     def plan_reads(self, limit: int = READ_LIMIT) -> ReadPlan | None:
         """Paths to read now, the fence last."""
-        return reading.plan_reads(self.context, limit)
+        return observe.plan_reads(self.context, limit)
 
     def take_answers(self, plan: ReadPlan, answers: Mapping[MetaPath, Entry | None], now: Millis) -> None:
         """Decide by the answers of a plan."""
-        reading.take_answers(self.context, plan, answers, now)
+        observe.take_answers(self.context, plan, answers, now)
 
     def give_up(self, plan: ReadPlan) -> None:
         """The store did not answer a plan."""
-        reading.give_up(self.context, plan)
+        observe.give_up(self.context, plan)
 
     # -- topics below a path
 
@@ -240,25 +230,25 @@ class Driver:
 
     def answer_topics(self, path: MetaPath, topics: Topics, now: Millis) -> None:
         """Whether topics exist below a path."""
-        asking.answer(self.context, path, topics, now)
+        topic_checks.answer(self.context, path, topics, now)
 
     # -- writes
 
     def next_transaction(self) -> tuple[Batch, tuple[Write, ...]] | None:
         """The writes to send now, as one transaction; the same again until it is answered."""
-        return applying.next_transaction(self.context)
+        return apply.next_transaction(self.context)
 
     def answered(self, batch: Batch, answers: Sequence[Written]) -> Landing:
         """The transaction was applied: what to store about it, while the next one may be sent."""
-        return applying.answered(self.context, batch, answers)
+        return apply.answered(self.context, batch, answers)
 
     def landed(self, landings: Sequence[Landing], now: Millis) -> None:
         """Store what was written by transactions that were applied."""
-        applying.landed(self.context, landings, now)
+        apply.landed(self.context, landings, now)
 
     def refused(self, batch: Batch, refusal: BatchRefused, now: Millis) -> None:
         """The transaction was refused as a whole."""
-        applying.refused(self.context, batch, refusal, now)
+        apply.refused(self.context, batch, refusal, now)
 
     def probe_lost(self, entry: Entry | None) -> Put | None:
         """The answer of a transaction was lost: the fence, rewritten so that it cannot land later; ``None``: it landed.
@@ -267,7 +257,7 @@ class Driver:
             Fenced: The fence is not ours any more.
         """
         context = self.context
-        reading.check_fence(context, entry, context.fence)
+        observe.check_fence(context, entry, context.fence)
         batch = context.writes.head
         if entry is None or batch is None:
             raise InvariantBroken("a lost answer without a batch")
@@ -275,14 +265,14 @@ class Driver:
         context.fence = HeldFence(fence, entry.revision)
         if batch.number in fence.landed:
             return None
-        return applying.fence_write(context, context.fence, fence)
+        return apply.fence_write(context, context.fence, fence)
 
     def lost(self, batch: Batch, rewritten: Written | None, now: Millis) -> None:
         """What became of a transaction whose answer was lost: landed, or, the fence being rewritten, never to land."""
         context = self.context
         if rewritten is not None and context.fence is not None:
-            applying.hold_fence(context, context.fence.fence, rewritten)
-        applying.lost(context, batch, applied=rewritten is None, now=now)
+            apply.hold_fence(context, context.fence.fence, rewritten)
+        apply.lost(context, batch, applied=rewritten is None, now=now)
 
     # -- marks
 
@@ -297,26 +287,26 @@ class Driver:
 
     def mark(self, now: Millis) -> Put | None:
         """Give a mark out: the fence with it, to be written; ``None`` when the fence is not ours."""
-        return applying.give_mark_out(self.context, now)
+        return apply.give_mark_out(self.context, now)
 
     def probe_mark(self, entry: Entry | None) -> Put | None:
         """The answer to a mark was lost: the fence, to be written with it once more; ``None``: it stands there."""
-        return applying.probe_mark(self.context, entry)
+        return apply.probe_mark(self.context, entry)
 
     def marked(self, write: Put | None, answer: Written | None, now: Millis) -> None:
         """The mark stands in the fence, as written (``None``: as was read)."""
         del now
-        applying.note_mark(self.context, write, answer)
+        apply.note_mark(self.context, write, answer)
 
     # -- the bus
 
     def look_ahead(self, arrived: Sequence[Arrived]) -> Ahead | None:
         """Paths to read before a delivery is folded; ``None``: there are none."""
-        return isolating.plan_reads(self.context, arrived)
+        return isolation.plan_reads(self.context, arrived)
 
     def give_up_ahead(self, planned: Ahead) -> None:
         """The store did not answer in time: the delivery is folded without."""
-        ahead.give_up(self.context, planned)
+        prefetch.give_up(self.context, planned)
 
     def consume(self, arrived: Sequence[Arrived], now: Millis, seen: Seen | None = None) -> Sequence[Arrived]:
         """Fold a delivery, with what was read ahead of it; it may be acknowledged once nothing of it is left.
@@ -324,7 +314,7 @@ class Driver:
         Returns:
             What is left of it, to be given to the next call: many messages were set aside, and others have their turn.
         """
-        return isolating.consume(self.context, arrived, now, seen)
+        return isolation.consume(self.context, arrived, now, seen)
 
     def outbox(self, limit: int, after: int = 0) -> list[OutboxRow]:
         """The next events to publish; none while paused or observing."""
@@ -367,7 +357,7 @@ class Driver:
 
     def heartbeat(self, now: Millis, version: str) -> Heartbeat:
         """What to tell the peers now."""
-        return heartbeats.heartbeat(self.context, now, version)
+        return heartbeat.heartbeat(self.context, now, version)
 
     # -- comparing with peers
 
@@ -378,7 +368,7 @@ class Driver:
 
     def compare(self, now: Millis) -> list[TreeMessage | Control]:
         """Do the next piece of work of anti-entropy; messages to publish, each of which may be lost."""
-        return antientropy.work(self.context, now)
+        return protocol.work(self.context, now)
 
     # -- a lost database
 
@@ -415,19 +405,19 @@ class Driver:
         self._begin_anew_if_lost()
         rebuild.outgrow(context)
         rebuild.keep_quiet(context, now)
-        membership.look_again(context, now)
-        isolating.release_future(context, now, limit)
+        forget.look_again(context, now)
+        isolation.release_future(context, now, limit)
         keep_misfits(context, now)
-        rooms.weigh(context, now)
-        tombstones.work(context, now)
-        retelling.work(context, now)
+        quotas.weigh(context, now)
+        collector.work(context, now)
+        gap_fill.work(context, now)
         if context.clusters_grew:
-            applying.release_unknown_clusters(context, limit, now)
-        asking.take_answers(context, now)
+            apply.release_unknown_clusters(context, limit, now)
+        topic_checks.take_answers(context, now)
         if context.paused is None and not context.observing and not self.hearing:
             busy = context.writes.head is not None or context.dirty.ready
             page = min(limit, BUSY_DUE_PAGE) if busy else limit
-            self._due_after = applying.mark_due(context, page, self._due_after, now)
+            self._due_after = apply.mark_due(context, page, self._due_after, now)
 
     def _begin_anew_if_lost(self) -> None:
         context = self.context
@@ -444,9 +434,9 @@ class Driver:
         effects = [operations.perform(self.context, operation, now) for operation in pending]
         return [effect for effect in effects if effect is not None]
 
-    def repair(self, now: Millis) -> repairing.Turn:
+    def repair(self, now: Millis) -> repair.Turn:
         """Tell the next portion of what a person has asked to be told again; when to look again."""
-        return repairing.work(self.context, now)
+        return repair.work(self.context, now)
 
     def report(self, now: Millis) -> None:
         """Keep this daemon's report of itself for the CLI and the REST API."""

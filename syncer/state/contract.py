@@ -1,8 +1,8 @@
 """What the shell needs of a sidecar database: transactions over registers, outbox, records and small facts.
 
-Two implementations: :mod:`syncer.state.sql` (SQLite, PostgreSQL) for the daemon, and a plain one in the tests for the
-simulated world. Every call is synchronous and happens inside a transaction; leaving the block without an exception
-commits all of it, an exception undoes all of it.
+Two implementations: :mod:`syncer.state.sql.database` (SQLite, PostgreSQL) for the daemon, and a plain one in the tests
+for the simulated world. Every call is synchronous and happens inside a transaction; leaving the block without an
+exception commits all of it, an exception undoes all of it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple, Protocol
 
 from syncer.conflict.acts import Journal
-from syncer.conflict.consumed import Consumed
+from syncer.conflict.causality.consumed import Consumed
 from syncer.conflict.register import Register
 from syncer.errors import MessageUnreadable, SignatureInvalid, SpeakerInvalid
 from syncer.making import made_quickly

@@ -20,6 +20,7 @@ from syncer.model import MetaPath, Millis, Revision
 
 ABSENT: Final = None
 """As an expected revision: the path must not exist."""
+_OVERHEAD_BYTES: Final = 64
 
 
 @made_quickly
@@ -146,6 +147,11 @@ class Capabilities:
     max_batch_writes: int
     max_batch_bytes: int
     max_value_bytes: int
+
+
+def size_of(write: Write) -> int:
+    """Bytes that a write takes in a batch, roughly."""
+    return len(write.path) + _OVERHEAD_BYTES + (len(write.value) if isinstance(write, Put) else 0)
 
 
 @runtime_checkable

@@ -20,8 +20,8 @@ from api.health import STALLED_AFTER_S
 from api.probe import Dependency
 from syncer.dispositions import DISPOSITIONS
 from syncer.errors import StateUnavailable, SyncerError
+from syncer.inspection.status import NOT_CARRIED, Outbox, StatusDocument, Waiting
 from syncer.metrics import WATCH_GAPS, Metrics
-from syncer.status import NOT_CARRIED, Outbox, StatusDocument, Waiting
 
 CONTRACT = Path(__file__).resolve().parents[2] / "docs" / "reference" / "openapi.json"
 

@@ -21,11 +21,11 @@ from typing import Final
 
 import orjson
 
-from syncer.bus.codec import encode
 from syncer.bus.contract import Outgoing
 from syncer.bus.limits import message_bytes
-from syncer.bus.messages import Control, Heartbeat, TreeMessage
-from syncer.bus.signing import UNSIGNED
+from syncer.bus.trust.signing import UNSIGNED
+from syncer.bus.wire.codec import encode
+from syncer.bus.wire.messages import Control, Heartbeat, TreeMessage
 from syncer.conflict.guards import Topics
 from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.register import Register
@@ -34,10 +34,10 @@ from syncer.conflict.scope import Scope
 from syncer.conflict.settings import Settings
 from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis, Region, Revision, Stamp, Version, counter_of
 from syncer.paths import classify
-from syncer.replication.arriving import arrived_of
 from syncer.replication.driver import Driver
-from syncer.replication.reading import state_event
-from syncer.state.sql import SqlState
+from syncer.replication.inbound.arrived import arrived_of
+from syncer.replication.local.observe import state_event
+from syncer.state.sql.database import SqlState
 from syncer.stores.contract import Capabilities, Entry, Put, Written
 from tests.bench.result import Bar, Result
 

@@ -16,12 +16,12 @@ from typing import Final
 import duckdb
 from pyspark.sql import SparkSession
 
-from spark_snapshot.comparison import compared
-from spark_snapshot.layout import comparable, latest, open_snapshot
-from spark_snapshot.manifest import Described, StoreFacts, described_scope
-from spark_snapshot.places import place
-from spark_snapshot.session import SessionSettings, opened
-from spark_snapshot.writing import write_snapshot
+from spark_snapshot.capture.writing import write_snapshot
+from spark_snapshot.diff.comparison import compared
+from spark_snapshot.format.layout import comparable, latest, open_snapshot
+from spark_snapshot.format.manifest import Described, StoreFacts, described_scope
+from spark_snapshot.format.places import place
+from spark_snapshot.runtime.session import SessionSettings, opened
 from syncer.conflict.scope import Scope
 from syncer.model import TieOrder
 from tests.bench.diff_rows import REGIONS, T0

@@ -9,8 +9,8 @@ from typing import Final
 import _pulsar
 import pulsar
 
-from syncer.bus.native import NativeEvent, NativeType, encode_native
-from syncer.bus.pulsar_client import NativeSchema
+from syncer.bus.pulsar.client import NativeSchema
+from syncer.bus.wire.native import NativeEvent, NativeType, encode_native
 from tests.bench.cpu import Meter
 from tests.bench.pacing import (
     BURST_TIMEOUT_S,

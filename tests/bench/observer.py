@@ -20,7 +20,7 @@ import anyio.to_thread
 from syncer.log import configure
 from syncer.model import MetaPath
 from syncer.stores.contract import Armed, Changed, Gap
-from syncer.stores.zookeeper import ZooKeeperConfig, ZooKeeperStore
+from syncer.stores.zookeeper.store import ZooKeeperConfig, ZooKeeperStore
 
 
 @dataclass(slots=True)

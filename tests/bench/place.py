@@ -23,9 +23,9 @@ from deploy.lab import rest
 from deploy.lab.process import resident_bytes
 from deploy.lab.pulsar import ClusterSettings, Part, PulsarCluster, bring_up, share_namespace
 from syncer.admin.client import AdminClient, AdminConfig
-from syncer.bus.topic import Wanted, apply_topic, plan_topic
+from syncer.bus.pulsar.topic import Wanted, apply_topic, plan_topic
 from syncer.model import MetaPath
-from syncer.stores.zookeeper import ZooKeeperConfig, ZooKeeperStore
+from syncer.stores.zookeeper.store import ZooKeeperConfig, ZooKeeperStore
 from tests.bench.child import Child
 from tests.bench.cpu import Used
 

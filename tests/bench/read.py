@@ -29,12 +29,12 @@ from deploy.lab.etcd import EtcdNode
 from deploy.lab.jvm import Jvm
 from deploy.lab.zookeeper import ZooKeeperServer, ZooKeeperSettings
 from spark_snapshot.sources import StorePlace
-from spark_snapshot.sources.zookeeper_link import Link
+from spark_snapshot.sources.zookeeper.link import Link
 from syncer.model import MetaPath
 from syncer.stores.contract import Put
 from syncer.stores.etcd import EtcdConfig, EtcdStore
-from syncer.stores.zookeeper import ZooKeeperConfig
-from syncer.stores.zookeeper_requests import Multi, Permission
+from syncer.stores.zookeeper.requests import Multi, Permission
+from syncer.stores.zookeeper.store import ZooKeeperConfig
 from tests.bench.policies import resources
 from tests.bench.reading import KAZOO_ROWS
 from tests.bench.result import Bar, Result, ratio_in_turns

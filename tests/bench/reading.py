@@ -22,14 +22,14 @@ from kazoo.client import KazooClient
 from pyarrow import parquet
 from pyspark.sql import SparkSession
 
-from spark_snapshot.jobs import Job
-from spark_snapshot.places import place
-from spark_snapshot.reading import read_store
-from spark_snapshot.session import SessionSettings, opened
+from spark_snapshot.capture.reading import read_store
+from spark_snapshot.format.places import place
+from spark_snapshot.jobs.take import Order, take
+from spark_snapshot.runtime.phases import Job
+from spark_snapshot.runtime.session import SessionSettings, opened
 from spark_snapshot.sources import StorePlace, facts
 from spark_snapshot.sources.place import source
 from spark_snapshot.sources.reach import Reach
-from spark_snapshot.take import Order, take
 from syncer.config.model import Config
 from syncer.conflict.scope import Scope
 from tests.bench.cpu import Used

@@ -11,8 +11,8 @@ from typing import Final
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from syncer.bus.region_keys import RegionKey, RegionKeys
-from syncer.bus.signing import UNSIGNED, GroupKey, Keyring, sealed, unseal
+from syncer.bus.trust.region_keys import RegionKey, RegionKeys
+from syncer.bus.trust.signing import UNSIGNED, GroupKey, Keyring, sealed, unseal
 from syncer.model import (
     Counter,
     EventType,

@@ -11,8 +11,8 @@ from typing import Protocol
 import anyio
 import pytest
 
-from syncer.bus.codec import encode
 from syncer.bus.contract import Bus, Delivery, Incoming, Outgoing, Role
+from syncer.bus.wire.codec import encode
 from syncer.errors import BusUnavailable, PayloadInvalid
 from syncer.model import EventType, MetadataChangeEvent, MetaPath, Millis, Region, ResourceKind, Stamp, counter_of
 

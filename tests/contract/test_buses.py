@@ -17,8 +17,8 @@ import pytest
 from syncer.admin.client import AdminClient, AdminConfig
 from syncer.bus.contract import Bus
 from syncer.bus.embedded import EmbeddedBus, EmbeddedConfig
-from syncer.bus.pulsar import PulsarBus, PulsarBusConfig
-from syncer.bus.topic import Wanted, apply_topic, plan_topic
+from syncer.bus.pulsar.bus import PulsarBus, PulsarBusConfig
+from syncer.bus.pulsar.topic import Wanted, apply_topic, plan_topic
 from tests.conftest import PulsarPair
 from tests.contract.bus_suite import MAX_UNACKNOWLEDGED, BusContract, Rig
 from tests.support.scrawling import scrawl, scrawl_on_topic

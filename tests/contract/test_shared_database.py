@@ -26,14 +26,14 @@ from deploy.lab.process import freeze
 from syncer.conflict.acts import Decision, Journal
 from syncer.errors import ConfigError, Fenced, PreconditionFailed, StateForeign, StateUnavailable
 from syncer.model import MetaPath, Millis, Stamp
-from syncer.state import opening, tables
-from syncer.state.compacting import compact
 from syncer.state.contract import Poison
-from syncer.state.opening import BUSY_TIMEOUT_S
-from syncer.state.postgres import Deadlines
-from syncer.state.presence import DaemonRole, Presence
-from syncer.state.sql import REDIAL_S, SqlState, wall_clock
-from syncer.state.views import Views
+from syncer.state.maintenance.compact import compact
+from syncer.state.sql import opening, tables
+from syncer.state.sql.database import REDIAL_S, SqlState, wall_clock
+from syncer.state.sql.opening import BUSY_TIMEOUT_S
+from syncer.state.sql.postgres import Deadlines
+from syncer.state.sql.presence import DaemonRole, Presence
+from syncer.state.views.region import Views
 from tests.support.certificates import Authority
 from tests.support.state_writer import event
 from tests.unit.test_state_contract import EAST, living

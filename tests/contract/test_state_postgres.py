@@ -7,8 +7,8 @@ from contextlib import closing
 
 import pytest
 
-from syncer.state.sql import SqlState
-from syncer.state.views import Views
+from syncer.state.sql.database import SqlState
+from syncer.state.views.region import Views
 from tests.unit.test_state_contract import *  # noqa: F403 - each test of the suite runs here too, on the subject below
 from tests.unit.test_state_contract import EAST, Subject
 

@@ -17,7 +17,7 @@ from syncer.model import MetaPath
 from syncer.stores.etcd import EtcdConfig, EtcdStore
 from syncer.stores.sqlite import OutsideWriter as SqliteWriter
 from syncer.stores.sqlite import SqliteConfig, SqliteStore
-from syncer.stores.zookeeper import ZooKeeperConfig, ZooKeeperStore
+from syncer.stores.zookeeper.store import ZooKeeperConfig, ZooKeeperStore
 from tests.contract.store_harness import OutsideWriter, StoreHarness
 from tests.contract.store_suite import StoreSuite
 from tests.support.etcd import EtcdGateway

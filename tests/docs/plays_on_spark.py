@@ -15,9 +15,9 @@ from deploy.lab.etcd import EtcdNode
 from deploy.lab.region import LabRegion, differing
 from deploy.lab.software import etcd_binary
 from deploy.lab.zookeeper import ZooKeeperServer
-from spark_snapshot.layout import listing, new_id
-from spark_snapshot.manifest import MANIFEST
-from spark_snapshot.places import place
+from spark_snapshot.format.layout import listing, new_id
+from spark_snapshot.format.manifest import MANIFEST
+from spark_snapshot.format.places import place
 from syncer.bus.embedded import set_link
 from syncer.errors import ExitCode
 from syncer.model import Digest, MetaPath

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from syncer.cli.documents import VerdictDocument
-from syncer.state.sql import SqlState
+from syncer.documents.commands import VerdictDocument
+from syncer.state.sql.database import SqlState
 from tests.support.stranger import CLOSED, OWNER, PRIVILEGED, SHUT, STRANGER, run
 from tests.unit.registers import HERE
 

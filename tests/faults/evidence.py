@@ -12,8 +12,8 @@ import pulsar
 
 from deploy.lab.pulsar import PulsarCluster
 from deploy.lab.region import LabRegion
-from syncer.bus.codec import decode
 from syncer.bus.limits import MAX_MESSAGE_BYTES
+from syncer.bus.wire.codec import decode
 from syncer.model import MetadataChangeEvent, Stamp
 from tests.faults.case import Evidence, Kept
 from tests.faults.record import load, token_of

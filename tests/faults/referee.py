@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from syncer.conflict.order import later
+from syncer.conflict.causality.order import later
 from syncer.model import Digest, MetadataChangeEvent, MetaPath, Stamp, TieOrder
 from tests.faults.case import Case, Evidence, Kept, digest_of, saw, token_in
 from tests.faults.deletes import fate_of, undone

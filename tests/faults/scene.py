@@ -16,11 +16,11 @@ from deploy.lab.process import ServerFailed
 from deploy.lab.pulsar import ClusterSettings, PulsarCluster, StoreKind, bring_up
 from deploy.lab.region import LabRegion
 from syncer.errors import SyncerError
+from syncer.inspection.status import collect
 from syncer.model import MetaPath
 from syncer.paths import PARTITIONED_TOPICS, POLICIES, namespace_path, tenant_path
 from syncer.state.contract import PeerRow
-from syncer.state.views import Status
-from syncer.status import collect
+from syncer.state.views.region import Status
 from tests.faults.disk import SmallDisk
 from tests.faults.record import ROOT, TOPICS, Record
 from tests.faults.stores import Away, OutsideStore, outside_store

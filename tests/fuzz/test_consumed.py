@@ -8,16 +8,16 @@ from typing import Any, Final
 from hypothesis import given
 from hypothesis import strategies as st
 
-from syncer.bus.codec import encode
 from syncer.bus.contract import Outgoing
-from syncer.bus.signing import UNSIGNED, Keyring
+from syncer.bus.trust.signing import UNSIGNED, Keyring
+from syncer.bus.wire.codec import encode
 from syncer.conflict.replica import Replica
 from syncer.conflict.scope import Scope
 from syncer.conflict.settings import Settings
 from syncer.errors import SyncerError
 from syncer.model import Millis, Region
-from syncer.replication.arriving import arrived_of
 from syncer.replication.driver import Driver
+from syncer.replication.inbound.arrived import arrived_of
 from tests.fuzz.shares import drawing
 from tests.fuzz.test_messages import messages, spoilt
 from tests.support.group_keys import keyring

@@ -22,7 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from spark_snapshot.manifest import Described, Manifest, StoreFacts, read_manifest
+from spark_snapshot.format.manifest import Described, Manifest, StoreFacts, read_manifest
 from syncer import local_files
 from syncer.admin.auth import OAuth2Auth, TokenAuth
 from syncer.admin.oauth2 import OAuth2Tokens
@@ -36,8 +36,9 @@ from syncer.conflict.scope import Scope
 from syncer.errors import BackupError, ConfigError, PlanError, PreconditionFailed, SyncerError
 from syncer.model import MetaPath, Millis, Region, TieOrder
 from syncer.plan.operations import Operation, planned
-from syncer.planning import plan_file, repair_file
-from syncer.planning.repair_file import Finding, Head, RegionPart, RepairFile
+from syncer.planning import plan_file
+from syncer.repair import file
+from syncer.repair.file import Finding, Head, RegionPart, RepairFile
 from tests.fuzz.shares import drawing
 from tests.unit.registers import X, Y, at, event
 
@@ -117,7 +118,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Sound:
         ],
     )
     scope = Scope()
-    repair_file.write(
+    file.write(
         folder / "repair",
         Head(
             scope=scope.fingerprint,

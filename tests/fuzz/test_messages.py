@@ -10,13 +10,22 @@ import orjson
 from hypothesis import given
 from hypothesis import strategies as st
 
-from syncer.bus.codec import decode, encode
 from syncer.bus.contract import Outgoing
-from syncer.bus.fields import LATEST_TIME_MS, NUMBERS, is_id
-from syncer.bus.messages import Action, Control, Heartbeat, Ignored, ListingAsked, ListingTold, Message, TreeMessage
-from syncer.bus.native import decode_native, encode_native
-from syncer.bus.signing import PROOF, SIGNATURE, UNSIGNED, Keyring, sealed
-from syncer.bus.tree_bodies import (
+from syncer.bus.trust.signing import PROOF, SIGNATURE, UNSIGNED, Keyring, sealed
+from syncer.bus.wire.codec import decode, encode
+from syncer.bus.wire.fields import LATEST_TIME_MS, NUMBERS, is_id
+from syncer.bus.wire.messages import (
+    Action,
+    Control,
+    Heartbeat,
+    Ignored,
+    ListingAsked,
+    ListingTold,
+    Message,
+    TreeMessage,
+)
+from syncer.bus.wire.native import decode_native, encode_native
+from syncer.bus.wire.tree_bodies import (
     Listing,
     TreeEntry,
     buckets_body,

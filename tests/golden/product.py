@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from api.app import create_app, openapi_text
-from spark_snapshot.layout import open_snapshot, verify
+from spark_snapshot.format.layout import open_snapshot, verify
 from syncer.backup.reading import Backup
-from syncer.bus.codec import decode, encode
 from syncer.bus.contract import Outgoing
 from syncer.bus.embedded import set_link
-from syncer.bus.messages import Action, Control, Heartbeat, Ignored, ListingAsked, ListingTold, Message, TreeMessage
-from syncer.bus.native import NativeEvent, NativeType, encode_native
-from syncer.bus.signing import UNSIGNED, sealed, unseal
-from syncer.bus.tree_bodies import (
+from syncer.bus.trust.signing import UNSIGNED, sealed, unseal
+from syncer.bus.wire.codec import decode, encode
+from syncer.bus.wire.messages import (
+    Action,
+    Control,
+    Heartbeat,
+    Ignored,
+    ListingAsked,
+    ListingTold,
+    Message,
+    TreeMessage,
+)
+from syncer.bus.wire.native import NativeEvent, NativeType, encode_native
+from syncer.bus.wire.tree_bodies import (
     Listing,
     TreeEntry,
     TreeStep,
@@ -22,24 +31,24 @@ from syncer.bus.tree_bodies import (
     listing_body,
     listing_of,
 )
-from syncer.cli.documents import DOCUMENTS
 from syncer.cli.main import app
-from syncer.conditions import WEIGHTS
 from syncer.config.showing import schema
 from syncer.conflict.acts import Decision
 from syncer.conflict.register import HoldReason, ParkReason
 from syncer.dispositions import DISPOSITIONS
+from syncer.documents.commands import DOCUMENTS
 from syncer.errors import StateForeign
+from syncer.inspection.conditions import WEIGHTS
 from syncer.metrics import FAMILIES
 from syncer.model import Digest, EventType, MetadataChangeEvent, MetaPath, Millis, Region, Stamp, TieOrder
 from syncer.planning import plan_file
-from syncer.planning.repair_file import RepairFile
-from syncer.replication.surroundings import wall_clock_ms
+from syncer.repair.file import RepairFile
+from syncer.replication.runtime.environment import wall_clock_ms
 from syncer.state.contract import OperationState
-from syncer.state.opening import head
 from syncer.state.repair import RepairState
-from syncer.state.tables import metadata
-from syncer.state.views import Views
+from syncer.state.sql.opening import head
+from syncer.state.sql.tables import metadata
+from syncer.state.views.region import Views
 
 __all__ = [
     "DISPOSITIONS",

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import Final, Protocol, Self
 
-from syncer.bus.codec import encode, kind_of, region_of
 from syncer.bus.contract import Bus, Outgoing
 from syncer.bus.limits import message_bytes
-from syncer.bus.messages import Said
+from syncer.bus.wire.codec import encode, kind_of, region_of
+from syncer.bus.wire.messages import Said
 from syncer.model import home_of
 
 ORIGIN: Final = "mallory"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from syncer.model import MetaPath
-from syncer.replication.surroundings import wall_clock_ms
+from syncer.replication.runtime.environment import wall_clock_ms
 from tests.hostile.group import NAMES, Group, Member, conflicts_of, same
 from tests.shell.region import until
 

@@ -20,8 +20,10 @@ from deploy.lab.leash import PR_SET_PDEATHSIG
 from syncer import surface
 from syncer.config import load
 from syncer.log import configure
-from syncer.replication import bus_pumps, comparisons, context, pumps
-from syncer.replication.comparisons import Pace
+from syncer.replication import context
+from syncer.replication.antientropy import exchanges
+from syncer.replication.antientropy.exchanges import Pace
+from syncer.replication.runtime import bus_loop, loops
 
 TICK_S: Final = 0.2
 IDLE_S: Final = 0.05
@@ -34,9 +36,9 @@ _FORGE: Final = multiprocessing.get_context("forkserver")
 
 def hasten() -> None:
     """Tick, tell and compare about ten times as often."""
-    pumps.TICK_S = TICK_S  # type: ignore[misc]  # final for the product
-    bus_pumps.IDLE_S = IDLE_S  # type: ignore[attr-defined]  # likewise, where it was imported
-    comparisons.WAITING_BEATS = BEATS  # type: ignore[misc]  # likewise
+    loops.TICK_S = TICK_S  # type: ignore[misc]  # final for the product
+    bus_loop.IDLE_S = IDLE_S  # type: ignore[attr-defined]  # likewise, where it was imported
+    exchanges.WAITING_BEATS = BEATS  # type: ignore[misc]  # likewise
     pace = partial(Pace, pause_ms=PAUSE_MS, patience_ms=PATIENCE_MS, longest_ms=LONGEST_MS)
     context.Pace = pace  # type: ignore[assignment,attr-defined]  # each context makes its own
 

@@ -15,8 +15,8 @@ from deploy.lab.postgres import PostgresServer
 from deploy.lab.pulsar import PulsarCluster
 from syncer.admin.client import AdminClient, AdminConfig
 from syncer.bus.embedded import EmbeddedBus, EmbeddedConfig
-from syncer.bus.pulsar import PulsarBus, PulsarBusConfig
-from syncer.bus.topic import Wanted, apply_topic, plan_topic
+from syncer.bus.pulsar.bus import PulsarBus, PulsarBusConfig
+from syncer.bus.pulsar.topic import Wanted, apply_topic, plan_topic
 from tests.hostile.attacker import ORIGIN, PATIENCE, Attacker, Signer
 from tests.shell.on_bus import MAX_BYTES
 from tests.support.scrawling import scrawl, scrawl_on_topic

@@ -21,7 +21,7 @@ from syncer.errors import ExitCode, StateForeign, StateUnavailable
 from syncer.model import MetaPath
 from syncer.paths import classify
 from syncer.state.contract import Identity
-from syncer.state.views import PoisonSummary
+from syncer.state.views.region import PoisonSummary
 from tests.hostile import commands, daemon
 from tests.hostile.ground import Ground
 from tests.shell.region import Site, heard, path_of, tenant, until

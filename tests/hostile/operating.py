@@ -12,8 +12,8 @@ from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Final
 
-from syncer.bus.fields import NUMBERS
-from syncer.bus.messages import Action
+from syncer.bus.wire.fields import NUMBERS
+from syncer.bus.wire.messages import Action
 from syncer.conflict.register import HoldReason
 from syncer.errors import ExitCode, StateForeign, StateUnavailable
 from syncer.model import MetaPath, Region

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from syncer.bus.signing import UNSIGNED
+from syncer.bus.trust.signing import UNSIGNED
 from tests.hostile.attack import EVERYBODY, Attack, Who
 from tests.hostile.attacker import Signer
 from tests.hostile.checks import all_well, standing

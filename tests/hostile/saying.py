@@ -10,15 +10,15 @@ from typing import Final
 import anyio.to_thread
 import orjson
 
-from syncer.bus.codec import encode
 from syncer.bus.contract import Outgoing
-from syncer.bus.messages import ListingAsked, ListingTold, Said, TreeMessage
-from syncer.bus.native import NativeEvent, NativeType, decode_native, encode_native
-from syncer.bus.tree_bodies import Listing, TreeEntry, listing_body
+from syncer.bus.wire.codec import encode
+from syncer.bus.wire.messages import ListingAsked, ListingTold, Said, TreeMessage
+from syncer.bus.wire.native import NativeEvent, NativeType, decode_native, encode_native
+from syncer.bus.wire.tree_bodies import Listing, TreeEntry, listing_body
 from syncer.conflict.scope import Scope
 from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis, Region, Seen, Stamp
 from syncer.paths import PARTITIONED_TOPICS, RESOURCE_GROUPS
-from syncer.replication.summing import label_of
+from syncer.replication.antientropy.tree_state import label_of
 from tests.hostile.group import Member
 from tests.hostile.scene import Scene
 from tests.shell.region import NAMESPACE, TENANT, tenant

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from syncer.bus.codec import encode
 from syncer.bus.contract import Outgoing
-from syncer.bus.messages import Action, Control, Heartbeat, Said
+from syncer.bus.wire.codec import encode
+from syncer.bus.wire.messages import Action, Control, Heartbeat, Said
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region, Seen
-from syncer.replication.surroundings import wall_clock_ms
+from syncer.replication.runtime.environment import wall_clock_ms
 from tests.hostile.attack import Who
 from tests.hostile.attacker import Attacker
 from tests.hostile.checks import Standing

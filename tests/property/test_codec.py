@@ -11,9 +11,9 @@ import fastavro
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from syncer.bus.codec import decode, encode
-from syncer.bus.fields import LATEST_TIME_MS
-from syncer.bus.native import SCHEMA_TEXT, NativeEvent, NativeOption, NativeType, decode_native, encode_native
+from syncer.bus.wire.codec import decode, encode
+from syncer.bus.wire.fields import LATEST_TIME_MS
+from syncer.bus.wire.native import SCHEMA_TEXT, NativeEvent, NativeOption, NativeType, decode_native, encode_native
 from syncer.errors import PayloadInvalid
 from syncer.model import EventType, MetadataChangeEvent, MetaPath, Millis, Region, Stamp, counter_of
 from syncer.paths import classify

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from syncer.conflict.consumed import Consumed
+from syncer.conflict.causality.consumed import Consumed
 
 numbers = st.lists(st.integers(1, 30), max_size=40)
 

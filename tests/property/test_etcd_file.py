@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_snapshot.sources.etcd_file import EtcdFile, read
+from spark_snapshot.sources.etcd.snapshot_file import EtcdFile, read
 from spark_snapshot.sources.reach import Reach
 from syncer.errors import ConfigError, StoreFilesDamaged
 from syncer.stores.etcd.wire import load

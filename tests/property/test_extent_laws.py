@@ -10,13 +10,13 @@ import pyarrow.fs as pafs
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_snapshot.extent import WHOLE, Extent, shared
-from spark_snapshot.layout import Snapshot, new_id
-from spark_snapshot.manifest import Manifest, read_manifest
-from spark_snapshot.places import Place
-from spark_snapshot.retention import expendable
-from spark_snapshot.selection import Selection
-from spark_snapshot.verdict import judge
+from spark_snapshot.diff.verdict import judge
+from spark_snapshot.format.extent import WHOLE, Extent, shared
+from spark_snapshot.format.layout import Snapshot, new_id
+from spark_snapshot.format.manifest import Manifest, read_manifest
+from spark_snapshot.format.places import Place
+from spark_snapshot.format.retention import expendable
+from spark_snapshot.format.selection import Selection
 from syncer.model import MetaPath, Millis, Region, TieOrder
 from syncer.plan.diffing import diff
 from syncer.plan.losses import LossBounds

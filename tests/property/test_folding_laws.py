@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from syncer.conflict.acts import RecordConflict
-from syncer.conflict.order import later
+from syncer.conflict.causality.order import later
 from syncer.conflict.register import Register
 from syncer.conflict.replica import Replica
 from syncer.conflict.settings import Settings

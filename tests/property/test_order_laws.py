@@ -7,8 +7,8 @@ from functools import cmp_to_key
 from hypothesis import given
 from hypothesis import strategies as st
 
-from syncer.conflict.order import later
-from syncer.conflict.vectors import join, sound
+from syncer.conflict.causality.order import later
+from syncer.conflict.causality.vectors import join, sound
 from syncer.model import Counter, Millis, Region, Seen, Stamp, TieOrder
 from tests.property.strategies import region_ids, stamps, ties
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from syncer.conflict.consumed import Consumed
+from syncer.conflict.causality.consumed import Consumed
 from syncer.model import MetadataChangeEvent, MetaPath
 from tests.unit.test_antientropy import Said, path_of
 from tests.unit.test_retelling import changed, had, pair_with

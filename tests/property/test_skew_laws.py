@@ -1,7 +1,8 @@
 """Whatever messages come: nothing is carried further ahead of the clock than the law allows, and nothing honest waits.
 
-The law is that of :mod:`syncer.conflict.skew`: no known version ever has a lead over the clock of more than the greater
-of the allowed skew and the lead that an operator let pass, and 10 ms for each successor folded beyond the skew.
+The law is that of :mod:`syncer.conflict.causality.skew`: no known version ever has a lead over the clock of more than
+the greater of the allowed skew and the lead that an operator let pass, and 10 ms for each successor folded beyond the
+skew.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from syncer.conflict.acts import HoldEvent
-from syncer.conflict.order import later
+from syncer.conflict.causality.order import later
+from syncer.conflict.causality.skew import SUCCESSOR_MS
 from syncer.conflict.register import Register
 from syncer.conflict.replica import Replica
 from syncer.conflict.settings import Settings
-from syncer.conflict.skew import SUCCESSOR_MS
 from syncer.model import Counter, MetadataChangeEvent, Millis, Region, Stamp, TieOrder, counter_of
 from tests.property.strategies import NOW, TENANT, tenant_event, tenant_value
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from syncer.model import MetaPath, Millis, Region, Stamp
 from syncer.plan.diffing import pictured
-from syncer.planning.taking_back import Given, Reverse, Winner, reverse_of
+from syncer.repair.revert import Given, Reverse, Winner, reverse_of
 from tests.property.test_plan_laws import PATHS, made, stores, values
 
 TOLD: Final = Stamp(Millis(5), Region("west"))

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from syncer.conflict.acts import Decision, FillConflict, Journal, Moment, Need, Outcome, Publish, RecordConflict
+from syncer.conflict.causality.order import later
 from syncer.conflict.guards import Facts
-from syncer.conflict.order import later
 from syncer.conflict.register import Hold, HoldReason, Register, Shown
 from syncer.conflict.replica import Replica
 from syncer.conflict.settings import Limits, Settings

@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from syncer.conflict.acts import RecordConflict
+from syncer.conflict.causality.order import Relation, later, relate
+from syncer.conflict.causality.vectors import MAX_COUNTERS, MAX_NAMES_BYTES, believed, bounded, join, sound
 from syncer.conflict.folding import fold_version
-from syncer.conflict.order import Relation, later, relate
 from syncer.conflict.register import Register
 from syncer.conflict.settings import Settings
-from syncer.conflict.vectors import MAX_COUNTERS, MAX_NAMES_BYTES, believed, bounded, join, sound
 from syncer.model import Counter, Millis, Region, Seen, Stamp, TieOrder, Version, counter_of
 from syncer.replacing import replace
 from tests.property.strategies import TENANT, History, histories, tenant_digest, tenant_value, ties

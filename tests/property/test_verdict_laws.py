@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_snapshot.verdict import State, judge
-from spark_snapshot.words import Finding, Origin, Reason
-from syncer.conflict.order import later
+from spark_snapshot.diff.verdict import State, judge
+from spark_snapshot.format.words import Finding, Origin, Reason
+from syncer.conflict.causality.order import later
 from syncer.model import Region, Stamp, TieOrder
 from tests.property.strategies import region_ids, stamps, ties
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spark_snapshot.sources.reach import Reach, Share
-from spark_snapshot.sources.zookeeper_files import ZooKeeperFolder, read
+from spark_snapshot.sources.zookeeper.files import ZooKeeperFolder, read
 from tests.support import zookeeper_files as files
 from tests.support.zookeeper_files import Znode
 

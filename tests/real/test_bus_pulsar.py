@@ -11,10 +11,10 @@ import anyio.to_thread
 import pytest
 
 from syncer.admin.client import AdminClient, AdminConfig
-from syncer.bus.codec import decode
 from syncer.bus.contract import Role
-from syncer.bus.native import SCHEMA_TEXT
-from syncer.bus.pulsar import PulsarBus, PulsarBusConfig
+from syncer.bus.pulsar.bus import PulsarBus, PulsarBusConfig
+from syncer.bus.wire.codec import decode
+from syncer.bus.wire.native import SCHEMA_TEXT
 from syncer.errors import BusUnavailable, TransportError
 from syncer.model import MetadataChangeEvent
 from tests.conftest import PulsarPair

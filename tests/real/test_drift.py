@@ -16,7 +16,7 @@ from typing import Any, Final
 import pytest
 
 from deploy.lab.region import LabRegion, differing
-from syncer.bus.messages import Control, Heartbeat, TreeMessage
+from syncer.bus.wire.messages import Control, Heartbeat, TreeMessage
 from syncer.log import configure
 from syncer.model import MetadataChangeEvent, MetaPath, Stamp
 from syncer.paths import PARTITIONED_TOPICS, POLICIES, namespace_path, tenant_path

@@ -12,11 +12,11 @@ from typing import Any, Final
 import pytest
 
 from deploy.lab.region import LabRegion, differing
-from syncer.bus.messages import LEFT, Action, Control, Heartbeat, Said
-from syncer.bus.signing import Keyring, sealed
+from syncer.bus.trust.signing import Keyring, sealed
+from syncer.bus.wire.messages import LEFT, Action, Control, Heartbeat, Said
 from syncer.model import MetadataChangeEvent, MetaPath, Region, TieOrder
 from syncer.paths import POLICIES, tenant_path
-from syncer.replication.surroundings import wall_clock_ms
+from syncer.replication.runtime.environment import wall_clock_ms
 from tests.conftest import PulsarPair
 from tests.shell.on_bus import change, heartbeat
 from tests.shell.region import tenant as tenant_value

@@ -10,7 +10,7 @@ import pytest
 
 from deploy.lab.pulsar_admin import pulsar_admin
 from deploy.lab.region import LabRegion, differing
-from syncer.bus.codec import encode
+from syncer.bus.wire.codec import encode
 from tests.conftest import PulsarPair
 from tests.shell.on_bus import change, heartbeat
 from tests.shell.region import path_of

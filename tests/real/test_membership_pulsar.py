@@ -18,7 +18,7 @@ import pytest
 
 from deploy.lab.process import ServerFailed
 from deploy.lab.region import LabRegion, differing
-from syncer.cli.regions import first_contact_plan
+from syncer.cli.commands.regions import first_contact_plan
 from syncer.conflict.register import HoldReason
 from syncer.conflict.tombstones import Phase
 from syncer.errors import ExitCode, StateError

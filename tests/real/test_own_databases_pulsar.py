@@ -10,7 +10,7 @@ import pytest
 
 from deploy.lab.region import LabRegion
 from syncer.errors import SyncerError
-from syncer.status import collect
+from syncer.inspection.status import collect
 from tests.conftest import PulsarPair
 from tests.support.synced import BOTH, Side, Synced, bus_topic, eventually
 

@@ -11,17 +11,18 @@ import pytest
 from deploy.lab.etcd import EtcdNode
 from deploy.lab.zookeeper import ZooKeeperServer
 from syncer.backup.reading import Backup
+from syncer.backup.side import BackupSide
+from syncer.backup.taking import take_backup
 from syncer.conflict.scope import Scope
 from syncer.errors import PlanStale
 from syncer.model import MetaPath, Region
 from syncer.plan.operations import Action, Operation
-from syncer.planning.backing_up import take_backup
-from syncer.planning.executing import perform
-from syncer.planning.sides import BackupSide, LiveSide
+from syncer.planning.apply import perform
+from syncer.planning.sources import LiveSide
 from syncer.stores.contract import MetadataStore, Put, Write, Written
 from syncer.stores.etcd import EtcdConfig, EtcdStore
 from syncer.stores.sqlite import SqliteConfig, SqliteStore
-from syncer.stores.zookeeper import ZooKeeperConfig, ZooKeeperStore
+from syncer.stores.zookeeper.store import ZooKeeperConfig, ZooKeeperStore
 from tests.support.opening import opened
 from tests.support.planning import NOW, contents, fill, judged, plan_between, resources, tenant_rules, value
 

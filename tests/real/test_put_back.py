@@ -17,7 +17,7 @@ from deploy.lab.zookeeper import ZooKeeperServer
 from syncer.config.model import Config
 from syncer.daemon import Daemon, cause_of
 from syncer.errors import PreconditionFailed, StateForeign, StateUnavailable
-from syncer.state.views import Views
+from syncer.state.views.region import Views
 from tests.shell.on_bus import changes_on
 from tests.shell.region import path_of, tenant, until
 

@@ -23,8 +23,8 @@ from deploy.lab.postgres import PostgresServer
 from deploy.lab.process import freeze
 from syncer.daemon import STALLED_S
 from syncer.errors import SyncerError
+from syncer.inspection.status import DaemonDocument, StatusDocument, collect
 from syncer.model import MetaPath
-from syncer.status import DaemonDocument, StatusDocument, collect
 from tests.shell.conftest import MakeSite, bus_file, make_site  # noqa: F401 - fixtures
 from tests.shell.on_bus import backlog, distinct_changes_on
 from tests.shell.region import Site, equal, locked, path_of, tenant, until

@@ -14,8 +14,8 @@ from deploy.lab.postgres import PostgresServer
 from deploy.lab.process import ServerProcess
 from deploy.lab.region import LabRegion
 from syncer.errors import SyncerError
+from syncer.inspection.status import StatusDocument, collect
 from syncer.paths import tenant_path
-from syncer.status import StatusDocument, collect
 from tests.conftest import PulsarPair
 from tests.support.link import BrokerLink, Link
 from tests.support.synced import BOTH, Side, Synced, bus_topic, eventually

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from syncer.admin.client import AdminClient, AdminConfig, AdminRefused
-from syncer.bus.topic import StepState, Wanted, apply_topic, plan_topic
+from syncer.bus.pulsar.topic import StepState, Wanted, apply_topic, plan_topic
 from syncer.errors import ConfigError, PreconditionFailed
 from tests.conftest import PulsarPair
 

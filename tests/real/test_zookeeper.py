@@ -31,7 +31,7 @@ from syncer.stores.contract import (
     Put,
     WatchSignal,
 )
-from syncer.stores.zookeeper import READ_PATHS, ZooKeeperAuth, ZooKeeperConfig, ZooKeeperStore, ZooKeeperTls
+from syncer.stores.zookeeper.store import READ_PATHS, ZooKeeperAuth, ZooKeeperConfig, ZooKeeperStore, ZooKeeperTls
 from tests.support.certificates import Authority
 from tests.support.link import Link
 

@@ -27,8 +27,8 @@ from api.app import create_app
 from syncer.cli.main import app, main
 from syncer.log import configure
 from syncer.metrics import PEER_HEARD, Metrics
-from syncer.state import tables
-from syncer.state.sql import SqlState
+from syncer.state.sql import tables
+from syncer.state.sql.database import SqlState
 from syncer.terminal import json_text, visible, visible_lines, yaml_text
 from tests.api.test_app import STATUS, Daemon
 from tests.support.logs import logging_restored

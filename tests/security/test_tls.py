@@ -18,14 +18,14 @@ import pytest
 from syncer.admin.auth import OAuth2Auth, TokenAuth, Trust
 from syncer.admin.client import AdminClient, AdminConfig
 from syncer.admin.oauth2 import OAuth2Tokens
-from syncer.bus.pulsar import PulsarBus, PulsarBusConfig
+from syncer.bus.pulsar.bus import PulsarBus, PulsarBusConfig
 from syncer.config import Config
 from syncer.config.trusting import lax
 from syncer.connecting import UNTRUSTED
 from syncer.errors import SyncerError
 from syncer.stores.etcd import EtcdStore
 from syncer.stores.etcd.config import EtcdConfig
-from syncer.stores.zookeeper import ZooKeeperConfig, ZooKeeperStore
+from syncer.stores.zookeeper.store import ZooKeeperConfig, ZooKeeperStore
 from tests.support.certificates import Authority, Certificate
 from tests.support.opening import opened
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from syncer.bus.signing import UNSIGNED, Keyring
+from syncer.bus.trust.signing import UNSIGNED, Keyring
 from tests.shell.region import Site
 from tests.support.group_keys import keyring, signing
 

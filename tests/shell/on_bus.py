@@ -9,10 +9,10 @@ from typing import Any, Final, Self
 
 import orjson
 
-from syncer.bus.codec import decode, encode
 from syncer.bus.contract import Outgoing
 from syncer.bus.embedded import EmbeddedBus, EmbeddedConfig
-from syncer.bus.messages import Control, Heartbeat, TreeMessage
+from syncer.bus.wire.codec import decode, encode
+from syncer.bus.wire.messages import Control, Heartbeat, TreeMessage
 from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.scope import Scope
 from syncer.errors import PayloadInvalid
@@ -27,7 +27,7 @@ from syncer.model import (
     TieOrder,
 )
 from syncer.paths import classify
-from syncer.replication.surroundings import wall_clock_ms
+from syncer.replication.runtime.environment import wall_clock_ms
 
 MAX_BYTES: Final = 64 * 1024 * 1024
 """Of a message: more than any daemon takes."""

@@ -31,11 +31,11 @@ from syncer.model import (
     Millis,
     ResourceKind,
 )
+from syncer.operations.decisions import Held, Request, held_at, joining, lost_in, met_until
 from syncer.paths import CLUSTERS, classify
-from syncer.planning.deciding import Held, Request, held_at, joining, lost_in, met_until
-from syncer.replication.surroundings import wall_clock_ms
+from syncer.replication.runtime.environment import wall_clock_ms
 from syncer.state.contract import Operation, OperationState, PoisonRow
-from syncer.state.views import HoldRow, Status, Views
+from syncer.state.views.region import HoldRow, Status, Views
 from syncer.stores.sqlite import OutsideWriter
 
 DEADLINE_S = 20.0

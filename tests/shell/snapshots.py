@@ -10,18 +10,18 @@ from itertools import count
 from pathlib import Path
 from typing import Final
 
-from syncer.conflict.order import later
+from syncer.conflict.causality.order import later
 from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.register import Register
 from syncer.conflict.scope import Scope
 from syncer.model import EventType, MetadataChangeEvent, MetaPath, Millis, Region, TieOrder
 from syncer.paths import classify
 from syncer.plan.diffing import fingerprint
-from syncer.planning.repair_file import Finding, Head, RegionPart, RepairFile, write
-from syncer.planning.repairing import Consent, ask_for, bring_in
+from syncer.repair.delivery import Consent, ask_for, bring_in
+from syncer.repair.file import Finding, Head, RegionPart, RepairFile, write
 from syncer.state.contract import Operation, OperationState
 from syncer.state.repair import Repair
-from syncer.state.views import Views
+from syncer.state.views.region import Views
 from tests.shell.region import Site, until
 
 Picture = dict[MetaPath, MetadataChangeEvent]

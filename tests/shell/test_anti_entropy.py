@@ -10,12 +10,12 @@ from typing import Any
 
 import anyio
 
-from syncer.bus.messages import TreeMessage
+from syncer.bus.wire.messages import TreeMessage
 from syncer.conflict.scope import Scope
 from syncer.model import Region
-from syncer.replication.comparisons import Pace
-from syncer.replication.summing import label_of
-from syncer.replication.surroundings import wall_clock_ms
+from syncer.replication.antientropy.exchanges import Pace
+from syncer.replication.antientropy.tree_state import label_of
+from syncer.replication.runtime.environment import wall_clock_ms
 from tests.shell.on_bus import Bystander, changes_on, distinct_changes_on, heartbeat
 from tests.shell.region import POLL_S, Site, active, equal, path_of, tenant, until
 

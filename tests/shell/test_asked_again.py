@@ -11,7 +11,7 @@ import pytest
 from syncer.conflict.guards import UNTOLD_TOPICS
 from syncer.conflict.register import HoldReason
 from syncer.daemon import Daemon
-from syncer.replication import unanswered
+from syncer.replication.local import unanswered
 from tests.shell.conftest import MakeSite
 from tests.shell.region import NAMESPACE, TENANT, Site, active, equal, tenant, until
 from tests.support.admin_server import Asked, serving

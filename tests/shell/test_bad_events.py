@@ -6,13 +6,13 @@ from pathlib import Path
 
 import orjson
 
-from syncer.bus.codec import encode
 from syncer.bus.contract import Outgoing
 from syncer.bus.limits import MAX_MESSAGE_BYTES
-from syncer.bus.messages import Action, Control
-from syncer.bus.native import NativeEvent, NativeType, encode_native
+from syncer.bus.wire.codec import encode
+from syncer.bus.wire.messages import Action, Control
+from syncer.bus.wire.native import NativeEvent, NativeType, encode_native
 from syncer.model import MetaPath, Millis, Region
-from syncer.replication.surroundings import wall_clock_ms
+from syncer.replication.runtime.environment import wall_clock_ms
 from tests.shell.conftest import MakeSite
 from tests.shell.on_bus import Bystander, backlog, change
 from tests.shell.region import TENANT, Site, active, path_of, tenant, tenants, until

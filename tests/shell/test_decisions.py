@@ -10,8 +10,8 @@ import pytest
 from syncer.bus.embedded import set_link
 from syncer.conflict.register import HoldReason, ParkReason
 from syncer.model import EventType, MetaPath
+from syncer.operations.decisions import lost_in
 from syncer.paths import CLUSTERS
-from syncer.planning.deciding import lost_in
 from syncer.state.contract import OperationState
 from tests.shell.conftest import MakeSite
 from tests.shell.on_bus import Bystander, change, distinct_changes_on

@@ -13,7 +13,7 @@ from sqlalchemy import event
 from syncer import daemon
 from syncer.bus.embedded import set_link
 from syncer.daemon import Daemon
-from syncer.state.sql import SqlState
+from syncer.state.sql.database import SqlState
 from tests.shell.conftest import MakeSite
 from tests.shell.on_bus import backlog, changes_on, distinct_changes_on
 from tests.shell.region import Site, active, equal, locked, path_of, tenant, until

@@ -11,11 +11,11 @@ from typing import Any, Final
 
 import pytest
 
-from syncer.bus.codec import encode
-from syncer.bus.messages import LEFT, Action, Control, Heartbeat
-from syncer.bus.signing import UNSIGNED, Keyring
+from syncer.bus.trust.signing import UNSIGNED, Keyring
+from syncer.bus.wire.codec import encode
+from syncer.bus.wire.messages import LEFT, Action, Control, Heartbeat
 from syncer.model import MetaPath, Millis, Region, TieOrder
-from syncer.replication.surroundings import wall_clock_ms
+from syncer.replication.runtime.environment import wall_clock_ms
 from syncer.state.contract import OperationState
 from tests.shell.conftest import MakeSite
 from tests.shell.on_bus import Bystander, change, heartbeat

@@ -13,20 +13,21 @@ from typing import Any, Final
 import orjson
 import pytest
 
-from syncer.bus.codec import encode
 from syncer.bus.contract import Outgoing
-from syncer.bus.messages import Action, Control, ListingAsked, ListingTold, TreeMessage
-from syncer.bus.native import decode_native, encode_native
-from syncer.bus.signing import UNSIGNED, Keyring
-from syncer.bus.tree_bodies import Listing, TreeEntry, buckets_body, groups_body, listing_body
+from syncer.bus.trust.signing import UNSIGNED, Keyring
+from syncer.bus.wire.codec import encode
+from syncer.bus.wire.messages import Action, Control, ListingAsked, ListingTold, TreeMessage
+from syncer.bus.wire.native import decode_native, encode_native
+from syncer.bus.wire.tree_bodies import Listing, TreeEntry, buckets_body, groups_body, listing_body
 from syncer.conflict.digest_tree import BUCKETS, GROUPS
 from syncer.conflict.scope import Scope
 from syncer.model import Digest, MetaPath, Millis, Region, Stamp
-from syncer.replication import arriving, peers, setting_aside
-from syncer.replication.antientropy import MAX_REQUESTED
-from syncer.replication.setting_aside import Shelf
-from syncer.replication.summing import label_of
-from syncer.replication.surroundings import wall_clock_ms
+from syncer.replication.antientropy.protocol import MAX_REQUESTED
+from syncer.replication.antientropy.tree_state import label_of
+from syncer.replication.group import peers
+from syncer.replication.inbound import arrived, quarantine
+from syncer.replication.inbound.quarantine import Shelf
+from syncer.replication.runtime.environment import wall_clock_ms
 from syncer.state.contract import Amount
 from tests.shell.on_bus import Bystander, backlog, change, heartbeat
 from tests.shell.region import TENANT, Site, active, equal, heard, path_of, tenant, until
@@ -301,7 +302,7 @@ async def test_a_flood_takes_no_more_room_than_there_is(
         Shelf.POISON: Amount(30, 1 << 20),
         Shelf.FUTURE: Amount(10, 1 << 20),
     }
-    monkeypatch.setattr(setting_aside, "ROOM", room)
+    monkeypatch.setattr(quarantine, "ROOM", room)
     east, west = regions
     async with east.running(), west.running(), Bystander(bus_file, "evil") as hostile:
         await active(east, west)
@@ -343,8 +344,8 @@ async def test_regions_that_nobody_has_do_not_fill_the_memory(
 def test_the_messages_above_are_sound_but_for_what_they_say() -> None:
     """Else they would be refused for another reason."""
     sound = evil("sound", tenant("x"), 1)
-    arrived = arriving.arrived_of(sound.payload, sound.properties, "1", UNSIGNED)
-    assert arrived.message == replace(arrived.message)  # type: ignore[type-var]
+    taken = arrived.arrived_of(sound.payload, sound.properties, "1", UNSIGNED)
+    assert taken.message == replace(taken.message)  # type: ignore[type-var]
     message = beat()
-    assert not isinstance(arriving.arrived_of(message.payload, message.properties, "1", UNSIGNED).message, Exception)
+    assert not isinstance(arrived.arrived_of(message.payload, message.properties, "1", UNSIGNED).message, Exception)
     assert MetaPath(path_of("sound")) == path_of("sound")

@@ -9,12 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from syncer.bus.codec import encode
 from syncer.bus.contract import Outgoing
-from syncer.bus.signing import Keyring
-from syncer.conflict.vectors import MAX_COUNTERS
+from syncer.bus.trust.signing import Keyring
+from syncer.bus.wire.codec import encode
+from syncer.conflict.causality.vectors import MAX_COUNTERS
 from syncer.model import Counter, MetadataChangeEvent, Millis, Seen
-from syncer.replication.surroundings import wall_clock_ms
+from syncer.replication.runtime.environment import wall_clock_ms
 from tests.shell.on_bus import Bystander, change, changes_on
 from tests.shell.region import TENANT, Site, active, equal, tenant, until
 

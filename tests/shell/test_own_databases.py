@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from syncer.errors import StateForeign, StateUnavailable
-from syncer.status import StatusDocument, collect
+from syncer.inspection.status import StatusDocument, collect
 from tests.shell.conftest import MakeSite
 from tests.shell.on_bus import changes_on
 from tests.shell.region import Site, active, equal, locked, path_of, tenant, until

@@ -15,8 +15,8 @@ from syncer.errors import PreconditionFailed, StoreUnavailable, SyncerError
 from syncer.model import Region
 from syncer.paths import fence_path
 from syncer.replication.fence import Fence
-from syncer.replication.surroundings import wall_clock_ms
-from syncer.state.views import Views
+from syncer.replication.runtime.environment import wall_clock_ms
+from syncer.state.views.region import Views
 from syncer.stores.contract import Put, Write, Written
 from syncer.stores.sqlite import SqliteConfig, SqliteStore
 from tests.shell.conftest import MakeSite

@@ -13,11 +13,11 @@ import pytest
 from anyio.abc import TaskGroup
 
 from syncer.bus.contract import Outgoing
-from syncer.bus.messages import Action, Control
-from syncer.bus.signing import PROOF, SIGNATURE, sealed
+from syncer.bus.trust.signing import PROOF, SIGNATURE, sealed
+from syncer.bus.wire.messages import Action, Control
 from syncer.daemon import Daemon
 from syncer.model import Region, database_id
-from syncer.replication.surroundings import wall_clock_ms
+from syncer.replication.runtime.environment import wall_clock_ms
 from tests.shell.conftest import MakeSite
 from tests.shell.on_bus import Bystander, change, heartbeat, messages_on
 from tests.shell.region import TENANT, Site, active, equal, heard, path_of, tenant, until

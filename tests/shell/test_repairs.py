@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from syncer.bus.messages import Control, TreeMessage
+from syncer.bus.wire.messages import Control, TreeMessage
 from syncer.model import MetadataChangeEvent, Millis, Region
-from syncer.planning.repair_file import Finding, RepairFile, write
-from syncer.planning.repairing import Consent
+from syncer.repair.delivery import Consent
+from syncer.repair.file import Finding, RepairFile, write
 from syncer.replacing import replace
-from syncer.replication import antientropy
+from syncer.replication.antientropy import protocol
 from syncer.replication.context import Context
 from syncer.state.contract import OperationState
 from syncer.state.repair import RepairState
@@ -38,7 +38,7 @@ def uncompared(monkeypatch: pytest.MonkeyPatch) -> None:
             context.sums.work(context.state)
         return []
 
-    monkeypatch.setattr(antientropy, "work", work)
+    monkeypatch.setattr(protocol, "work", work)
 
 
 def settled(site: Site, name: str) -> bool:

@@ -7,12 +7,12 @@ from typing import Any, Final
 
 import pytest
 
-from syncer.bus.codec import encode
-from syncer.bus.signing import Keyring
+from syncer.bus.trust.signing import Keyring
+from syncer.bus.wire.codec import encode
 from syncer.model import Region
-from syncer.planning.deciding import lost_in
-from syncer.replication import rooms
-from syncer.replication.surroundings import wall_clock_ms
+from syncer.operations.decisions import lost_in
+from syncer.replication import quotas
+from syncer.replication.runtime.environment import wall_clock_ms
 from syncer.state.contract import Amount
 from tests.shell.on_bus import Bystander, backlog, change
 from tests.shell.region import Site, active, equal, path_of, tenant, until
@@ -37,8 +37,8 @@ def said(number: int, name: str, *, time_ms: int, region: str = "evil") -> Any:
 async def test_a_flood_of_conflicts_takes_no_more_room_than_there_is(
     mouth: Keyring, regions: tuple[Site, Site], bus_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rooms, "CONFLICTS", Amount(1_000, 200_000))
-    monkeypatch.setattr(rooms, "WEIGHED_EACH_MS", 100)
+    monkeypatch.setattr(quotas, "CONFLICTS", Amount(1_000, 200_000))
+    monkeypatch.setattr(quotas, "WEIGHED_EACH_MS", 100)
     east, west = regions
     async with east.running(), west.running(), Bystander(bus_file, "evil") as hostile:
         await active(east, west)
@@ -71,7 +71,7 @@ async def test_a_flood_of_conflicts_takes_no_more_room_than_there_is(
 async def test_what_was_restored_makes_room(
     regions: tuple[Site, Site], mouth: Keyring, bus_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rooms, "CONFLICTS", Amount(1, 1 << 20))
+    monkeypatch.setattr(quotas, "CONFLICTS", Amount(1, 1 << 20))
     east, west = regions
     async with east.running(), west.running(), Bystander(bus_file, "evil") as hostile:
         await active(east, west)
@@ -99,8 +99,8 @@ async def test_a_flood_of_values_that_the_store_refuses_takes_no_more_room_than_
     mouth: Keyring, regions: tuple[Site, Site], bus_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Values of 2 MB: the store takes 1 MB."""
-    monkeypatch.setattr(rooms, "VALUES", Amount(1_000, 7_000_000))
-    monkeypatch.setattr(rooms, "WEIGHED_EACH_MS", 100)
+    monkeypatch.setattr(quotas, "VALUES", Amount(1_000, 7_000_000))
+    monkeypatch.setattr(quotas, "WEIGHED_EACH_MS", 100)
     east, west = regions
     async with east.running(), west.running(), Bystander(bus_file, "evil") as hostile:
         await active(east, west)

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 import structlog
 
-from syncer.bus.codec import encode
 from syncer.bus.contract import Outgoing
-from syncer.bus.messages import Action, Control
-from syncer.bus.native import NativeEvent, NativeType, encode_native
-from syncer.bus.signing import SIGNATURE, sealed
+from syncer.bus.trust.signing import SIGNATURE, sealed
+from syncer.bus.wire.codec import encode
+from syncer.bus.wire.messages import Action, Control
+from syncer.bus.wire.native import NativeEvent, NativeType, encode_native
 from syncer.model import Region
-from syncer.replication.surroundings import wall_clock_ms
+from syncer.replication.runtime.environment import wall_clock_ms
 from tests.shell.conftest import MakeSite
 from tests.shell.on_bus import Bystander, backlog, change, heartbeat, messages_on
 from tests.shell.region import TENANT, Site, active, equal, heard, path_of, tenant, until

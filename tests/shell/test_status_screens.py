@@ -31,9 +31,9 @@ import pytest
 
 from syncer.daemon import version
 from syncer.errors import StateForeign, StateUnavailable
+from syncer.inspection.status import StatusDocument, collect
 from syncer.model import MetaPath
 from syncer.paths import CLUSTERS
-from syncer.status import StatusDocument, collect
 from syncer.stores.contract import Entry
 from syncer.stores.sqlite.store import SqliteStore
 from tests.shell.region import NAMESPACE, TENANT, TOPIC, Site, equal, tenant, until

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from syncer.cli.regions import first_contact_plan
+from syncer.cli.commands.regions import first_contact_plan
 from syncer.conflict.register import HoldReason
 from syncer.state.contract import JOINING, OperationState
 from tests.shell.conftest import MakeSite

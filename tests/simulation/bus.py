@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Final
 
-from syncer.bus.codec import decode, encode
 from syncer.bus.contract import Outgoing
-from syncer.bus.messages import Heartbeat, Ignored, Message, Said
-from syncer.bus.signing import Keyring
+from syncer.bus.trust.signing import Keyring
+from syncer.bus.wire.codec import decode, encode
+from syncer.bus.wire.messages import Heartbeat, Ignored, Message, Said
 from syncer.errors import PayloadInvalid
 from syncer.model import MetadataChangeEvent, MetaPath, Region, Stamp
-from syncer.replication.arriving import Arrived, arrived_of
+from syncer.replication.inbound.arrived import Arrived, arrived_of
 from tests.simulation.history import Violation
 
 _HEARTBEATS_DECODED: Final = 16

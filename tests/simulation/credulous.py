@@ -6,32 +6,26 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from syncer.bus.tree_bodies import listing_of
-from syncer.conflict import folding, observing, rebuilding, skew
+from syncer.bus.wire.tree_bodies import listing_of
+from syncer.conflict import folding, observing, rebuilding
 from syncer.conflict.acts import Decision
+from syncer.conflict.causality import skew
 from syncer.conflict.folding import journal
 from syncer.errors import PayloadInvalid
 from syncer.model import Millis, Region
-from syncer.replication import (
-    antientropy,
-    consuming,
-    generations,
-    hearsay,
-    listing,
-    membership,
-    peer,
-    peers,
-    rebuild,
-    standing,
-    tombstones,
-)
+from syncer.replication.antientropy import protocol
 from syncer.replication.context import Context
-from syncer.replication.evidence import Evidence
-from syncer.replication.hearsay import Hearsay, Held
-from syncer.replication.newcomers import Newcomers
-from syncer.replication.peer import Peer
-from syncer.replication.peers import Peers
-from syncer.replication.setting_aside import set_aside
+from syncer.replication.gc import collector
+from syncer.replication.group import hearsay, peer, peers
+from syncer.replication.group.evidence import Evidence
+from syncer.replication.group.hearsay import Hearsay, Held
+from syncer.replication.group.newcomers import Newcomers
+from syncer.replication.group.peer import Peer
+from syncer.replication.group.peers import Peers
+from syncer.replication.inbound import admission, receive
+from syncer.replication.inbound.quarantine import set_aside
+from syncer.replication.membership import forget
+from syncer.replication.recovery import generations, rebuild, state_transfer
 
 Patches = Sequence[tuple[Any, str, Any]]
 NEVER_MS: Final = 10**15
@@ -57,9 +51,9 @@ def who_is_said_to_be_forgotten_stands_still() -> Patches:
 
     def obeying(context: Context, tx: Any, said: Any, now: Any) -> None:
         if said and context.left_at is None:
-            membership._stand_still(context, tx, now, "somebody has forgotten this region's database")
+            forget._stand_still(context, tx, now, "somebody has forgotten this region's database")
 
-    return [(membership, "_look_at_ours", obeying)]
+    return [(forget, "_look_at_ours", obeying)]
 
 
 def a_database_is_given_up_each_time() -> Patches:
@@ -81,7 +75,7 @@ def the_first_of_two_values_stands() -> Patches:
     return [
         (folding, "_two_values", first),
         (rebuilding, "prevails", lambda *_: False),
-        (antientropy, "prevails", lambda *_: False),
+        (protocol, "prevails", lambda *_: False),
     ]
 
 
@@ -101,7 +95,7 @@ def _void_claims_count() -> Patches:
     def judging(known: Peers, *rest: Any, **more: Any) -> Any:
         return judge(_Ownerless(known), *rest, **more)  # type: ignore[arg-type] # it looks like them
 
-    return [(membership, "judge", judging)]
+    return [(forget, "judge", judging)]
 
 
 def _void_claims_keep_deletes() -> Patches:
@@ -110,7 +104,7 @@ def _void_claims_keep_deletes() -> Patches:
     def disputing(known: Peers, *rest: Any) -> Any:
         return disputes(_Ownerless(known), *rest)  # type: ignore[arg-type] # it looks like them
 
-    return [(tombstones, "disputes", disputing)]
+    return [(collector, "disputes", disputing)]
 
 
 def _listens_always() -> Patches:
@@ -132,14 +126,14 @@ def _admitted_is_doubted_still() -> Patches:
 
 
 def _nameless_are_waited_for() -> Patches:
-    reports = tombstones._reports
+    reports = collector._reports
 
     def waiting(context: Context, *rest: Any) -> Any:
         state = context.tombstones
         state.limits = replace(state.limits, nameless_ms=Millis(NEVER_MS))
         return reports(context, *rest)
 
-    return [(tombstones, "_reports", waiting)]
+    return [(collector, "_reports", waiting)]
 
 
 def _outbox_is_thrown_away() -> Patches:
@@ -173,13 +167,13 @@ def _rebuild_is_over_by_the_clock_alone() -> Patches:
 
 
 def _listing_is_taken_whole_or_not() -> Patches:
-    versions_of = listing._versions_of
+    versions_of = state_transfer._versions_of
 
     def strict(told: Any) -> Any:
         versions, bad = versions_of(told)
         return ([], [(each, bad[0][1]) for each in told.entries]) if bad else (versions, bad)
 
-    return [(listing, "_versions_of", strict)]
+    return [(state_transfer, "_versions_of", strict)]
 
 
 def _comparison_is_taken_whole_or_not() -> Patches:
@@ -189,18 +183,18 @@ def _comparison_is_taken_whole_or_not() -> Patches:
             raise PayloadInvalid(found.fault)
         return found
 
-    return [(antientropy, "listing_of", strict)]
+    return [(protocol, "listing_of", strict)]
 
 
 def _listings_speak_of_any_time() -> Patches:
-    learn = listing._learn
+    learn = state_transfer._learn
 
     def late(context: Context, unit: Any, told: Any, teller: Region) -> None:
         now, unit.now = unit.now, Millis(NEVER_MS)
         learn(context, unit, told, teller)
         unit.now = now
 
-    return [(listing, "_learn", late)]
+    return [(state_transfer, "_learn", late)]
 
 
 def _refused_values_leave_gaps() -> Patches:
@@ -208,7 +202,7 @@ def _refused_values_leave_gaps() -> Patches:
         set_aside(*arguments)
         return False
 
-    return [(consuming, "set_aside", uncounted)]
+    return [(receive, "set_aside", uncounted)]
 
 
 def _vectors_are_inherited_whole() -> Patches:
@@ -234,7 +228,7 @@ BREAKS: Final[tuple[tuple[str, str, Callable[[], Patches]], ...]] = (
     (
         "a database speaks for whoever says so",
         "nobody_leaves_by_the_database_of_another_region",
-        lambda: [(standing, "misused", lambda *_: None)],
+        lambda: [(admission, "misused", lambda *_: None)],
     ),
     (
         "who is said to leave has left",
@@ -259,7 +253,7 @@ BREAKS: Final[tuple[tuple[str, str, Callable[[], Patches]], ...]] = (
     (
         "who stands still does so for ever",
         "a_region_that_one_member_has_stopped_moves_again_once_another_one_is_heard",
-        lambda: [(membership, "_move_again", lambda *_: None)],
+        lambda: [(forget, "_move_again", lambda *_: None)],
     ),
     (
         "a new database can have been forgotten",
@@ -284,7 +278,7 @@ BREAKS: Final[tuple[tuple[str, str, Callable[[], Patches]], ...]] = (
     (
         "deletes are forgotten although members disagree",
         "no_delete_is_forgotten_while_members_do_not_refuse_the_same",
-        lambda: [(tombstones, "disputes", lambda *_: {})],
+        lambda: [(collector, "disputes", lambda *_: {})],
     ),
     (
         "a generation of the future is told on",
@@ -314,17 +308,17 @@ BREAKS: Final[tuple[tuple[str, str, Callable[[], Patches]], ...]] = (
     (
         "a newcomer's changes are taken at once",
         "what_a_newcomer_says_is_kept_aside_and_not_counted_until_an_operator_takes_it_in",
-        lambda: [(standing, "_held", lambda *_: None)],
+        lambda: [(admission, "_held", lambda *_: None)],
     ),
     (
         "a database that was forgotten is heard",
         "a_database_that_was_forgotten_does_not_come_back_by_a_heartbeat",
-        lambda: [(membership, "refused", lambda *_: None), (membership, "gone", lambda *_: None)],
+        lambda: [(forget, "refused", lambda *_: None), (forget, "gone", lambda *_: None)],
     ),
     (
         "a region that was forgotten is heard by another database",
         "a_region_that_was_forgotten_does_not_come_back_by_another_database",
-        lambda: [(membership, "gone", lambda *_: None)],
+        lambda: [(forget, "gone", lambda *_: None)],
     ),
     (
         "the rules of the forgotten count",
@@ -334,7 +328,7 @@ BREAKS: Final[tuple[tuple[str, str, Callable[[], Patches]], ...]] = (
     (
         "who is not expected is heard",
         "who_is_not_expected_is_neither_heard_nor_obeyed",
-        lambda: [(standing, "unexpected", lambda *_: None)],
+        lambda: [(admission, "unexpected", lambda *_: None)],
     ),
     (
         "a database without a region keeps deletes for ever",

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any
 
 from syncer.conflict.acts import FillConflict, Journal, RecordConflict
-from syncer.conflict.consumed import Consumed
+from syncer.conflict.causality.consumed import Consumed
 from syncer.conflict.register import Register
 from syncer.errors import Fenced, StateUnavailable
 from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis, Region, Stamp

@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any, Final
 from unittest import mock
 
-from syncer.bus.codec import encode
+from syncer.bus.wire.codec import encode
 from syncer.errors import PayloadInvalid
-from syncer.state.rows import journal_row, register_row
+from syncer.state.sql.rows import journal_row, register_row
 from syncer.stores.contract import BatchRefused
 from tests.simulation.bus import Delivery, SimBus
 from tests.simulation.campaign import PLAYS, Tier

@@ -14,12 +14,12 @@ from enum import StrEnum
 from random import Random
 from typing import TYPE_CHECKING, Final
 
-from syncer.bus.messages import LEFT, Control, Heartbeat, ListingAsked, ListingTold, Said, TreeMessage
+from syncer.bus.wire.messages import LEFT, Control, Heartbeat, ListingAsked, ListingTold, Said, TreeMessage
 from syncer.conflict.projection import PROJECTIONS
 from syncer.errors import ValueInvalid
 from syncer.model import Counter, Digest, MetadataChangeEvent, MetaPath, Millis, Region, Stamp, TieOrder
-from syncer.replication.listing import LISTING
-from syncer.replication.summing import label_of
+from syncer.replication.antientropy.tree_state import label_of
+from syncer.replication.recovery.state_transfer import LISTING
 from tests.simulation.history import Content
 from tests.simulation.lies import LIES
 from tests.simulation.store import digest_of

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from syncer.bus.messages import LEFT, Action, Control, ListingAsked, ListingEntry, ListingTold, Said
-from syncer.bus.messages import TreeMessage as Tree
-from syncer.bus.tree_bodies import Listing, TreeEntry, TreeStep, buckets_body, groups_body, listing_body
+from syncer.bus.wire.messages import LEFT, Action, Control, ListingAsked, ListingEntry, ListingTold, Said
+from syncer.bus.wire.messages import TreeMessage as Tree
+from syncer.bus.wire.tree_bodies import Listing, TreeEntry, TreeStep, buckets_body, groups_body, listing_body
 from syncer.conflict.digest_tree import BUCKETS, GROUPS, bucket_of
 from syncer.conflict.projection import DIGEST_BYTES
 from syncer.model import (

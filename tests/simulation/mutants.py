@@ -18,46 +18,38 @@ from multiprocessing import get_context
 from typing import Any
 from unittest import mock
 
-from syncer.conflict import folding, observing, order, replica, seating, skew, vectors
+from syncer.conflict import apply as decided_writes
+from syncer.conflict import folding, observing, replica
 from syncer.conflict import tombstones as rules
 from syncer.conflict.acts import Moment, Outcome, RecordConflict
-from syncer.conflict.consumed import Consumed
+from syncer.conflict.causality import order, skew, vectors
+from syncer.conflict.causality.consumed import Consumed
+from syncer.conflict.causality.order import Relation, later, relate
 from syncer.conflict.digest_tree import note
 from syncer.conflict.guards import DeleteWindow
-from syncer.conflict.order import Relation, later, relate
 from syncer.conflict.reads import ReadLedger
 from syncer.conflict.rebuilding import Hearing, unknown_provenance
 from syncer.conflict.register import Register, Wish
-from syncer.conflict.repairing import Bounds, Why, retell
 from syncer.conflict.replica import Replica
 from syncer.conflict.settings import Direction, Settings
 from syncer.conflict.tombstones import Epoch
 from syncer.errors import InvariantBroken, RevisionMismatch, SyncerError, ValueInvalid
 from syncer.model import Digest, MetaPath, Millis, Stamp, counter_of
 from syncer.paths import OWN_PREFIX, is_under
-from syncer.replication import (
-    antientropy,
-    applying,
-    consuming,
-    deciding,
-    lacking,
-    provenance,
-    reading,
-    rebuild,
-    remembered,
-    repairing,
-    retelling,
-    scanning,
-    summing,
-    tombstones,
-)
-from syncer.replication.ahead import Seen
+from syncer.repair.rules import Bounds, Why, retell
+from syncer.replication.antientropy import protocol, tree_state
 from syncer.replication.context import Context
-from syncer.replication.dirty import DirtyPaths, Origin
+from syncer.replication.control import decisions, repair
 from syncer.replication.driver import Driver
 from syncer.replication.fence import Fence, HeldFence
-from syncer.replication.own_writes import OwnWrites
-from syncer.replication.unit import Unit
+from syncer.replication.gc import collector, gap_fill
+from syncer.replication.inbound import receive
+from syncer.replication.inbound.prefetch import Seen
+from syncer.replication.local import apply, entry_cache, full_scan, observe
+from syncer.replication.local.dirty import DirtyPaths, Origin
+from syncer.replication.local.own_writes import OwnWrites
+from syncer.replication.recovery import missing_values, rebuild, rollback_detection
+from syncer.replication.unit_of_work import Unit
 from tests.simulation import credulous
 from tests.simulation.bus import SimBus
 from tests.simulation.disk import DiskState, DiskTransaction, _Block
@@ -150,10 +142,10 @@ def _any_read_decides() -> Patches:
 
 
 def _no_receipts() -> Patches:
-    settle = applying.settle_former
+    settle = apply.settle_former
     return [
         (
-            applying,
+            apply,
             "settle_former",
             lambda context, fence, now: settle(context, replace(fence, landed=()), now),
         )
@@ -206,14 +198,14 @@ def _no_fence() -> Patches:
     def unfenced(store: SimStore, path: MetaPath, present: Any, expected: Any) -> bool:
         return False if is_under(path, OWN_PREFIX) else check(store, path, present, expected)
 
-    return [(SimStore, "_check", unfenced), (reading, "check_fence", lambda *_: None)]
+    return [(SimStore, "_check", unfenced), (observe, "check_fence", lambda *_: None)]
 
 
 def _no_epoch() -> Patches:
     return [
         (DiskState, "transaction", lambda state: _Block(state._disk)),
-        (reading, "check_fence", lambda *_: None),
-        (scanning, "check_fence", lambda *_: None),
+        (observe, "check_fence", lambda *_: None),
+        (full_scan, "check_fence", lambda *_: None),
     ]
 
 
@@ -256,24 +248,24 @@ def _remember_digests() -> Patches:
 
 
 def _own_write_looks_foreign() -> Patches:
-    written = seating.written
+    written = decided_writes.written
 
     def forgetting(settings: Any, register: Register, *rest: Any) -> Outcome:
         outcome = written(settings, register, *rest)
         return replace(outcome, register=replace(register, intent=None))
 
-    return [(seating, "written", forgetting)]
+    return [(decided_writes, "written", forgetting)]
 
 
 def _read_ahead_is_not_compared() -> Patches:
     def hasty(context: Context, unit: Unit, paths: Any, seen: Seen | None = None) -> Any:
-        found = remembered.ready(context, unit, paths, seen)
+        found = entry_cache.ready(context, unit, paths, seen)
         for path, entry in seen.answers.items() if seen is not None else ():
             if entry is not None and unit[path].due and unit[path].intent is None and path not in unit.opened:
                 found[path] = entry
         return found
 
-    return [(consuming, "ready", hasty)]
+    return [(receive, "ready", hasty)]
 
 
 def _every_named_notice_is_own() -> Patches:
@@ -281,31 +273,31 @@ def _every_named_notice_is_own() -> Patches:
 
 
 def _absent_from_scan_is_deleted() -> Patches:
-    end = scanning.end
+    end = full_scan.end
 
     def believing(context: Any, scan: Any) -> None:
         with context.state.transaction() as tx:
             unmet = tx.unmet_standing(1000)
         absent = {path: None for path in unmet if path not in context.writes.in_flight}
-        reading.decide(context, context.ledger.issue(), absent, dict.fromkeys(absent, Origin.SCAN), context.alive_until)
+        observe.decide(context, context.ledger.issue(), absent, dict.fromkeys(absent, Origin.SCAN), context.alive_until)
         end(context, scan)
 
-    return [(scanning, "end", believing)]
+    return [(full_scan, "end", believing)]
 
 
 def _no_revive() -> Patches:
-    return [(seating, "_revives", lambda *_: False)]
+    return [(decided_writes, "_revives", lambda *_: False)]
 
 
 def _loser_without_value() -> Patches:
-    return [(seating, "_keeping_loser", lambda *_: ())]
+    return [(decided_writes, "_keeping_loser", lambda *_: ())]
 
 
 def _lost_answer_means_not_landed() -> Patches:
     def hasty(daemon: Daemon) -> None:
         batch = daemon.batch
         assert batch is not None
-        if daemon._call(lambda: applying.lost(daemon.driver.context, batch, applied=False, now=daemon.now)):
+        if daemon._call(lambda: apply.lost(daemon.driver.context, batch, applied=False, now=daemon.now)):
             daemon.probing = False
             daemon.batch = None
 
@@ -313,22 +305,22 @@ def _lost_answer_means_not_landed() -> Patches:
 
 
 def _no_comparisons() -> Patches:
-    return [(antientropy, "work", lambda context, _: context.sums.work(context.state) or [])]
+    return [(protocol, "work", lambda context, _: context.sums.work(context.state) or [])]
 
 
 def _no_tombstones_told() -> Patches:
-    tell = antientropy.tell
+    tell = protocol.tell
 
     def living(context: Any, paths: Any, *lacked: Any) -> None:
         with context.state.transaction() as tx:
             registers = tx.registers(list(paths))
         tell(context, [path for path in paths if path in registers and registers[path].known.alive], *lacked)
 
-    return [(antientropy, "tell", living)]
+    return [(protocol, "tell", living)]
 
 
 def _nothing_asked() -> Patches:
-    return [(antientropy, "_ask", lambda *_: None)]
+    return [(protocol, "_ask", lambda *_: None)]
 
 
 def _deaths_not_summed() -> Patches:
@@ -336,22 +328,22 @@ def _deaths_not_summed() -> Patches:
         if after is not None:
             note(changes, path, before, after)
 
-    return [(summing, "note", living)]
+    return [(tree_state, "note", living)]
 
 
 def _sums_not_logged() -> Patches:
-    return [(summing, "packed", lambda _: b"")]
+    return [(tree_state, "packed", lambda _: b"")]
 
 
 def _always_ask() -> Patches:
-    return [(antientropy, "later", lambda *_: True)]
+    return [(protocol, "later", lambda *_: True)]
 
 
 def _forget_by_the_clock() -> Patches:
     def over(epoch: Epoch, _: Any) -> Epoch:
         return replace(epoch, seated=frozenset(epoch.senders), consumed=frozenset(epoch.senders))
 
-    return [(tombstones, "advance", over)]
+    return [(collector, "advance", over)]
 
 
 def _forget_unseated() -> Patches:
@@ -374,7 +366,7 @@ def _no_floor() -> Patches:
 
 
 def _never_tell_again() -> Patches:
-    return [(retelling, "work", lambda *_: None)]
+    return [(gap_fill, "work", lambda *_: None)]
 
 
 def _duplicates_are_taken_again() -> Patches:
@@ -470,7 +462,7 @@ def _overwrite_unpublished() -> Patches:
 
 
 def _no_guards() -> Patches:
-    return [(seating, "examine", lambda _: None)]
+    return [(decided_writes, "examine", lambda _: None)]
 
 
 def _no_delete_window() -> Patches:
@@ -482,11 +474,11 @@ def _delete_window_starts_empty() -> Patches:
 
 
 def _decisions_compare_nothing() -> Patches:
-    return [(replica, "check_look", lambda *_: None), (deciding, "check_shown", lambda *_: None)]
+    return [(replica, "check_look", lambda *_: None), (decisions, "check_shown", lambda *_: None)]
 
 
 def _restoring_compares_nothing() -> Patches:
-    return [(deciding, "check_shown", lambda *_: None)]
+    return [(decisions, "check_shown", lambda *_: None)]
 
 
 def _let_pass_over_anything() -> Patches:
@@ -561,15 +553,15 @@ def _restored_below() -> Patches:
 
 
 def _former_writer_still_stamps() -> Patches:
-    return [(reading, "check_fence", lambda *_: None), (DiskState, "transaction", lambda state: _Block(state._disk))]
+    return [(observe, "check_fence", lambda *_: None), (DiskState, "transaction", lambda state: _Block(state._disk))]
 
 
 def _forgotten_is_raised() -> Patches:
-    return [(repairing, "Bounds", lambda **facts: Bounds(**{**facts, "floor_ms": Millis(0)}))]
+    return [(repair, "Bounds", lambda **facts: Bounds(**{**facts, "floor_ms": Millis(0)}))]
 
 
 def _young_knows_all() -> Patches:
-    return [(repairing, "Bounds", lambda **facts: Bounds(**{**facts, "knows_all": True}))]
+    return [(repair, "Bounds", lambda **facts: Bounds(**{**facts, "knows_all": True}))]
 
 
 def _outgrown_is_told() -> Patches:
@@ -579,7 +571,7 @@ def _outgrown_is_told() -> Patches:
         found = real(settings, register, *rest)
         return Outcome(register) if found is Why.SUPERSEDED else found
 
-    return [(repairing, "retell", outgrown)]
+    return [(repair, "retell", outgrown)]
 
 
 WITHOUT_SECOND_ROUND = Mutant(
@@ -604,17 +596,17 @@ def _hear_nobody() -> Patches:
 
 
 def _old_copies_pass() -> Patches:
-    loss = provenance.loss
+    loss = rollback_detection.loss
 
     def another(context: Any, entry: Any) -> str | None:
         reason = loss(context, entry)
         return None if reason is not None and reason.startswith("an old copy") else reason
 
-    return [(provenance, "loss", another), (rebuild, "note_own", lambda *_: None)]
+    return [(rollback_detection, "loss", another), (rebuild, "note_own", lambda *_: None)]
 
 
 def _old_stores_pass() -> Patches:
-    return [(Fence, "precedes", lambda *_: False), (provenance, "_another", lambda _, fence: fence.database_id)]
+    return [(Fence, "precedes", lambda *_: False), (rollback_detection, "_another", lambda _, fence: fence.database_id)]
 
 
 def _generations_come_again() -> Patches:
@@ -640,16 +632,16 @@ def _unknown_provenance_is_a_change() -> Patches:
 
 
 def _lacking_values_are_not_asked_for() -> Patches:
-    return [(lacking, "_ask", lambda *_: [])]
+    return [(missing_values, "_ask", lambda *_: [])]
 
 
 def _who_knows_less_does_not_say_so() -> Patches:
-    note = lacking.note
+    note = missing_values.note
 
     def of_nothing(context: Any, paths: Any) -> None:
         note(context, {path: stamp for path, stamp in paths.items() if stamp is None})
 
-    return [(lacking, "note", of_nothing)]
+    return [(missing_values, "note", of_nothing)]
 
 
 def _sums_outlive_their_database() -> Patches:
@@ -660,7 +652,7 @@ def _sums_outlive_their_database() -> Patches:
         anew(context, talk)
         context.sums = kept
 
-    return [(Context, "begin_anew", keeping), (summing.Sums, "load", lambda *_: None)]
+    return [(Context, "begin_anew", keeping), (tree_state.Sums, "load", lambda *_: None)]
 
 
 def _fence_known_by_its_revision() -> Patches:

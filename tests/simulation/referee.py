@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import orjson
 
 from syncer.conflict.acts import Decision
+from syncer.conflict.causality.order import later
 from syncer.conflict.digest_tree import Changes, DigestTree, note, unpacked
 from syncer.conflict.guards import Topics
-from syncer.conflict.order import later
 from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.register import ParkReason, Register
 from syncer.conflict.settings import Direction
@@ -29,7 +29,7 @@ from syncer.model import (
     baseline_time,
 )
 from syncer.paths import classify
-from syncer.replication.isolating import UNTAKEN
+from syncer.replication.inbound.isolation import UNTAKEN
 from syncer.state.contract import JOINING, ConflictRow, OperationState
 from tests.simulation.disk import Tables
 from tests.simulation.history import Content, History, Violation

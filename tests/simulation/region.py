@@ -7,22 +7,22 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Final
 
-from syncer.bus.messages import Control, Message, TreeMessage
+from syncer.bus.wire.messages import Control, Message, TreeMessage
 from syncer.conflict.guards import Topics
 from syncer.conflict.rebuilding import Answer
 from syncer.errors import Fenced, PreconditionFailed, StateUnavailable
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Stamp
-from syncer.replication.ahead import Ahead, Seen
-from syncer.replication.applying import Landing
-from syncer.replication.arriving import Arrived
-from syncer.replication.comparisons import Pace
+from syncer.replication.antientropy.exchanges import Pace
+from syncer.replication.control.effects import Wanted
+from syncer.replication.control.repair import Turn, may_tell
 from syncer.replication.driver import Driver
-from syncer.replication.forgetting import Forgetting
-from syncer.replication.reading import ReadPlan
-from syncer.replication.repairing import Turn, may_tell
-from syncer.replication.scanning import PageTicket, Scan
-from syncer.replication.wanted import Wanted
-from syncer.replication.writing import Batch
+from syncer.replication.gc.state import Forgetting
+from syncer.replication.inbound.arrived import Arrived
+from syncer.replication.inbound.prefetch import Ahead, Seen
+from syncer.replication.local.apply import Landing
+from syncer.replication.local.full_scan import PageTicket, Scan
+from syncer.replication.local.observe import ReadPlan
+from syncer.replication.local.write_queue import Batch
 from syncer.state.contract import OutboxRow
 from syncer.stores.contract import Armed, BatchRefused, Changed, Entry, Gap, Put, Write, Written
 from tests.simulation.bus import Delivery, Publishing

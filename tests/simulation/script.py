@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
-from syncer.bus.messages import Message
+from syncer.bus.wire.messages import Message
 from syncer.conflict.acts import Decision
 from syncer.conflict.settings import Limits
 from syncer.errors import PayloadInvalid

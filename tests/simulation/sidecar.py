@@ -20,11 +20,11 @@ from sqlalchemy import Connection, Engine, event, update
 from sqlalchemy.exc import OperationalError
 
 from syncer.model import Millis, Region
-from syncer.state import opening, tables
 from syncer.state.contract import Identity, KeptTree, State, Transaction
 from syncer.state.repair import Repair, Telling
-from syncer.state.sql import SqlState
-from syncer.state.views import Views
+from syncer.state.sql import opening, tables
+from syncer.state.sql.database import SqlState
+from syncer.state.views.region import Views
 from tests.simulation.disk import Crash, Disk, DiskState, DiskTransaction, Tables, Trouble
 from tests.simulation.faults import MODES
 from tests.simulation.history import Violation

@@ -7,15 +7,15 @@ from contextlib import suppress
 from dataclasses import replace
 from unittest import mock
 
-from syncer.bus.messages import LEFT, Action, Control, Heartbeat, ListingEntry, ListingTold, Message
-from syncer.bus.messages import TreeMessage as Tree
-from syncer.bus.tree_bodies import Listing, TreeEntry, TreeStep, listing_body
-from syncer.conflict.consumed import Consumed
+from syncer.bus.wire.messages import LEFT, Action, Control, Heartbeat, ListingEntry, ListingTold, Message
+from syncer.bus.wire.messages import TreeMessage as Tree
+from syncer.bus.wire.tree_bodies import Listing, TreeEntry, TreeStep, listing_body
+from syncer.conflict.causality.consumed import Consumed
 from syncer.conflict.digest_tree import bucket_of
 from syncer.errors import Fenced
 from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis, Region, Stamp
-from syncer.replication import peers
-from syncer.replication.evidence import Evidence
+from syncer.replication.group import peers
+from syncer.replication.group.evidence import Evidence
 from tests.simulation.region import SILENCE_MS
 from tests.simulation.script import ETCD, Script, second
 from tests.simulation.store import digest_of

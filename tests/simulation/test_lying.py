@@ -5,10 +5,10 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 
-from syncer.bus.messages import Heartbeat
+from syncer.bus.wire.messages import Heartbeat
 from syncer.conflict.acts import Decision
+from syncer.conflict.causality.vectors import MAX_COUNTERS
 from syncer.conflict.settings import DEFAULT_CLOCK_SKEW_MS
-from syncer.conflict.vectors import MAX_COUNTERS
 from syncer.errors import Fenced
 from syncer.model import Counter, MetadataChangeEvent, Millis, Region, Seen, Stamp, counter_of
 from tests.simulation.script import ETCD, Script, second

@@ -14,7 +14,7 @@ import pytest
 from syncer.model import MetaPath, Millis, Region, Stamp
 from syncer.replacing import replace
 from syncer.state.contract import Amount, Poison
-from syncer.state.transaction import SqlTransaction
+from syncer.state.sql.transaction import SqlTransaction
 from tests.property.strategies import tenant_event
 from tests.simulation.campaign import Tier, errands, run
 from tests.simulation.coverage import APART, BRANCHES, DECISIONS, FAULTS, HOLDS, PARKS, RARE, TOLD, TORN, lacking

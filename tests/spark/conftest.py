@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_snapshot.session import SessionSettings, opened
+from spark_snapshot.runtime.session import SessionSettings, opened
 from tests.support.logs import logging_restored
 
 

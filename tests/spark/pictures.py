@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 
 from pyspark.sql import SparkSession
 
-from spark_snapshot.layout import Snapshot, open_snapshot
-from spark_snapshot.manifest import Described, StoreFacts, described_scope
-from spark_snapshot.picture import picture
-from spark_snapshot.places import Place
-from spark_snapshot.rows import REGISTERS, STORE
-from spark_snapshot.writing import write_snapshot
+from spark_snapshot.capture.picture import picture
+from spark_snapshot.capture.writing import write_snapshot
+from spark_snapshot.format.layout import Snapshot, open_snapshot
+from spark_snapshot.format.manifest import Described, StoreFacts, described_scope
+from spark_snapshot.format.places import Place
+from spark_snapshot.format.rows import REGISTERS, STORE
 from syncer.conflict.scope import Scope
 from syncer.model import MetaPath, TieOrder
 from syncer.paths import tenant_of

@@ -8,9 +8,9 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_snapshot.rows import SNAPSHOT
-from spark_snapshot.verdict import State
-from spark_snapshot.words import Origin
+from spark_snapshot.diff.verdict import State
+from spark_snapshot.format.rows import SNAPSHOT
+from spark_snapshot.format.words import Origin
 from syncer.model import Millis, Region, Stamp
 
 DIGESTS = [bytes([number]) * 16 for number in (0, 1, 127, 128, 255)] + [b"raw:" + b"\x01" * 16]

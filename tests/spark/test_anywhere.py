@@ -14,7 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_snapshot import __main__ as program
-from syncer.cli.snapshot_documents import SnapshotDiffDocument, SnapshotDocument
+from syncer.documents.snapshots import SnapshotDiffDocument, SnapshotDocument
 from tests.spark.cluster import SPARK_HOME, environment, standalone
 from tests.spark.test_end_to_end import good, region, run
 

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_snapshot.compare import Compared, Wish, between, compare
-from spark_snapshot.jobs import Cancel, Job
-from spark_snapshot.layout import Snapshot
-from spark_snapshot.places import place
-from spark_snapshot.progress import Progress
-from spark_snapshot.selection import Selection
+from spark_snapshot.format.layout import Snapshot
+from spark_snapshot.format.places import place
+from spark_snapshot.format.selection import Selection
+from spark_snapshot.jobs.compare import Compared, Wish, between, compare
+from spark_snapshot.runtime.phases import Cancel, Job
+from spark_snapshot.runtime.progress import Progress
 from syncer.errors import JobCancelled, PreconditionFailed, SnapshotsIncomparable
 from syncer.model import EventType, Millis
-from syncer.planning.repair_file import RepairFile
+from syncer.repair.file import RepairFile
 from tests.spark.pictures import TAKEN_MS, Held, Stamped, snapshot_of, synced
 
 TENANT, SPACE, NEW = "/admin/policies/acme", "/admin/policies/acme/orders", "/admin/policies/acme/new"

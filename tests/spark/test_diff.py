@@ -10,9 +10,9 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.types import ArrayType, BinaryType, LongType, MapType, StringType, StructField, StructType
 from pyspark.testing import assertDataFrameEqual
 
-from spark_snapshot.diff import COLUMNS, diff
-from spark_snapshot.verdict import State, Verdict, judge
-from spark_snapshot.words import Finding, Origin
+from spark_snapshot.diff.regions import COLUMNS, diff
+from spark_snapshot.diff.verdict import State, Verdict, judge
+from spark_snapshot.format.words import Finding, Origin
 from syncer.errors import PreconditionFailed
 from syncer.model import Millis, Region, Stamp, TieOrder
 from tests.spark.rows import frame, path_of, random_regions

@@ -12,9 +12,9 @@ import pytest
 from pyspark.sql import SparkSession
 from typer.testing import CliRunner, Result
 
-from syncer.cli.documents import AppliedDocument, RepairPreview
 from syncer.cli.main import app
-from syncer.cli.snapshot_documents import SnapshotChangesDocument, SnapshotDiffDocument, SnapshotDocument, SnapshotList
+from syncer.documents.commands import AppliedDocument, RepairPreview
+from syncer.documents.snapshots import SnapshotChangesDocument, SnapshotDiffDocument, SnapshotDocument, SnapshotList
 from syncer.stores.sqlite import OutsideWriter
 from tests.support.planning import resources, value
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from syncer.cli.documents import RepairPreview
-from syncer.cli.snapshot_documents import SnapshotDiffDocument, SnapshotDocument, SnapshotList
+from syncer.documents.commands import RepairPreview
+from syncer.documents.snapshots import SnapshotDiffDocument, SnapshotDocument, SnapshotList
 from syncer.model import MetaPath
 from tests.spark.test_end_to_end import good, region, run
 from tests.support.planning import resources, value

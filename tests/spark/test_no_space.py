@@ -25,9 +25,9 @@ from tests.faults.disk import SmallDisk, own_mounts
 
 mounted = own_mounts()
 from typer.testing import CliRunner
-from spark_snapshot.layout import listing, verify
-from spark_snapshot.places import place
-from spark_snapshot.session import SessionSettings, opened
+from spark_snapshot.format.layout import listing, verify
+from spark_snapshot.format.places import place
+from spark_snapshot.runtime.session import SessionSettings, opened
 from syncer.cli.main import app
 
 disk = SmallDisk(Path(sys.argv[1]), size_mb=16, mounted=mounted)

@@ -9,10 +9,10 @@ from pyspark.sql import SparkSession
 
 from deploy.lab.etcd import EtcdNode
 from deploy.lab.zookeeper import ZooKeeperServer
-from spark_snapshot import tables
-from spark_snapshot.layout import open_snapshot
-from spark_snapshot.places import place
-from syncer.cli.snapshot_documents import SnapshotDiffDocument, SnapshotDocument
+from spark_snapshot.diff import tables
+from spark_snapshot.format.layout import open_snapshot
+from spark_snapshot.format.places import place
+from syncer.documents.snapshots import SnapshotDiffDocument, SnapshotDocument
 from syncer.model import MetaPath
 from tests.spark.stores import EVERYTHING, RESOURCES, fill_zookeeper, kazoo
 from tests.spark.test_end_to_end import good, run

@@ -12,8 +12,8 @@ from typing import Any, Final
 import pytest
 
 from deploy.lab.software import chromium
-from spark_snapshot.report import render
-from spark_snapshot.summary import CLASSES, Counts
+from spark_snapshot.diff.summary import CLASSES, Counts
+from spark_snapshot.report.page import render
 from tests.conftest import require
 from tests.unit.test_snapshot_report import page, summary
 

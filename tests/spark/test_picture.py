@@ -8,8 +8,8 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.testing import assertDataFrameEqual
 
-from spark_snapshot.picture import picture
-from spark_snapshot.rows import REGISTERS, SNAPSHOT, STORE
+from spark_snapshot.capture.picture import picture
+from spark_snapshot.format.rows import REGISTERS, SNAPSHOT, STORE
 
 TAKEN = 1_700_000_100_000
 ONE, TWO = b"\x01" * 16, b"\x02" * 16

@@ -14,10 +14,10 @@ import pytest
 from typer.testing import CliRunner
 
 from deploy.lab.waiting import wait_for
-from spark_snapshot.layout import listing, verify
-from spark_snapshot.places import place
+from spark_snapshot.format.layout import listing, verify
+from spark_snapshot.format.places import place
 from syncer.cli.main import app
-from syncer.status import SnapshotsDocument, StatusDocument
+from syncer.inspection.status import SnapshotsDocument, StatusDocument
 from syncer.stores.sqlite import OutsideWriter
 from tests.run import REPOSITORY
 from tests.spark.jvm import QUICK_JAVA

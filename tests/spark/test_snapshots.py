@@ -12,18 +12,18 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from spark_snapshot import tables
-from spark_snapshot.comparison import compared
-from spark_snapshot.diff import diff
-from spark_snapshot.drafts import LOCK
-from spark_snapshot.layout import DATA, Snapshot, latest, listing, open_snapshot, verify
-from spark_snapshot.manifest import Described, StoreFacts, described_scope
-from spark_snapshot.places import place
-from spark_snapshot.rows import SNAPSHOT
-from spark_snapshot.values import versions, with_winners
-from spark_snapshot.verdict import State
-from spark_snapshot.words import Origin
-from spark_snapshot.writing import write_snapshot
+from spark_snapshot.capture.writing import write_snapshot
+from spark_snapshot.diff import tables
+from spark_snapshot.diff.comparison import compared
+from spark_snapshot.diff.regions import diff
+from spark_snapshot.diff.values import versions, with_winners
+from spark_snapshot.diff.verdict import State
+from spark_snapshot.format.drafts import LOCK
+from spark_snapshot.format.layout import DATA, Snapshot, latest, listing, open_snapshot, verify
+from spark_snapshot.format.manifest import Described, StoreFacts, described_scope
+from spark_snapshot.format.places import place
+from spark_snapshot.format.rows import SNAPSHOT
+from spark_snapshot.format.words import Origin
 from syncer.conflict.scope import Scope
 from syncer.errors import SnapshotDamaged, SnapshotRefused, SnapshotUnwritten
 from syncer.model import Millis, Region, Stamp, TieOrder

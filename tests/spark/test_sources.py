@@ -12,19 +12,19 @@ from sqlalchemy import create_engine, insert
 
 from deploy.lab.etcd import EtcdNode
 from deploy.lab.zookeeper import ZooKeeperServer
-from spark_snapshot.rows import REGISTERS, STORE
+from spark_snapshot.format.rows import REGISTERS, STORE
 from spark_snapshot.sources import StorePlace, live, offline, registers
 from syncer.conflict.scope import Scope
 from syncer.model import MetaPath, Region
 from syncer.paths import classify, tenant_of
 from syncer.plan.diffing import fingerprint
-from syncer.state import tables
-from syncer.state.opening import parse_url
-from syncer.state.sql import SqlState
+from syncer.state.sql import tables
+from syncer.state.sql.database import SqlState
+from syncer.state.sql.opening import parse_url
 from syncer.stores.contract import Put
 from syncer.stores.etcd.config import EtcdConfig
 from syncer.stores.sqlite import SqliteConfig, SqliteStore
-from syncer.stores.zookeeper import ZooKeeperConfig
+from syncer.stores.zookeeper.store import ZooKeeperConfig
 from tests.spark.stores import EVERYTHING, RESOURCES, fill_zookeeper, kazoo
 from tests.support.etcd import EtcdGateway
 

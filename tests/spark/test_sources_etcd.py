@@ -11,7 +11,8 @@ import pytest
 
 from deploy.lab.etcd import EtcdNode
 from deploy.lab.ports import free_ports
-from spark_snapshot.sources import StorePlace, etcd, facts
+from spark_snapshot.sources import StorePlace, facts
+from spark_snapshot.sources.etcd import live
 from spark_snapshot.sources.reach import Reach
 from syncer.errors import AccessDenied, StoreUnavailable
 from syncer.model import MetaPath
@@ -44,12 +45,12 @@ def config(etcd_server: EtcdNode, fresh_prefix: MetaPath, gateway: EtcdGateway) 
 
 
 def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(etcd, "PAGE", PageSize(first_keys=4, max_keys=4, page_bytes=1 << 20))
+    monkeypatch.setattr(live, "PAGE", PageSize(first_keys=4, max_keys=4, page_bytes=1 << 20))
 
 
 def after_a_page(monkeypatch: pytest.MonkeyPatch, action: Callable[[], None], page: int = 3) -> None:
     """Do something when so many pages have come."""
-    act, finish, count = once(action), etcd._Caller.finish, [0]
+    act, finish, count = once(action), live._Caller.finish, [0]
 
     def finished(self: Any) -> Any:
         answer = finish(self)
@@ -58,19 +59,19 @@ def after_a_page(monkeypatch: pytest.MonkeyPatch, action: Callable[[], None], pa
             act()
         return answer
 
-    monkeypatch.setattr(etcd._Caller, "finish", finished)
+    monkeypatch.setattr(live._Caller, "finish", finished)
 
 
 def test_all_resources_are_found_and_nothing_else(config: EtcdConfig, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert values(etcd.read(config, Reach())) == RESOURCES
+    assert values(live.read(config, Reach())) == RESOURCES
     small_pages(monkeypatch)
-    assert values(etcd.read(config, Reach())) == RESOURCES
+    assert values(live.read(config, Reach())) == RESOURCES
 
 
 def test_revisions_are_those_of_the_store(config: EtcdConfig, gateway: EtcdGateway) -> None:
     key = f"{config.namespace}/admin/policies/t0/n00"
     revision = gateway.put(key, NEW)
-    found = collected(etcd.read(config, Reach()))[MetaPath("/admin/policies/t0/n00")]
+    found = collected(live.read(config, Reach()))[MetaPath("/admin/policies/t0/n00")]
     assert (found.value, found.modified_ms) == (NEW, None)
     assert found.revision == str(revision)
 
@@ -85,7 +86,7 @@ def test_what_changes_meanwhile_is_not_seen(
 
     small_pages(monkeypatch)
     after_a_page(monkeypatch, change)
-    assert values(etcd.read(config, Reach())) == RESOURCES
+    assert values(live.read(config, Reach())) == RESOURCES
 
 
 def test_a_compacted_revision_is_given_up_for_a_later_one(
@@ -99,13 +100,13 @@ def test_a_compacted_revision_is_given_up_for_a_later_one(
 
     small_pages(monkeypatch)
     after_a_page(monkeypatch, compact)
-    assert values(etcd.read(config, Reach())) == {**RESOURCES, path: NEW}
+    assert values(live.read(config, Reach())) == {**RESOURCES, path: NEW}
 
 
 def test_a_store_that_compacts_for_ever_is_refused(
     config: EtcdConfig, gateway: EtcdGateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    finish, count = etcd._Caller.finish, [0]
+    finish, count = live._Caller.finish, [0]
 
     def finished(self: Any) -> Any:
         answer = finish(self)
@@ -116,19 +117,19 @@ def test_a_store_that_compacts_for_ever_is_refused(
         return answer
 
     small_pages(monkeypatch)
-    monkeypatch.setattr(etcd._Caller, "finish", finished)
+    monkeypatch.setattr(live._Caller, "finish", finished)
     with pytest.raises(Compacted):
-        list(etcd.read(config, Reach()))
+        list(live.read(config, Reach()))
 
 
 @pytest.mark.parametrize("count", [2, 3, 5])
 def test_parts_are_everything_once_at_one_revision(
     config: EtcdConfig, gateway: EtcdGateway, monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
-    monkeypatch.setattr(etcd, "FEW", 2)
-    parts = etcd.parts(config, Reach(), count)
+    monkeypatch.setattr(live, "FEW", 2)
+    parts = live.parts(config, Reach(), count)
     gateway.put(f"{config.namespace}/admin/policies/t0/n00", NEW)
-    found = [values(etcd.read(config, Reach(), part)) for part in parts]
+    found = [values(live.read(config, Reach(), part)) for part in parts]
 
     assert len(parts) == count
     assert all(len(each) > len(RESOURCES) / count / 3 for each in found)
@@ -138,14 +139,14 @@ def test_parts_are_everything_once_at_one_revision(
 
 def test_only_what_is_asked_for_is_read(config: EtcdConfig, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[bytes] = []
-    found_of = etcd._Reader._found
+    found_of = live._Reader._found
 
     def recorded(self: Any, answer: Any) -> Any:
         seen.extend(kv.key for kv in answer.kvs)
         return found_of(self, answer)
 
-    monkeypatch.setattr(etcd._Reader, "_found", recorded)
-    found = values(etcd.read(config, Reach(tenants=frozenset({"t0"}))))
+    monkeypatch.setattr(live._Reader, "_found", recorded)
+    found = values(live.read(config, Reach(tenants=frozenset({"t0"}))))
 
     assert found == {path: value for path, value in RESOURCES.items() if path.split("/")[3] == "t0"}
     assert all(b"/t0" in key for key in seen)
@@ -154,7 +155,7 @@ def test_only_what_is_asked_for_is_read(config: EtcdConfig, monkeypatch: pytest.
 def test_a_store_that_is_not_there_is_told() -> None:
     config = EtcdConfig(endpoints=(f"127.0.0.1:{free_ports(1)[0]}",), request_timeout=timedelta(seconds=1))
     with pytest.raises(StoreUnavailable):
-        list(etcd.read(config, Reach()))
+        list(live.read(config, Reach()))
 
 
 def test_wrong_credentials_are_told(tmp_path: Path) -> None:
@@ -168,9 +169,9 @@ def test_wrong_credentials_are_told(tmp_path: Path) -> None:
         gateway.close()
         config = EtcdConfig(endpoints=(server.endpoint,), username="root", password_file=tmp_path / "password")
         with pytest.raises(AccessDenied):
-            list(etcd.read(config, Reach()))
+            list(live.read(config, Reach()))
         (tmp_path / "password").write_text("secret")
-        assert values(etcd.read(config, Reach())) == {"/admin/policies/t": b"{}"}
+        assert values(live.read(config, Reach())) == {"/admin/policies/t": b"{}"}
     finally:
         server.remove()
 

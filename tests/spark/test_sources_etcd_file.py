@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 from deploy.lab.software import etcd_binary
 from deploy.lab.waiting import wait_for
-from spark_snapshot.sources import StorePlace, etcd, facts
-from spark_snapshot.sources.etcd_file import EtcdFile, parts, read
-from spark_snapshot.sources.etcd_file import Saved as SavedFile
+from spark_snapshot.sources import StorePlace, facts
+from spark_snapshot.sources.etcd import live
+from spark_snapshot.sources.etcd.snapshot_file import EtcdFile, parts, read
+from spark_snapshot.sources.etcd.snapshot_file import Saved as SavedFile
 from spark_snapshot.sources.found import Found
 from spark_snapshot.sources.reach import Reach
 from syncer.errors import ConfigError, StoreFilesDamaged
@@ -56,7 +57,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Saved]
         config, file = EtcdConfig(endpoints=(server.endpoint,), namespace=NAMESPACE), directory / f"{name}.db"
         file.unlink(missing_ok=True)
         place = EtcdFile(file=save_snapshot(server.endpoint, file), namespace=NAMESPACE)
-        files[name] = Saved(place, gateway.revision(), collected(etcd.read(config, Reach())))
+        files[name] = Saved(place, gateway.revision(), collected(live.read(config, Reach())))
 
     slow, usual = EtcdServer(directory, flags=SLOW_COMPACTION), EtcdServer(directory)
     try:

@@ -15,15 +15,16 @@ from kazoo.client import KazooClient
 
 from deploy.lab.software import java, pulsar_home
 from deploy.lab.zookeeper import ZooKeeperServer, ZooKeeperSettings
-from spark_snapshot.sources import StorePlace, facts, zookeeper
+from spark_snapshot.sources import StorePlace, facts
 from spark_snapshot.sources.found import Found
 from spark_snapshot.sources.reach import Reach, Share
-from spark_snapshot.sources.zookeeper_files import ZooKeeperFolder, read
-from spark_snapshot.sources.zookeeper_log import LogDamaged
-from spark_snapshot.sources.zookeeper_snapshot import SnapshotDamaged
+from spark_snapshot.sources.zookeeper import live
+from spark_snapshot.sources.zookeeper.files import ZooKeeperFolder, read
+from spark_snapshot.sources.zookeeper.snapshot_file import SnapshotDamaged
+from spark_snapshot.sources.zookeeper.transaction_log import LogDamaged
 from syncer.errors import ConfigError
 from syncer.model import MetaPath
-from syncer.stores.zookeeper import ZooKeeperConfig
+from syncer.stores.zookeeper.store import ZooKeeperConfig
 from tests.conftest import require
 from tests.spark.stores import collected, fill_zookeeper, kazoo
 
@@ -82,7 +83,7 @@ def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         server.start()
         with kazoo(server.hosts) as client:
             _history(client, server)
-            served = collected(zookeeper.read(ZooKeeperConfig(hosts=server.hosts), Reach()))
+            served = collected(live.read(ZooKeeperConfig(hosts=server.hosts), Reach()))
         server.stop()
         slim = tmp_path_factory.mktemp("slim")
         for file in (server.data_directory / "version-2").iterdir():

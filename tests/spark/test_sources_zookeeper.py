@@ -11,13 +11,14 @@ from kazoo.client import KazooClient
 from kazoo.security import make_digest_acl
 
 from deploy.lab.zookeeper import ZooKeeperServer
-from spark_snapshot.sources import StorePlace, facts, zookeeper
+from spark_snapshot.sources import StorePlace, facts
 from spark_snapshot.sources.reach import Reach, Share
-from spark_snapshot.sources.zookeeper_link import Link
+from spark_snapshot.sources.zookeeper import live
+from spark_snapshot.sources.zookeeper.link import Link
 from syncer.errors import AccessDenied, ConfigError, StoreUnavailable
 from syncer.model import MetaPath
-from syncer.stores.zookeeper import ZooKeeperAuth, ZooKeeperConfig
-from syncer.stores.zookeeper_requests import MultiRead, Sync
+from syncer.stores.zookeeper.requests import MultiRead, Sync
+from syncer.stores.zookeeper.store import ZooKeeperAuth, ZooKeeperConfig
 from tests.spark.stores import RESOURCES, collected, fill_zookeeper, kazoo, once, values
 
 pytestmark = pytest.mark.real("zookeeper")
@@ -41,24 +42,24 @@ def config(zookeeper_server: ZooKeeperServer, fresh_prefix: MetaPath, client: Ka
 
 def during_the_walk(monkeypatch: pytest.MonkeyPatch, action: Callable[[], None]) -> None:
     """Do something when the first values have been read."""
-    act, taken = once(action), zookeeper._Reader._take_nodes
+    act, taken = once(action), live._Reader._take_nodes
 
     def take_nodes(self: Any, *arguments: Any) -> Any:
         found = taken(self, *arguments)
         act()
         return found
 
-    monkeypatch.setattr(zookeeper._Reader, "_take_nodes", take_nodes)
+    monkeypatch.setattr(live._Reader, "_take_nodes", take_nodes)
 
 
 def test_all_resources_are_found_and_nothing_else(config: ZooKeeperConfig) -> None:
-    assert values(zookeeper.read(config, Reach())) == RESOURCES
+    assert values(live.read(config, Reach())) == RESOURCES
 
 
 def test_times_and_revisions_are_those_of_the_store(config: ZooKeeperConfig, client: KazooClient) -> None:
     client.set(f"{config.chroot}/admin/policies/t0/n00", NEW)
 
-    found = collected(zookeeper.read(config, Reach()))[MetaPath("/admin/policies/t0/n00")]
+    found = collected(live.read(config, Reach()))[MetaPath("/admin/policies/t0/n00")]
 
     _, stat = client.get(f"{config.chroot}/admin/policies/t0/n00")
     assert (found.value, found.modified_ms) == (NEW, stat.mtime)
@@ -70,7 +71,7 @@ def test_what_changes_meanwhile_is_of_one_moment(
 ) -> None:
     """Whatever was read before is changed, deleted, made: the outcome is the store at the end, in all of it."""
     root = f"{config.chroot}/admin/policies"
-    monkeypatch.setattr(zookeeper, "MAX_PATHS", 16)  # so that most is still to be read
+    monkeypatch.setattr(live, "MAX_PATHS", 16)  # so that most is still to be read
 
     def change() -> None:
         for tenant in range(4):
@@ -85,10 +86,10 @@ def test_what_changes_meanwhile_is_of_one_moment(
         client.create(f"{root}/t0-b", NEW)
 
     during_the_walk(monkeypatch, change)
-    found = values(zookeeper.read(config, Reach()))
+    found = values(live.read(config, Reach()))
 
     monkeypatch.undo()
-    assert found == values(zookeeper.read(config, Reach()))
+    assert found == values(live.read(config, Reach()))
     assert found[MetaPath("/admin/policies/newcomer/namespace")] == NEW
     assert found[MetaPath("/admin/policies/t0-b")] == NEW
     assert not {MetaPath("/admin/policies/t0-b/n"), MetaPath("/admin/policies/t1/n01")} & found.keys()
@@ -97,7 +98,7 @@ def test_what_changes_meanwhile_is_of_one_moment(
 def test_a_store_that_never_rests_is_refused(
     config: ZooKeeperConfig, client: KazooClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(zookeeper, "ROUNDS", 5)
+    monkeypatch.setattr(live, "ROUNDS", 5)
     noted = Link.noted
 
     def noted_then_changed(self: Any) -> list[str]:
@@ -107,32 +108,32 @@ def test_a_store_that_never_rests_is_refused(
 
     monkeypatch.setattr(Link, "noted", noted_then_changed)
     with pytest.raises(StoreUnavailable, match="kept changing"):
-        list(zookeeper.read(config, Reach()))
+        list(live.read(config, Reach()))
 
 
 def test_a_lost_session_begins_anew(
     config: ZooKeeperConfig, zookeeper_server: ZooKeeperServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(zookeeper, "MAX_PATHS", 16)
+    monkeypatch.setattr(live, "MAX_PATHS", 16)
 
     def restart() -> None:
         zookeeper_server.kill()
         zookeeper_server.start()
 
     during_the_walk(monkeypatch, restart)
-    assert values(zookeeper.read(config, Reach())) == RESOURCES
+    assert values(live.read(config, Reach())) == RESOURCES
 
 
 def test_a_store_that_dies_gives_no_half_result(
     config: ZooKeeperConfig, zookeeper_server: ZooKeeperServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     impatient = config.model_copy(update={"connect_timeout": config.connect_timeout / 15})
-    monkeypatch.setattr(zookeeper, "MAX_PATHS", 16)
+    monkeypatch.setattr(live, "MAX_PATHS", 16)
     during_the_walk(monkeypatch, zookeeper_server.kill)
     found: list[object] = []
     try:
         with pytest.raises(StoreUnavailable):
-            found.extend(zookeeper.read(impatient, Reach()))
+            found.extend(live.read(impatient, Reach()))
     finally:
         zookeeper_server.start()
     assert not found
@@ -144,17 +145,17 @@ def test_credentials_decide(
     hidden = f"{config.chroot}/admin/policies/hidden"
     client.create(hidden, NEW, acl=[make_digest_acl("reader", "secret", all=True)])
     with pytest.raises(AccessDenied, match="/admin/policies/hidden"):
-        list(zookeeper.read(config, Reach()))
+        list(live.read(config, Reach()))
 
     (tmp_path / "password").write_text("secret\n")
     auth = ZooKeeperAuth(user="reader", password_file=tmp_path / "password")
-    found = values(zookeeper.read(config.model_copy(update={"auth": auth}), Reach()))
+    found = values(live.read(config.model_copy(update={"auth": auth}), Reach()))
     assert found == {**RESOURCES, MetaPath("/admin/policies/hidden"): NEW}
 
 
 def test_a_chroot_that_does_not_exist_is_told(config: ZooKeeperConfig) -> None:
     with pytest.raises(ConfigError, match="chroot"):
-        list(zookeeper.read(config.model_copy(update={"chroot": f"{config.chroot}/not"}), Reach()))
+        list(live.read(config.model_copy(update={"chroot": f"{config.chroot}/not"}), Reach()))
 
 
 def test_an_empty_store_is_empty(
@@ -162,12 +163,12 @@ def test_an_empty_store_is_empty(
 ) -> None:
     client.create(fresh_prefix, b"")
     config = ZooKeeperConfig(hosts=zookeeper_server.hosts, chroot=fresh_prefix)
-    assert list(zookeeper.read(config, Reach())) == []
+    assert list(live.read(config, Reach())) == []
 
 
 @pytest.mark.parametrize("of", [2, 3])
 def test_several_readers_find_everything_once(config: ZooKeeperConfig, of: int) -> None:
-    shares = [values(zookeeper.read(config, Reach(), Share(index, of))) for index in range(of)]
+    shares = [values(live.read(config, Reach(), Share(index, of))) for index in range(of)]
 
     assert all(shares)
     assert sum(map(len, shares)) == len(RESOURCES)
@@ -184,7 +185,7 @@ def test_only_what_is_asked_for_is_read(config: ZooKeeperConfig, monkeypatch: py
         return made
 
     monkeypatch.setattr(MultiRead, "nodes", classmethod(recorded))
-    found = values(zookeeper.read(config, Reach(tenants=frozenset({"t0", "große"}))))
+    found = values(live.read(config, Reach(tenants=frozenset({"t0", "große"}))))
 
     assert found == {
         path: value

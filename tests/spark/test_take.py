@@ -15,14 +15,14 @@ from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
 from deploy.lab.waiting import wait_for
-from spark_snapshot import tables
-from spark_snapshot.drafts import LOCK, READ
-from spark_snapshot.jobs import Cancel, Job
-from spark_snapshot.layout import DATA, listing, verify
-from spark_snapshot.manifest import MANIFEST
-from spark_snapshot.places import place
-from spark_snapshot.progress import Progress
-from spark_snapshot.take import Order, take
+from spark_snapshot.diff import tables
+from spark_snapshot.format.drafts import LOCK, READ
+from spark_snapshot.format.layout import DATA, listing, verify
+from spark_snapshot.format.manifest import MANIFEST
+from spark_snapshot.format.places import place
+from spark_snapshot.jobs.take import Order, take
+from spark_snapshot.runtime.phases import Cancel, Job
+from spark_snapshot.runtime.progress import Progress
 from syncer.cli.main import app
 from syncer.config.loading import load
 from syncer.errors import JobCancelled, NotFound, PreconditionFailed, SnapshotDamaged, StoreError

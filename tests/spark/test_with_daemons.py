@@ -20,16 +20,16 @@ from typer.testing import CliRunner
 from deploy.lab.etcd import EtcdNode
 from deploy.lab.waiting import wait_for
 from deploy.lab.zookeeper import ZooKeeperServer
-from syncer.cli.documents import AppliedDocument
 from syncer.cli.main import app
-from syncer.cli.snapshot_documents import SnapshotDiffDocument, SnapshotDocument
 from syncer.config import load
+from syncer.documents.commands import AppliedDocument
+from syncer.documents.snapshots import SnapshotDiffDocument, SnapshotDocument
 from syncer.model import EventType, MetaPath
 from syncer.paths import scaffold
 from syncer.plan.diffing import pictured
-from syncer.planning.repair_file import RepairFile
-from syncer.planning.sides import LiveSide
-from syncer.state.views import Views
+from syncer.planning.sources import LiveSide
+from syncer.repair.file import RepairFile
+from syncer.state.views.region import Views
 from syncer.stores.contract import Delete, Put
 from tests.run import REPOSITORY
 from tests.spark.test_end_to_end import good, run

@@ -7,7 +7,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from spark_snapshot.sources.bolt import MAGIC, VERSION, fnv64a
+from spark_snapshot.sources.etcd.bolt import MAGIC, VERSION, fnv64a
 from syncer.stores.etcd.wire import load
 
 PAGE_BYTES: Final = 4096

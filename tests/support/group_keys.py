@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from syncer.bus.messages import Message
-from syncer.bus.signing import GroupKey, Keyring, unseal
+from syncer.bus.trust.signing import GroupKey, Keyring, unseal
+from syncer.bus.wire.messages import Message
 
 
 def secret(name: str) -> bytes:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from syncer.conflict.acts import Decision, FillConflict, Journal, RecordConflict
-from syncer.conflict.consumed import Consumed
+from syncer.conflict.causality.consumed import Consumed
 from syncer.conflict.register import HoldReason, Register
 from syncer.conflict.tombstones import COUNTED
 from syncer.errors import Fenced, InvariantBroken
@@ -35,8 +35,8 @@ from syncer.state.contract import (
     Tombstone,
 )
 from syncer.state.repair import RefusedTelling, Repair, RepairState, Telling
-from syncer.state.rows import dumps, event_head
-from syncer.state.transaction import check_changes
+from syncer.state.sql.rows import dumps, event_head
+from syncer.state.sql.transaction import check_changes
 
 K = TypeVar("K")
 V = TypeVar("V")

@@ -13,9 +13,9 @@ from syncer.model import MetaPath, Millis, Region
 from syncer.paths import scaffold
 from syncer.plan.operations import Plan
 from syncer.plan.review import Reason, Review
-from syncer.planning.comparing import compare
-from syncer.planning.sides import LiveSide, Side
-from syncer.planning.surveying import reviewed
+from syncer.planning.compare import compare
+from syncer.planning.preconditions import reviewed
+from syncer.planning.sources import LiveSide, Side
 from syncer.stores.contract import MetadataStore, Put
 
 NOW: Final = Millis(1_700_000_000_000)

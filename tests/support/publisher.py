@@ -13,7 +13,7 @@ from typing import Final
 
 import anyio
 
-from syncer.bus.pulsar import PulsarBus, PulsarBusConfig
+from syncer.bus.pulsar.bus import PulsarBus, PulsarBusConfig
 from tests.contract.bus_suite import message
 
 SIZES: Final = (1, 3, 500, 1, 40, 200, 2, 1000)

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from syncer.bus.region_keys import RegionKey, RegionKeys
-from syncer.bus.signing import Keyring
+from syncer.bus.trust.region_keys import RegionKey, RegionKeys
+from syncer.bus.trust.signing import Keyring
 from syncer.model import Region
 from tests.support.group_keys import key, key_file
 

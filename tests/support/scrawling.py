@@ -11,7 +11,7 @@ import pulsar
 
 from syncer.bus.contract import Outgoing
 from syncer.bus.embedded import set_link
-from syncer.bus.pulsar_client import NativeSchema
+from syncer.bus.pulsar.client import NativeSchema
 
 NO_TEXT: Final = b"\xff\xfe\xed\xa0\x80"
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from spark_snapshot.files import COLUMNS, examine
-from spark_snapshot.layout import DATA, Snapshot, new_id
-from spark_snapshot.manifest import MANIFEST, Count, Described, Manifest, StoreFacts, described_scope
-from spark_snapshot.places import place
-from spark_snapshot.words import Origin
+from spark_snapshot.format.files import COLUMNS, examine
+from spark_snapshot.format.layout import DATA, Snapshot, new_id
+from spark_snapshot.format.manifest import MANIFEST, Count, Described, Manifest, StoreFacts, described_scope
+from spark_snapshot.format.places import place
+from spark_snapshot.format.words import Origin
 from syncer.conflict.scope import Scope
 from syncer.model import MetaPath, TieOrder
 from syncer.paths import tenant_of

@@ -19,7 +19,7 @@ import psycopg
 
 from syncer.errors import Fenced, StateUnavailable
 from syncer.model import Counter, EventType, MetadataChangeEvent, MetaPath, Millis, Region, ResourceKind, Stamp
-from syncer.state.sql import SqlState
+from syncer.state.sql.database import SqlState
 
 REGION = Region("us-east")
 

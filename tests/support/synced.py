@@ -18,15 +18,15 @@ from deploy.lab import rest
 from deploy.lab.pulsar import PulsarCluster
 from deploy.lab.region import LabRegion
 from deploy.lab.waiting import wait_for
-from syncer.bus.codec import decode
 from syncer.bus.limits import MAX_MESSAGE_BYTES
-from syncer.bus.messages import Message
-from syncer.bus.native import NativeEvent, NativeType, encode_native
-from syncer.bus.pulsar_client import NativeSchema
+from syncer.bus.pulsar.client import NativeSchema
+from syncer.bus.wire.codec import decode
+from syncer.bus.wire.messages import Message
+from syncer.bus.wire.native import NativeEvent, NativeType, encode_native
 from syncer.model import MetadataChangeEvent, MetaPath
 from syncer.paths import tenant_path
 from syncer.state.contract import ConflictRow
-from syncer.state.views import HoldRow
+from syncer.state.views.region import HoldRow
 
 BOTH: Final = ("us-east", "us-west")
 DEADLINE_S: Final = 45.0

@@ -10,21 +10,21 @@ from unittest import mock
 import orjson
 import pytest
 
-from syncer.bus.codec import decode, encode
 from syncer.bus.limits import MAX_MESSAGE_BYTES, message_bytes
-from syncer.bus.messages import LEFT, Action, Control, Heartbeat, TreeMessage
-from syncer.bus.tree_bodies import Listing, TreeEntry, TreeStep, buckets_of, groups_body, listing_body
+from syncer.bus.wire.codec import decode, encode
+from syncer.bus.wire.messages import LEFT, Action, Control, Heartbeat, TreeMessage
+from syncer.bus.wire.tree_bodies import Listing, TreeEntry, TreeStep, buckets_of, groups_body, listing_body
 from syncer.conflict.digest_tree import bucket_of
 from syncer.conflict.register import Hold, HoldReason, Register
 from syncer.conflict.replica import Replica
 from syncer.conflict.scope import DEFAULT_RULES, Rule, Scope
 from syncer.conflict.settings import Direction, Settings
 from syncer.model import Digest, EventType, MetadataChangeEvent, MetaPath, Millis, Region, Revision, Stamp, Version
-from syncer.replication import antientropy, summing
-from syncer.replication.arriving import Arrived
-from syncer.replication.comparisons import MAX_OUTGOING, Comparisons, Pace
+from syncer.replication.antientropy import protocol, tree_state
+from syncer.replication.antientropy.exchanges import MAX_OUTGOING, Comparisons, Pace
+from syncer.replication.antientropy.tree_state import label_of
 from syncer.replication.driver import Driver
-from syncer.replication.summing import label_of
+from syncer.replication.inbound.arrived import Arrived
 from syncer.state.contract import JOINING
 from syncer.stores.contract import Capabilities, Entry, Put, Written
 from tests.simulation.store import digest_of
@@ -406,7 +406,7 @@ def test_a_path_that_nobody_understands_keeps_no_other_one_from_being_healed(pat
         differing, buckets, entries = orjson.loads(zlib.decompress(listing_body(listing)))
         return zlib.compress(orjson.dumps((differing, buckets, [[path, "00" * 16, T0 + 50, "west"], *entries])))
 
-    with mock.patch.object(antientropy, "listing_body", with_one_more):
+    with mock.patch.object(protocol, "listing_body", with_one_more):
         pair.beat(10)
     assert pair.equal
     assert all(pair.east.known(path_of(number)) == pair.west.known(path_of(number)) for number in range(30))
@@ -474,8 +474,8 @@ def test_of_one_stamp_with_two_values_the_same_one_is_told_and_stands() -> None:
 
 
 def test_more_than_one_comparison_may_list_takes_several(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("syncer.replication.antientropy.MAX_LISTED", 20)
-    monkeypatch.setattr("syncer.replication.antientropy.ENTRIES_PER_MESSAGE", 7)
+    monkeypatch.setattr("syncer.replication.antientropy.protocol.MAX_LISTED", 20)
+    monkeypatch.setattr("syncer.replication.antientropy.protocol.ENTRIES_PER_MESSAGE", 7)
     pair = Pair()
     both_have(pair, 5)
     for number in range(100, 200):
@@ -501,7 +501,7 @@ def test_an_empty_region_gets_everything() -> None:
 
 
 def test_an_existing_database_is_summed_a_slice_at_a_time_while_work_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(summing, "SLICE", 7)
+    monkeypatch.setattr(tree_state, "SLICE", 7)
     site = Site("east")
     for number in range(30):
         site.has(path_of(f"{number:02}"), 1, 5)
@@ -527,7 +527,7 @@ def test_an_existing_database_is_summed_a_slice_at_a_time_while_work_goes_on(mon
 
 
 def test_the_sums_are_written_anew_from_time_to_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(summing, "LOG_ROWS", 3)
+    monkeypatch.setattr(tree_state, "LOG_ROWS", 3)
     site = Site("east")
     site.work(T0)
     for number in range(5):

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from syncer.bus.codec import encode
 from syncer.bus.contract import Outgoing
-from syncer.bus.messages import Said
-from syncer.bus.signing import UNSIGNED
+from syncer.bus.trust.signing import UNSIGNED
+from syncer.bus.wire.codec import encode
+from syncer.bus.wire.messages import Said
 from syncer.errors import PayloadInvalid
-from syncer.replication.arriving import arrived_of
+from syncer.replication.inbound.arrived import arrived_of
 from tests.shell.on_bus import heartbeat
 
 TIMES = 10

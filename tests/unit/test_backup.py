@@ -11,12 +11,13 @@ import pytest
 
 from syncer.backup.layout import MANIFEST, Manifest, file_of
 from syncer.backup.reading import Backup, Fault
+from syncer.backup.side import BackupSide
+from syncer.backup.taking import take_backup
 from syncer.backup.writing import drafted
 from syncer.conflict.scope import Scope
 from syncer.errors import BackupDamaged, BackupInvalid, InvariantBroken, PreconditionFailed, StoreUnavailable
 from syncer.model import MetaPath, Region
-from syncer.planning.backing_up import take_backup
-from syncer.planning.sides import BackupSide, LiveSide
+from syncer.planning.sources import LiveSide
 from syncer.stores.sqlite import SqliteConfig, SqliteStore
 from tests.support.planning import NOW, contents, fill, plan_between, resources, value
 

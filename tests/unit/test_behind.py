@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from syncer.bus.messages import Heartbeat, TreeMessage
-from syncer.conflict.consumed import Consumed
+from syncer.bus.wire.messages import Heartbeat, TreeMessage
+from syncer.conflict.causality.consumed import Consumed
 from syncer.model import Millis, Region
-from syncer.replication.comparisons import WAITING_BEATS, Comparison, Pace, unread
-from syncer.replication.echo import Echo
+from syncer.replication.antientropy.exchanges import WAITING_BEATS, Comparison, Pace, unread
+from syncer.replication.group.bus_lag import Echo
 from tests.unit.test_antientropy import BEAT_MS, T0, Pair, both_have, path_of
 
 PACE = Pace()

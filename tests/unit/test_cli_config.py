@@ -16,11 +16,11 @@ import typer
 import yaml
 from typer.testing import CliRunner, Result
 
-from syncer.cli.documents import CheckDocument
+from syncer.cli.commands.topic import regions_of
 from syncer.cli.main import app, hoisted
-from syncer.cli.topic import regions_of
 from syncer.config import load
 from syncer.config.adapters import BUSES, STORES, installed
+from syncer.documents.commands import CheckDocument
 from tests.support.logs import logging_restored
 
 SECRET = "hunter22"

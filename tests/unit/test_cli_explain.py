@@ -13,15 +13,15 @@ from typing import Final
 
 import pytest
 
-from syncer.cli import output
-from syncer.cli.documents import ConflictDetail, ExplainDocument
+from syncer.cli.render import output
 from syncer.cli.values import KEPT_BYTES, SHOWN_CHARS
 from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.register import Hold, HoldReason, Register
+from syncer.documents.commands import ConflictDetail, ExplainDocument
+from syncer.inspection.status import StatusDocument
 from syncer.model import MetaPath, Millis, ResourceKind, Stamp
 from syncer.state.contract import Poison
-from syncer.state.sql import SqlState
-from syncer.status import StatusDocument
+from syncer.state.sql.database import SqlState
 from syncer.stores.sqlite.writer import OutsideWriter
 from tests.property.strategies import NOW
 from tests.unit.registers import THERE, X, Y, Z, at, event, settled_on, version

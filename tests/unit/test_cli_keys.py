@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from syncer.bus.public_halves import PublicHalf
-from syncer.cli.documents import CheckDocument, KeyDocument
+from syncer.bus.trust.public_halves import PublicHalf
 from syncer.cli.main import app
+from syncer.documents.commands import CheckDocument, KeyDocument
 from tests.support.group_keys import key_file, secret, text
 from tests.support.region_keys import halves, pair, pair_file, seed, tables
 

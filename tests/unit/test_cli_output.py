@@ -10,7 +10,7 @@ from typing import Final
 
 import pytest
 
-from syncer.cli import output
+from syncer.cli.render import output
 
 WIDE: Final = "/admin/policies/" + "a" * 300
 MARKUP: Final = "[red]not red[/red] [link=https://example.org]no link[/link] :warning:"

@@ -13,8 +13,8 @@ import pytest
 import yaml
 from typer.testing import CliRunner, Result
 
-from syncer.cli.documents import AppliedDocument, BackupDocument, PlanDocument, VerifyDocument
 from syncer.cli.main import app
+from syncer.documents.commands import AppliedDocument, BackupDocument, PlanDocument, VerifyDocument
 from syncer.errors import AccessDenied, StoreUnavailable
 from syncer.model import Digest, MetaPath
 from syncer.plan.diffing import pictured

@@ -11,17 +11,17 @@ from typing import Final
 import pytest
 from typer.testing import CliRunner, Result
 
-from syncer.cli.documents import OperationList, RepairDocument, RepairList, RepairPreview
 from syncer.cli.main import app
 from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.replica import Replica
 from syncer.conflict.scope import Scope
 from syncer.conflict.settings import Settings
+from syncer.documents.commands import OperationList, RepairDocument, RepairList, RepairPreview
 from syncer.model import MetaPath, Millis, Revision
-from syncer.planning.repair_file import Finding, Head, RegionPart, write
+from syncer.repair.file import Finding, Head, RegionPart, write
 from syncer.replication.driver import Driver
 from syncer.state.contract import PeerRow
-from syncer.state.sql import SqlState
+from syncer.state.sql.database import SqlState
 from syncer.stores.contract import Written
 from tests.property.strategies import NOW
 from tests.unit.registers import HERE, THERE, X, at, event
@@ -198,7 +198,7 @@ def test_what_the_daemon_refuses_leaves_nothing_unless_a_person_lets_it_pass(
     said: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("syncer.cli.repairs.now_ms", lambda: Millis(NOW))
+    monkeypatch.setattr("syncer.cli.commands.snapshot_sync.now_ms", lambda: Millis(NOW))
     old = NOW - 8 * 86_400_000 if option == "--force-old" else NOW
     write(tmp_path / "plan", head(old), made)
     for words, objected in (((), 1), ((option,), 0)):

@@ -10,8 +10,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from syncer.cli.main import app
-from syncer.cli.snapshot_documents import ChangedDocument, FieldDocument, SnapshotChangesDocument, SnapshotList
-from syncer.cli.snapshot_output import show_changes, snapshot_document
+from syncer.cli.render.snapshots import show_changes, snapshot_document
+from syncer.documents.snapshots import ChangedDocument, FieldDocument, SnapshotChangesDocument, SnapshotList
 from syncer.errors import SnapshotShrunken
 from syncer.model import MetaPath
 from syncer.stores.sqlite import OutsideWriter

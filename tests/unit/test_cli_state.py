@@ -19,7 +19,14 @@ import pytest
 import yaml
 from typer.testing import CliRunner, Result
 
-from syncer.cli.documents import (
+from syncer.cli.main import app
+from syncer.conflict.acts import Decision, Journal, RecordConflict
+from syncer.conflict.projection import PROJECTIONS
+from syncer.conflict.register import Hold, HoldReason, Parked, ParkReason, Register
+from syncer.conflict.replica import Replica
+from syncer.conflict.scope import Scope
+from syncer.conflict.settings import Settings
+from syncer.documents.commands import (
     DOCUMENTS,
     CompactDocument,
     ConflictDetail,
@@ -34,24 +41,17 @@ from syncer.cli.documents import (
     RegionList,
     StateCheckDocument,
 )
-from syncer.cli.main import app
-from syncer.conflict.acts import Decision, Journal, RecordConflict
-from syncer.conflict.projection import PROJECTIONS
-from syncer.conflict.register import Hold, HoldReason, Parked, ParkReason, Register
-from syncer.conflict.replica import Replica
-from syncer.conflict.scope import Scope
-from syncer.conflict.settings import Settings
 from syncer.errors import PreconditionFailed
+from syncer.inspection.status import NOT_CARRIED, Document, StatusDocument
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Stamp, baseline_time
-from syncer.replication import rebuild
 from syncer.replication.driver import Driver
-from syncer.replication.talk import Phase, Rebuild
-from syncer.replication.unit import Unit
-from syncer.state.compacting import compact
+from syncer.replication.recovery import rebuild
+from syncer.replication.recovery.progress import Phase, Rebuild
+from syncer.replication.unit_of_work import Unit
 from syncer.state.contract import JOINING, PeerRow, Poison
-from syncer.state.presence import DaemonRole, Presence
-from syncer.state.sql import SqlState, wall_clock
-from syncer.status import NOT_CARRIED, Document, StatusDocument
+from syncer.state.maintenance.compact import compact
+from syncer.state.sql.database import SqlState, wall_clock
+from syncer.state.sql.presence import DaemonRole, Presence
 from syncer.stores.contract import Capabilities
 from tests.property.strategies import NOW
 from tests.unit.registers import HERE, THERE, X, Y, at, event, settled_on, version
@@ -502,7 +502,7 @@ def test_what_changes_while_the_operator_types_is_not_decided(
             unit.take(daemon.context.replica.fold(unit[QUIET], later, Millis(NOW)))
             unit.store()
 
-    monkeypatch.setattr("syncer.cli.conflicts.agree", slow)
+    monkeypatch.setattr("syncer.cli.commands.conflicts.agree", slow)
     result = run("conflicts", "restore", "1", "--yes")
     assert result.exit_code == 5
     assert "Look at it again with 'syncer conflicts show 1'" in " ".join(result.stdout.split())

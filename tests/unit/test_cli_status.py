@@ -11,10 +11,10 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from syncer.cli import waiting
-from syncer.cli.documents import VerdictDocument
 from syncer.cli.main import app
+from syncer.documents.commands import VerdictDocument
 from syncer.model import Millis
-from syncer.state.sql import SqlState
+from syncer.state.sql.database import SqlState
 from tests.unit.registers import HERE, THERE
 
 Run = Callable[..., Result]

@@ -11,10 +11,10 @@ import fastavro
 import orjson
 import pytest
 
-from syncer.bus.codec import decode, encode, is_change_of, sequence_of
-from syncer.bus.fields import LATEST_TIME_MS
-from syncer.bus.messages import Action, Control, Heartbeat, Ignored, ListingAsked, ListingTold
-from syncer.bus.native import SCHEMA_TEXT, NativeEvent, NativeOption, NativeType, decode_native, encode_native
+from syncer.bus.wire.codec import decode, encode, is_change_of, sequence_of
+from syncer.bus.wire.fields import LATEST_TIME_MS
+from syncer.bus.wire.messages import Action, Control, Heartbeat, Ignored, ListingAsked, ListingTold
+from syncer.bus.wire.native import SCHEMA_TEXT, NativeEvent, NativeOption, NativeType, decode_native, encode_native
 from syncer.errors import InvariantBroken, PayloadInvalid
 from syncer.model import (
     EventType,

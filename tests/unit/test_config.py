@@ -27,7 +27,7 @@ from syncer.conflict.settings import Direction, Limits
 from syncer.dispositions import disposition
 from syncer.errors import ConfigError, ExitCode
 from syncer.model import MetaPath, TieOrder
-from syncer.state.opening import parse_url, safe
+from syncer.state.sql.opening import parse_url, safe
 
 MINIMAL = """\
 region = "east"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from syncer.bus.names import lock_topic_of
-from syncer.bus.pulsar import PulsarBusConfig
+from syncer.bus.pulsar.bus import PulsarBusConfig
+from syncer.bus.pulsar.names import lock_topic_of
 from syncer.config.model import Config
 from syncer.config.tables import AdminConfig
 from syncer.conflict.scope import Scope

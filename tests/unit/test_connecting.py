@@ -8,7 +8,7 @@ import ssl
 
 import pytest
 
-from syncer.bus.pulsar_log import trouble_in
+from syncer.bus.pulsar.log import trouble_in
 from syncer.connecting import ENDED, why_not
 
 

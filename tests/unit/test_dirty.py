@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from syncer.model import MetaPath
-from syncer.replication.dirty import DirtyPaths, Origin
-from syncer.replication.writing import Batch, WriteQueue
+from syncer.replication.local.dirty import DirtyPaths, Origin
+from syncer.replication.local.write_queue import Batch, WriteQueue
 
 A, B, C, D = (MetaPath(f"/admin/policies/{name}") for name in "abcd")
 

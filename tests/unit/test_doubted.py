@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from syncer.bus.messages import Heartbeat, ListingTold
+from syncer.bus.wire.messages import Heartbeat, ListingTold
 from syncer.conflict.register import Register
 from syncer.errors import Fenced, StateUnavailable
 from syncer.model import MetadataChangeEvent, Millis, Region
-from syncer.replication.arriving import Arrived
 from syncer.replication.context import HEAR_MS
-from syncer.replication.peer import GENERATIONS_AHEAD
-from syncer.replication.reading import state_event
+from syncer.replication.group.peer import GENERATIONS_AHEAD
+from syncer.replication.inbound.arrived import Arrived
+from syncer.replication.local.observe import state_event
 from tests.unit.test_antientropy import T0, path_of, value_of, version
 from tests.unit.test_hearsay import Told
 from tests.unit.test_listing import entry

@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from syncer.errors import Fenced
-from syncer.replication.worker import DriverThread
+from syncer.replication.runtime.engine_thread import DriverThread
 
 pytestmark = pytest.mark.anyio
 

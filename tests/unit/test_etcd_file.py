@@ -10,7 +10,7 @@ from typing import Final
 
 import pytest
 
-from spark_snapshot.sources.etcd_file import EtcdFile, Part, Saved, parts, read
+from spark_snapshot.sources.etcd.snapshot_file import EtcdFile, Part, Saved, parts, read
 from spark_snapshot.sources.place import StorePlace, facts
 from spark_snapshot.sources.reach import Reach, Share
 from syncer.config import Config, load

@@ -9,7 +9,7 @@ import pytest
 from syncer.conflict.register import Hold, HoldReason
 from syncer.conflict.tombstones import Cause, Wait
 from syncer.model import Millis, Region
-from syncer.replication.forgetting import HINTS, Forgetting, Tombstones
+from syncer.replication.gc.state import HINTS, Forgetting, Tombstones
 from tests.unit.test_antientropy import T0, path_of, version
 from tests.unit.test_retelling import FORGETTING, pair_with
 

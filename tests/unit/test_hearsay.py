@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from syncer.bus.messages import LEFT, Action, Control, Heartbeat
+from syncer.bus.wire.messages import LEFT, Action, Control, Heartbeat
 from syncer.conflict.tombstones import Cause, Wait
 from syncer.errors import PreconditionFailed
 from syncer.model import Millis, Region
-from syncer.replication import membership, tombstones
-from syncer.replication.evidence import SILENCE_MS, Evidence
-from syncer.replication.unit import Unit
+from syncer.replication.gc import collector
+from syncer.replication.group.evidence import SILENCE_MS, Evidence
+from syncer.replication.membership import forget
+from syncer.replication.unit_of_work import Unit
 from syncer.state.contract import JOINING, Operation, OperationState
 from tests.unit.test_antientropy import BEAT_MS, T0, Site, path_of
 from tests.unit.test_membership import beat_of, forgets, listens, refused_by
@@ -72,7 +73,7 @@ class Told:
         """Who keeps deletes from being forgotten, and what is said of it."""
         context = self.east.driver.context
         with self.east.state.transaction() as tx:
-            _, silent = tombstones._reports(context, tx, tombstones.own_report(tx), self.now)
+            _, silent = collector._reports(context, tx, collector.own_report(tx), self.now)
         return silent
 
 
@@ -274,10 +275,10 @@ def test_who_has_left_by_his_own_word_is_not_admitted() -> None:
     context = told.east.driver.context
     context.scanned = True
     with told.east.state.transaction() as tx:
-        membership.leave(context, tx, told.now, force=True)
+        forget.leave(context, tx, told.now, force=True)
         operation = Operation(id=1, kind="regions-admit", arguments={"region": "east"}, asked_by="", reason="")
         with pytest.raises(PreconditionFailed, match="own operator"):
-            membership.admit(context, Unit(context, tx, told.now), tx, operation)
+            forget.admit(context, Unit(context, tx, told.now), tx, operation)
 
 
 def test_who_joins_obeys_at_once_and_its_plan_shows_it() -> None:

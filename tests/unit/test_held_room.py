@@ -7,9 +7,9 @@ from typing import Final
 import pytest
 
 from syncer.model import Millis
-from syncer.replication import rooms
-from syncer.replication.arriving import Arrived
-from syncer.replication.consuming import ROOM_AGAIN_MS
+from syncer.replication import quotas
+from syncer.replication.inbound.arrived import Arrived
+from syncer.replication.inbound.receive import ROOM_AGAIN_MS
 from syncer.state.contract import Amount
 from tests.shell.on_bus import change
 from tests.unit.test_antientropy import T0, Said, Site, path_of, value_of
@@ -33,7 +33,7 @@ def test_what_has_waited_for_its_time_waits_for_room_too(monkeypatch: pytest.Mon
     site = Site("east")
     hear(site, said(1, "west", NOW), said(2, "north", AHEAD))
     before = site.known(path_of(1))
-    monkeypatch.setattr(rooms, "CONFLICTS", Amount(0, 1 << 20))
+    monkeypatch.setattr(quotas, "CONFLICTS", Amount(0, 1 << 20))
     site.driver.tick(AHEAD)
     assert not site.state.database.conflicts
     assert site.known(path_of(1)) == before, "nothing gives way to it"
@@ -48,7 +48,7 @@ def test_nor_does_it_pass_when_what_is_known_of_its_path_has_grown(monkeypatch: 
     site = Site("east")
     hear(site, said(1, "west", NOW), said(2, "north", NOW + 40_000))
     assert len(site.state.database.future) == 1
-    monkeypatch.setattr(rooms, "CONFLICTS", Amount(0, 1 << 20))
+    monkeypatch.setattr(quotas, "CONFLICTS", Amount(0, 1 << 20))
     later = Millis(NOW + 15_000)
     grown = change(path_of(1), value_of(1), region="west", sender="w" * 32, sequence=2, time_ms=Millis(NOW + 14_000))
     hear(site, grown, now=later)

@@ -8,16 +8,18 @@ from unittest import mock
 
 import pytest
 
-from syncer.bus.messages import Action, Control, TreeMessage
-from syncer.bus.signing import UNSIGNED
-from syncer.conflict.consumed import Consumed
+from syncer.bus.trust.signing import UNSIGNED
+from syncer.bus.wire.messages import Action, Control, TreeMessage
+from syncer.conflict.causality.consumed import Consumed
 from syncer.conflict.replica import Replica
 from syncer.errors import Fenced, InvariantBroken, MessageUnreadable, PayloadInvalid, StateUnavailable, ValueRefused
 from syncer.model import Millis, Region
-from syncer.replication import antientropy, consuming, operations
-from syncer.replication.arriving import Arrived, arrived_of
-from syncer.replication.isolating import FUTURE, UNTAKEN
-from syncer.replication.narrowing import may_lie_in_one
+from syncer.replication.antientropy import protocol
+from syncer.replication.bisection import may_lie_in_one
+from syncer.replication.control import operations
+from syncer.replication.inbound import receive
+from syncer.replication.inbound.arrived import Arrived, arrived_of
+from syncer.replication.inbound.isolation import FUTURE, UNTAKEN
 from syncer.state.contract import Operation, OperationState, Poison
 from tests.shell.on_bus import change, heartbeat
 from tests.unit.test_antientropy import T0, Said, Site, path_of, value_of
@@ -98,7 +100,7 @@ def test_a_heartbeat_that_breaks_what_hears_it_leaves_nothing_half_heard() -> No
     site = Site("east")
     beat = heartbeat("west", sender=SENDER)
     hear(site, heartbeat("north", sender="n" * 32))
-    with mock.patch.object(antientropy, "hear", side_effect=InvariantBroken("no such sum")):
+    with mock.patch.object(protocol, "hear", side_effect=InvariantBroken("no such sum")):
         hear(site, event(1), beat, event(2), first=10)
     assert aside(site) == [("bus", "p11", UNTAKEN)]
     assert site.driver.context.peers.regions == ["north"]
@@ -112,7 +114,7 @@ def test_a_request_that_cannot_be_stored_is_not_obeyed_in_memory_either() -> Non
     site = Site("east")
     asked = Control(region=Region("west"), sender=SENDER, action=Action.PAUSE, reason="odd", sent_at_ms=NOW, number=1)
     hear(site, heartbeat("west", sender=SENDER))
-    with mock.patch.object(consuming, "_note_asked", side_effect=InvariantBroken("refused a statement")):
+    with mock.patch.object(receive, "_note_asked", side_effect=InvariantBroken("refused a statement")):
         hear(site, event(1), asked, event(2), first=10)
     assert aside(site) == [("bus", "p11", UNTAKEN)]
     assert site.driver.context.paused is None
@@ -126,7 +128,7 @@ def test_a_step_of_a_comparison_that_breaks_it_is_set_aside() -> None:
     step = TreeMessage(
         region=Region("west"), sender=SENDER, sent_at_ms=NOW, target="east", label="x", step="groups", round=1, body=b""
     )
-    with mock.patch.object(antientropy, "take", side_effect=IndexError("out of range")):
+    with mock.patch.object(protocol, "take", side_effect=IndexError("out of range")):
         hear(site, event(1), step, event(2))
     assert aside(site) == [("bus", "p1", UNTAKEN)]
     assert had(site).through == 2
@@ -145,10 +147,10 @@ def test_what_no_message_can_cause_is_raised_and_nothing_is_set_aside(error: Exc
 def test_looking_ahead_of_a_message_that_breaks_it_is_left_out() -> None:
     site = Site("east")
     arrived = [Arrived(message=event(1), position="p")]
-    with mock.patch("syncer.replication.isolating.look_ahead", side_effect=ValueError("odd")):
+    with mock.patch("syncer.replication.inbound.isolation.look_ahead", side_effect=ValueError("odd")):
         assert site.driver.look_ahead(arrived) is None
     with (
-        mock.patch("syncer.replication.isolating.look_ahead", side_effect=Fenced("outdone")),
+        mock.patch("syncer.replication.inbound.isolation.look_ahead", side_effect=Fenced("outdone")),
         pytest.raises(Fenced),
     ):
         site.driver.look_ahead(arrived)
@@ -193,7 +195,7 @@ def answered(site: Site, number: int) -> Operation:
 
 @pytest.mark.parametrize("error", [RecursionError("deep"), UnicodeDecodeError("utf-8", b"x", 0, 1, "odd")], ids=repr)
 def test_whatever_goes_wrong_with_decoding_the_message_carries_it(error: Exception) -> None:
-    with mock.patch("syncer.replication.arriving.unseal", side_effect=error):
+    with mock.patch("syncer.replication.inbound.arrived.unseal", side_effect=error):
         arrived = arrived_of(b"", {}, "p", UNSIGNED)
     assert isinstance(arrived.message, PayloadInvalid)
     assert type(error).__name__ in arrived.message.message

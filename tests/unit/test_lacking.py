@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from syncer.bus.messages import Action, Control
+from syncer.bus.wire.messages import Action, Control
 from syncer.conflict.acts import Decision
 from syncer.conflict.register import Hold, HoldReason, Register, Seated
 from syncer.conflict.scope import DEFAULT_RULES, Rule, Scope
 from syncer.conflict.settings import Direction
 from syncer.model import NOTHING_SEEN, EventType, MetadataChangeEvent, MetaPath, Millis, Region, ResourceKind, Stamp
-from syncer.replication import lacking
-from syncer.replication.talk import Lack
+from syncer.replication.recovery import missing_values
+from syncer.replication.recovery.progress import Lack
 from syncer.state.contract import ConflictRow
 from tests.simulation.store import digest_of
 from tests.unit.test_antientropy import BEAT_MS, T0, Pair, Site, path_of, value_of, version
@@ -82,7 +82,7 @@ class Talk(Pair):
 
     @property
     def asked(self) -> list[Control]:
-        return [said for said in self.heard if isinstance(said, Control) and said.reason == lacking.VALUE_LACKS]
+        return [said for said in self.heard if isinstance(said, Control) and said.reason == missing_values.VALUE_LACKS]
 
 
 def test_what_nobody_has_any_more_gives_way_to_what_the_store_holds() -> None:
@@ -161,8 +161,8 @@ def test_what_is_known_instead_is_the_greatest_that_any_member_knows() -> None:
     for region, time in zip(members, (10, 30, 20, 40), strict=True):
         lack.told[region] = version(P, 3, time, region)
     lack.older.update(members[:3])  # what the fourth has told was under way when it was asked, and may be outdone
-    assert lacking._instead(context, lack, members) == version(P, 3, 30, "b")
-    assert lacking._instead(context, lack, members[::2]) == version(P, 3, 20, "c")
+    assert missing_values._instead(context, lack, members) == version(P, 3, 30, "b")
+    assert missing_values._instead(context, lack, members[::2]) == version(P, 3, 20, "c")
 
 
 def test_an_older_version_alone_does_not_say_that_there_is_no_newer_one() -> None:
@@ -216,7 +216,7 @@ def test_who_lacks_one_version_may_have_a_later_one() -> None:
 def test_older_versions_are_kept_of_few_paths_and_the_others_are_asked_for_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(lacking, "TOLD_BOUND", 2)
+    monkeypatch.setattr(missing_values, "TOLD_BOUND", 2)
     pair = Talk()
     pair.beat(2)
     paths = [path_of(f"lost-{number}") for number in range(5)]
@@ -341,10 +341,10 @@ def test_what_waits_for_a_person_is_neither_told_nor_said_to_be_nothing() -> Non
 
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lacking, "LACKS_BOUND", 3)
-    monkeypatch.setattr(lacking, "PATHS_AT_ONCE", 2)
-    monkeypatch.setattr(lacking, "NOTHING_BOUND", 2)
-    monkeypatch.setattr(lacking, "TOLD_BOUND", 1)
+    monkeypatch.setattr(missing_values, "LACKS_BOUND", 3)
+    monkeypatch.setattr(missing_values, "PATHS_AT_ONCE", 2)
+    monkeypatch.setattr(missing_values, "NOTHING_BOUND", 2)
+    monkeypatch.setattr(missing_values, "TOLD_BOUND", 1)
     pair = Talk()
     pair.loses = lambda said: isinstance(said, Control)
     pair.beat(2)
@@ -353,7 +353,7 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         pair.west.lacks(path, 1, 50, "east", stands=2)
     pair.beat(5)
     assert len(pair.west.driver.context.talk.lacks) == 3
-    lacking.note(pair.west.driver.context, dict.fromkeys(paths))
+    missing_values.note(pair.west.driver.context, dict.fromkeys(paths))
     assert list(pair.west.driver.context.talk.nothing) == paths[:2]
     pair.loses = lambda _: False
     pair.beat(20, BEAT_MS)

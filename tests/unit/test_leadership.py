@@ -10,7 +10,7 @@ import pytest
 
 from syncer.bus.contract import Role
 from syncer.errors import Fenced, StateForeign, StateUnavailable, SyncerError
-from syncer.replication.leadership import Leadership
+from syncer.replication.runtime.leadership import Leadership
 
 pytestmark = pytest.mark.anyio
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from syncer.bus.messages import Control, ListingAsked, ListingEntry, ListingTold
+from syncer.bus.wire.messages import Control, ListingAsked, ListingEntry, ListingTold
 from syncer.conflict.register import HoldReason, Register
 from syncer.conflict.replica import Replica
 from syncer.conflict.scope import Scope
@@ -15,17 +15,17 @@ from syncer.conflict.settings import Settings
 from syncer.errors import PreconditionFailed, StateUnavailable
 from syncer.model import MetaPath, Millis, Region, Revision
 from syncer.paths import fence_path
-from syncer.replication import lacking, listing, rebuild
-from syncer.replication.arriving import Arrived
 from syncer.replication.driver import Driver
 from syncer.replication.fence import Fence
+from syncer.replication.inbound.arrived import Arrived
+from syncer.replication.recovery import missing_values, rebuild, state_transfer
 from syncer.state.contract import JOINING
 from syncer.stores.contract import Entry, Written
 from tests.support.memory_state import MemoryDatabase, MemoryState
 from tests.unit.test_antientropy import CAPABILITIES, T0, path_of, version
 
 EAST, WEST, NORTH = Region("east"), Region("west"), Region("north")
-LATER = Millis(T0 + listing.ASK_AGAIN_MS)
+LATER = Millis(T0 + state_transfer.ASK_AGAIN_MS)
 
 
 class Lost:
@@ -178,7 +178,7 @@ def test_an_entry_that_cannot_be_is_put_aside_and_the_others_are_learned(changes
     assert not lost.driver.hearing
     assert isinstance(asked, Control)
     assert (asked.paths, asked.target) == ((path_of(2),), "west"), "it may be told as a change"
-    assert asked.reason == lacking.VERSION_LACKS
+    assert asked.reason == missing_values.VERSION_LACKS
     (row,) = lost.state.database.quarantine.values()
     assert (row.poison.origin, row.poison.path, row.poison.position) == ("listing", path_of(2), f"west {path_of(2)!r}")
     assert "west lists" in row.poison.detail
@@ -204,12 +204,12 @@ def test_a_page_of_which_hardly_anything_can_be_understood_is_learned_all_the_sa
     """Else who tells it would be asked for it for ever, and the rebuild would never end."""
     lost = Lost()
     lost.asks()
-    bad = [entry(number, digest="") for number in range(1_000, 1_000 + listing.BAD_ENTRIES + 20)]
+    bad = [entry(number, digest="") for number in range(1_000, 1_000 + state_transfer.BAD_ENTRIES + 20)]
     lost.hears(lost.told(entry(1), *bad, last=True, total=len(bad) + 1))
     lost.asks()
     assert not lost.driver.hearing
     assert lost.known(path_of(1)) is not None
-    assert len(lost.state.database.quarantine) == listing.BAD_ENTRIES
+    assert len(lost.state.database.quarantine) == state_transfer.BAD_ENTRIES
     with lost.state.transaction() as tx:
         held = tx.registers([path_of(number) for number in range(1_000, 1_000 + len(bad))])
     assert len(held) == len(bad)
@@ -273,7 +273,7 @@ def test_a_page_that_could_not_be_stored_was_not_heard(monkeypatch: pytest.Monke
 
 
 def test_who_is_asked_tells_all_that_it_knows_in_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listing, "PAGE_ENTRIES", 2)
+    monkeypatch.setattr(state_transfer, "PAGE_ENTRIES", 2)
     state = MemoryState(MemoryDatabase(WEST, "db-west"))
     state.activate()
     with state.transaction() as tx:
@@ -291,7 +291,7 @@ def test_who_is_asked_tells_all_that_it_knows_in_pages(monkeypatch: pytest.Monke
         assert isinstance(page, ListingTold)
         lost.hears(page)
         pages += 1
-        for asked in lost.asks(Millis(T0 + pages * listing.ASK_AGAIN_MS)):
+        for asked in lost.asks(Millis(T0 + pages * state_transfer.ASK_AGAIN_MS)):
             after, told = asked.after, asked.told
     assert pages == 3
     assert [lost.known(path) for path, _ in known] == [replace(each, value=None) for _, each in known]

@@ -13,7 +13,7 @@ import stamina
 import structlog
 from structlog.contextvars import bound_contextvars
 
-from syncer.bus.pulsar_log import Relay
+from syncer.bus.pulsar.log import Relay
 from syncer.errors import AdminUnreachable
 from syncer.log import HIDDEN, Redactor, configure
 from tests.support.logs import logging_restored

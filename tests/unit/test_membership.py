@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from syncer.bus.messages import LEFT, Heartbeat
+from syncer.bus.wire.messages import LEFT, Heartbeat
 from syncer.errors import PreconditionFailed
 from syncer.model import MetadataChangeEvent, Millis, Region
-from syncer.replication import peers
-from syncer.replication.arriving import Arrived
-from syncer.replication.dirty import Origin
-from syncer.replication.evidence import SILENCE_MS
-from syncer.replication.membership import leave
+from syncer.replication.group import peers
+from syncer.replication.group.evidence import SILENCE_MS
+from syncer.replication.inbound.arrived import Arrived
+from syncer.replication.local.dirty import Origin
+from syncer.replication.membership.forget import leave
 from syncer.state.contract import OperationState
 from tests.unit.test_antientropy import BEAT_MS, T0, Pair, Site, path_of
 from tests.unit.test_listing import Lost

@@ -6,7 +6,7 @@ import tracemalloc
 
 import pytest
 
-from syncer.bus.fields import checked_path
+from syncer.bus.wire.fields import checked_path
 from syncer.conflict.scope import Scope
 from syncer.memoizing import ENTRY_BYTES, memoized
 from syncer.model import MetaPath

@@ -11,10 +11,10 @@ from prometheus_client.openmetrics import exposition as openmetrics
 from syncer import metrics
 from syncer.metrics import FAMILIES, MAX_PEERS, OTHER, Kind, Metrics, Stage
 from syncer.model import Region
-from syncer.replication.consuming import TOO_MANY_SENDERS
-from syncer.replication.peers import HEARTBEATS_FULL
-from syncer.replication.rooms import CONFLICTS_FULL, VALUES_FULL
-from syncer.replication.setting_aside import FULL
+from syncer.replication.group.peers import HEARTBEATS_FULL
+from syncer.replication.inbound.quarantine import FULL
+from syncer.replication.inbound.receive import TOO_MANY_SENDERS
+from syncer.replication.quotas import CONFLICTS_FULL, VALUES_FULL
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "metrics.md"
 

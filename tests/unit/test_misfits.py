@@ -11,9 +11,9 @@ from syncer.conflict.replica import Replica
 from syncer.errors import InvariantBroken
 from syncer.model import MetaPath, Millis
 from syncer.paths import MAX_PATH_BYTES
-from syncer.replication import misfits
-from syncer.replication.misfits import COUNTED, MISFIT, MISFITS, Misfits
-from syncer.replication.reporting import report
+from syncer.replication.control.report import report
+from syncer.replication.local import misfits
+from syncer.replication.local.misfits import COUNTED, MISFIT, MISFITS, Misfits
 from syncer.stores.contract import Entry
 from tests.support.memory_state import MemoryTransaction
 from tests.unit.test_antientropy import T0, Site, path_of

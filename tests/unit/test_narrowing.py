@@ -14,21 +14,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from syncer.bus.contract import Delivery, Incoming
-from syncer.bus.messages import Control, Heartbeat
-from syncer.conflict.consumed import Consumed
+from syncer.bus.wire.messages import Control, Heartbeat
+from syncer.conflict.causality.consumed import Consumed
 from syncer.conflict.replica import Replica
 from syncer.errors import InvariantBroken, StateUnavailable
 from syncer.model import MetaPath, Millis, Region
-from syncer.replication import antientropy, narrowing, reading, scanning
-from syncer.replication.ahead import Seen
-from syncer.replication.arriving import Arrived
-from syncer.replication.bus_pumps import BusPumps
-from syncer.replication.dirty import Origin
-from syncer.replication.isolating import UNTAKEN
-from syncer.replication.narrowing import GIVEN_UP_AT_ONCE, TRIED_AT_ONCE, Settle, narrowed
-from syncer.replication.peers import Peers
-from syncer.replication.surroundings import Surroundings, Timing
-from syncer.replication.worker import DriverThread
+from syncer.replication import bisection
+from syncer.replication.antientropy import protocol
+from syncer.replication.bisection import GIVEN_UP_AT_ONCE, TRIED_AT_ONCE, Settle, narrowed
+from syncer.replication.group.peers import Peers
+from syncer.replication.inbound.arrived import Arrived
+from syncer.replication.inbound.isolation import UNTAKEN
+from syncer.replication.inbound.prefetch import Seen
+from syncer.replication.local import full_scan, observe
+from syncer.replication.local.dirty import Origin
+from syncer.replication.runtime.bus_loop import BusPumps
+from syncer.replication.runtime.engine_thread import DriverThread
+from syncer.replication.runtime.environment import Surroundings, Timing
 from syncer.state.contract import PeerRow
 from syncer.stores.contract import Entry
 from tests.shell.on_bus import heartbeat
@@ -68,7 +70,7 @@ class Taking:
             left = narrowed(CONTEXT, items, self.attempt, self.give_up)
             assert list(left) == list(items)[len(items) - len(left) :], "the last ones are left"
             assert len(left) < len(items), "something was done"
-            assert self.given_up - before <= narrowing.GIVEN_UP_AT_ONCE
+            assert self.given_up - before <= bisection.GIVEN_UP_AT_ONCE
             if not left:
                 return calls
             items = left
@@ -81,7 +83,7 @@ def test_each_guilty_one_is_given_up_once_and_the_others_are_taken_in_order(
 ) -> None:
     guilty = {number for number, is_guilty in enumerate(guilt) if is_guilty}
     taking = Taking(guilty)
-    with mock.patch.multiple(narrowing, GIVEN_UP_AT_ONCE=at_once, TRIED_AT_ONCE=tried):
+    with mock.patch.multiple(bisection, GIVEN_UP_AT_ONCE=at_once, TRIED_AT_ONCE=tried):
         taking.all(range(len(guilt)))
     assert taking.told == [(number, not is_guilty) for number, is_guilty in enumerate(guilt)]
 
@@ -213,9 +215,9 @@ def test_paths_that_are_left_are_read_again() -> None:
         return broken
 
     context = site.driver.context
-    with mock.patch.object(reading, "_decide", breaking(reading._decide, 2)):
-        scan = scanning.begin(context)
-        scanning.take_page(context, scan, scanning.issue(context), entries, fence(site), NOW)
+    with mock.patch.object(observe, "_decide", breaking(observe._decide, 2)):
+        scan = full_scan.begin(context)
+        full_scan.take_page(context, scan, full_scan.issue(context), entries, fence(site), NOW)
         assert len(context.misfits.blocked) == GIVEN_UP_AT_ONCE
         assert scan.met == MANY
         read_all(site)
@@ -235,8 +237,8 @@ def test_paths_that_the_database_cannot_keep_are_left_out_of_a_page_slice_by_sli
         met(self, found)
 
     with mock.patch.object(MemoryTransaction, "met", broken):
-        scan = scanning.begin(context)
-        scanning.take_page(context, scan, scanning.issue(context), entries, fence(site), NOW)
+        scan = full_scan.begin(context)
+        full_scan.take_page(context, scan, full_scan.issue(context), entries, fence(site), NOW)
     assert len(context.misfits.blocked) == GIVEN_UP_AT_ONCE
     assert scan.met == MANY
     assert context.dirty.from_scan == MANY - 2 * GIVEN_UP_AT_ONCE + 1, "the last of those is a guilty one"
@@ -275,7 +277,7 @@ def asked_for(site: Site, *said: Heartbeat | Control | Any) -> list[list[Region]
     with (
         mock.patch.object(MemoryTransaction, "peers", noting),
         mock.patch.object(Replica, "fold", side_effect=ValueError("odd")),
-        mock.patch.object(antientropy, "hear", side_effect=InvariantBroken("no such sum")),
+        mock.patch.object(protocol, "hear", side_effect=InvariantBroken("no such sum")),
     ):
         site.driver.consume([Arrived(message=each, position=f"q{at}") for at, each in enumerate(said)], NOW)
     return found

@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from syncer.bus.heartbeats import TOLD_CHARACTERS, check_heartbeat, told_characters, within_bounds
-from syncer.bus.messages import Action, Control
+from syncer.bus.wire.heartbeats import TOLD_CHARACTERS, check_heartbeat, told_characters, within_bounds
+from syncer.bus.wire.messages import Action, Control
 from syncer.conflict.tombstones import Cause
 from syncer.model import Millis, Region, ResourceKind, TieOrder
-from syncer.replication import consuming, newcomers, peers
-from syncer.replication.forgetting import Forgetting
+from syncer.replication.gc.state import Forgetting
+from syncer.replication.group import newcomers, peers
+from syncer.replication.inbound import receive
 from syncer.state.contract import OperationState
 from tests.unit.test_antientropy import Site, path_of
 from tests.unit.test_hearsay import Told
@@ -148,7 +149,7 @@ def test_a_database_without_a_region_keeps_the_deletes_for_a_day_or_until_it_is_
 
 
 def test_numbers_of_databases_without_a_region_take_bounded_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(consuming, "STRANGE_SENDERS", 3)
+    monkeypatch.setattr(receive, "STRANGE_SENDERS", 3)
     told = Told()
     for number in range(6):
         assert comes_to(told, f"n{number}", f"db-{number}")
@@ -156,7 +157,7 @@ def test_numbers_of_databases_without_a_region_take_bounded_room(monkeypatch: py
         comes_to(told, "many", "db-0", sequence)
     with told.east.state.transaction() as tx:
         assert tx.senders() == {"db-0", "db-1", "db-2"}
-        assert len(tx.consumed(["db-0"])["db-0"].ahead) == consuming.STRANGE_RANGES
+        assert len(tx.consumed(["db-0"])["db-0"].ahead) == receive.STRANGE_RANGES
     assert "too-many-senders" in told.codes
     assert told.east.driver.context.tally["refused", "too-many-senders"] == 3
 

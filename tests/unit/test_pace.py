@@ -11,7 +11,7 @@ import structlog
 from stamina.instrumentation import get_on_retry_hooks
 
 from syncer import log
-from syncer.replication.pace import FIRST_PAUSE_S, JITTER_S, LONGEST_PAUSE_S, Backoff
+from syncer.replication.runtime.backoff import FIRST_PAUSE_S, JITTER_S, LONGEST_PAUSE_S, Backoff
 from tests.support.logs import logging_restored
 
 pytestmark = pytest.mark.anyio

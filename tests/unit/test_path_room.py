@@ -9,8 +9,8 @@ import pytest
 from syncer.conflict.register import Register
 from syncer.model import Counter, MetaPath, Millis
 from syncer.replacing import replace
-from syncer.replication.path_room import Paths
-from syncer.state.cache import UNKNOWN, RegisterCache
+from syncer.replication.bounded_paths import Paths
+from syncer.state.sql.cache import UNKNOWN, RegisterCache
 from tests.unit.registers import THERE, X, at, register, seated, version
 
 LONG = "x" * 30_000

@@ -27,9 +27,9 @@ from syncer.model import Digest, MetaPath, Region
 from syncer.plan.operations import Action, Operation, Plan, planned
 from syncer.plan.review import Reason
 from syncer.planning import plan_file
-from syncer.planning.comparing import compare
-from syncer.planning.executing import Outcome, perform, pretend
-from syncer.planning.sides import LiveSide
+from syncer.planning.apply import Outcome, perform, pretend
+from syncer.planning.compare import compare
+from syncer.planning.sources import LiveSide
 from syncer.stores.contract import BatchRefused, Entry, Put, Write, Written
 from syncer.stores.sqlite import OutsideWriter, SqliteConfig, SqliteStore
 from syncer.stores.sqlite.store import MAX_BATCH_WRITES

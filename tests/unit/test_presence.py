@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from syncer.config import Config
+from syncer.inspection.status import StatusDocument, collect
 from syncer.model import Millis
-from syncer.state import opening
-from syncer.state.presence import DaemonRole, Presence
-from syncer.state.sql import SqlState
-from syncer.state.views import Views
-from syncer.status import StatusDocument, collect
+from syncer.state.sql import opening
+from syncer.state.sql.database import SqlState
+from syncer.state.sql.presence import DaemonRole, Presence
+from syncer.state.views.region import Views
 from tests.unit.test_state_contract import EAST
 
 NOW = Millis(1_700_000_000_000)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from syncer.bus.messages import Heartbeat
-from syncer.conflict.consumed import Consumed
+from syncer.bus.wire.messages import Heartbeat
+from syncer.conflict.causality.consumed import Consumed
 from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.replica import Replica
 from syncer.conflict.scope import Scope
@@ -29,12 +29,12 @@ from syncer.model import (
     TieOrder,
 )
 from syncer.paths import fence_path
-from syncer.replication import rebuild
-from syncer.replication.arriving import Arrived
 from syncer.replication.driver import Driver
 from syncer.replication.fence import RECEIPTS, Fence
-from syncer.replication.marking import INTERVAL_MS, Marking
-from syncer.replication.talk import Phase
+from syncer.replication.inbound.arrived import Arrived
+from syncer.replication.local.rollback_counter import INTERVAL_MS, Marking
+from syncer.replication.recovery import rebuild
+from syncer.replication.recovery.progress import Phase
 from syncer.stores.contract import Entry, Put, Written
 from tests.support.memory_state import MemoryDatabase, MemoryState
 from tests.unit.test_antientropy import CAPABILITIES, T0, path_of

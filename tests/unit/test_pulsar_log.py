@@ -9,14 +9,14 @@ from typing import Final, TextIO
 
 import pytest
 
-from syncer.bus import pulsar_log
+from syncer.bus.pulsar import log
 
 RESOLVED: Final = "2026-01-01 10:00:00.000 ERROR [1] Link:1 | [<none> -> pulsar://x:1] Resolve error: host : {}\n"
 NEWS: Final = "2026-01-01 10:00:00.000 WARN  [1] Link:1 | it tries again\n"
 
 
 def test_before_a_client_was_made_there_is_no_trouble() -> None:
-    assert pulsar_log.Relay().trouble() == ""
+    assert log.Relay().trouble() == ""
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def clients(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[TextIO]]:
     made: list[TextIO] = []
     with ExitStack() as closed:
         monkeypatch.setattr(
-            pulsar_log,
+            log,
             "settle",
             lambda file, _: made.append(closed.enter_context(Path(file).open("w", encoding="utf-8"))),
         )
@@ -33,7 +33,7 @@ def clients(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[TextIO]]:
 
 
 def test_the_last_trouble_is_of_the_last_line_however_many_wait(clients: list[TextIO]) -> None:
-    relay = pulsar_log.Relay()
+    relay = log.Relay()
     relay.start()
     for number in range(20):
         clients[0].write(NEWS * 500 + RESOLVED.format(f"cause {number}"))
@@ -42,9 +42,9 @@ def test_the_last_trouble_is_of_the_last_line_however_many_wait(clients: list[Te
 
 
 def test_a_pipe_that_is_full_keeps_nobody_waiting(clients: list[TextIO], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pulsar_log.Relay, "_read", lambda *_: None)
-    relay = pulsar_log.Relay()
+    monkeypatch.setattr(log.Relay, "_read", lambda *_: None)
+    relay = log.Relay()
     relay.start()
-    clients[0].write("x" * (pulsar_log.PIPE_BYTES - 1) + "\n")
+    clients[0].write("x" * (log.PIPE_BYTES - 1) + "\n")
     clients[0].flush()
     assert relay.trouble() == ""

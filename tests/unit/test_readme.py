@@ -17,7 +17,7 @@ from syncer.cli.main import app
 from syncer.conflict.register import HoldReason
 from syncer.dispositions import DISPOSITIONS
 from syncer.metrics import FAMILIES
-from syncer.planning.deciding import FUTURE
+from syncer.operations.decisions import FUTURE
 from tests.run import REPOSITORY
 
 README = REPOSITORY / "README.md"

@@ -16,12 +16,12 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ed448, ed25519
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, NoEncryption, PrivateFormat
 
-from syncer.bus.codec import encode
 from syncer.bus.contract import Outgoing
-from syncer.bus.messages import Control, Heartbeat, ListingAsked, ListingTold, TreeMessage
-from syncer.bus.public_halves import PublicHalf
-from syncer.bus.region_keys import RegionKey, RegionKeys
-from syncer.bus.signing import PROOF, SIGNATURE, UNSIGNED, Keyring, sealed, unseal
+from syncer.bus.trust.public_halves import PublicHalf
+from syncer.bus.trust.region_keys import RegionKey, RegionKeys
+from syncer.bus.trust.signing import PROOF, SIGNATURE, UNSIGNED, Keyring, sealed, unseal
+from syncer.bus.wire.codec import encode
+from syncer.bus.wire.messages import Control, Heartbeat, ListingAsked, ListingTold, TreeMessage
 from syncer.config.group_keys import keyring as keyring_of
 from syncer.config.group_keys import region_key
 from syncer.config.model import Config

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from syncer.model import MetaPath, Revision
-from syncer.replication.remembered import Remembered
+from syncer.replication.local.entry_cache import Remembered
 from syncer.stores.contract import Entry
 
 

@@ -13,8 +13,8 @@ from syncer.conflict.settings import Direction
 from syncer.model import EventType, MetadataChangeEvent, MetaPath, Millis, Region
 from syncer.paths import classify
 from syncer.replacing import replace
-from syncer.replication import repairing
-from syncer.replication.repairing import OUTBOX_ROOM, PORTION, Turn
+from syncer.replication.control import repair
+from syncer.replication.control.repair import OUTBOX_ROOM, PORTION, Turn
 from syncer.state.contract import JOINING, Operation, OperationState
 from syncer.state.repair import Repair, RepairState, Telling
 from tests.support.memory_state import MemoryState
@@ -238,7 +238,7 @@ def test_portions_are_bounded_and_leave_room_in_the_outbox(monkeypatch: pytest.M
     assert repair_of(pair.east.state, number).told == many
     pair.beat(2)
     assert pair.equal
-    monkeypatch.setattr(repairing, "REFUSED_KEPT", 3)
+    monkeypatch.setattr(repair, "REFUSED_KEPT", 3)
     pair.east.driver.context.tombstones.floor = Millis(T0 + 10**6)
     late = begin(pair.east, told(*(event_of(path_of(f"m{at}"), 1, 500, "north") for at in range(100))), pair.now)
     run(pair.east, pair.now)

@@ -8,12 +8,12 @@ from unittest import mock
 
 import pytest
 
-from syncer.bus.messages import Action, Control, Heartbeat
+from syncer.bus.wire.messages import Action, Control, Heartbeat
 from syncer.conflict.register import Hold, HoldReason, Register, Wish
 from syncer.conflict.tombstones import Cause, Report
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region
-from syncer.replication.forgetting import Forgetting
-from syncer.replication.reading import state_event
+from syncer.replication.gc.state import Forgetting
+from syncer.replication.local.observe import state_event
 from tests.unit.test_antientropy import BEAT_MS, T0, Pair, Said, Site, both_have, path_of, value_of, version
 
 GONE, LATER = path_of("gone"), path_of("later")

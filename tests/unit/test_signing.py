@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
-from syncer.bus.codec import encode
 from syncer.bus.contract import Outgoing
-from syncer.bus.messages import Ignored, TreeMessage
-from syncer.bus.native import NativeType
-from syncer.bus.signing import SIGNATURE, UNSIGNED, GroupKey, Keyring, sealed
+from syncer.bus.trust.signing import SIGNATURE, UNSIGNED, GroupKey, Keyring, sealed
+from syncer.bus.wire.codec import encode
+from syncer.bus.wire.messages import Ignored, TreeMessage
+from syncer.bus.wire.native import NativeType
 from syncer.config.group_keys import keyring as keyring_of
 from syncer.config.group_keys import read_keys
 from syncer.config.tables import SigningConfig

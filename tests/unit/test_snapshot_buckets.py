@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from spark_snapshot.buckets import suspects
+from spark_snapshot.diff.buckets import suspects
 from syncer.errors import SnapshotDamaged
 from tests.support.snapshot_files import SCHEMA, write_file
 

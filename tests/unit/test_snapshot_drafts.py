@@ -11,12 +11,12 @@ from pathlib import Path
 import pyarrow.fs as pafs
 import pytest
 
-from spark_snapshot.drafts import GIVEN_UP_AFTER_MS, LOCK, READ, Draft, begun, resumed
-from spark_snapshot.files import examine
-from spark_snapshot.layout import DATA, listing, new_id, open_snapshot, verify
-from spark_snapshot.manifest import MANIFEST, Count, Manifest
-from spark_snapshot.places import Place, place
-from spark_snapshot.take import Order
+from spark_snapshot.format.drafts import GIVEN_UP_AFTER_MS, LOCK, READ, Draft, begun, resumed
+from spark_snapshot.format.files import examine
+from spark_snapshot.format.layout import DATA, listing, new_id, open_snapshot, verify
+from spark_snapshot.format.manifest import MANIFEST, Count, Manifest
+from spark_snapshot.format.places import Place, place
+from spark_snapshot.jobs.take import Order
 from syncer.config import Config
 from syncer.errors import JobError, NotFound, PreconditionFailed, SnapshotUnwritten
 from tests.support.snapshot_files import NOW, described, write_file
@@ -100,7 +100,7 @@ def test_what_belongs_to_another_user_is_left(tmp_path: Path, monkeypatch: pytes
             raise PermissionError(13, "Permission denied")
         return opened(path, flags, mode)
 
-    monkeypatch.setattr("spark_snapshot.drafts.os.open", refusing)
+    monkeypatch.setattr("spark_snapshot.format.drafts.os.open", refusing)
     with begun(folder, "east", taken_at_ms=NOW + 1):
         assert len(listing(folder).unfinished) == 2
 

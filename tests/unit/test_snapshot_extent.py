@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_snapshot.extent import WHOLE, Extent, extent_of
-from spark_snapshot.layout import comparable, latest, listing, open_snapshot
-from spark_snapshot.manifest import MANIFEST, read_manifest
-from spark_snapshot.naming import before, named
-from spark_snapshot.places import place
-from spark_snapshot.retention import prune
-from spark_snapshot.selection import Selection
-from spark_snapshot.side import SnapshotSide
+from spark_snapshot.format.extent import WHOLE, Extent, extent_of
+from spark_snapshot.format.layout import comparable, latest, listing, open_snapshot
+from spark_snapshot.format.manifest import MANIFEST, read_manifest
+from spark_snapshot.format.naming import before, named
+from spark_snapshot.format.places import place
+from spark_snapshot.format.retention import prune
+from spark_snapshot.format.selection import Selection
+from spark_snapshot.format.side import SnapshotSide
 from syncer.errors import PlanInvalid, PreconditionFailed, SnapshotDamaged, SnapshotsIncomparable
 from syncer.model import MetaPath, Millis
-from syncer.planning.repair_file import RepairFile, write
+from syncer.repair.file import RepairFile, write
 from tests.support.snapshot_files import NOW, described, holding, made
 from tests.unit.test_repair_file import HEAD, finding
 

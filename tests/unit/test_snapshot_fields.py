@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from spark_snapshot.fields import FieldDifference, differences
+from spark_snapshot.diff.fields import FieldDifference, differences
 from syncer.model import ResourceKind
 
 

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spark_snapshot.sources import found as module
-from spark_snapshot.sources import zookeeper_answers
 from spark_snapshot.sources.found import Batch, Found, batched
 from spark_snapshot.sources.spool import Spool
+from spark_snapshot.sources.zookeeper import answers
 from syncer.model import MetaPath, Millis, ResourceKind, Revision
 from syncer.plan.diffing import fingerprint_of
-from syncer.stores.zookeeper_requests import Failed, MultiRead, Node
+from syncer.stores.zookeeper.requests import Failed, MultiRead, Node
 
 ROWS = st.lists(
     st.builds(
@@ -105,8 +105,8 @@ def test_answers_say_the_same_as_the_parser_of_the_store(
     nodes: list[tuple[bytes, tuple[int, ...]] | int], before: bytes
 ) -> None:
     raw = before + answer(*nodes)
-    found = zookeeper_answers.values(raw, len(before), len(nodes))
-    expected: list[zookeeper_answers.Value | int] = []
+    found = answers.values(raw, len(before), len(nodes))
+    expected: list[answers.Value | int] = []
     for each in MultiRead.deserialize(raw, len(before)):
         if isinstance(each, Node):
             stat = each.stat
@@ -126,12 +126,12 @@ def test_an_answer_that_is_cut_or_is_to_another_request_is_refused(
     cut = data.draw(st.integers(0, len(raw) - 1))
     for part, count in ((raw[:cut], len(nodes)), (raw, len(nodes) + 1), (raw + b"\0", len(nodes))):
         with pytest.raises((struct.error, ValueError)):
-            zookeeper_answers.values(part, 0, count)
+            answers.values(part, 0, count)
 
 
 def test_an_absent_value_is_empty_and_names_are_no_values() -> None:
     stat = STAT.pack(1, 2, 3, 4, 5, 6, 7, 0, 0, 0, 8)
     raw = struct.pack("!iBii", 4, 0, 0, -1) + stat + END
-    assert zookeeper_answers.values(raw, 0, 1) == [(b"", 1, 2, 4, 5, 0, 0)]
+    assert answers.values(raw, 0, 1) == [(b"", 1, 2, 4, 5, 0, 0)]
     with pytest.raises(ValueError, match="kind 8"):
-        zookeeper_answers.values(struct.pack("!iBii", 8, 0, 0, 0) + END, 0, 1)
+        answers.values(struct.pack("!iBii", 8, 0, 0, 0) + END, 0, 1)

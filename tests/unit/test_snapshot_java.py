@@ -10,8 +10,8 @@ import pytest
 from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import PySparkException
 
-from spark_snapshot.faults import did_not_start, translated
-from spark_snapshot.java import KEPT, words_kept
+from spark_snapshot.runtime.faults import did_not_start, translated
+from spark_snapshot.runtime.java import KEPT, words_kept
 from syncer.errors import JobCancelled, JobError, SnapshotDamaged, SnapshotRefused, SyncerError
 
 

@@ -10,10 +10,10 @@ from dataclasses import replace
 
 import pytest
 
-from spark_snapshot.faults import from_text, translated
-from spark_snapshot.jobs import Cancel, listening
-from spark_snapshot.progress import Progress
-from spark_snapshot.showing import Form, line, reporting
+from spark_snapshot.runtime.faults import from_text, translated
+from spark_snapshot.runtime.phases import Cancel, listening
+from spark_snapshot.runtime.progress import Progress
+from spark_snapshot.runtime.showing import Form, line, reporting
 from syncer.errors import (
     AccessDenied,
     ConfigError,
@@ -55,8 +55,8 @@ def test_an_error_of_the_product_comes_back_from_a_worker() -> None:
 @pytest.mark.parametrize(
     ("name", "cls"),
     [
-        ("spark_snapshot.sources.zookeeper_log.LogDamaged", StoreFilesDamaged),
-        ("spark_snapshot.sources.zookeeper_snapshot.SnapshotDamaged", StoreFilesDamaged),
+        ("spark_snapshot.sources.zookeeper.transaction_log.LogDamaged", StoreFilesDamaged),
+        ("spark_snapshot.sources.zookeeper.snapshot_file.SnapshotDamaged", StoreFilesDamaged),
         ("syncer.stores.etcd.connection.Compacted", StoreError),
         ("syncer.config.loading.ConfigInvalid", ConfigError),
         ("syncer.errors.SnapshotDamaged", SnapshotDamaged),

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_snapshot.places import place
+from spark_snapshot.format.places import place
 from spark_snapshot.sources import keeping
 from spark_snapshot.sources.arrow import STORE, stored
 from spark_snapshot.sources.found import Batch

@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spark_snapshot.files import examine
-from spark_snapshot.layout import DATA, comparable, is_id, latest, listing, new_id, open_snapshot, verify
-from spark_snapshot.manifest import (
+from spark_snapshot.format.files import examine
+from spark_snapshot.format.layout import DATA, comparable, is_id, latest, listing, new_id, open_snapshot, verify
+from spark_snapshot.format.manifest import (
     MANIFEST,
     current_projections,
     read_manifest,
 )
-from spark_snapshot.places import Place, place
-from spark_snapshot.retention import DAY_MS, expendable, prune
+from spark_snapshot.format.places import Place, place
+from spark_snapshot.format.retention import DAY_MS, expendable, prune
 from syncer.errors import (
     NotFound,
     PreconditionFailed,

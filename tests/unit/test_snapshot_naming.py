@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from spark_snapshot.layout import Snapshot
-from spark_snapshot.naming import as_text, before, moment_of, named, removable
-from spark_snapshot.places import place
+from spark_snapshot.format.layout import Snapshot
+from spark_snapshot.format.naming import as_text, before, moment_of, named, removable
+from spark_snapshot.format.places import place
 from syncer.errors import NotFound, PreconditionFailed, SnapshotDamaged, SnapshotError
 from syncer.model import Millis
 from tests.support.snapshot_files import NOW, described, made

@@ -9,10 +9,10 @@ from dataclasses import replace
 
 import pytest
 
-from spark_snapshot import charts
-from spark_snapshot.fields import Differences, FieldDifference
-from spark_snapshot.report import Finding, Page, RegionFacts, render
-from spark_snapshot.summary import CLASSES, Counts, Summary
+from spark_snapshot.diff.fields import Differences, FieldDifference
+from spark_snapshot.diff.summary import CLASSES, Counts, Summary
+from spark_snapshot.report import charts
+from spark_snapshot.report.page import Finding, Page, RegionFacts, render
 from syncer.model import Millis, Region, Stamp
 
 EVIL = """<script>alert("x")</script>&'"$a_{b}$\x00\u202e東京"""

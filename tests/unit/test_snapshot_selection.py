@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spark_snapshot.selection import Selection
+from spark_snapshot.format.selection import Selection
 from syncer.errors import PreconditionFailed
 from syncer.model import MetaPath
 

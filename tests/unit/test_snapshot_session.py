@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from spark_snapshot import session
-from spark_snapshot.session import SessionSettings, configuration, is_loopback, java_version, master_of, opened
+from spark_snapshot.runtime import session
+from spark_snapshot.runtime.session import SessionSettings, configuration, is_loopback, java_version, master_of, opened
 from syncer.errors import JavaMissing, PreconditionFailed, SparkMissing
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from spark_snapshot.verdict import State, Verdict, judge
-from spark_snapshot.words import Finding, Origin, Reason
+from spark_snapshot.diff.verdict import State, Verdict, judge
+from spark_snapshot.format.words import Finding, Origin, Reason
 from syncer.model import Millis, Region, Stamp, TieOrder
 
 A, B, C = (Region(name) for name in "abc")

@@ -11,7 +11,7 @@ from typing import NoReturn
 import pytest
 
 from syncer.conflict.acts import Decision, FillConflict, Journal, RecordConflict
-from syncer.conflict.consumed import Consumed
+from syncer.conflict.causality.consumed import Consumed
 from syncer.conflict.register import Hold, HoldReason, Intent, Parked, ParkReason, Register, Seated, Wish
 from syncer.conflict.tombstones import COUNTED
 from syncer.errors import Fenced, InvariantBroken
@@ -29,8 +29,8 @@ from syncer.model import (
     Version,
 )
 from syncer.state.contract import Amount, KeptAside, Membership, OperationState, PeerRow, Poison, State, Transaction
-from syncer.state.sql import SqlState
-from syncer.state.views import Views
+from syncer.state.sql.database import SqlState
+from syncer.state.views.region import Views
 from tests.support.memory_state import MemoryDatabase, MemoryState
 
 EAST = Region("us-east")

@@ -18,11 +18,11 @@ from syncer.conflict.acts import Decision, Journal, RecordConflict
 from syncer.conflict.register import Register
 from syncer.errors import ConfigError, StateForeign, StateUnavailable
 from syncer.model import Digest, MetaPath, Millis, Region
-from syncer.state import tables
-from syncer.state.cache import MAX_OPEN, MAX_REGISTERS, MAX_VALUE_BYTES, RegisterCache
 from syncer.state.contract import OperationState, Poison, Transaction
-from syncer.state.sql import SqlState
-from syncer.state.views import Views
+from syncer.state.sql import tables
+from syncer.state.sql.cache import MAX_OPEN, MAX_REGISTERS, MAX_VALUE_BYTES, RegisterCache
+from syncer.state.sql.database import SqlState
+from syncer.state.views.region import Views
 from tests.unit.test_state_contract import EAST, FULL, event, living, stamp, version
 
 

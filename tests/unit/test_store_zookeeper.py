@@ -16,10 +16,10 @@ from pydantic import ValidationError
 from syncer.errors import ConfigError, StoreUnavailable
 from syncer.model import MetaPath
 from syncer.stores.contract import MetadataStore
-from syncer.stores.zookeeper import ZooKeeperAuth, ZooKeeperConfig, ZooKeeperStore, ZooKeeperTls
-from syncer.stores.zookeeper_requests import Failed, Multi, MultiRead, Node, Stat, first_failure
-from syncer.stores.zookeeper_session import SEVERAL, Notices
-from syncer.stores.zookeeper_wire import Client, Connection
+from syncer.stores.zookeeper.requests import Failed, Multi, MultiRead, Node, Stat, first_failure
+from syncer.stores.zookeeper.session import SEVERAL, Notices
+from syncer.stores.zookeeper.store import ZooKeeperAuth, ZooKeeperConfig, ZooKeeperStore, ZooKeeperTls
+from syncer.stores.zookeeper.wire import Client, Connection
 
 STAT = Stat(11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21)
 END = struct.pack("!iBi", -1, 1, -1)

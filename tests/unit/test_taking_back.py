@@ -10,8 +10,8 @@ from syncer.conflict.register import HoldReason
 from syncer.errors import PlanInvalid, PreconditionFailed
 from syncer.model import MetaPath, Region
 from syncer.plan.diffing import fingerprint
-from syncer.planning.repair_file import RepairFile, write
-from syncer.planning.taking_back import Winner, given_to
+from syncer.repair.file import RepairFile, write
+from syncer.repair.revert import Winner, given_to
 from tests.unit.test_repair_file import EAST, FINDINGS, HEAD, WEST, finding
 
 

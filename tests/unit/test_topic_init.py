@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from syncer.admin.client import AdminClient, AdminConfig, AdminRefused
-from syncer.bus.topic import HOLD, Picture, Step, StepState, Wanted, apply_topic, plan, plan_topic
+from syncer.bus.pulsar.topic import HOLD, Picture, Step, StepState, Wanted, apply_topic, plan, plan_topic
 from syncer.errors import AdminUnreachable, PreconditionFailed
 from tests.support.admin_server import Asked, serving
 

@@ -9,10 +9,10 @@ from collections.abc import Callable
 import orjson
 import pytest
 
-from syncer.bus.codec import decode, encode
 from syncer.bus.limits import message_bytes
-from syncer.bus.messages import TreeMessage
-from syncer.bus.tree_bodies import (
+from syncer.bus.wire.codec import decode, encode
+from syncer.bus.wire.messages import TreeMessage
+from syncer.bus.wire.tree_bodies import (
     BUCKETS_PER_MESSAGE,
     ENTRIES_PER_MESSAGE,
     GROUPS_PER_MESSAGE,

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from syncer.conflict.guards import UNTOLD_TOPICS, Topics
 from syncer.conflict.register import Hold, HoldReason, Register
 from syncer.model import MetaPath, Millis, Region, Stamp
-from syncer.replication import unanswered
-from syncer.replication.unanswered import AGAIN_MS, FEW, MANY, Unanswered
+from syncer.replication.local import unanswered
+from syncer.replication.local.unanswered import AGAIN_MS, FEW, MANY, Unanswered
 
 T0 = 1_700_000_000_000
 

@@ -13,11 +13,10 @@ from typing import Any, Final
 import pytest
 
 import syncer
-from syncer.bus.messages import LEFT
-from syncer.conditions import WEIGHTS, Severity, Step, weight
+from syncer.bus.wire.messages import LEFT
 from syncer.errors import ExitCode, SignatureInvalid, SpeakerInvalid
-from syncer.replication import rooms
-from syncer.status import (
+from syncer.inspection.conditions import WEIGHTS, Severity, Step, weight
+from syncer.inspection.status import (
     Condition,
     DaemonDocument,
     Outbox,
@@ -25,7 +24,8 @@ from syncer.status import (
     StatusDocument,
     Waiting,
 )
-from syncer.verdict import BEGINNING_LIMIT_S, EXIT, OUTBOX_LIMIT_S, WATCH_LIMIT_S, Outcome, Verdict, judge
+from syncer.inspection.verdict import BEGINNING_LIMIT_S, EXIT, OUTBOX_LIMIT_S, WATCH_LIMIT_S, Outcome, Verdict, judge
+from syncer.replication import quotas
 
 NOW: Final = 1_795_000_000_000
 PAGE: Final = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "read-status.md"
@@ -291,9 +291,9 @@ NO_CONDITIONS: Final = {
     "expected-without-key",  # said by 'syncer config check' alone
 }
 COMPUTED: Final = {
-    "syncer.replication.rooms": {rooms.CONFLICTS_FULL, rooms.VALUES_FULL},
-    "syncer.replication.setting_aside": {SignatureInvalid.code, SpeakerInvalid.code},
-    "syncer.replication.consuming": set[str](),  # what functions give as pairs
+    "syncer.replication.quotas": {quotas.CONFLICTS_FULL, quotas.VALUES_FULL},
+    "syncer.replication.inbound.quarantine": {SignatureInvalid.code, SpeakerInvalid.code},
+    "syncer.replication.inbound.receive": set[str](),  # what functions give as pairs
 }
 """Codes that a variable holds where they are set, by module."""
 KEBAB: Final = re.compile(r"[a-z]+(-[a-z]+)+|rebuilding")

@@ -12,12 +12,12 @@ from syncer.conflict.scope import Scope
 from syncer.conflict.settings import Settings
 from syncer.errors import StateUnavailable
 from syncer.model import EventType, MetadataChangeEvent, MetaPath, Millis, Region, ResourceKind, Revision, Stamp
-from syncer.replication.ahead import Ahead, Seen
-from syncer.replication.arriving import Arrived
-from syncer.replication.dirty import Origin
 from syncer.replication.driver import Driver
-from syncer.replication.own_writes import KEPT, OwnWrites
-from syncer.replication.writing import Batch
+from syncer.replication.inbound.arrived import Arrived
+from syncer.replication.inbound.prefetch import Ahead, Seen
+from syncer.replication.local.dirty import Origin
+from syncer.replication.local.own_writes import KEPT, OwnWrites
+from syncer.replication.local.write_queue import Batch
 from syncer.stores.contract import Entry, Put, Written
 from tests.support.memory_state import MemoryDatabase, MemoryState
 from tests.unit.test_antientropy import CAPABILITIES, T0, path_of, value_of

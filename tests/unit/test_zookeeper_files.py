@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from spark_snapshot.sources.reach import Reach
-from spark_snapshot.sources.zookeeper_files import ZooKeeperFolder, read
+from spark_snapshot.sources.zookeeper.files import ZooKeeperFolder, read
 from syncer.errors import StoreFilesDamaged
 from tests.support import zookeeper_files as files
 from tests.support.zookeeper_files import Znode

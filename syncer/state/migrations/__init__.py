@@ -1,1 +1,1 @@
-"""Schema revisions of the sidecar database, run by :func:`syncer.state.opening.migrate`."""
+"""Schema revisions of the sidecar database, run by :func:`syncer.state.sql.opening.migrate`."""

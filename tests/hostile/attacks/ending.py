@@ -6,7 +6,7 @@ import json
 from typing import Final
 
 from syncer.bus.contract import Outgoing
-from syncer.bus.messages import Action
+from syncer.bus.wire.messages import Action
 from syncer.model import Millis, Region
 from tests.hostile.attack import BELIEVED, Attack, Topic
 from tests.hostile.operating import shows_no_sign_that_acts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from syncer.bus.messages import Action
+from syncer.bus.wire.messages import Action
 from tests.hostile.attack import BELIEVED, EVERYBODY, Attack, Topic, Who
 from tests.hostile.operating import (
     last_request,

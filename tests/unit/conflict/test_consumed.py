@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from syncer.conflict import consumed as module
-from syncer.conflict.consumed import Consumed
+from syncer.conflict.causality import consumed as module
+from syncer.conflict.causality.consumed import Consumed
 
 
 def test_numbers_in_order_leave_no_gap() -> None:

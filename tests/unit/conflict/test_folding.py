@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from syncer.conflict.acts import Decision, HoldEvent, Journal, Need, RecordConflict
+from syncer.conflict.causality.order import Relation, relate
 from syncer.conflict.folding import TWO_VALUES
-from syncer.conflict.order import Relation, relate
 from syncer.conflict.register import Hold, HoldReason, Parked, ParkReason, Wish
 from syncer.errors import InvariantBroken, ValueInvalid
 from syncer.model import Counter, EventType, MetaPath, Millis

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from syncer.conflict.order import later
-from syncer.conflict.vectors import join
+from syncer.conflict.causality.order import later
+from syncer.conflict.causality.vectors import join
 from syncer.model import (
     FIRST_REAL_TIME_MS,
     Counter,

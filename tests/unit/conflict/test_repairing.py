@@ -6,9 +6,9 @@ import pytest
 
 from syncer.conflict.acts import Journal, Outcome
 from syncer.conflict.register import Hold, HoldReason, Register
-from syncer.conflict.repairing import DETAILS, Bounds, Why, retell
 from syncer.conflict.settings import Settings
 from syncer.model import MetadataChangeEvent, Millis
+from syncer.repair.rules import DETAILS, Bounds, Why, retell
 from syncer.replacing import replace
 from tests.property.strategies import NOW, TENANT
 from tests.unit.registers import HERE, SKEW, THERE, X, Y, at, event, register, seated, version

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from syncer.conflict import seating
+from syncer.conflict import apply
 from syncer.conflict.acts import Decision, FillConflict, Need, Publish, RecordConflict
 from syncer.conflict.guards import Facts, Topics
 from syncer.conflict.register import Hold, HoldReason, Intent, Parked, ParkReason, Register, Wish
@@ -223,7 +223,7 @@ def test_a_due_value_that_is_not_known_here_waits_for_a_peer() -> None:
 
 
 def test_something_due_of_which_nothing_is_known_is_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(seating, "waits", lambda *_: None)
+    monkeypatch.setattr(apply, "waits", lambda *_: None)
     with pytest.raises(InvariantBroken, match="nothing is known"):
         replica().seat(register(), None, facts(), "b1")
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from syncer.conflict.acts import HoldEvent
+from syncer.conflict.causality.skew import SUCCESSOR_MS, admitted_at
 from syncer.conflict.register import Register
-from syncer.conflict.skew import SUCCESSOR_MS, admitted_at
 from syncer.model import Counter, MetadataChangeEvent, Millis, counter_of
 from tests.property.strategies import NOW
 from tests.unit.registers import (

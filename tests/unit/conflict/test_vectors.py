@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from syncer.conflict.acts import Decision, RecordConflict
-from syncer.conflict.order import Relation, relate
-from syncer.conflict.vectors import MAX_COUNTERS, MAX_NAMES_BYTES, bounded, covers, sound
+from syncer.conflict.causality.order import Relation, relate
+from syncer.conflict.causality.vectors import MAX_COUNTERS, MAX_NAMES_BYTES, bounded, covers, sound
 from syncer.model import Counter, Millis, Seen, counter_of
 from tests.property.strategies import NOW
 from tests.unit.registers import (

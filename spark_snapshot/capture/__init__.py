@@ -1,0 +1,1 @@
+"""Capturing a snapshot: reading a store and registers, joining them, writing the result."""

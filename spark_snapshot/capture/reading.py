@@ -1,0 +1,218 @@
+"""The first step of a snapshot: all that it is made of is read, once, into files of the draft.
+
+Only here is the store asked. What is made of the files afterwards may be begun again, in another process and much
+later, and still shows the moment at which they were read.
+
+The registers are read first, then the store. What the daemon writes in between is then a change that the registers do
+not know yet (``unseen``), never an old value that looks new; nobody is told of such rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import pyarrow.parquet as pq
+from pydantic import ValidationError
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from spark_snapshot import sources
+from spark_snapshot.capture.watermark import Sidecar, sidecar_of
+from spark_snapshot.format.drafts import READ, Draft, flush_all
+from spark_snapshot.format.extent import Extent
+from spark_snapshot.format.manifest import Described, Part, StoreFacts, current_projections, described_scope
+from spark_snapshot.format.places import Place
+from spark_snapshot.format.rows import REGISTERS, STORE
+from spark_snapshot.runtime.phases import Job
+from spark_snapshot.sources.place import Facts, StorePlace
+from syncer.config.model import Config
+from syncer.conflict.scope import Scope
+from syncer.daemon import version
+from syncer.errors import PreconditionFailed, SnapshotDamaged, SnapshotRefused
+
+_STORE: Final = "store"
+_REGISTERS: Final = "registers"
+_CHECKED: Final = {"parquet.page.verify-checksum.enabled": "true"}
+
+
+class ReadFile(Part):
+    """A file of rows."""
+
+    name: str
+    rows: int
+    bytes: int
+
+
+class Read(Part):
+    """What was read, and how it is to be understood: the files of the store's rows, and of the registers'."""
+
+    version: Literal[1] = 1
+    about: Described
+    files: tuple[ReadFile, ...]
+    registers: tuple[ReadFile, ...]
+
+    @property
+    def rows(self) -> int:
+        """Resources of the store."""
+        return sum(each.rows for each in self.files)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What is to be read.
+
+    Args:
+        config: Of the region.
+        extent: How much of it.
+        registers: Whether those of the daemon's database take part, where there is one.
+        taken_at_ms: When it began.
+        expected: How many resources there will be, where that can be said.
+    """
+
+    config: Config
+    extent: Extent
+    registers: bool
+    taken_at_ms: int
+    expected: int | None
+
+
+def read_region(job: Job, draft: Draft, wanted: Wanted, place: StorePlace, before: Facts) -> Read:
+    """Read a region's registers and its store into a draft, and note what that was.
+
+    Args:
+        job: Does it.
+        draft: Where the files go.
+        wanted: What is read.
+        place: The store, or its files.
+        before: What the store is, and how far it has come.
+
+    Raises:
+        StoreError: The store does not answer, or does not let us in.
+        StateError: The daemon's database is there and cannot be read.
+        SnapshotRefused: It became another store meanwhile.
+        JobCancelled: It was asked to stop.
+    """
+    config, extent, expected = wanted.config, wanted.extent, wanted.expected
+    scope = config.compiled_scope()
+    sidecar = sidecar_of(config) if wanted.registers else None
+    known: tuple[ReadFile, ...] = ()
+    if sidecar is not None:
+        with job.phase("registers", f"reading the registers of {config.region}", expected_rows=expected):
+            known = _written(_registers(job.session, sidecar, config, extent), draft.empty(_REGISTERS))
+    with job.phase("store", f"reading the store of {config.region}", expected_rows=expected):
+        files = read_store(job.session, place, scope, draft.empty(_STORE), tenants=extent.tenants)
+    after = sources.facts(place)
+    if (before.cluster, before.identity) != (after.cluster, after.identity):
+        raise SnapshotRefused(
+            f"the store of region {config.region} became another one while it was read",
+            hint="Take it again when the store is the one that it should be.",
+        )
+    read = Read(
+        about=Described(
+            region=config.region,
+            taken_at_ms=wanted.taken_at_ms,
+            made_by=f"pulsar-syncer {version()}",
+            store=_store_facts(before, after),
+            registers=sidecar is not None,
+            watermark=dict(sidecar.watermark) if sidecar is not None else {},
+            scope=described_scope(scope),
+            scope_fingerprint=scope.fingerprint,
+            ties=config.tie_order,
+            tenants=None if extent.tenants is None else tuple(sorted(extent.tenants)),
+        ),
+        files=files,
+        registers=known,
+    )
+    for name in draft.place.folders():
+        flush_all(draft.place / name)
+    draft.write(READ, read.model_dump_json())
+    return read
+
+
+def read_store(
+    session: SparkSession,
+    place: StorePlace,
+    scope: Scope,
+    target: Place,
+    *,
+    tenants: Iterable[str] | None = None,
+    readers: int | None = None,
+) -> tuple[ReadFile, ...]:
+    """Read a store, with digests, into Parquet files of a new folder; arguments as for :func:`sources.live`."""
+    target.files.create_dir(target.path)
+    told = sources.kept(session, place, scope, target, tenants=tenants, readers=readers).collect()
+    return tuple(ReadFile.model_validate_json(row["file"]) for row in told)
+
+
+def read_before(draft: Draft, config: Config) -> Read:
+    """What an earlier job has read into a draft.
+
+    Raises:
+        PreconditionFailed: It was read by other rules than the configuration's.
+        SnapshotDamaged: It is not there as it was read.
+    """
+    where = draft.place / READ
+    try:
+        read = Read.model_validate_json(where.read())
+    except (ValidationError, OSError) as exc:
+        raise SnapshotDamaged(f"{where} cannot be understood", hint="Take a snapshot without --resume.") from exc
+    for folder, files in ((_STORE, read.files), (_REGISTERS, read.registers)):
+        for each in files:
+            file = draft.place / folder / each.name
+            if file.size() != each.bytes:
+                raise SnapshotDamaged(f"{file} is not as it was read", hint="Take a snapshot without --resume.")
+    about = read.about
+    if (about.scope_fingerprint, about.ties, about.projections) != (
+        config.compiled_scope().fingerprint,
+        config.tie_order,
+        current_projections(),
+    ):
+        raise PreconditionFailed(
+            f"what was read of region {config.region} was read by another scope, order of ties or projections",
+            hint="Take a snapshot without --resume.",
+        )
+    return read
+
+
+def tables_of(session: SparkSession, draft: Draft, read: Read) -> tuple[DataFrame, DataFrame | None]:
+    """What was read, as rows of ``STORE`` and of ``REGISTERS``; ``None`` where no registers took part."""
+    store = _rows(session, STORE, draft.place / _STORE, read.files)
+    known = _rows(session, REGISTERS, draft.place / _REGISTERS, read.registers) if read.about.registers else None
+    return store, known
+
+
+def _rows(session: SparkSession, schema: StructType, folder: Place, files: Iterable[ReadFile]) -> DataFrame:
+    named = [(folder / each.name).location for each in files]
+    if not named:
+        return session.createDataFrame([], schema)
+    return session.read.schema(schema).options(**_CHECKED).parquet(*named)
+
+
+def _written(rows: DataFrame, folder: Place) -> tuple[ReadFile, ...]:
+    """Rows put into files of a new folder, by Spark."""
+    rows.write.options(compression="zstd").parquet(folder.location)
+    found: list[ReadFile] = []
+    for name in folder.file_names():
+        if not name.startswith(("_", ".")):
+            file = folder / name
+            count = pq.read_metadata(file.path, filesystem=file.files).num_rows
+            found.append(ReadFile(name=name, rows=count, bytes=file.size() or 0))
+    return tuple(found)
+
+
+def _registers(session: SparkSession, sidecar: Sidecar, config: Config, extent: Extent) -> DataFrame:
+    return sources.registers(
+        session, sidecar.url, config.compiled_scope(), password_file=sidecar.password_file, tenants=extent.tenants
+    )
+
+
+def _store_facts(before: Facts, after: Facts) -> StoreFacts:
+    return StoreFacts(
+        kind=before.kind,
+        identity=before.identity or before.where,
+        revision_before=before.position,
+        revision_after=after.position,
+        cluster_id=before.cluster or "",
+    )

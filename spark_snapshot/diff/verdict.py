@@ -1,0 +1,132 @@
+"""The verdict on one path of any number of regions: what is found, who wins, who has to change.
+
+Pure Python, without Spark. :mod:`spark_snapshot.diff.regions` says the same of millions of paths; this is its referee.
+
+A region's state at a path is *absent* (no row), *dead* (a tombstone) or *alive* (a digest). The winner is the row with
+the greatest stamp, by the order that the daemons decide by (:func:`syncer.conflict.causality.order.later`). Where one
+stamp stands with two contents, which no sound history makes, a value wins over a delete and then the larger digest.
+
+A row without a digest and without an author carries nothing but a hold: the region never had the path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cmp_to_key
+
+from spark_snapshot.format.words import Finding, Origin, Reason
+from syncer.conflict.causality.order import later
+from syncer.model import Region, Stamp, TieOrder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """A region's row at a path. ``digest is None``: a tombstone. ``hold``: why a change waits there for a person."""
+
+    digest: bytes | None
+    stamp: Stamp
+    origin: Origin = Origin.REGISTER
+    hold: str | None = None
+
+    @property
+    def alive(self) -> bool:
+        """Whether the region holds a value."""
+        return self.digest is not None
+
+    @property
+    def bare(self) -> bool:
+        """Whether the region never had the path; the row is there for its hold."""
+        return self.digest is None and not self.stamp.region
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What is to be said of a path.
+
+    Args:
+        finding: What the path is.
+        underlying: What it would be without the hold; ``None`` unless it is held.
+        winner: A region that holds the winning version: one whose daemon has stamped it before one whose daemon has
+            not, then the one with the smallest name.
+        version: Its row.
+        reason: Why it wins.
+        losers: Regions that have to change, in the order of their names.
+        holds: Why the path is held, by region.
+    """
+
+    finding: Finding
+    underlying: Finding | None
+    winner: Region
+    version: State
+    reason: Reason
+    losers: tuple[Region, ...]
+    holds: Mapping[Region, str]
+
+
+def judge(states: Mapping[Region, State | None], ties: TieOrder) -> Verdict | None:
+    """Judge one path.
+
+    Args:
+        states: Every region that is compared; ``None`` where it has no row.
+        ties: Who wins when two stamps have the same time.
+
+    Returns:
+        The verdict, or ``None`` when no region has ever had the path.
+    """
+    known = {region: state for region, state in states.items() if state is not None and not state.bare}
+    if not known:
+        return None
+    winner = _winner(known, ties)
+    best = known[winner]
+    if best.alive:
+        losers = [region for region, state in states.items() if state is None or state.digest != best.digest]
+    else:
+        losers = [region for region, state in known.items() if state.alive]
+    others = [state for state in known.values() if state.digest != best.digest]
+    holds = {region: state.hold for region, state in states.items() if state is not None and state.hold is not None}
+    if not losers:
+        finding = Finding.SAME
+    elif not best.alive:
+        finding = Finding.DELETED
+    elif not others:
+        finding = Finding.ONLY_IN
+    else:
+        finding = Finding.DIFFERS
+    held = any(region in holds for region in losers)
+    return Verdict(
+        finding=Finding.HELD if held else finding,
+        underlying=finding if held else None,
+        winner=winner,
+        version=best,
+        reason=_reason(best, others, ties),
+        losers=tuple(sorted(losers)),
+        holds=dict(sorted(holds.items())),
+    )
+
+
+def _winner(known: Mapping[Region, State], ties: TieOrder) -> Region:
+    def compare(left: State, right: State) -> int:
+        if left.stamp != right.stamp:
+            return 1 if later(left.stamp, right.stamp, ties) else -1
+        ours, theirs = (left.digest is not None, left.digest or b""), (right.digest is not None, right.digest or b"")
+        return (ours > theirs) - (ours < theirs)
+
+    greatest = max(known.values(), key=cmp_to_key(compare))
+    return min(
+        (region for region, state in known.items() if compare(state, greatest) == 0),
+        key=lambda region: (known[region].origin is not Origin.REGISTER, region),
+    )
+
+
+def _reason(best: State, others: list[State], ties: TieOrder) -> Reason:
+    if not others:
+        return Reason.ONLY
+
+    def compare(left: Stamp, right: Stamp) -> int:
+        return later(left, right, ties) - later(right, left, ties)
+
+    rival = max((state.stamp for state in others), key=cmp_to_key(compare))
+    if rival.updated_at_ms != best.stamp.updated_at_ms:
+        return Reason.NEWER
+    return Reason.REGION_ORDER if rival != best.stamp else Reason.SAME_STAMP

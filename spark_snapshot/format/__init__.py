@@ -1,0 +1,1 @@
+"""The format of snapshots on disk: layout, manifest, selection, retention."""

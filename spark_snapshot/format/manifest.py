@@ -1,0 +1,224 @@
+"""The manifest of a snapshot: what it holds, of whom, by which rules. Sealed by a checksum over itself."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any, Final, Literal, Self
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    model_serializer,
+    model_validator,
+)
+
+from spark_snapshot.format.extent import WHOLE, Extent
+from syncer.conflict.projection import PROJECTIONS
+from syncer.conflict.scope import Scope
+from syncer.conflict.settings import Direction
+from syncer.errors import SnapshotDamaged, SnapshotInvalid
+from syncer.model import TieOrder
+
+MANIFEST: Final = "MANIFEST.json"
+FORMAT: Final = "pulsar-syncer-snapshot"
+VERSION_OF_ALL: Final = 1
+VERSION_OF_A_PART: Final = 2
+"""Of a snapshot of some tenants: a program that knows no extents must not take it for the whole region."""
+
+
+def current_projections() -> dict[str, str]:
+    """Ids of the projections of this program, by kind."""
+    return {kind.value: projection.id for kind, projection in sorted(PROJECTIONS.items())}
+
+
+class Part(BaseModel):
+    """One table of the manifest."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ScopeRule(Part):
+    """A rule of the scope that was read."""
+
+    pattern: str
+    direction: Direction
+
+
+class StoreFacts(Part):
+    """The store that was read.
+
+    Args:
+        kind: ``zookeeper``, ``etcd``, ``sqlite``, ….
+        identity: Id of the store, as its fence node has it, or its address.
+        revision_before: Its revision when the reading began (a zxid, an etcd revision), up to which the rows are
+            complete; empty where it has none.
+        revision_after: Its revision when the reading had ended: the rows hold nothing later.
+        cluster_id: Id that the store gives its cluster; empty where it gives none.
+    """
+
+    kind: str
+    identity: str = ""
+    revision_before: str = ""
+    revision_after: str = ""
+    cluster_id: str = ""
+
+
+class Described(Part):
+    """What is known of a snapshot apart from its rows.
+
+    Args:
+        region: Whose store it is.
+        taken_at_ms: When the reading began. Units: milliseconds since the epoch, UTC.
+        made_by: Program and version.
+        store: The store that was read.
+        registers: Whether the registers of a daemon's database took part; without them no row has a known stamp.
+        watermark: Last message of the bus that the registers had folded, per sender.
+        scope: Rules of what was read, and their fingerprint.
+        ties: Who wins when two stamps have the same time.
+        projections: Id of the replicated part of each kind, by which the digests were made.
+        tenants: What was read is theirs alone; ``None``: everything.
+    """
+
+    region: str = Field(min_length=1)
+    taken_at_ms: int
+    made_by: str
+    store: StoreFacts
+    registers: bool
+    watermark: dict[str, int] = Field(default_factory=dict)
+    scope: tuple[ScopeRule, ...]
+    scope_fingerprint: str
+    ties: TieOrder
+    projections: dict[str, str] = Field(default_factory=current_projections)
+    tenants: tuple[str, ...] | None = Field(default=None, min_length=1)
+
+    @property
+    def extent(self) -> Extent:
+        """How much of the region was read."""
+        return WHOLE if self.tenants is None else Extent(frozenset(self.tenants))
+
+    @property
+    def version(self) -> Literal[1, 2]:
+        """Version of the layout that says all this."""
+        return VERSION_OF_ALL if self.tenants is None else VERSION_OF_A_PART
+
+    @model_serializer(mode="wrap")
+    def _as_ever(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without tenants exactly what version 1 has: a manifest is sealed, and older programs know no other field."""
+        document: dict[str, Any] = handler(self)
+        if self.tenants is None:
+            del document["tenants"]
+        return document
+
+
+class Count(Part):
+    """Rows of one kind: alive, tombstones, rows whose stamp the group does not know, held ones."""
+
+    alive: int = Field(ge=0)
+    dead: int = Field(ge=0)
+    unseen: int = Field(ge=0)
+    unstamped: int = Field(ge=0)
+    held: int = Field(ge=0)
+
+
+class FileRecord(Part):
+    """One file: one bucket, sorted by path."""
+
+    name: str
+    bucket: int = Field(ge=0)
+    rows: int = Field(ge=0)
+    bytes: int = Field(ge=0)
+    sha256: str = Field(pattern="^[0-9a-f]{64}$")
+
+
+class Manifest(Part):
+    """What a snapshot holds. ``sha256`` is over the manifest itself without that field."""
+
+    format: Literal["pulsar-syncer-snapshot"] = FORMAT
+    version: Literal[1, 2] = VERSION_OF_ALL
+    id: str
+    taken_at: str
+    about: Described
+    buckets: int = Field(ge=1)
+    kinds: dict[str, Count]
+    files: tuple[FileRecord, ...]
+    sha256: str = ""
+
+    @model_validator(mode="after")
+    def _of_its_version(self) -> Self:
+        if self.version != self.about.version:
+            raise ValueError("a snapshot of some tenants has version 2, and no other one has")
+        return self
+
+    @property
+    def rows(self) -> int:
+        """Rows of all files."""
+        return sum(each.rows for each in self.files)
+
+    @property
+    def alive(self) -> int:
+        """Paths that the region holds."""
+        return sum(each.alive for each in self.kinds.values())
+
+    @property
+    def dead(self) -> int:
+        """Tombstones."""
+        return sum(each.dead for each in self.kinds.values())
+
+    def sealed(self) -> Manifest:
+        """The manifest with its own checksum."""
+        return self.model_copy(update={"sha256": self._seal()})
+
+    def text(self) -> str:
+        """The manifest as it is written."""
+        return json.dumps(self.model_dump(mode="json"), indent=2, ensure_ascii=False) + "\n"
+
+    def intact(self) -> bool:
+        """Whether it is as it was written."""
+        return self.sha256 == self._seal()
+
+    def _seal(self) -> str:
+        content = self.model_dump(mode="json", exclude={"sha256"})
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def read_manifest(text: bytes, where: str) -> Manifest:
+    """Read a manifest.
+
+    Args:
+        text: The file.
+        where: Its place, for the messages.
+
+    Raises:
+        SnapshotInvalid: It is none, or one of another version.
+        SnapshotDamaged: It is not as it was written.
+    """
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as exc:
+        raise SnapshotDamaged(f"{where} cannot be read: {exc}") from exc
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise SnapshotInvalid(f"{where} is no manifest of a snapshot")
+    if document.get("version") not in (VERSION_OF_ALL, VERSION_OF_A_PART):
+        raise SnapshotInvalid(
+            f"{where} has layout version {document.get('version')!r}; this program reads versions {VERSION_OF_ALL} and "
+            f"{VERSION_OF_A_PART}",
+            hint="Read it with the version of pulsar-syncer that wrote it, or take a new snapshot.",
+        )
+    try:
+        manifest = Manifest.model_validate(document)
+    except ValidationError as exc:
+        first = exc.errors()[0]
+        field = ".".join(map(str, first["loc"]))
+        raise SnapshotDamaged(f"{where} is not as it was written: {field}: {first['msg']}") from exc
+    if not manifest.intact():
+        raise SnapshotDamaged(f"{where} is not as it was written: its checksum is another")
+    return manifest
+
+
+def described_scope(scope: Scope) -> tuple[ScopeRule, ...]:
+    """The rules of a scope as the manifest has them."""
+    return tuple(ScopeRule(pattern=rule.pattern, direction=rule.direction) for rule in scope.rules)

@@ -1,0 +1,1 @@
+"""The jobs: take a snapshot, compare snapshots."""

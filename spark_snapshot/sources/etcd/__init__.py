@@ -1,0 +1,1 @@
+"""Readers of etcd: live, and files of `etcdctl snapshot save`."""

@@ -1,0 +1,1 @@
+"""Readers of ZooKeeper: live, and its snapshot and transaction log files."""

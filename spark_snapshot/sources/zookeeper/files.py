@@ -1,0 +1,207 @@
+"""Reads ZooKeeper's own files, with no server: the newest whole snapshot, and the transaction log replayed over it.
+
+All of it or nothing: what is damaged, cut or missing is refused before anything is handed out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from spark_snapshot.sources.folders import Folder, Folders
+from spark_snapshot.sources.found import Batch, Found, Row, batched
+from spark_snapshot.sources.reach import WHOLE, Reach, Share
+from spark_snapshot.sources.zookeeper.snapshot_file import STAT, Saved, SnapshotDamaged, Span, check, saved, windows
+from spark_snapshot.sources.zookeeper.transaction_log import LogDamaged, Replay, transactions
+from syncer.errors import ConfigError, StoreError
+from syncer.model import MetaPath, Millis, Revision
+from syncer.stores.zookeeper.requests import is_ephemeral, revision_of
+
+VERSION_FOLDER: Final = "version-2"
+
+_SNAPSHOT: Final = re.compile(r"snapshot\.([0-9a-f]+)(\.gz|\.snappy)?")
+_LOG: Final = re.compile(r"log\.([0-9a-f]+)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZooKeeperFolder:
+    """Where the files are.
+
+    Args:
+        folder: ``dataDir`` of the server or its ``version-2``, or a copy of one.
+        logs: ``dataLogDir``, where that is another one.
+        chroot: Where the brokers' paths begin.
+    """
+
+    folder: Path
+    logs: Path | None = None
+    chroot: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Opened:
+    snapshot: Path
+    replay: Replay
+
+
+def read(place: ZooKeeperFolder, reach: Reach, share: Share = WHOLE) -> Iterator[Batch]:
+    """Read what is asked for, as it was after the last logged transaction.
+
+    Raises:
+        ConfigError: There is no such folder, or no snapshot in it.
+        SnapshotDamaged: No snapshot in it is whole.
+        LogDamaged: The log is damaged, was cut, or transactions are missing.
+        StoreError: A file cannot be read.
+    """
+    prefixes = tuple((place.chroot + root).encode() for root in reach.roots)
+    opened = _opened(place, lambda path: path.startswith(prefixes))
+    yield from batched(_Reader(opened, place.chroot, prefixes, Folders(reach, share)).parts())
+
+
+def position(place: ZooKeeperFolder) -> int:
+    """The last transaction (zxid) that the files hold. Reads all of them; raises as :func:`read` does."""
+    return _opened(place, lambda _: False).replay.last
+
+
+def value_at(place: ZooKeeperFolder, path: MetaPath) -> bytes | None:
+    """The value at a path, ``None`` when there is none; raises as :func:`read` does."""
+    wanted = (place.chroot + path).encode()
+    opened = _opened(place, lambda each: each == wanted)
+    for data, spans in windows(opened.snapshot):
+        for span in spans:
+            if data[span[0] : span[1] - 4] == wanted:
+                node = opened.replay.resolve(saved(data, span))
+                return None if node is None else node.value
+    return next((node.value for node in opened.replay.rest()), None)
+
+
+class _Reader:
+    """One whole read of files that have been checked.
+
+    Args:
+        opened: The files.
+        chroot: Where the brokers' paths begin.
+        prefixes: All that is asked for begins with one of them.
+        folders: Tell what is asked for.
+    """
+
+    def __init__(self, opened: _Opened, chroot: str, prefixes: tuple[bytes, ...], folders: Folders) -> None:
+        self._opened = opened
+        self._cut = len(chroot)
+        self._prefixes = prefixes
+        self._folders = folders
+
+    def parts(self) -> Iterator[Batch]:
+        """What is asked for, in the order of the file, and then what only the log has."""
+        if not self._prefixes:
+            return
+        for data, spans in windows(self._opened.snapshot):
+            yield self._sifted(data, spans)
+        rest = (self._found(node) for node in self._opened.replay.rest())
+        yield Batch.of(each for each in rest if each is not None)
+
+    def _sifted(self, data: bytes, spans: list[Span]) -> Batch:
+        replay, stat_of, slash_of = self._opened.replay, STAT.unpack_from, data.rfind
+        rows: list[Row] = []
+        last: bytes | None = None
+        folder: Folder | None = None
+        for span in spans:
+            path_at, value_at, stat_at = span
+            slash = slash_of(b"/", path_at, value_at - 4)
+            above = data[path_at:slash]
+            if above != last:
+                last, folder = above, self._folder(above)
+            if folder is None:
+                continue
+            raw = data[path_at : value_at - 4]
+            czxid, mzxid, mtime, version, owner = stat_of(data, stat_at)
+            if replay.touches(raw, owner):
+                node = replay.resolve(saved(data, span))
+                found = None if node is None else self._found(node)
+                if found is not None:
+                    rows.append(found)
+            elif value_at < stat_at and not (owner and is_ephemeral(owner)):
+                path = self._path(raw)
+                if folder.every or folder.wants(path.rpartition("/")[2]):
+                    tenant = path.rpartition("/")[2] if folder.tenant is None else folder.tenant
+                    revision = Revision(f"{mzxid}.{version}.{czxid}")
+                    rows.append((path, folder.kind, tenant, data[value_at:stat_at], mtime, revision))
+        return Batch.of(rows)
+
+    def _folder(self, above: bytes) -> Folder | None:
+        """The folder at a path of the file, if something that is asked for may lie in it."""
+        start = above + b"/"
+        if not start.startswith(self._prefixes) and not any(each.startswith(start) for each in self._prefixes):
+            return None
+        return self._folders.at(self._path(above))
+
+    def _found(self, node: Saved) -> Found | None:
+        if not node.value or (node.owner and is_ephemeral(node.owner)):
+            return None
+        revision = revision_of(node.mzxid, node.version, node.czxid)
+        return self._folders.found(self._path(node.path), node.value, Millis(node.mtime), revision)
+
+    def _path(self, path: bytes) -> MetaPath:
+        try:
+            return MetaPath(path.decode()[self._cut :])
+        except UnicodeDecodeError as exc:
+            raise StoreError(f"{self._opened.snapshot}: a path that is no text: {path!r}") from exc
+
+
+def _opened(place: ZooKeeperFolder, keeps: Callable[[bytes], bool]) -> _Opened:
+    """The newest whole snapshot, checked, and the log behind it, replayed."""
+    folder = _version_folder(place.folder)
+    snapshots = _numbered(folder, _SNAPSHOT)
+    if not snapshots:
+        raise ConfigError(
+            f"{folder} holds no snapshot of ZooKeeper", hint="Name the server's dataDir, or a copy of it."
+        )
+    logs = _numbered(folder if place.logs is None else _version_folder(place.logs), _LOG)
+    refused: SnapshotDamaged | None = None
+    for number, snapshot in reversed(snapshots):
+        try:
+            newest = check(snapshot)
+        except SnapshotDamaged as exc:  # the server was writing it: the one before, and a longer log, say the same
+            refused = refused or exc
+            continue
+        try:
+            replay = _replayed(number, logs, keeps)
+        except LogDamaged as exc:
+            raise (refused or exc) from exc
+        if newest > replay.last:
+            raise LogDamaged(
+                f"{snapshot} holds effects of transaction 0x{newest:x}, and the log in {folder} ends at "
+                f"0x{replay.last:x}: it is not whole"
+            )
+        return _Opened(snapshot=snapshot, replay=replay)
+    assert refused is not None  # noqa: S101 - there was one at least
+    raise refused
+
+
+def _replayed(number: int, logs: list[tuple[int, Path]], keeps: Callable[[bytes], bool]) -> Replay:
+    replay = Replay(keeps=keeps, last=number)
+    first = max((at for at, (start, _) in enumerate(logs) if start <= number + 1), default=0)
+    for _, log in logs[first:]:
+        for txn in transactions(log):
+            replay.add(txn, log)
+    return replay
+
+
+def _version_folder(folder: Path) -> Path:
+    below = folder / VERSION_FOLDER
+    found = below if below.is_dir() else folder
+    if not found.is_dir():
+        raise ConfigError(f"there is no folder {folder}", hint="Name the server's dataDir, or a copy of it.")
+    return found
+
+
+def _numbered(folder: Path, form: re.Pattern[str]) -> list[tuple[int, Path]]:
+    """Files whose name has the form, by the number in it."""
+    try:
+        names = [(form.fullmatch(file.name), file) for file in folder.iterdir()]
+    except OSError as exc:
+        raise StoreError(f"{folder} cannot be read: {exc.strerror or exc}") from exc
+    return sorted((int(match[1], 16), file) for match, file in names if match)

@@ -1,0 +1,41 @@
+"""A backup as one side of a comparison: fingerprints of all that it holds, and values on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import anyio.to_thread
+
+from syncer.backup.reading import Backup
+from syncer.conflict.withholding import carried_value
+from syncer.model import Digest, MetaPath, Region
+from syncer.plan.diffing import fingerprint
+
+
+class BackupSide:
+    """A backup; every pass over it checks it whole."""
+
+    def __init__(self, backup: Backup) -> None:
+        self._backup = backup
+        self.region = Region(backup.manifest.region)
+        self.scope = backup.scope
+
+    @property
+    def name(self) -> str:
+        """What it is, for people."""
+        return f"backup of region {self.region}, taken {self._backup.manifest.taken_at.replace('T', ' ')}"
+
+    async def picture(self) -> dict[MetaPath, Digest]:
+        """Read all files."""
+        return await anyio.to_thread.run_sync(self._picture)
+
+    async def values(self, paths: Collection[MetaPath]) -> dict[MetaPath, bytes]:
+        """Read all files again, and keep what is asked for."""
+        wanted = frozenset(paths)
+        return await anyio.to_thread.run_sync(self._values, wanted)
+
+    def _picture(self) -> dict[MetaPath, Digest]:
+        return {path: fingerprint(path, value) for path, value in self._backup.resources()}
+
+    def _values(self, wanted: frozenset[MetaPath]) -> dict[MetaPath, bytes]:
+        return {path: carried_value(path, value) for path, value in self._backup.resources() if path in wanted}

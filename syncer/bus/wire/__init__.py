@@ -1,0 +1,1 @@
+"""The wire format: messages and their fields, to and from bytes."""

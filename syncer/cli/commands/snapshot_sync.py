@@ -1,0 +1,305 @@
+"""``syncer snapshot sync`` and what belongs to it: telling the group again what snapshots show to differ."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from syncer.cli.asking import POLL_S, Timeout, Why, Yes, agree, ask, exit_code, wait, who
+from syncer.cli.planning_calls import now_ms
+from syncer.cli.render import output
+from syncer.cli.render.output import Format, counted, moment, say, stamped, with_times
+from syncer.cli.session import Session, session_of
+from syncer.documents.commands import (
+    RepairChange,
+    RepairDocument,
+    RepairList,
+    RepairPath,
+    RepairPreview,
+    UntoldDocument,
+)
+from syncer.errors import ExitCode, NotFound
+from syncer.model import Region
+from syncer.operations.decisions import Request
+
+if TYPE_CHECKING:
+    from syncer.repair.delivery import Consent, Preview
+    from syncer.repair.file import RepairFile
+    from syncer.repair.terms import Objection
+    from syncer.state.repair import RefusedTelling, Repair
+    from syncer.state.views.region import Views
+
+REPORT_EVERY_S: Final = 1.0
+REFUSALS_SHOWN: Final = 100
+
+Plan = Annotated[Path, typer.Argument(metavar="PLAN", help="A file that 'syncer snapshot diff --plan' wrote.")]
+Number = Annotated[int, typer.Argument(metavar="ID", min=1, help="Number of the repair.")]
+Wait = Annotated[float, typer.Option("--timeout", min=0, metavar="SECONDS", help="How long to wait for its end.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands to those of snapshots."""
+    app.command("sync")(sync)
+    app.command("repairs")(repairs)
+    app.command("progress")(progress)
+    app.command("cancel")(cancel)
+
+
+def sync(
+    context: typer.Context,
+    plan: Plan,
+    *,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would change where, and what would be refused; ask nobody.")
+    ] = False,
+    allow_deletes: Annotated[bool, typer.Option("--allow-deletes", help="However much is deleted.")] = False,
+    force_old: Annotated[
+        bool, typer.Option("--force-old", help="However old the snapshots are; what may have been deleted is left out.")
+    ] = False,
+    yes: Yes = False,
+    reason: Why = "",
+    timeout: Wait = 3600.0,
+) -> None:
+    """Make all regions equal: the daemon here tells, for each path, the version that wins, with its own stamp.
+
+    What was changed since the snapshots is later and stays. Guards and holds act in every region as always. The daemon
+    goes on without this command, which may be ended at any time: see 'syncer snapshot progress'.
+    """
+    from syncer.repair import delivery
+    from syncer.repair.file import RepairFile
+
+    session, file = session_of(context), RepairFile(plan)
+    config = session.config(whole=False)
+    native = frozenset(map(Region, config.signing.native_regions if config.signing is not None else ()))
+    found = delivery.preview(file, native=native)
+    delivery.check_projections(found.head)
+    consent = delivery.Consent(deletes=allow_deletes, old=force_old)
+    if dry_run:
+        _show_preview(found, list(delivery.refused(found, config.repair_terms, now_ms(), consent)), session.form)
+        return
+    _tell_preview(found)
+    agree(
+        config.region,
+        f"The daemon of {config.region} would tell {counted(found.paths, 'path')} to all regions.",
+        yes=yes,
+    )
+    with session.views() as views:
+        _carry_out(session, views, file, consent, reason, timeout)
+
+
+def repairs(context: typer.Context, limit: Annotated[int, typer.Option("--limit", min=1, max=1000)] = 20) -> None:
+    """List what was told again, and what is being told, the latest first."""
+    session = session_of(context)
+    with session.views() as views:
+        items = [_document(each, []) for each in views.repairs(limit)]
+    if session.form is not Format.TABLE:
+        output.document(RepairList(items=items), session.form)
+        return
+    output.table(
+        ("id", "state", "snapshots", "taken", "paths", "done", "told", "superseded", "refused", "asked by"),
+        [
+            (
+                each.id,
+                each.state,
+                ",".join(each.regions),
+                moment(each.taken_at_ms),
+                each.total,
+                each.done,
+                each.told,
+                each.superseded,
+                each.refused,
+                each.asked_by,
+            )
+            for each in items
+        ],
+        empty="nothing was ever told again",
+    )
+
+
+def progress(
+    context: typer.Context,
+    number: Number,
+    till_over: Annotated[bool, typer.Option("--wait", help="Until it is over.")] = False,
+    timeout: Wait = 3600.0,
+) -> None:
+    """Show how far a repair is, and what was refused."""
+    session = session_of(context)
+    with session.views() as views:
+        if till_over:
+            _follow(views, number, time.monotonic() + timeout)
+        _show(session, views, number)
+
+
+def cancel(context: typer.Context, number: Number, reason: Why = "", timeout: Timeout = 10.0) -> None:
+    """End a repair. What was told stays told; the rest is dropped."""
+    from syncer.repair.delivery import CANCEL
+
+    session = session_of(context)
+    with session.views() as views:
+        _repair(views, number)
+        request = Request(CANCEL, {"repair": str(number)})
+        ask(views, [request], reason=reason, timeout_s=timeout, form=session.form)
+
+
+def _carry_out(
+    session: Session, views: Views, file: RepairFile, consent: Consent, reason: str, timeout_s: float
+) -> None:
+    """Bring the tellings in, have the daemon begin, and follow it to the end."""
+    from syncer.repair.delivery import ask_for, bring_in
+
+    deadline = time.monotonic() + timeout_s
+    teller = _Teller()
+    repair = bring_in(views, file, asked_by=who(), reason=reason, made_at_ms=now_ms(), report=teller.brought_in)
+    answers = wait(views, [ask_for(views, repair, consent)], timeout_s)
+    if not answers or answers[0].state.value == "pending":
+        say(f"no answer from the daemon; repair {repair.id} begins when it runs")
+        raise typer.Exit(ExitCode.UNREACHABLE)
+    if answers[0].state.value == "failed":
+        views.drop_repair(repair.id)
+        say(f"error: {answers[0].answer}")
+        raise typer.Exit(exit_code(answers[0].code))
+    _follow(views, repair.id, deadline)
+    _show(session, views, repair.id)
+
+
+class _Teller:
+    """Says on stderr how far something is, now and then."""
+
+    def __init__(self) -> None:
+        self._said = time.monotonic()
+
+    def say(self, text: str) -> None:
+        if time.monotonic() - self._said >= REPORT_EVERY_S:
+            self._said = time.monotonic()
+            say(text)
+
+    def brought_in(self, count: int) -> None:
+        self.say(f"{count} paths brought in")
+
+
+def _follow(views: Views, number: int, deadline: float) -> None:
+    """Wait for the end of a repair, and say how far it is.
+
+    Raises:
+        typer.Exit: It is not over in time; the daemon goes on.
+    """
+    teller = _Teller()
+    while not (repair := _repair(views, number)).state.over:
+        if time.monotonic() >= deadline:
+            say(f"repair {number} goes on: {repair.done} of {repair.total} paths; 'syncer snapshot progress {number}'")
+            raise typer.Exit(ExitCode.UNREACHABLE)
+        teller.say(f"{repair.done} of {repair.total} paths")
+        time.sleep(POLL_S)
+
+
+def _repair(views: Views, number: int) -> Repair:
+    repair = views.repair(number)
+    if repair is None:
+        raise NotFound(f"no repair {number}", hint="See 'syncer snapshot repairs'.")
+    return repair
+
+
+def _show(session: Session, views: Views, number: int) -> None:
+    document = _document(_repair(views, number), views.refused_tellings(number, REFUSALS_SHOWN))
+    if session.form is not Format.TABLE:
+        output.document(document, session.form)
+        return
+    output.facts(
+        [
+            ("repair", document.id),
+            ("state", document.state),
+            ("snapshots", f"{', '.join(document.regions)}, the oldest of {moment(document.taken_at_ms)}"),
+            ("paths", f"{document.done} of {document.total} decided"),
+            ("told", document.told),
+            ("superseded", f"{document.superseded} (a later change is known)"),
+            ("read again", f"{document.reread} here, {document.elsewhere} by the daemons of their own regions"),
+            ("refused", document.refused),
+            *([("because", document.detail)] if document.detail else []),
+        ]
+    )
+    if document.refusals:
+        output.out("")
+        output.table(("path", "reason"), [(each.path, with_times(each.reason)) for each in document.refusals])
+
+
+def _document(repair: Repair, refusals: Sequence[RefusedTelling]) -> RepairDocument:
+    return RepairDocument(
+        id=repair.id,
+        state=repair.state.value,
+        regions=list(repair.regions),
+        taken_at_ms=repair.taken_at_ms,
+        total=repair.total,
+        done=repair.done,
+        told=repair.told,
+        superseded=repair.superseded,
+        reread=repair.reread,
+        elsewhere=repair.elsewhere,
+        refused=repair.refused,
+        asked_by=repair.asked_by,
+        reason=repair.reason,
+        begun_at_ms=repair.begun_at_ms,
+        finished_at_ms=repair.finished_at_ms,
+        detail=repair.detail,
+        refusals=[UntoldDocument(path=each.path, reason=each.reason) for each in refusals],
+    )
+
+
+def _show_preview(found: Preview, refused: list[Objection], form: Format) -> None:
+    if form is Format.TABLE:
+        output.table(
+            ("path", "class", "found in", "stamp", "changes"),
+            [
+                (
+                    each.path,
+                    each.cls,
+                    each.found_in,
+                    stamped(each.event.stamp if each.event is not None else None),
+                    ",".join(f"{loser} (held)" if loser in each.held else loser for loser in each.losers),
+                )
+                for each in found.shown
+            ],
+            empty="nothing differs",
+        )
+        _tell_preview(found)
+        for each in refused:
+            say(f"! the daemon here would refuse it: {each.why}. {each.hint}")
+        return
+    document = RepairPreview(
+        paths=found.paths,
+        deletes=found.deletes,
+        taken_at_ms=found.head.taken_at_ms,
+        changes=[
+            RepairChange(region=region, what=what, paths=count)
+            for (region, what), count in sorted(found.changes.items())
+        ],
+        unstamped={**found.unstamped},
+        native_may_ignore={**found.ignored},
+        objections=[each.why for each in refused],
+        items=[
+            RepairPath(
+                path=each.path,
+                cls=each.cls,
+                found_in=each.found_in,
+                stamp=str(each.event.stamp) if each.event is not None else None,
+                losers=list(each.losers),
+                held={**each.held},
+            )
+            for each in found.shown
+        ],
+    )
+    output.document(document, form)
+
+
+def _tell_preview(found: Preview) -> None:
+    regions = ", ".join(f"{each.region} of {moment(each.taken_at_ms)}" for each in found.head.regions)
+    say(f"snapshots: {regions}; {found.paths} paths, {found.deletes} of them deletes")
+    for (region, what), count in sorted(found.changes.items()):
+        say(f"{region}: {count} {what}")
+    for region, count in sorted(found.unstamped.items()):
+        say(f"{region}: {count} paths that no daemon had stamped: its own daemon finds them, if one runs there")
+    for region, count in sorted(found.ignored.items()):
+        say(f"{region}: runs Pulsar's own synchronizer, which may ignore {count} of these")

@@ -1,0 +1,220 @@
+"""``syncer status`` and ``syncer regions``: how the region and its peers are."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Annotated
+
+import typer
+
+from syncer.bus.wire.messages import LEFT
+from syncer.cli.commands.status_check import check, lines
+from syncer.cli.render import output
+from syncer.cli.render.output import Format, moment, out, span, with_times
+from syncer.cli.session import Session, session_of
+from syncer.cli.waiting import wait_for_first_scan
+from syncer.documents.commands import RegionList
+from syncer.inspection.status import (
+    DaemonDocument,
+    RegionDocument,
+    RepairProgress,
+    SnapshotsDocument,
+    StatusDocument,
+    collect,
+)
+from syncer.inspection.verdict import judge
+
+regions = typer.Typer(no_args_is_help=True, help="The regions of the group.")
+
+
+def status(
+    context: typer.Context,
+    watch: Annotated[
+        float | None, typer.Option("--watch", min=0.1, metavar="SECONDS", help="Show it again and again.")
+    ] = None,
+    judged: Annotated[
+        bool, typer.Option("--check", help="Print the verdict and the next step only; for monitoring.")
+    ] = False,
+    wait: Annotated[
+        float | None,
+        typer.Option(
+            "--wait",
+            min=0,
+            metavar="SECONDS",
+            help="First wait until the first scan of the store is done, at most so long.",
+        ),
+    ] = None,
+) -> None:
+    """Show how replication is going, what waits, and what is not carried at all.
+
+    With --check, exit status 0: well; 1: an operator is needed; 4: no daemon works, or there is no database; 6: this
+    user has no right to it.
+    """
+    if judged and watch is not None:
+        raise typer.BadParameter("--check looks once: give either --check or --watch")
+    session = session_of(context)
+    config = session.config(whole=False)
+    if wait is not None:
+        wait_for_first_scan(session, config, wait)
+    if judged:
+        check(session, config)
+    with session.views() as views:
+        while True:
+            found = collect(views, config)
+            if watch is not None and session.form is Format.TABLE and sys.stdout.isatty():
+                sys.stdout.write("\x1b[H\x1b[2J")
+            show(found, session, streaming=watch is not None)
+            if watch is None:
+                return
+            time.sleep(watch)
+
+
+@regions.command("list")
+def list_regions(context: typer.Context) -> None:
+    """List this region and every one that was ever heard."""
+    session = session_of(context)
+    config = session.config(whole=False)
+    with session.views() as views:
+        found = collect(views, config)
+    here = RegionDocument(
+        region=found.region,
+        here=True,
+        mode=found.mode,
+        version=None,
+        heard_at_ms=found.reported_at_ms,
+        heard_age_s=found.reported_age_s,
+        skew_s=None,
+        watermark_ms=None,
+        compared=None,
+        differing_paths=None,
+        equal_at_ms=None,
+        member=found.mode != LEFT,
+        same_rules=None,
+        key_id=found.region_key,
+    )
+    items = [here, *found.peers, *found.held_regions]
+    if session.form is Format.TABLE:
+        output.table(
+            ("region", "here", "member", "mode", "version", "heard", "clock", "same rules", "key", "held"),
+            map(_region_row, items),
+        )
+    else:
+        output.document(RegionList(items=items), session.form)
+
+
+def _region_row(region: RegionDocument) -> output.Row:
+    return (
+        region.region,
+        region.here,
+        region.member,
+        region.mode,
+        region.version,
+        f"{span(region.heard_age_s)} ago" if region.heard_age_s is not None else None,
+        span(region.skew_s),
+        region.same_rules,
+        region.key_id,
+        region.held or (f"said to be forgotten by {', '.join(said)}" if (said := region.said_forgotten_by) else None),
+    )
+
+
+def _daemon_row(daemon: DaemonDocument) -> output.Row:
+    seen = f"{span(daemon.seen_age_s)} ago"
+    return (
+        daemon.host,
+        daemon.pid,
+        daemon.version,
+        daemon.role,
+        moment(daemon.since_ms),
+        f"silent, {seen}" if daemon.silent else seen,
+    )
+
+
+def show(found: StatusDocument, session: Session, *, streaming: bool) -> None:
+    """Print the status."""
+    if session.form is not Format.TABLE:
+        (output.stream if streaming else output.document)(found, session.form)
+        return
+    for line in lines(judge(found), session):
+        out(line)
+    out("")
+    waiting, outbox = found.waiting, found.outbox
+    reported = "never" if found.reported_age_s is None else f"{span(found.reported_age_s)} ago"
+    output.facts(
+        [
+            ("region", found.region),
+            ("daemon", f"{found.daemon} (last report {reported})"),
+            ("mode", found.mode + (f", paused: {found.paused}" if found.paused is not None else "")),
+            *([("database", found.rebuilding)] if found.rebuilding is not None else []),
+            ("first scan", "finished" if found.baseline_done else "not finished: nothing is published before"),
+            ("watch", {True: "whole", False: "broken, a scan will heal it", None: "-"}[found.watch_whole]),
+            *([("signed", signed)] if (signed := _signed(found)) else []),
+            ("paths", found.paths),
+            ("outbox", f"{outbox.depth}" + (f", oldest {span(outbox.oldest_age_s)}" if outbox.depth else "")),
+            ("writes due", waiting.due),
+            ("holds", waiting.holds + waiting.future_events),
+            ("parked", waiting.parked),
+            ("conflicts", waiting.conflicts),
+            ("quarantine", waiting.quarantine),
+            *([("snapshots", _snapshots(found.snapshots))] if found.snapshots is not None else []),
+            *([("repair", _repair(found.repair))] if found.repair is not None else []),
+        ]
+    )
+    if found.daemons:
+        out("")
+        output.table(("host", "process", "version", "role", "since", "seen"), map(_daemon_row, found.daemons))
+    if found.peers:
+        out("")
+        output.table(
+            ("peer", "mode", "version", "heard", "clock", "published up to", "same rules", "compared"),
+            [
+                (
+                    peer.region,
+                    peer.mode,
+                    peer.version,
+                    f"{'away, ' if peer.away else ''}{span(peer.heard_age_s)} ago",
+                    span(peer.skew_s),
+                    moment(peer.watermark_ms),
+                    peer.same_rules,
+                    _compared(peer.compared, peer.differing_paths, waiting.unreadable),
+                )
+                for peer in found.peers
+            ],
+        )
+    for condition in sorted(found.conditions, key=lambda each: each.severity != "alarm"):
+        out(f"{'!' if condition.severity == 'alarm' else 'advice,'} {with_times(condition.line)}")
+    out("")
+    out("not carried: " + "; ".join(found.not_carried))
+
+
+def _signed(found: StatusDocument) -> str:
+    """What messages are signed with here, and whether others must do so; empty: nothing is."""
+    keys = [
+        *([f"key {found.region_key} of the region"] if found.region_key is not None else []),
+        *([f"key {found.signing_key} of the group"] if found.signing_key is not None else []),
+    ]
+    return " and ".join(keys) + ("; others by their region's key only" if found.region_keys_required else "")
+
+
+def _repair(found: RepairProgress) -> str:
+    return f"{found.id}: {found.done} of {found.total} paths ('syncer snapshot progress {found.id}')"
+
+
+def _snapshots(found: SnapshotsDocument) -> str:
+    """How the taking of snapshots on schedule stands."""
+    last = f"last {moment(found.last_ended_at_ms)}" + ("" if found.last_succeeded else ", failed")
+    parts = [last if found.last_ended_at_ms is not None else "none yet"]
+    if found.running:
+        rows = f", {found.rows} rows" if found.rows is not None else ""
+        left = f", {span(found.eta_s)} left" if found.eta_s is not None else ""
+        parts.append(f"one is taken: {found.phase or 'it starts'}{rows}{left}")
+    elif found.next_at_ms:
+        parts.append(f"next {moment(found.next_at_ms)}")
+    return "; ".join(parts)
+
+
+def _compared(state: str | None, differing: int | None, unreadable: int) -> str | None:
+    """How the trees stand, in a few words; what cannot be read here is in no comparison."""
+    if state == "equal" and unreadable:
+        return f"equal, but for {unreadable} path{'s' if unreadable > 1 else ''} that cannot be read here"
+    return f"differs, {differing} paths" if state == "differs" and differing else state

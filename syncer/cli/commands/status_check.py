@@ -1,0 +1,88 @@
+"""``syncer status --check``: the verdict on a region, for monitoring and for whoever was woken by it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from syncer.cli.again import with_config
+from syncer.cli.render import output
+from syncer.cli.render.output import Format, out
+from syncer.documents.commands import ReasonDocument, VerdictDocument
+from syncer.errors import StateDenied, StateMissing, StateUnavailable
+from syncer.inspection.conditions import Severity, Step
+from syncer.inspection.status import collect
+from syncer.inspection.verdict import EXIT, Outcome, Reason, Verdict, judge
+
+if TYPE_CHECKING:
+    from syncer.cli.session import Session
+    from syncer.config import Config
+
+
+def check(session: Session, config: Config) -> None:
+    """Print the verdict, and leave with its exit status.
+
+    Raises:
+        typer.Exit: Always.
+    """
+    verdict = found(session, config)
+    if session.form is Format.TABLE:
+        for line in lines(verdict, session):
+            out(line)
+    else:
+        output.document(_document(verdict, session, config.region), session.form)
+    raise typer.Exit(EXIT[verdict.outcome])
+
+
+def found(session: Session, config: Config) -> Verdict:
+    """The verdict on the region, or on why it cannot be looked at.
+
+    Raises:
+        ConfigError: The configuration is wrong.
+        StateForeign: The database is another region's, or of another version.
+    """
+    try:
+        with session.views() as views:
+            return judge(collect(views, config))
+    except StateDenied as exc:
+        command = session.as_owner(exc.owner) if exc.owner else ""
+        words = "as the user whose database it is" if exc.owner else exc.hint
+        return _unseen(Outcome.NOT_ALLOWED, exc, Step(words, command))
+    except StateMissing as exc:
+        step = Step("a daemon may just be starting: wait for it, or start it", "syncer status --wait 60")
+        return _unseen(Outcome.NO_DATABASE, exc, step)
+    except StateUnavailable as exc:
+        return _unseen(Outcome.NO_DATABASE, exc, Step(exc.hint))
+
+
+def _unseen(outcome: Outcome, exc: StateUnavailable, step: Step) -> Verdict:
+    reason = Reason(exc.code, Severity.ALARM, exc.message, step)
+    return Verdict(outcome=outcome, message=exc.message, step=step, reasons=(reason,))
+
+
+def lines(verdict: Verdict, session: Session) -> tuple[str, str]:
+    """The verdict and the next step, a line each. A command stands first, as it is typed; what it is for, behind it."""
+    command = with_config(session, verdict.step.command)
+    return verdict.line, f"next: {command}  # {verdict.step.words}" if command else f"next: {verdict.step.words}"
+
+
+def _document(verdict: Verdict, session: Session, region: str) -> VerdictDocument:
+    return VerdictDocument(
+        region=region,
+        verdict=verdict.outcome.value,
+        exit_status=EXIT[verdict.outcome],
+        message=verdict.message,
+        next=verdict.step.words,
+        command=with_config(session, verdict.step.command),
+        reasons=[
+            ReasonDocument(
+                code=each.code,
+                severity=each.severity.value,
+                message=each.message,
+                next=each.step.words,
+                command=with_config(session, each.step.command),
+            )
+            for each in verdict.reasons
+        ],
+    )

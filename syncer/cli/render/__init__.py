@@ -1,0 +1,1 @@
+"""How documents are shown: rows for people, JSON for programs."""

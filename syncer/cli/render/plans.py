@@ -1,0 +1,225 @@
+"""How plans, their outcome and backups are shown: rows for people, documents for programs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from syncer.cli.render import output
+from syncer.cli.render.output import Format, say
+from syncer.documents.commands import (
+    AppliedDocument,
+    FailureDocument,
+    LeftDocument,
+    PerformedDocument,
+    PlanDocument,
+    PlannedDocument,
+    RefusalDocument,
+)
+from syncer.documents.values import ChangeDocument
+from syncer.model import MetaPath
+from syncer.paths import classify
+from syncer.plan.operations import Action, Operation
+from syncer.plan.rendering import SIGNS, changes, summary
+from syncer.plan.review import ALLOWABLE, Reason, Review
+
+if TYPE_CHECKING:
+    from syncer.planning.apply import Outcome
+
+MAX_TOLD: Final = 40
+"""Operations that are told one by one before an operator agrees; the rest is a number."""
+
+LEFT_SIGN: Final = "="
+STATES: Final = ("applied", "already", "refused", "unknown", "unreached")
+WOULD: Final = {"applied": "would apply", "refused": "would be refused"}
+"""States of a run that has written nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Applied:
+    """A run that has ended, one way or the other."""
+
+    review: Review
+    outcome: Outcome
+    dry_run: bool
+    undo: Path | None
+
+
+def plan_document(review: Review, *, compared: int | None = None, uncovered: int | None = None) -> PlanDocument:
+    """A plan as the contract has it."""
+    plan = review.plan
+    return PlanDocument(
+        region=plan.region,
+        source=plan.source,
+        made_at_ms=plan.made_at_ms,
+        different=bool(plan.operations or plan.left),
+        compared=compared,
+        uncovered=uncovered,
+        operations=[_planned(each, review) for each in plan.operations],
+        left=[_left(path) for path in plan.left],
+    )
+
+
+def show_plan(found: PlanDocument, review: Review, form: Format) -> None:
+    """Print a plan."""
+    if form is not Format.TABLE:
+        output.document(found, form)
+        return
+    rows = [*plan_rows(review), *((LEFT_SIGN, each.resource, each.name, "only here; left") for each in found.left)]
+    output.table(("", "resource", "name", "change"), rows, empty="no difference")
+    tell_counts(review)
+    if found.uncovered:
+        say(f"{found.uncovered} resources of the other side are outside of this region's scope, and not compared")
+
+
+def plan_rows(review: Review) -> Iterator[output.Row]:
+    """Operations for people, in their order."""
+    for each in review.plan.operations:
+        sign, change = change_row(each)
+        words = [change, *(f"refused, {why.reason}: {why.detail}" for why in review.refused.get(each.path, ()))]
+        text = "; ".join(word for word in words if word)
+        yield sign, each.resource.kind.value, each.resource.name, text
+
+
+def change_row(operation: Operation) -> tuple[str, str]:
+    """What an operation does: its sign, and of an update the fields that change."""
+    return SIGNS[operation.action], summary(operation)
+
+
+def change_documents(operation: Operation) -> list[ChangeDocument]:
+    """The fields that an update changes, as the contract has them."""
+    return [ChangeDocument(field=each.field, before=each.before, after=each.after) for each in changes(operation)]
+
+
+def tell_counts(review: Review) -> None:
+    """Say on stderr what a plan comes to."""
+    plan = review.plan
+    if not plan.operations and not plan.left:
+        return
+    counts = Counter(each.action for each in plan.operations)
+    say(
+        f"to make region {plan.region} like {plan.source}: {counts[Action.CREATE]} to create,"
+        f" {counts[Action.UPDATE]} to update, {counts[Action.DELETE]} to delete"
+    )
+    if plan.left:
+        say(f"{len(plan.left)} only here, left as they are; --delete plans their deletion")
+    tell_refusals(review)
+
+
+def tell_refusals(review: Review) -> None:
+    """Say on stderr what is refused, and what sets each reason aside."""
+    reasons = Counter(why.reason for refusals in review.refused.values() for why in refusals)
+    for reason, count in sorted(reasons.items()):
+        if reason is Reason.DELETE:
+            remedy = "--delete performs them"
+        elif reason in ALLOWABLE:
+            remedy = f"--allow {reason} sets this aside"
+        else:
+            remedy = "this never gives way"
+        say(f"{count} refused, {reason}: {remedy}")
+
+
+def tell_plan(review: Review) -> None:
+    """Say on stderr what is about to be done."""
+    for index, row in enumerate(plan_rows(review)):
+        if index == MAX_TOLD:
+            say(f"… and {len(review.plan.operations) - MAX_TOLD} more")
+            break
+        say("  ".join(str(cell) for cell in row if cell))
+    tell_counts(review)
+
+
+def show_applied(run: Applied, form: Format) -> None:
+    """Print what became of a plan."""
+    states = _states(run)
+    counts = Counter(states.values())
+    if form is not Format.TABLE:
+        output.document(_applied(run, states, counts), form)
+        return
+    plan = run.review.plan
+    words = {**dict(zip(STATES, STATES, strict=True)), **(WOULD if run.dry_run else {})}
+    pairs: list[tuple[str, object]] = [("region", plan.region), ("from", plan.source)]
+    pairs += [(words[state], counts[state]) for state in STATES]
+    if run.undo is not None:
+        deletes = any(each.action is Action.CREATE for each in (*run.outcome.applied, *run.outcome.unknown))
+        pairs.append(("undo", f"syncer plan apply {run.undo}{' --delete' if deletes else ''}"))
+    output.facts(pairs)
+    rows = [
+        (
+            SIGNS[each.action],
+            each.resource.kind.value,
+            each.resource.name,
+            words[states[each.path]],
+            "; ".join(f"{why.reason}: {why.detail}" for why in run.review.refused.get(each.path, ())),
+        )
+        for each in plan.operations
+        if run.dry_run or states[each.path] not in {"applied", "already"}
+    ]
+    if rows:
+        output.out("")
+        output.table(("", "resource", "name", "state", "why"), rows)
+    for path in run.outcome.unread:
+        say(f"! {path} was replaced in the very moment between read and write; what stood there for it is lost")
+
+
+def _states(run: Applied) -> dict[MetaPath, str]:
+    outcome = run.outcome
+    states = dict.fromkeys(run.review.refused, "refused")
+    for name, operations in (
+        ("applied", outcome.applied),
+        ("already", outcome.already),
+        ("unknown", outcome.unknown),
+        ("unreached", outcome.unreached),
+    ):
+        states.update((each.path, name) for each in operations)
+    return states
+
+
+def _applied(run: Applied, states: Mapping[MetaPath, str], counts: Mapping[str, int]) -> AppliedDocument:
+    review, error = run.review, run.outcome.error
+    items = [
+        PerformedDocument.model_validate({**_subject(each), "state": states[each.path], "refused": _why(each, review)})
+        for each in review.plan.operations
+    ]
+    return AppliedDocument(
+        region=review.plan.region,
+        source=review.plan.source,
+        dry_run=run.dry_run,
+        counts={name: counts[name] for name in STATES},
+        operations=items,
+        left=[_left(path) for path in review.plan.left],
+        undo=str(run.undo) if run.undo is not None else None,
+        error=FailureDocument(code=error.code, message=error.message, hint=error.hint) if error is not None else None,
+    )
+
+
+def _planned(operation: Operation, review: Review) -> PlannedDocument:
+    return PlannedDocument.model_validate(
+        {**_subject(operation), "changes": change_documents(operation), "refused": _why(operation, review)}
+    )
+
+
+def _subject(operation: Operation) -> dict[str, object]:
+    resource = operation.resource
+    return {
+        "action": operation.action.value,
+        "resource": resource.kind.value,
+        "name": resource.name,
+        "path": operation.path,
+    }
+
+
+def _why(operation: Operation, review: Review) -> list[RefusalDocument]:
+    return [
+        RefusalDocument(reason=each.reason.value, detail=each.detail) for each in review.refused.get(operation.path, ())
+    ]
+
+
+def _left(path: MetaPath) -> LeftDocument:
+    resource = classify(path)
+    if resource is None:
+        return LeftDocument(resource="", name=path, path=path)
+    return LeftDocument(resource=resource.kind.value, name=resource.name, path=path)

@@ -1,0 +1,150 @@
+"""Seating: bringing the store to what is known, one conditional write at a time.
+
+Nothing is overwritten unless the store was just read to hold the seated value, at the revision that the write expects,
+and no local change of the path is still on its way to the bus.
+"""
+
+from __future__ import annotations
+
+from syncer.conflict.acts import Act, Decision, FillConflict, Need, Outcome, RecordConflict
+from syncer.conflict.causality.vectors import joined
+from syncer.conflict.folding import journal
+from syncer.conflict.guards import Facts, Proposal, examine
+from syncer.conflict.observing import flips_of, kind_of, settled
+from syncer.conflict.projection import PROJECTIONS, carried, parse, stored
+from syncer.conflict.register import Hold, Intent, Parked, ParkReason, Register, Wish
+from syncer.conflict.settings import Settings
+from syncer.errors import InvariantBroken
+from syncer.model import Millis, Stamp, Version
+from syncer.paths import scaffold
+from syncer.replacing import replace
+from syncer.stores.contract import Delete, Entry, Put, Write, Written
+
+
+def waits(settings: Settings, register: Register, facts: Facts) -> Outcome | None:
+    """Say why a due write cannot even be tried now, parking it if it waits for others; ``None``: read, then seat."""
+    known = register.known
+    if known is None or not register.due:
+        return Outcome(register)
+    if register.intent is not None or facts.outbox_open or not facts.applies or register.held:
+        return Outcome(register)
+    if known.digest == register.seated_digest:
+        return None
+    if register.lacking:
+        return _park(settings, register, known, ParkReason.VALUE_MISSING, facts.now)
+    if known.alive and not facts.parent_alive:
+        return _park(settings, register, known, ParkReason.PARENT_MISSING, facts.now)
+    if not known.alive and facts.child_alive:
+        return _park(settings, register, known, ParkReason.CHILDREN_ALIVE, facts.now)
+    return None
+
+
+def _park(settings: Settings, register: Register, known: Version, reason: ParkReason, now: Millis) -> Outcome:
+    parked = register.parked
+    if parked is None or parked.reason is not reason:
+        parked = Parked(reason=reason, since_ms=now)
+        note = journal(register.path, known, Decision.PARKED, detail=reason)
+        return Outcome(replace(register, parked=parked), (note,))
+    if _revives(settings, parked, now):
+        return Outcome(replace(register, wish=Wish.REVIVE, shown=None), (), Need.READ)
+    return Outcome(register)
+
+
+def _revives(settings: Settings, parked: Parked, now: Millis) -> bool:
+    """A parent's delete that met living children for too long is answered by asserting the parent again."""
+    return parked.reason is ParkReason.CHILDREN_ALIVE and now - parked.since_ms >= settings.limits.park_grace_ms
+
+
+def seat(settings: Settings, register: Register, entry: Entry | None, facts: Facts, batch: str) -> Outcome:
+    """Decide the write of a due register; see :meth:`syncer.conflict.replica.Replica.seat`."""
+    waiting = waits(settings, register, facts)
+    if waiting is not None:
+        return waiting
+    known = register.known
+    if known is None:
+        raise InvariantBroken(f"{register.path}: nothing is known, and a write is due")
+    if known.digest == register.seated_digest:
+        met = joined(known, register.seated_seen)  # the store's value is both authors'
+        return Outcome(settled(register.sit(met, entry.revision if entry else None)))
+    path, kind = register.path, kind_of(register.path)
+    held = entry.value if entry is not None and entry.value else None
+    present = parse(held) if held is not None else None
+    proposed = PROJECTIONS[kind].laid(known.value, present) if known.value is not None else None
+    proposal = Proposal(
+        register=register,
+        known=known,
+        kind=kind,
+        present=present,
+        proposed=proposed,
+        facts=facts,
+        settings=settings,
+    )
+    refusal = examine(proposal)
+    if refusal is not None and refusal.reason is None:
+        return Outcome(register, (), Need.TOPICS)
+    kept = _keeping_loser(register, held)
+    if refusal is not None and refusal.reason is not None:
+        hold = Hold(reason=refusal.reason, stamp=known.stamp, since_ms=facts.now, detail=refusal.detail)
+        note = journal(path, known, Decision.HELD, detail=f"{refusal.reason}: {refusal.detail}")
+        return Outcome(replace(register, hold=hold, parked=None), (*kept, note))
+    write = _write(register, stored(proposed) if proposed is not None else None, entry)
+    intent = Intent(batch=batch, version=replace(known, value=None), expected=entry.revision if entry else None)
+    return Outcome(replace(register, intent=intent), kept, Need.NOTHING, write)
+
+
+def _write(register: Register, target: bytes | None, entry: Entry | None) -> Write:
+    expected = entry.revision if entry is not None else None
+    if target is not None:
+        return Put(path=register.path, value=target, expected=expected, scaffold=scaffold(register.path))
+    if expected is None:
+        raise InvariantBroken(f"{register.path}: a delete is due of what was just read to be absent")
+    return Delete(path=register.path, expected=expected)
+
+
+def _keeping_loser(register: Register, held: bytes | None) -> tuple[Act, ...]:
+    """The stored value, local fields included but for secrets, for a conflict that the seated value has lost.
+
+    Also when what is known by now includes it: the conflict with an earlier winner was recorded without the value.
+    """
+    seated = register.seated
+    if seated is None or seated.digest is None or held is None:
+        return ()
+    return (FillConflict(path=register.path, digest=seated.digest, value=carried(kind_of(register.path), held)),)
+
+
+def written(settings: Settings, register: Register, answer: Written | None, now: Millis) -> Outcome:
+    """The open intent landed; see :meth:`syncer.conflict.replica.Replica.written`."""
+    intent = register.intent
+    if intent is None:
+        raise InvariantBroken(f"{register.path}: a write landed that was never intended")
+    acts: tuple[Act, ...] = ()
+    if answer is not None and answer.replaced_unread:
+        register = register.dated(now)
+        detail = "the overwritten value was not the one that was read; it cannot be told what it was"
+        record = RecordConflict(
+            path=register.path,
+            loser=Stamp(register.own, settings.region),
+            loser_seen=register.seated_seen,
+            loser_digest=None,
+            value=None,
+            winner=intent.version.stamp,
+            reason="value-unknown",
+        )
+        acts = (record, journal(register.path, intent.version, Decision.ALARM, detail=detail))
+    flips = flips_of(settings, register, intent.version.digest, now)
+    landed = register.sit(intent.version, answer.revision if answer else None, flips=flips)
+    landed = replace(landed, intent=None, parked=None)
+    if not landed.due:
+        return Outcome(settled(landed), acts, Need.READ if answer is None else Need.NOTHING)
+    return Outcome(landed, acts, Need.READ)
+
+
+def refused(settings: Settings, register: Register, cause: ParkReason | None, now: Millis, detail: str) -> Outcome:
+    """The open intent did not land; see :meth:`syncer.conflict.replica.Replica.refused`."""
+    free = replace(register, intent=None)
+    if cause is None:
+        return Outcome(free, (), Need.READ)
+    parked = register.parked
+    if parked is None or parked.reason is not cause:
+        return Outcome(replace(free, parked=Parked(reason=cause, since_ms=now, detail=detail)))
+    return Outcome(replace(free, wish=Wish.REVIVE, shown=None) if _revives(settings, parked, now) else free)

@@ -1,0 +1,1 @@
+"""Causality: version vectors, the order of versions, clock skew, and which messages were received."""

@@ -1,0 +1,1 @@
+"""The JSON documents that commands and the REST API answer with: a contract."""

@@ -1,0 +1,166 @@
+"""What the commands of snapshots print with ``-o json``: a contract, like :mod:`syncer.documents.commands`."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from syncer.inspection.status import Document
+
+
+class SnapshotDocument(Document):
+    """``syncer snapshot take`` and ``show``: one picture of a region's store."""
+
+    id: str
+    region: str
+    place: str = Field(description="Folder or URI.")
+    extent: list[str] | None = Field(
+        default=None, description="Tenants: it holds what belongs to these alone; null: the whole region."
+    )
+    taken_at_ms: int
+    made_by: str
+    store: str = Field(description="Kind of the store.")
+    store_id: str = Field(description="Which store it was; empty where nobody can say.")
+    revision_before: str = Field(description="The store's revision (zxid) when the reading began; empty without one.")
+    revision_after: str = Field(description="The store's when the reading had ended: the rows hold nothing later.")
+    registers: bool = Field(description="Whether a daemon's registers took part; if not, no stamp is the group's.")
+    watermark: dict[str, int] = Field(description="Last message of the bus that was taken in, by sender.")
+    alive: dict[str, int] = Field(description="Resources by kind.")
+    dead: int = Field(description="Tombstones.")
+    unseen: int = Field(description="Changes that the daemon had not taken yet.")
+    unstamped: int = Field(description="Rows that no register knows.")
+    held: int = Field(description="Paths at which a change waits for a person.")
+    files: int
+    size_bytes: int
+
+
+class BrokenDocument(Document):
+    """A snapshot that cannot be used."""
+
+    place: str
+    code: str
+    detail: str
+
+
+class SnapshotList(Document):
+    """``syncer snapshot list``: by region, the newest last."""
+
+    items: list[SnapshotDocument]
+    broken: list[BrokenDocument]
+    unfinished: list[str] = Field(description="Being taken now, or given up; the next one clears what was given up.")
+
+
+class PruneDocument(Document):
+    """``syncer snapshot prune``."""
+
+    dry_run: bool
+    removed: list[str] = Field(description="With --dry-run: what would be removed.")
+    kept: int
+
+
+class RemoveDocument(Document):
+    """``syncer snapshot remove``."""
+
+    dry_run: bool
+    removed: list[str] = Field(description="With --dry-run: what would be removed.")
+
+
+class FieldDocument(Document):
+    """One place inside of a value that is not the same everywhere."""
+
+    pointer: str = Field(description="JSON pointer (RFC 6901); empty: the whole value.")
+    local: bool = Field(description="It belongs to one cluster; no repair touches it.")
+    values: dict[str, str | None] = Field(description="JSON text by region; null: absent.")
+
+
+class DifferenceDocument(Document):
+    """One path that is not the same everywhere."""
+
+    path: str
+    resource: str
+    cls: Literal["only-in", "differs", "deleted", "held"]
+    underlying: str | None = Field(description="Its class without the hold; null where it is not held.")
+    winner: str = Field(description="A region that holds what the others should.")
+    stamp: str = Field(description="Of the winner's version.")
+    origin: Literal["register", "unseen", "store"] = Field(
+        description="Where that stamp comes from. Only 'register' is a stamp that the group knows."
+    )
+    reason: str
+    losers: list[str] = Field(description="Regions that would change.")
+    holds: dict[str, str] = Field(description="Why a change waits, by region.")
+    fields: list[FieldDocument] | None = Field(description="null without --fields.")
+
+
+class CountsDocument(Document):
+    """Paths by class."""
+
+    name: str
+    by_class: dict[str, int]
+
+
+class RepairPlanDocument(Document):
+    """What was written into a repair plan."""
+
+    file: str
+    paths: int
+    deletes: int
+    unstamped: int = Field(description="Paths that are named and not told: no daemon has stamped them yet.")
+
+
+class SnapshotDiffDocument(Document):
+    """``syncer snapshot diff`` of different regions."""
+
+    snapshots: list[SnapshotDocument]
+    different: int
+    same: int
+    by_class: dict[str, int]
+    kinds: list[CountsDocument]
+    tenants: list[CountsDocument] = Field(description="Those with most differences.")
+    more_tenants: int
+    winners: dict[str, int]
+    losers: dict[str, int]
+    origins: dict[str, int]
+    reasons: dict[str, int]
+    holds: dict[str, int]
+    notes: list[str]
+    extent: list[str] | None = Field(
+        default=None,
+        description="Tenants: only what belongs to these is in all of the snapshots, and compared; null: everything.",
+    )
+    items: list[DifferenceDocument] = Field(description="The first ones in order of the paths; see --limit.")
+    plan: RepairPlanDocument | None
+    report: str | None
+
+
+class ChangedDocument(Document):
+    """One path that a region changed."""
+
+    path: str
+    resource: str
+    change: Literal["created", "modified", "deleted"]
+    stamp: str | None = Field(description="Of the later version; null where a path is gone without a trace.")
+    fields: list[FieldDocument] | None = Field(description="'before' and 'after'; null without --fields.")
+
+
+class SnapshotChangesDocument(Document):
+    """``syncer snapshot diff`` of one region over time."""
+
+    before: SnapshotDocument
+    after: SnapshotDocument
+    extent: list[str] | None = Field(
+        default=None,
+        description="Tenants: only what belongs to these is in both snapshots, and compared; null: everything.",
+    )
+    counts: dict[str, int]
+    items: list[ChangedDocument] = Field(description="The first ones in order of the paths; see --limit.")
+
+
+SNAPSHOT_DOCUMENTS = (
+    SnapshotDocument,
+    SnapshotList,
+    PruneDocument,
+    RemoveDocument,
+    SnapshotDiffDocument,
+    SnapshotChangesDocument,
+)

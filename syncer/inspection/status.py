@@ -1,0 +1,402 @@
+"""How a region is: one document for ``syncer status`` and for ``/api/v1/status``, read from the sidecar database.
+
+Units: ``*_ms`` milliseconds since the epoch, UTC; ``*_s`` seconds.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from syncer.bus.wire.messages import LEFT
+from syncer.inspection import conditions
+from syncer.model import Region
+from syncer.state.contract import JOINING
+
+if TYPE_CHECKING:
+    from syncer.config import Config
+    from syncer.state.contract import PeerRow
+    from syncer.state.sql.presence import DaemonRow
+    from syncer.state.views.region import Status, Views
+
+SILENT_AFTER_S: Final = 15.0
+"""A daemon reports every few seconds; after so long without a report it does not run, or hangs."""
+
+NOT_CARRIED: Final = (
+    "topic policies kept in system topics (__change_events)",
+    "schemas",
+    "subscriptions and their cursors",
+    "messages and ledgers",
+)
+"""What pulsar-syncer leaves where it is; Pulsar's geo-replication or a migration is the tool for those."""
+
+
+class Document(BaseModel):
+    """Base of all documents."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Outbox(Document):
+    """Local changes that wait for the bus."""
+
+    depth: int
+    oldest_age_s: float | None = Field(description="Age of the oldest one; null when nothing waits.")
+
+
+class Waiting(Document):
+    """How much waits, for the daemon or for a person."""
+
+    due: int = Field(description="Paths whose store is not known to hold what the group knows.")
+    holds: int
+    unreadable: int = Field(
+        default=0, description="Holds of paths whose value in the store cannot be read, so that nothing compares it."
+    )
+    future_events: int
+    parked: int
+    conflicts: int = Field(description="Conflicts whose loser nobody has restored.")
+    quarantine: int
+    operations: int
+
+
+class Condition(Document):
+    """Something that a person should look at."""
+
+    code: str
+    message: str
+    severity: Literal["alarm", "advice"] = Field(
+        description="alarm: an operator is needed. advice: it can wait, and a region is well with it."
+    )
+    next: str = Field(description="What an operator does about it.")
+    command: str = Field(description="The command to begin with; empty: there is none.")
+
+    @property
+    def line(self) -> str:
+        """The code and the message; the code once only where the message begins with it."""
+        return self.message if self.message.startswith(f"{self.code}: ") else f"{self.code}: {self.message}"
+
+
+class RegionDocument(Document):
+    """A region of the group, as this one sees it."""
+
+    region: str
+    here: bool = Field(description="Whether this is the region that was asked.")
+    mode: str | None
+    version: str | None
+    heard_at_ms: int | None
+    heard_age_s: float | None
+    away: bool = Field(default=False, description="It counts, and was not heard for longer than 'peers.silence'.")
+    skew_s: float | None = Field(
+        description="Its clock minus ours as the heartbeat arrived; delivery time makes it smaller."
+    )
+    watermark_ms: int | None = Field(description="All its changes up to this time are published.")
+    compared: str | None = Field(
+        description="How its digest tree and that of this region stand: equal, differs, not-compared, unknown."
+    )
+    differing_paths: int | None = Field(description="Paths that the last comparison found to differ.")
+    equal_at_ms: int | None = Field(description="When both trees were last seen to be equal.")
+    member: bool = Field(default=True, description="Whether it counts: it has neither left nor been forgotten.")
+    same_rules: bool | None = Field(description="Whether scope and tie order are the same as here; null: not known.")
+    said_forgotten_by: list[str] = Field(
+        default=[], description="Regions that say that it was forgotten, which is held here until it was silent."
+    )
+    held: str | None = Field(
+        default=None, description="Why it does not count until an operator decides; null: it does."
+    )
+    key_id: str | None = Field(
+        default=None, description="Id of the region's own key that its last message was signed with; null: none was."
+    )
+
+
+class DaemonDocument(Document):
+    """A daemon of this region, active or standing by, as its database knows it."""
+
+    id: str = Field(description="Made at each start.")
+    host: str
+    pid: int
+    version: str
+    role: Literal["active", "standby", "observer", "former"] = Field(
+        description="former: it was active, and another one has become active since; what it writes is refused."
+    )
+    since_ms: int = Field(description="When it took the role.")
+    seen_at_ms: int
+    seen_age_s: float = Field(description="By the database's clock; a running daemon is seen every few seconds.")
+    silent: bool = Field(description="Not seen for long: it was killed, hangs, or is cut off from the database.")
+
+
+class SnapshotsDocument(Document):
+    """Snapshots on schedule."""
+
+    running: bool
+    began_at_ms: int | None = Field(default=None, description="When the running one was begun.")
+    phase: str | None = Field(default=None, description="What it does now, in its own words.")
+    rows: int | None = None
+    rate: float | None = Field(default=None, description="Rows per second.")
+    eta_s: float | None = Field(default=None, description="Until the phase ends, as far as that can be said.")
+    last_began_at_ms: int | None = None
+    last_ended_at_ms: int | None = None
+    last_succeeded: bool | None = Field(default=None, description="null: there was none.")
+    trouble: str = Field(default="", description="Why the last one failed, or none can be begun.")
+    next_at_ms: int | None = Field(default=None, description="When the next one is due.")
+
+
+class RepairProgress(Document):
+    """The telling of snapshots that is under way."""
+
+    id: int
+    done: int
+    total: int
+
+
+class StatusDocument(Document):
+    """``syncer status``."""
+
+    region: str
+    daemon: Literal["running", "silent", "never-started"] = Field(
+        description="By its last report: fresh, too old, or none ever."
+    )
+    mode: str
+    reported_at_ms: int | None
+    reported_age_s: float | None
+    rebuilding: str | None = Field(
+        default=None, description="How far the rebuild of a lost database has got; null: none goes on."
+    )
+    paused: str | None = Field(description="Why nothing is written or published; null: not paused.")
+    baseline_done: bool = Field(description="Whether the first full scan of the store has finished.")
+    watch_whole: bool | None
+    watch_whole_until_ms: int | None = Field(
+        default=None, description="Up to when no change of the store can have been missed; null: not known."
+    )
+    joining: bool = Field(
+        default=False, description="Whether it is paused for an operator has to confirm that it joins the group."
+    )
+    silence_s: float = Field(
+        default=300.0, description="A region that was not heard for so long is away ('peers.silence')."
+    )
+    epoch: int
+    fence: int | None
+    paths: int = Field(description="Paths in scope that the store is known to hold.")
+    signing_key: str | None = Field(
+        default=None, description="Id of the group's key that messages are signed with; null: of none."
+    )
+    region_key: str | None = Field(
+        default=None, description="Id of this region's own key that messages are signed with; null: of none."
+    )
+    region_keys_required: bool = Field(
+        default=False, description="Whether only messages are taken that a key of their region has signed."
+    )
+    outbox: Outbox
+    waiting: Waiting
+    snapshots: SnapshotsDocument | None = Field(default=None, description="null: none are taken on schedule.")
+    repair: RepairProgress | None = Field(default=None, description="See 'syncer snapshot progress'; null: none.")
+    daemons: list[DaemonDocument] = Field(description="The active one first.")
+    peers: list[RegionDocument]
+    unheard: list[str] = Field(
+        default=[],
+        description="Regions of 'peers.expected' that were never heard, as those never are that run Pulsar's own.",
+    )
+    held_regions: list[RegionDocument] = Field(
+        default=[], description="Regions that do not count until an operator decides, or were only heard of."
+    )
+    conditions: list[Condition]
+    not_carried: list[str]
+
+
+def collect(views: Views, config: Config) -> StatusDocument:
+    """Read the document.
+
+    Raises:
+        StateUnavailable: The database cannot be read now.
+    """
+    now = time.time_ns() // 1_000_000
+    facts = views.status()
+    daemons = views.daemons()
+    listed = sorted((_daemon(each, facts.identity.epoch) for each in daemons), key=_precedence)
+    at_work = next((each for each in listed if each.role in {"active", "observer"}), None)
+    report: dict[str, Any] = dict(facts.document or {})
+    age_s = (now - facts.reported_at_ms) / 1000 if facts.reported_at_ms is not None else None
+    oldest = facts.outbox.oldest_at_ms
+    scope, ties = config.compiled_scope().fingerprint, config.tie_order.value
+    reported = {each["region"]: each for each in report.get("peers", ())}
+    signing: dict[str, Any] = report.get("signing", {})
+    said = {each["region"]: each["said_by"] for each in report.get("hearsay", ())}
+    met = [peer for peer in views.peers() if peer.region != facts.identity.region and not peer.document.get("unmet")]
+    return StatusDocument(
+        region=facts.identity.region,
+        daemon="never-started" if age_s is None else "running" if age_s <= SILENT_AFTER_S else "silent",
+        mode=str(report.get("mode", config.mode)),
+        reported_at_ms=facts.reported_at_ms,
+        reported_age_s=age_s,
+        rebuilding=(report.get("rebuild") or {}).get("message"),
+        paused=facts.identity.paused,
+        baseline_done=facts.identity.genesis,
+        watch_whole=report.get("watch_whole"),
+        watch_whole_until_ms=report.get("watch_whole_until_ms") or None,
+        joining=facts.identity.paused == JOINING,
+        silence_s=config.silence.total_seconds(),
+        epoch=facts.identity.epoch,
+        fence=report.get("fence"),
+        paths=facts.counts.alive,
+        signing_key=signing.get("signs_with"),
+        region_key=signing.get("region_key"),
+        region_keys_required=bool(signing.get("region_keys_required")),
+        outbox=Outbox(depth=facts.outbox.depth, oldest_age_s=None if oldest is None else max(0, now - oldest) / 1000),
+        waiting=_waiting(facts),
+        snapshots=SnapshotsDocument(**report["snapshots"]) if report.get("snapshots") else None,
+        repair=_repair(views),
+        daemons=listed,
+        peers=[
+            _peer(
+                peer,
+                now,
+                (scope, ties),
+                reported.get(peer.region, {}),
+                report.get("comparisons", {}).get(peer.region, {}),
+                away=_away(peer, config, facts, at_work),
+            ).model_copy(update={"said_forgotten_by": said.get(peer.region, [])})
+            for peer in met
+        ],
+        unheard=sorted({*(config.peers.expected or ())} - {peer.region for peer in met} - {facts.identity.region}),
+        held_regions=_held(report, {peer.region for peer in met}),
+        conditions=_conditions(report) + [_troubled(each) for each in daemons if each.trouble is not None],
+        not_carried=list(NOT_CARRIED),
+    )
+
+
+def _repair(views: Views) -> RepairProgress | None:
+    running = views.running_repair()
+    return None if running is None else RepairProgress(id=running.id, done=running.done, total=running.total)
+
+
+def _waiting(facts: Status) -> Waiting:
+    counts = facts.counts
+    return Waiting(
+        due=counts.due,
+        holds=counts.holds,
+        unreadable=counts.unreadable,
+        future_events=counts.future_events,
+        parked=counts.parked,
+        conflicts=counts.conflicts,
+        quarantine=counts.quarantine,
+        operations=counts.operations,
+    )
+
+
+def _conditions(report: dict[str, Any]) -> list[Condition]:
+    standing = [_condition(each["code"], each["message"]) for each in report.get("conditions", ())]
+    disagreements = [
+        _condition("regions-disagree", f"{each['peer']}, {each['kind']}: {each['message']}")
+        for each in report.get("disagreements", ())
+    ]
+    return standing + disagreements
+
+
+def _condition(code: str, message: str) -> Condition:
+    weight = conditions.weight(code)
+    return Condition(
+        code=code,
+        message=message,
+        severity=weight.severity.value,
+        next=weight.step.words,
+        command=weight.step.command,
+    )
+
+
+def _daemon(row: DaemonRow, epoch: int) -> DaemonDocument:
+    former = row.role == "active" and row.epoch != epoch
+    return DaemonDocument(
+        id=row.id,
+        host=row.host,
+        pid=row.pid,
+        version=row.version,
+        role="former" if former else row.role.value,
+        since_ms=row.since_ms,
+        seen_at_ms=row.seen_at_ms,
+        seen_age_s=row.age_ms / 1000,
+        silent=row.age_ms > SILENT_AFTER_S * 1000,
+    )
+
+
+def _precedence(daemon: DaemonDocument) -> tuple[bool, bool, float]:
+    return daemon.role != "active", daemon.silent, daemon.seen_age_s
+
+
+def _troubled(row: DaemonRow) -> Condition:
+    return _condition("daemon-outdated", f"the daemon on {row.host} (process {row.pid}): {row.trouble}")
+
+
+def _held(report: dict[str, Any], met: set[Region]) -> list[RegionDocument]:
+    """Regions that were only heard of, or that are not obeyed before an operator decides."""
+    said = {each["region"]: each["said_by"] for each in report.get("hearsay", ()) if each["region"] not in met}
+    why = {each["region"]: each["reason"] for each in report.get("newcomers", ())}
+    return [
+        RegionDocument(
+            region=region,
+            here=False,
+            mode=None,
+            version=None,
+            heard_at_ms=None,
+            heard_age_s=None,
+            skew_s=None,
+            watermark_ms=None,
+            compared=None,
+            differing_paths=None,
+            equal_at_ms=None,
+            member=False,
+            same_rules=None,
+            said_forgotten_by=said.get(region, []),
+            held=why.get(region, "members say that it was forgotten, and it never spoke here"),
+        )
+        for region in sorted(said.keys() | why.keys())
+    ]
+
+
+def _away(peer: PeerRow, config: Config, facts: Status, at_work: DaemonDocument | None) -> bool:
+    """Whether a member was not heard for too long, while a daemon of this region listened."""
+    expected = config.peers.expected
+    if not _counts(peer) or facts.reported_at_ms is None or (expected and peer.region not in expected):
+        return False
+    listens_since_ms = at_work.since_ms if at_work is not None else 0
+    unheard_ms = facts.reported_at_ms - max(peer.heard_at_ms, listens_since_ms)
+    return unheard_ms > config.silence.total_seconds() * 1000
+
+
+def _counts(peer: PeerRow) -> bool:
+    """Whether a region belongs to the group: it has neither left nor been forgotten, and was met."""
+    told: dict[str, Any] = dict(peer.document)
+    return not (told.get("unmet") or told.get("gone", told.get("forgotten") or told.get("mode") == LEFT))
+
+
+def _peer(
+    peer: PeerRow,
+    now: int,
+    rules: tuple[str, str],
+    reported: dict[str, Any],
+    comparison: dict[str, Any],
+    *,
+    away: bool,
+) -> RegionDocument:
+    """One peer; its skew by the daemon's window of heartbeats, or, before it has one, by the last that was kept."""
+    told: dict[str, Any] = dict(peer.document)
+    same, skew_ms = None, reported.get("skew_ms")
+    if "scope" in told and "tie_order" in told:
+        same = (told["scope"], told["tie_order"]) == rules
+    return RegionDocument(
+        region=peer.region,
+        here=False,
+        mode=told.get("mode"),
+        version=told.get("version"),
+        heard_at_ms=peer.heard_at_ms,
+        heard_age_s=(now - peer.heard_at_ms) / 1000,
+        skew_s=(skew_ms if skew_ms is not None else peer.sent_at_ms - peer.heard_at_ms) / 1000,
+        watermark_ms=told.get("watermark"),
+        compared=comparison.get("state"),
+        differing_paths=comparison.get("differing"),
+        equal_at_ms=comparison.get("equal_at_ms"),
+        away=away,
+        member=_counts(peer),
+        same_rules=same,
+        key_id=reported.get("key_id"),
+    )

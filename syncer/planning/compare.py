@@ -1,0 +1,87 @@
+"""Comparing a live region with another side: fingerprints first, values only of what differs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+from syncer.errors import PreconditionFailed
+from syncer.model import MetaPath, Millis
+from syncer.paths import tenant_of
+from syncer.plan.diffing import diff, differing
+from syncer.plan.operations import Plan
+from syncer.planning.sources import Side
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """What a comparison has found.
+
+    Args:
+        plan: What makes the region hold what the other side holds.
+        compared: How many paths both sides cover.
+        held: How many of these the region holds.
+        uncovered: How many the other side holds and the region's scope leaves out.
+    """
+
+    plan: Plan
+    compared: int
+    held: int
+    uncovered: int
+
+
+async def compare(
+    here: Side,
+    there: Side,
+    *,
+    now: Millis,
+    deletes: bool = False,
+    empty: bool = False,
+    tenants: Collection[str] = (),
+    only: Callable[[MetaPath], bool] = lambda _path: True,
+) -> Comparison:
+    """Find what makes ``here`` hold what ``there`` holds.
+
+    A path counts only if both sides cover it. What differs between the two scans is read again before it counts, so
+    that a change that was on its way meanwhile is no difference.
+
+    Args:
+        here: The region that the plan is for.
+        there: What it should hold.
+        now: The time of the plan.
+        deletes: Delete what only ``here`` has.
+        empty: Also where the other side holds nothing at all; for whoever says otherwise what may go.
+        tenants: Look only at what belongs to these; at everything when not given.
+        only: Look only at paths of which this holds.
+
+    Raises:
+        PreconditionFailed: Deletes are wanted, and the other side holds nothing at all.
+    """
+
+    def covers(path: MetaPath) -> bool:
+        if tenants and tenant_of(path) not in tenants:
+            return False
+        return only(path) and here.scope.contains(path) and there.scope.contains(path)
+
+    theirs = await there.picture()
+    ours = await here.picture()
+    if deletes and ours and not theirs and not empty:
+        raise PreconditionFailed(
+            f"{there.name} holds nothing, and everything would be deleted: no plan was made",
+            hint="Check that the other side is the right one, and that its scope is.",
+        )
+    paths = list(differing(ours, theirs, covers))
+    plan = diff(
+        await here.values(paths),
+        await there.values(paths),
+        region=here.region,
+        source=there.name,
+        made_at_ms=now,
+        deletes=deletes,
+    )
+    return Comparison(
+        plan=plan,
+        compared=sum(covers(path) for path in ours.keys() | theirs.keys()),
+        held=sum(map(covers, ours)),
+        uncovered=sum(not here.scope.contains(path) for path in theirs),
+    )

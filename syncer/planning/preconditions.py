@@ -1,0 +1,84 @@
+"""Looking at a target for what the review of a plan depends on: parents, children, clusters, topics."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from syncer.admin.topic_probe import TopicProbe
+from syncer.conflict.scope import Scope
+from syncer.conflict.settings import Settings
+from syncer.model import MetaPath, ResourceKind
+from syncer.paths import CLUSTERS, child_prefixes, classify
+from syncer.plan.operations import Plan
+from syncer.plan.review import Reason, Review, Surroundings, review, to_be_asked
+from syncer.planning.sources import READ_PATHS, held, value_of
+from syncer.stores.contract import MetadataStore
+
+
+async def reviewed(
+    plan: Plan,
+    store: MetadataStore,
+    probe: TopicProbe,
+    *,
+    settings: Settings,
+    scope: Scope,
+    allow: frozenset[Reason] = frozenset(),
+    deletes: bool = False,
+) -> Review:
+    """Judge a plan by what the store and the clusters of its region are like now.
+
+    Raises:
+        StoreError: The store cannot be asked.
+    """
+    around = await survey(plan, store, settings=settings, scope=scope)
+    answers = {path: await probe.ask(path) for path in to_be_asked(plan, around)}
+    return review(plan, dataclasses.replace(around, topics=answers), allow=allow, deletes=deletes)
+
+
+async def survey(plan: Plan, store: MetadataStore, *, settings: Settings, scope: Scope) -> Surroundings:
+    """What the target is like, but for topics."""
+    parents = {each.resource.parent for each in plan.operations if each.after is not None}
+    return Surroundings(
+        settings=settings,
+        scope=frozenset(each.path for each in plan.operations if scope.contains(each.path)),
+        clusters=await _clusters(store),
+        alive=await _alive(store, {each for each in parents if each is not None}),
+        children={
+            each.path: await living_children(store, scope, each.path) for each in plan.operations if each.after is None
+        },
+    )
+
+
+async def living_children(store: MetadataStore, scope: Scope, path: MetaPath) -> frozenset[MetaPath]:
+    """Resources in scope that live below a path and would outlive it."""
+    found: set[MetaPath] = set()
+    for prefix in child_prefixes(path):
+        async for page in store.scan(MetaPath(prefix.rstrip("/"))):
+            found.update(
+                entry.path
+                for entry in page
+                if held(entry)
+                and scope.contains(entry.path)
+                and (resource := classify(entry.path)) is not None
+                and resource.parent == path
+            )
+    return frozenset(found)
+
+
+async def _alive(store: MetadataStore, paths: set[MetaPath]) -> frozenset[MetaPath]:
+    ordered, found = sorted(paths), set[MetaPath]()
+    for start in range(0, len(ordered), READ_PATHS):
+        some = ordered[start : start + READ_PATHS]
+        entries = await store.read(some)
+        found.update(path for path in some if value_of(entries, path) is not None)
+    return frozenset(found)
+
+
+async def _clusters(store: MetadataStore) -> frozenset[str]:
+    found: set[str] = set()
+    async for page in store.scan(MetaPath(CLUSTERS)):
+        for entry in page:
+            resource = classify(entry.path)
+            if resource is not None and resource.kind is ResourceKind.CLUSTER and held(entry):
+                found.add(resource.name)
+    return frozenset(found)

@@ -1,0 +1,1 @@
+"""Anti-entropy: peers compare their digest trees (Merkle-like), and only what differs travels."""

@@ -1,0 +1,373 @@
+"""Anti-entropy: two regions whose roots differ walk down their digest trees, and only differing paths travel.
+
+    heartbeat   root ≠ root, and it stays so
+    one ─▶ the other   groups      sums of its 256 groups
+    one ◀─ the other   buckets     sums of the buckets of differing groups
+    one ─▶ the other   listing     what it knows alive in differing buckets: path, digest, stamp
+    one ◀─ the other   remainder   what the other knows alive there beside that
+
+Whoever reads an entry that differs from what is known here sends the path's whole register as an event when the stamp
+known here is the greater one (a tombstone too), and asks for it when it is the lesser one or the path is unknown. An
+event's value is read from the store first, like any other. Every step carries all that its answer needs and is judged
+by what is known when it arrives; so steps may be lost, come twice or in any order, and no crash leaves anything to
+clear up. Folding decides as always: what a comparison brings can do no more than an event can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
+
+from syncer.bus.limits import portions
+from syncer.bus.wire.messages import Action, Control, Heartbeat, TreeMessage
+from syncer.bus.wire.tree_bodies import (
+    BUCKETS_PER_MESSAGE,
+    ENTRIES_PER_MESSAGE,
+    GROUPS_PER_MESSAGE,
+    LISTED_BYTES,
+    SHORT_BYTES,
+    Listing,
+    TreeEntry,
+    TreeStep,
+    buckets_body,
+    buckets_of,
+    groups_body,
+    groups_of,
+    listing_body,
+    listing_of,
+)
+from syncer.conflict.causality.order import later, prevails
+from syncer.conflict.digest_tree import BUCKETS, GROUPS, DigestTree, bucket_of
+from syncer.errors import PayloadInvalid
+from syncer.model import MetaPath, Millis, Region, Stamp
+from syncer.replication.antientropy.exchanges import MAX_LISTED, Comparison, Listed, Wanted, traffic, unread
+from syncer.replication.antientropy.tree_state import SLICE
+from syncer.replication.context import Context
+from syncer.replication.group.peers import PEERS_KEPT
+from syncer.replication.local.dirty import Origin
+from syncer.replication.unit_of_work import Unit
+from syncer.state.contract import Transaction
+
+MAX_REQUESTED: Final = 50_000
+"""Registers that peers have asked for and that were not yet sent; more are asked for again."""
+_STRIDE: Final = 10_007
+"""Prime: each comparison begins at another bucket, so that what stays different keeps nothing from its turn."""
+
+
+def hear(context: Context, tx: Transaction, beat: Heartbeat, now: Millis) -> None:
+    """Compare roots, as a peer's heartbeat shows its own."""
+    if context.peers.has_left(beat.region):
+        context.comparisons.part(beat.region)
+        return
+    comparison = context.comparisons.of(beat.region)
+    comparison.blocked = _blocked(context, beat)
+    tree = context.sums.tree
+    if comparison.blocked or tree is None or not beat.tree or not context.genesis:
+        return
+    ours = {sender: done.reached for sender, done in tx.consumed([beat.sender, *beat.reached]).items()}
+    identity = tx.identity()
+    under_way = traffic(beat, ours, identity.database_id, identity.last_sequence)
+    waiting = unread(beat, ours, identity.database_id, identity.last_sequence)
+    comparison.note_progress(beat.reached, waiting, context.comparisons.pace)
+    comparison.hear(beat, tree.root, now, under_way=under_way)
+
+
+def _blocked(context: Context, beat: Heartbeat) -> str:
+    """Why sums mean nothing between two regions; empty when they can be compared."""
+    if any(entry["peer"] == beat.region for entry in context.peers.disagreements(context.expected)):
+        return "they do not agree by which rules values are compared"
+    if not beat.tree:
+        return ""  # it has none now
+    if beat.tree != context.sums.label:
+        return f"it sums {beat.tree}, this region {context.sums.label}: their scopes or versions differ"
+    try:
+        int(beat.root, 16)
+    except ValueError:
+        return f"its root is no number: {beat.root[:40]!r}"
+    return ""
+
+
+def work(context: Context, now: Millis) -> list[TreeMessage | Control]:
+    """Do the next piece of work; what is to be published now, and may be lost."""
+    if context.sums.busy:
+        context.sums.work(context.state)
+        return []
+    tree, comparisons = context.sums.tree, context.comparisons
+    if tree is None or not context.compares:
+        comparisons.drop()
+        return []
+    own, pace = context.identity.region, comparisons.pace
+    behind = comparisons.echo.behind(now, pace.late_ms) is not None
+    for region, comparison in comparisons.peers.items():
+        if comparison.due(pace, now, first=own < region, behind=behind):
+            comparison.begin(pace, now)
+            _say(context, region, TreeStep.GROUPS, comparison.round, groups_body(tree.groups), now)
+            context.tally["comparisons", "begun"] += 1
+    _list_on(context, tree, now)
+    messages = list(comparisons.outgoing)
+    comparisons.outgoing.clear()
+    return messages
+
+
+def take(context: Context, unit: Unit, message: TreeMessage) -> None:
+    """Take a step of a comparison that is meant for this region.
+
+    What it says wrongly is reported, and changes nothing.
+    """
+    tree = context.sums.tree
+    if message.target != context.identity.region or message.region == message.target:
+        return
+    if tree is None or not context.compares:
+        return
+    if message.region not in context.comparisons.peers and len(context.comparisons.peers) >= PEERS_KEPT:
+        return  # nobody has so many regions
+    comparison = context.comparisons.of(message.region)
+    if message.label != context.sums.label:
+        comparison.blocked = f"it sums {message.label[:100]}, this region {context.sums.label}"
+        return
+    try:
+        _step(context, unit, tree, comparison, message)
+    except PayloadInvalid as exc:
+        comparison.trouble = f"{message.step[:40]}: {exc.message}"
+        context.tally["comparisons", "malformed"] += 1
+
+
+def _step(context: Context, unit: Unit, tree: DigestTree, comparison: Comparison, message: TreeMessage) -> None:
+    match message.step:
+        case TreeStep.GROUPS:
+            theirs = groups_of(message.body)
+            comparison.meet(message.round)
+            _answer_groups(context, tree, comparison, message, theirs, unit.now)
+        case TreeStep.BUCKETS:
+            groups = buckets_of(message.body)
+            comparison.meet(message.round)
+            comparison.unanswered, comparison.compared_at_ms = 0, unit.now
+            differing = (b for group, sums in groups.items() for b in tree.differing(group, sums, 8 * SHORT_BYTES))
+            _want(tree, comparison, differing, answers=False)
+        case TreeStep.LISTING:
+            listing = listing_of(message.body)
+            comparison.meet(message.round)
+            comparison.compared_at_ms = unit.now
+            differing_here = _judge(context, unit, comparison, message, listing)
+            comparison.differing += differing_here
+            wanted = _want(tree, comparison, listing.buckets, answers=True)
+            wanted.listed.update(entry.path for entry in listing.entries)
+            wanted.differing += differing_here
+        case TreeStep.REMAINDER:
+            listing = listing_of(message.body)
+            comparison.meet(message.round)
+            comparison.unanswered, comparison.compared_at_ms = 0, unit.now
+            _judge(context, unit, comparison, message, listing)
+            comparison.differing += listing.differing + len(listing.entries)
+        case _:
+            context.tally["comparisons", "unknown-step"] += 1
+
+
+def _answer_groups(
+    context: Context, tree: DigestTree, comparison: Comparison, message: TreeMessage, theirs: Sequence[int], now: Millis
+) -> None:
+    """Send the buckets of groups that differ; an empty answer when none does."""
+    pace = context.comparisons.pace
+    if 0 <= now - comparison.answered_at_ms < pace.pause_ms // 2:
+        return  # a peer that asks without pause is answered with pauses
+    behind_since = context.comparisons.echo.behind(now, pace.late_ms)
+    if behind_since is not None and now - max(behind_since, comparison.answered_at_ms) < pace.longest_ms:
+        return  # what differs waits on the bus, before the answers to this answer
+    comparison.answered_at_ms = now
+    first = message.round * _STRIDE % GROUPS
+    order = [(first + step) % GROUPS for step in range(GROUPS)]
+    ours = tree.groups
+    differing = [group for group in order if ours[group] != theirs[group]]
+    for start in range(0, max(len(differing), 1), GROUPS_PER_MESSAGE):
+        chosen = {group: tree.buckets(group) for group in differing[start : start + GROUPS_PER_MESSAGE]}
+        _say(context, message.region, TreeStep.BUCKETS, message.round, buckets_body(chosen), now)
+
+
+def _want(tree: DigestTree, comparison: Comparison, buckets: Iterable[int], *, answers: bool) -> Wanted:
+    """Note what is to be listed, as much of it as one comparison may list."""
+    wanted = comparison.wanted
+    if wanted is None or wanted.round != comparison.round or wanted.answers is not answers:
+        wanted = Wanted(round=comparison.round, answers=answers)
+    room = MAX_LISTED - sum(map(tree.held, wanted.buckets))
+    first = comparison.round * _STRIDE
+    for bucket in sorted(buckets, key=lambda bucket: (bucket - first) % (GROUPS * BUCKETS)):
+        if room <= 0:
+            break
+        if bucket not in wanted.buckets:
+            wanted.buckets.add(bucket)
+            room -= tree.held(bucket)
+    comparison.wanted = wanted if answers or wanted.buckets else None
+    return wanted
+
+
+def _judge(context: Context, unit: Unit, comparison: Comparison, message: TreeMessage, listing: Listing) -> int:
+    """Send or ask for what differs from the entries of a listing; how many paths that are.
+
+    Each entry is judged by itself: what is wrong with some of them is reported, and holds up none of the others.
+    """
+    announced, outside = frozenset(listing.buckets), 0
+    entries: dict[MetaPath, TreeEntry] = {}
+    for entry in listing.entries:
+        if bucket_of(entry.path) not in announced or not context.scope.contains(entry.path):
+            outside += 1
+        else:
+            entries[entry.path] = entry
+    unit.load(tuple(entries))
+    wanted: list[MetaPath] = []
+    told: list[MetaPath] = []
+    for path, entry in entries.items():
+        known = unit[path].known
+        if known is not None and known.digest == entry.digest:
+            continue
+        other = known is not None and entry.stamp == known.stamp and prevails(entry.digest, known.digest)
+        if known is None or other or later(entry.stamp, known.stamp, context.replica.settings.ties):
+            wanted.append(path)
+        else:
+            told.append(path)
+    tell(context, told)
+    for portion in portions(wanted, ENTRIES_PER_MESSAGE):
+        _ask(context, message.region, portion, unit.now)
+    context.tally["comparisons", "asked"] += len(wanted)
+    context.tally["comparisons", "told"] += len(told)
+    troubles = [
+        text
+        for count, text in (
+            (listing.refused, f"{listing.refused} entries cannot be understood; the first: {listing.fault}"),
+            (outside, f"{outside} paths lie outside the buckets, or the scope, that they were listed for"),
+        )
+        if count
+    ]
+    if troubles:
+        comparison.trouble = f"{message.step[:40]}: {'; '.join(troubles)}"
+        context.tally["comparisons", "malformed"] += 1
+    return len(wanted) + len(told)
+
+
+def tell(context: Context, paths: Iterable[MetaPath], lacked: Mapping[MetaPath, Stamp] = MappingProxyType({})) -> None:
+    """Send what is known of these paths, once each was read; what finds no room is asked for again.
+
+    Args:
+        context: The daemon's context.
+        paths: What to tell of.
+        lacked: The version that a peer lacks the value of: if an older one is told, it is to know that this is all.
+    """
+    for path in paths:
+        if context.joining or len(context.requested) >= MAX_REQUESTED:
+            break
+        context.requested[path] = lacked.get(path) or context.requested.get(path)
+        context.dirty.add((path,), Origin.DUE)
+
+
+def _ask(context: Context, region: Region, paths: Sequence[MetaPath], now: Millis) -> None:
+    """Ask a peer for what it knows of these paths."""
+    context.comparisons.send(
+        Control(
+            region=context.identity.region,
+            sender=context.identity.database_id,
+            action=Action.REQUEST,
+            paths=tuple(paths),
+            reason="a comparison",
+            sent_at_ms=now,
+            target=region,
+        )
+    )
+
+
+def _say(context: Context, region: Region, step: TreeStep, number: int, body: bytes, now: Millis) -> None:
+    context.comparisons.send(
+        TreeMessage(
+            region=context.identity.region,
+            sender=context.identity.database_id,
+            sent_at_ms=now,
+            target=region,
+            label=context.sums.label,
+            step=step.value,
+            round=number,
+            body=body,
+        )
+    )
+
+
+# -- listings
+
+
+def _list_on(context: Context, tree: DigestTree, now: Millis) -> None:
+    """Look through the next slice of paths for those in wanted buckets; at the end, say what was found."""
+    comparisons = context.comparisons
+    if comparisons.listing is None:
+        for region, comparison in comparisons.peers.items():
+            if comparison.wanted is not None:
+                comparisons.listing = Listed(region, comparison.wanted)
+                comparison.wanted = None
+                break
+    listing = comparisons.listing
+    if listing is None:
+        return
+    if any(map(tree.held, listing.wanted.buckets)) and not _gather(context, listing):
+        return
+    comparisons.listing = None
+    _say_listing(context, listing, now)
+
+
+def _gather(context: Context, listing: Listed) -> bool:
+    """Go through the next slice of paths; whether that was the last one."""
+    wanted = listing.wanted
+    after = None if listing.after is None else MetaPath(listing.after)
+    with context.state.transaction() as tx:
+        living = tx.living(SLICE, after)
+        found = [path for path, _ in living if bucket_of(path) in wanted.buckets and path not in wanted.listed]
+        registers = tx.registers(found)
+    for path, register in registers.items():
+        known = register.known
+        if known is not None and known.digest is not None and context.scope.contains(path):
+            entry = TreeEntry(path, known.digest, known.stamp)
+            listing.entries.setdefault(bucket_of(path), []).append(entry)
+    if len(living) < SLICE:
+        return True
+    listing.after = living[-1][0]
+    return False
+
+
+def _say_listing(context: Context, listing: Listed, now: Millis) -> None:
+    """Send what was gathered, in messages of whole buckets where they fit."""
+    wanted = listing.wanted
+    step = TreeStep.REMAINDER if wanted.answers else TreeStep.LISTING
+    buckets = sorted(wanted.buckets)
+    differing = wanted.differing
+    for chosen, entries in _portions(buckets, listing.entries):
+        body = listing_body(Listing(buckets=chosen, entries=entries, differing=differing))
+        _say(context, listing.target, step, wanted.round, body, now)
+        differing = 0  # told once
+    if wanted.answers:
+        comparison = context.comparisons.of(listing.target)
+        if comparison.round == wanted.round:
+            comparison.differing += sum(map(len, listing.entries.values()))
+
+
+def _portions(
+    buckets: Sequence[int], entries: Mapping[int, Sequence[TreeEntry]]
+) -> Iterable[tuple[list[int], list[TreeEntry]]]:
+    chosen: list[int] = []
+    gathered: list[TreeEntry] = []
+    gathered_bytes = 0
+    for bucket in buckets:
+        found = entries.get(bucket, ())
+        size = sum(len(entry.path.encode()) for entry in found)
+        full = len(chosen) >= BUCKETS_PER_MESSAGE or len(gathered) + len(found) > ENTRIES_PER_MESSAGE
+        if chosen and (full or gathered_bytes + size > LISTED_BYTES):
+            yield chosen, gathered
+            chosen, gathered, gathered_bytes = [], [], 0
+        first, *others = _by_room(found)
+        for portion in others:
+            yield [bucket], portion
+        chosen.append(bucket)
+        gathered += first
+        gathered_bytes += sum(len(entry.path.encode()) for entry in first)
+    yield chosen, gathered
+
+
+def _by_room(entries: Sequence[TreeEntry]) -> list[list[TreeEntry]]:
+    """Entries of one bucket, as many together as go into a message; one list at least."""
+    by_path = {entry.path: entry for entry in entries}
+    return [[by_path[path] for path in portion] for portion in portions(list(by_path), ENTRIES_PER_MESSAGE)] or [[]]

@@ -1,0 +1,227 @@
+"""What a person asked for: each operation is performed in a transaction of its own, and answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+import structlog
+
+from syncer.bus.wire.messages import Action
+from syncer.conflict.register import HoldReason, Register
+from syncer.errors import InvariantBroken, MessageUnreadable, NotFound, PreconditionFailed, SyncerError
+from syncer.model import MetadataChangeEvent, Millis, Region
+from syncer.replication import bisection
+from syncer.replication.context import Context
+from syncer.replication.control import decisions, repair
+from syncer.replication.control.decisions import number_of
+from syncer.replication.control.effects import Effect, Wanted
+from syncer.replication.inbound import isolation
+from syncer.replication.inbound.arrived import arrived_of
+from syncer.replication.inbound.receive import take
+from syncer.replication.local.observe import state_event
+from syncer.replication.membership import forget
+from syncer.replication.recovery import rebuild, state_transfer
+from syncer.replication.recovery.progress import Phase
+from syncer.replication.unit_of_work import Unit
+from syncer.state.contract import Operation, OperationState, Poison, Transaction
+
+log = structlog.get_logger()
+
+Handler = Callable[[Context, Unit, Transaction, Operation], tuple[str, Effect]]
+
+
+def perform(context: Context, operation: Operation, now: Millis) -> Effect:
+    """Perform one operation. Its failure is its answer, and changes nothing else.
+
+    What is decided again was said by others, so whatever goes wrong with it ends nothing either.
+    """
+    try:
+        with context.state.transaction() as tx:
+            unit = Unit(context, tx, now)
+            handler = _HANDLERS.get(operation.kind)
+            if handler is None:
+                raise NotFound(f"no such operation: {operation.kind}")
+            if operation.kind not in _ALWAYS and rebuild.phase_of(context) is Phase.HEARING:
+                forget.check_belongs(context)  # else its rebuild will never end
+                raise PreconditionFailed(
+                    "this region's database was lost and is being rebuilt: nothing can be decided until the peers have "
+                    "told what they know",
+                    hint="See 'syncer status'; 'syncer state rebuild --without REGION' says that a peer is absent.",
+                )
+            answer, effect = handler(context, unit, tx, operation)
+            unit.store()
+            tx.finish_operation(operation.id, OperationState.DONE, answer, "", now)
+    except Exception as exc:
+        if not bisection.may_lie_in_one(exc):
+            raise
+        failure = exc if isinstance(exc, SyncerError) else InvariantBroken(f"{type(exc).__name__}: {exc}")
+        if isinstance(failure, InvariantBroken):
+            where = bisection.place_of(exc)
+            log.error("operation_failed", kind=operation.kind, cause=failure.message, where=where)  # noqa: TRY400
+        with context.state.transaction() as tx:
+            context.recall(tx)
+            answer = f"{failure.message}. {failure.hint}"
+            tx.finish_operation(operation.id, OperationState.FAILED, answer, failure.code, now)
+        return None
+    unit.settle()
+    return effect
+
+
+def _pause(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
+    del unit
+    forget.check_takes_part(context)
+    reason = operation.reason or f"asked by {operation.asked_by}"
+    context.paused = reason
+    tx.set_identity(paused=reason)
+    everywhere = operation.arguments.get("everywhere") == "true"
+    return "paused: changes are read and folded, nothing is written or published", (
+        Wanted(action=Action.PAUSE, reason=reason, number=operation.id) if everywhere else None
+    )
+
+
+def _resume(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
+    del unit
+    forget.check_takes_part(context)
+    context.paused = None
+    tx.set_identity(paused=None)
+    everywhere = operation.arguments.get("everywhere") == "true"
+    effect = Wanted(action=Action.RESUME, reason=operation.reason, number=operation.id) if everywhere else None
+    return "resumed", effect
+
+
+def _forget(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
+    told = forget.forget(context, unit, tx, operation)
+    effect = Wanted(action=Action.FORGET, paths=told, reason=operation.reason)
+    return f"{told[0]} is waited for no longer, and the other regions are told so", effect
+
+
+def _admit(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
+    return forget.admit(context, unit, tx, operation), None
+
+
+def _leave(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
+    forget.leave(context, tx, unit.now, force=operation.arguments.get("force") == "true")
+    return "this region has left: it writes and publishes nothing any more", None
+
+
+def _join(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
+    begins = context.joining
+    passed = forget.join(context, unit, tx, operation.arguments)
+    if begins:
+        return "this region takes part now; values that differ from the group's are held for a second look", None
+    return f"{passed} changes that first contact held, and that were shown, will be written", None
+
+
+def _retry(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
+    number = number_of(operation, "id")
+    row = tx.poison_row(number)
+    if row is None:
+        raise NotFound(f"nothing is quarantined as {number}", hint="See 'syncer quarantine list'.")
+    tx.drop_poison(number)
+    poison, path = row.poison, row.poison.path
+    if poison.origin == "bus":
+        return _decode_again(context, unit, tx, poison), None
+    if path is None:
+        return "dropped: it names no path", None
+    unit.load((path,))
+    if poison.origin in {state_transfer.LISTING, isolation.FUTURE}:
+        unit.afterwards(partial(context.want, path))
+        return "a peer is asked for what it knows of the path", None
+    if poison.origin == "outbox":
+        return _publish_again(unit[path], tx, poison), None
+    register = unit[path]
+    hold = register.hold
+    if hold is not None and hold.reason is HoldReason.STORE_REFUSED:
+        if poison.position != f"{path} {hold.stamp}":
+            return f"another change ({hold.stamp}) is refused by the store now; it goes on waiting", None
+        unit.replace(replace(register, hold=None))  # what guards have let pass has passed; of the rest they are asked
+    elif hold is not None and hold.reason is HoldReason.UNREADABLE:
+        unit.replace(replace(register, hold=None))  # what still cannot be read is held, and set aside, once more
+    unit.reread((path,))
+    return "read and tried again", None
+
+
+def _decode_again(context: Context, unit: Unit, tx: Transaction, poison: Poison) -> str:
+    """Take a message as if it came now; it is no duplicate of its first coming."""
+    if poison.code == MessageUnreadable.code:
+        raise PreconditionFailed(
+            "the bus could not read this message whole, so nothing can be made of what is left of it",
+            hint=MessageUnreadable.default_hint,
+        )
+    arrived = arrived_of(poison.payload, poison.properties, poison.position, context.keyring)
+    if isinstance(arrived.message, MetadataChangeEvent):
+        event = arrived.message
+        unit.load((event.path,))
+        if unit[event.path].known is None and event.stamp.updated_at_ms <= context.tombstones.floor:
+            raise PreconditionFailed(
+                f"{event.path}: the change of {event.stamp} is older than deletes that were forgotten since; it could "
+                "raise what was deleted",
+                hint="If its value is wanted, write it anew; then 'syncer quarantine discard'.",
+            )
+        arrived = replace(arrived, message=replace(event, sequence=0))
+    take(context, unit, tx, [arrived])
+    return f"it cannot be handled still: {unit.poisons[-1].detail}" if unit.poisons else "decoded and handled"
+
+
+def _publish_again(register: Register, tx: Transaction, poison: Poison) -> str:
+    """Put a local change into the outbox again, unless another one has taken its place."""
+    known = register.known
+    if known is None or poison.position != f"{register.path} {known.stamp}":
+        return "a newer change has taken its place: there is nothing left to publish"
+    event = state_event(register, poison.payload)
+    if event is None:
+        raise PreconditionFailed(f"{register.path}: the value of {known.stamp} is not known any more")
+    tx.enqueue([event])
+    return "it is published again"
+
+
+def _discard(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
+    del context, unit
+    number = number_of(operation, "id")
+    if tx.poison_row(number) is None:
+        raise NotFound(f"nothing is quarantined as {number}", hint="See 'syncer quarantine list'.")
+    tx.drop_poison(number)
+    return "discarded", None
+
+
+def _rebuild(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
+    without = [Region(name) for name in operation.arguments.get("without", "").split(",") if name]
+    return rebuild.excuse(context, unit, tx, without, alone=operation.arguments.get("alone") == "true"), None
+
+
+def _sync(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
+    return repair.begin(context, tx, operation, unit.now), None
+
+
+def _cancel(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
+    del context
+    return repair.cancel(tx, operation, unit.now), None
+
+
+_ALWAYS: Final = frozenset({"pause", "resume", "quarantine-discard", "rebuild", "regions-admit", "snapshot-cancel"})
+"""What may be done while a lost database is being rebuilt."""
+
+_HANDLERS: Final[dict[str, Handler]] = {
+    "confirm": decisions.confirm,
+    "reject": decisions.reject,
+    "undo": decisions.undo,
+    "restore": decisions.restore,
+    "conflicts-discard": decisions.discard_conflicts,
+    "release": decisions.release,
+    "decline": decisions.decline,
+    "pause": _pause,
+    "resume": _resume,
+    "regions-forget": _forget,
+    "regions-admit": _admit,
+    "regions-leave": _leave,
+    "regions-join": _join,
+    "quarantine-retry": _retry,
+    "quarantine-discard": _discard,
+    "rebuild": _rebuild,
+    "snapshot-sync": _sync,
+    "snapshot-cancel": _cancel,
+}
+"""Every operation by its kind; the CLI and the REST API ask by these names."""

@@ -1,0 +1,192 @@
+"""Forgetting deletes: tombstones are gathered, their epoch is carried through its two rounds, then they are dropped.
+
+What must hold before one may go is decided by :mod:`syncer.conflict.tombstones`. An epoch lives in memory only: a
+daemon that starts anew gathers anew. A region that is off, or behind, keeps all tombstones where they are, which the
+status shows after a while; nothing else waits for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Final
+
+from syncer.conflict.tombstones import (
+    Cause,
+    Epoch,
+    Phase,
+    Report,
+    Wait,
+    advance,
+    close,
+    gatherable_until,
+    unfolded,
+    unseated,
+    waiting,
+)
+from syncer.model import MetaPath, Millis, Region, TieOrder
+from syncer.replication.context import Context
+from syncer.replication.group.hearsay import disputes
+from syncer.replication.membership import forget
+from syncer.state.contract import Transaction
+
+MEMBERS_AT_LEAST: Final = 2
+"""Nothing is forgotten while no other region is known: who is not known cannot be asked."""
+
+
+def own_report(tx: Transaction) -> Report:
+    """What this region tells of its sequence numbers and its deletes, as of this transaction."""
+    identity = tx.identity()
+    senders = [peer.sender for peer in tx.peers()]
+    consumed = tx.consumed(senders)
+    unseated, oldest = tx.unseated()
+    return Report(
+        sender=identity.database_id,
+        last_sequence=identity.last_sequence,
+        consumed={sender: done.through for sender, done in consumed.items()},
+        reached={sender: done.reached if (done := consumed.get(sender)) else 0 for sender in senders},
+        unseated=unseated,
+        oldest_ms=oldest,
+        unfolded=tx.unfolded(),
+    )
+
+
+def work(context: Context, now: Millis) -> None:
+    """Do the next piece of work: gather, carry on, or drop."""
+    state = context.tombstones
+    if context.observing or context.left_at is not None or context.fence is None or not context.genesis:
+        return
+    if context.replica.settings.ties is TieOrder.NATIVE:
+        return  # regions without numbers take part: what they have under way cannot be told
+    if state.epoch is None and 0 <= now - state.looked_at_ms < state.limits.pause_ms:
+        return
+    with context.state.transaction() as tx:
+        own = own_report(tx)
+        paths = _step(context, tx, own, now)
+        if paths:
+            tx.drop_tombstones(paths, state.floor)
+    context.ledger.changed(paths)
+    context.remembered.forget(paths)
+    context.tally["tombstones", "dropped"] += len(paths)
+
+
+def _step(context: Context, tx: Transaction, own: Report, now: Millis) -> list[MetaPath]:
+    """Carry the epoch on; tombstones that go in this transaction."""
+    state = context.tombstones
+    reports, silent = _reports(context, tx, own, now)
+    if silent or len(reports) < MEMBERS_AT_LEAST:
+        state.over()
+        state.looked_at_ms = now
+        _note(context, silent, now)
+        return []
+    if state.epoch is None:
+        _gather(context, tx, reports, now)
+        if state.epoch is None:
+            _note(context, _keeping(context, tx, reports, now), now)
+            return []
+    else:
+        state.epoch = advance(state.epoch, reports)
+    epoch = state.epoch
+    if epoch is None:
+        state.over()
+        return []
+    waits = _unequal(context, epoch) if epoch.phase is Phase.OVER else waiting(epoch, reports)
+    _note(context, waits, now)
+    if epoch.phase is Phase.OVER and not waits:
+        if unseated(epoch, own) is None and unfolded(own) is None:
+            return _drop(context, tx)
+        state.over()  # something old came meanwhile, and is not decided yet
+    elif not 0 <= now - state.began_at_ms < state.limits.patience_ms:
+        state.over()
+    return []
+
+
+def _reports(
+    context: Context, tx: Transaction, own: Report, now: Millis
+) -> tuple[dict[Region, Report], dict[Region, Wait]]:
+    """The latest report of every member, and the members that have none that can be used, and why."""
+    peers, region = context.peers, context.identity.region
+    reports, silent = {region: own}, dict[Region, Wait]()
+    for member, report in peers.members(context.expected).items():
+        if peers.heard_at(member) is None:
+            silent[member] = Wait(cause=Cause.UNHEARD, text="was never heard")
+        elif report is None:
+            silent[member] = Wait(cause=Cause.OUTDATED, text="runs a version that does not tell what it has seated")
+        elif not peers.alike(member):
+            text = "carries other paths than this region, or compares their values in another way"
+            silent[member] = Wait(cause=Cause.UNLIKE, text=text)
+        else:
+            reports[member] = report
+    silent.update(disputes(peers, context.expected, region, partial(forget.is_ours, context)))
+    if not context.expected:
+        nameless = {sender for sender in tx.senders() if not peers.knows(sender) and sender != own.sender}
+        since = context.tombstones.nameless = {
+            sender: min(context.tombstones.nameless.get(sender, now), now) for sender in nameless
+        }  # a clock that is set back begins anew
+        for sender in sorted(nameless):
+            if now - since[sender] < context.tombstones.limits.nameless_ms:
+                text = f"has consumed changes of database {sender}, which never told its region"
+                silent[region] = Wait(cause=Cause.NAMELESS, text=text)
+    return reports, silent
+
+
+def _gather(context: Context, tx: Transaction, reports: Mapping[Region, Report], now: Millis) -> None:
+    """Begin an epoch over the next tombstones that are old enough, if there are any."""
+    state = context.tombstones
+    state.looked_at_ms = state.began_at_ms = now
+    state.equals = {region: comparison.equals for region, comparison in context.comparisons.peers.items()}
+    until = gatherable_until(Millis(now - state.limits.grace_ms), reports.values())
+    found = tx.dead(state.limits.gathered, until, state.after)
+    full = len(found) == state.limits.gathered
+    state.after = (found[-1].stamp.updated_at_ms, found[-1].path) if full else None
+    state.gathered = {tombstone.path: tombstone.stamp for tombstone in found}
+    state.epoch = close(reports, max(each.stamp.updated_at_ms for each in found)) if found else None
+
+
+def _unequal(context: Context, epoch: Epoch) -> dict[Region, Wait]:
+    """Members whose tree was not found equal since the epoch was closed, and what is said of them.
+
+    The numbers alone should do. But what is dropped is gone for good, and if a number ever counts that should not, the
+    trees differ: whoever lacks a delete that somebody else has folded holds something living there.
+    """
+    before, peers = context.tombstones.equals, context.comparisons.peers
+    wait = Wait(cause=Cause.UNEQUAL, text="was not found equal to this region since")
+    return {
+        region: wait
+        for region in epoch.senders
+        if region != context.identity.region and (region not in peers or peers[region].equals <= before.get(region, 0))
+    }
+
+
+def _keeping(context: Context, tx: Transaction, reports: Mapping[Region, Report], now: Millis) -> dict[Region, Wait]:
+    """Where nothing could be gathered: the members whose own deletes keep back what is old enough, and how."""
+    old_enough = Millis(now - context.tombstones.limits.grace_ms)
+    if not tx.dead(1, old_enough):
+        return {}
+    epoch = close(reports, old_enough)
+    return {region: wait for region, report in reports.items() if (wait := unseated(epoch, report)) is not None}
+
+
+def _drop(context: Context, tx: Transaction) -> list[MetaPath]:
+    """Take the next gathered tombstones, and leave out those that are not what they were."""
+    state = context.tombstones
+    paths = list(state.gathered)[: state.limits.per_step]
+    registers, open_paths = tx.registers(paths), tx.open_paths(paths)
+    going = []
+    for path in paths:
+        stamp, register = state.gathered.pop(path), registers.get(path)
+        if register is None or path in open_paths or path in context.requested:
+            continue
+        if register.forgettable and register.known is not None and register.known.stamp == stamp:
+            going.append(path)
+            state.floor = max(state.floor, register.own, stamp.updated_at_ms)
+    if not state.gathered:
+        state.over()
+    return going
+
+
+def _note(context: Context, waits: Mapping[Region, Wait], now: Millis) -> None:
+    """Remember since when each region holds up the dropping."""
+    state = context.tombstones
+    before = state.holding
+    state.holding = {region: (before[region][0] if region in before else now, wait) for region, wait in waits.items()}

@@ -1,0 +1,122 @@
+"""One message cannot hurt the others: what cannot be taken is narrowed down to the messages at fault, and set aside.
+
+Whoever may publish on the topic decides what stands in a message. The codec and the rules refuse what they know to be
+wrong; this is for what they do not (:mod:`syncer.replication.bisection`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Final
+
+import structlog
+
+from syncer.model import MetadataChangeEvent, Millis
+from syncer.replication.bisection import Settle, may_lie_in_one, narrowed, place_of, why
+from syncer.replication.context import Context
+from syncer.replication.inbound import receive
+from syncer.replication.inbound.arrived import Arrived
+from syncer.replication.inbound.prefetch import Ahead, Seen, look_ahead
+from syncer.replication.inbound.quarantine import Shelves, set_aside
+from syncer.replication.unit_of_work import Unit
+from syncer.state.contract import Poison
+
+log = structlog.get_logger()
+
+UNTAKEN: Final = "message-untaken"
+"""Code, in the quarantine, of a message that was understood and could not be taken."""
+FUTURE: Final = "future"
+"""Origin, in the quarantine, of an event that has waited for its time."""
+
+
+def consume(context: Context, arrived: Sequence[Arrived], now: Millis, seen: Seen | None = None) -> Sequence[Arrived]:
+    """Fold a delivery; what of it cannot be taken is set aside.
+
+    Args:
+        context: The daemon's context.
+        arrived: The messages, in the order of the topic.
+        now: The daemon's clock.
+        seen: What was read ahead of it; its read is over with this call, whatever becomes of it.
+
+    Returns:
+        The last of the messages, where so many had to be set aside that these are left for the next call; none: the
+        delivery may be acknowledged.
+
+    Raises:
+        StateUnavailable: Not all of it was stored: do not acknowledge.
+    """
+    reads = [seen]  # those of the whole delivery serve its first attempt alone: its ticket is closed by that
+
+    def attempt(items: Sequence[Arrived]) -> Settle:
+        return receive.consume(context, items, now, reads.pop() if reads else None)
+
+    return narrowed(context, arrived, attempt, partial(_put_aside, context, now))
+
+
+def plan_reads(context: Context, arrived: Sequence[Arrived]) -> Ahead | None:
+    """Paths to read before a delivery is folded; none, where looking for them fails: it is folded without."""
+    try:
+        return look_ahead(context, arrived)
+    except Exception as exc:
+        if not may_lie_in_one(exc):
+            raise
+        return None
+
+
+def release_future(context: Context, now: Millis, limit: int) -> None:
+    """Fold events that were ahead of this clock, and are not any more; one that cannot be is set aside.
+
+    What is left after many of those stands where it stood, and has its turn with the next tick.
+    """
+    with context.state.transaction() as tx:
+        events = tx.future_events(now, limit)
+    attempt = partial(receive.release_future, context, now)
+    if events:
+        narrowed(context, events, attempt, partial(_drop_future, context, now))
+
+
+def _put_aside(context: Context, now: Millis, item: Arrived, cause: Exception) -> Settle:
+    """Put one message into the quarantine.
+
+    The number of a change that says what lives counts as consumed: it was refused for good, and what is forgotten never
+    rests on it (see :mod:`syncer.conflict.tombstones`). That of a delete does not: it is told again.
+    """
+    event = item.message
+    again = isinstance(event, MetadataChangeEvent) and context.misfits.untaken(event.path, str(event.stamp))
+    detail = "" if again else _told(item.position, cause)
+    with context.state.transaction() as tx:
+        unit = Unit(context, tx, now)
+        kept = again or set_aside(context, unit, Shelves(tx), item, UNTAKEN, detail)
+        if kept and isinstance(event, MetadataChangeEvent) and event.value is not None:
+            receive.count(context, tx, event)
+        unit.store()
+    if (region := getattr(item.message, "region", None)) is not None:
+        context.comparisons.part(region)  # of which half may have been changed
+    return unit.settle
+
+
+def _drop_future(context: Context, now: Millis, event: MetadataChangeEvent, cause: Exception) -> Settle:
+    position = f"{event.path} {event.stamp}"
+    detail = _told(position, cause)
+    with context.state.transaction() as tx:
+        unit = Unit(context, tx, now)
+        tx.drop_future(event.path, event.stamp)
+        unit.quarantine(
+            Poison(
+                origin=FUTURE,
+                code=UNTAKEN,
+                detail=detail,
+                position=position,
+                path=event.path,
+                payload=event.value or b"",
+            )
+        )
+        unit.store()
+    return unit.settle
+
+
+def _told(position: str, cause: Exception) -> str:
+    """Why, for the quarantine; the log tells where in the program, so that it can be mended, and no part of values."""
+    log.error("message_untaken", position=position, cause=why(cause), where=place_of(cause))
+    return f"it cannot be taken: {why(cause)}"

@@ -1,0 +1,366 @@
+"""Who belongs to the group: regions that are forgotten, regions that leave, and first contact that a person lets pass.
+
+What others say of a region is hearsay: when it is obeyed is decided by :mod:`syncer.replication.group.hearsay`.
+
+A region that was forgotten, or has left, holds up no tombstone any more; so the group may have forgotten deletes that
+its database never heard of. Therefore what that database sends is refused for ever: the region comes back as a new
+member, with a new database under a region id of its own, whose values are met as at first contact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Final
+
+from syncer.bus.wire.fields import is_id
+from syncer.bus.wire.messages import Control
+from syncer.conflict.causality.consumed import Consumed
+from syncer.conflict.register import HoldReason, Register
+from syncer.conflict.shown import look_at, until_in
+from syncer.errors import NotFound, PreconditionFailed
+from syncer.model import MetadataChangeEvent, Millis, Region
+from syncer.replication.context import Context
+from syncer.replication.group.hearsay import Held, judge
+from syncer.replication.recovery import rebuild
+from syncer.replication.unit_of_work import Unit
+from syncer.state.contract import COME_BACK, Operation, PeerRow, Transaction
+
+SPOKE_LATELY_MS: Final = 5 * 60_000
+PAGE: Final = 500
+FORGOTTEN: Final = "has forgotten this region's database"
+HELD_ASIDE: Final = "region-held"
+"""Code of what is kept aside until an operator has decided whether its region belongs to the group."""
+LEFT_REASON: Final = "this region has left the group"
+KEPT_FRACTION: Final = 60
+"""How often, in the time of a silence, it is kept that this region was heard."""
+
+
+def still_under_way(context: Context, event: MetadataChangeEvent, register: Register) -> bool:
+    """Whether a change was published before its region has left, and can do no harm although it comes afterwards.
+
+    Nobody waits for it any more, so deletes that it contradicts may be forgotten; none of them is younger than the
+    floor.
+    """
+    last = context.peers.last_of_left(event.sender)
+    if last is None or not 0 < event.sequence <= last:
+        return False
+    return register.known is not None or event.stamp.updated_at_ms > context.tombstones.floor
+
+
+def refused(context: Context, sender: str) -> tuple[str, str] | None:
+    """Why what a database sends is not taken: code and detail."""
+    region = context.peers.refuses(sender) if sender else None
+    if region is None:
+        return None
+    return "forgotten-database", f"database {sender} of {region} has left the group, or was forgotten. {COME_BACK}"
+
+
+def doubted(context: Context, sender: str) -> tuple[str, str] | None:
+    """Why what a database sends is kept aside until an operator decides: code and detail."""
+    region = context.hearsay.doubted(sender) if sender else None
+    if region is None:
+        return None
+    return HELD_ASIDE, f"members refuse database {sender} of {region}, and it never spoke here before they said so"
+
+
+def gone(context: Context, region: Region) -> tuple[str, str] | None:
+    """Why what a region says is not taken, under whatever database: code and detail."""
+    if not context.peers.is_gone(region):
+        return None
+    return "forgotten-region", f"{region} has left the group, or was forgotten, and its id is used again. {COME_BACK}"
+
+
+def forget(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, ...]:
+    """Forget a region; what all others are to forget: its id and its databases.
+
+    Raises:
+        NotFound: Nobody of this id was ever heard.
+        PreconditionFailed: It is this region, or it spoke lately.
+    """
+    region = Region(operation.arguments.get("region", ""))
+    if region == context.identity.region:
+        raise PreconditionFailed(
+            "a region does not forget itself", hint="'syncer regions leave' takes it out of the group."
+        )
+    heard, held = context.peers.heard_at(region), context.hearsay.held.get(region)
+    newcomer = context.newcomers.of(region)
+    named = {*(held.databases if held is not None else ()), *([newcomer.sender] if newcomer is not None else ())}
+    if heard is None and not named:
+        named = _nameless(context, tx, region)
+    if heard is None and not named:
+        raise NotFound(f"no region {region!r} was ever heard", hint="See 'syncer regions list'.")
+    if heard is not None and operation.arguments.get("force") != "true" and unit.now - heard < SPOKE_LATELY_MS:
+        raise PreconditionFailed(
+            f"{region} was heard {max(0, unit.now - heard) // 1000} s ago: it is there",
+            hint="Stop its daemon first, or let it leave by 'syncer regions leave'; --force forgets it all the same.",
+        )
+    tx.save_peer(context.peers.forget(region, sorted(named), _row(tx, region), unit.now))
+    context.newcomers.let_go(region)
+    _part(context, region)
+    review(context, tx, unit.now)
+    return (region, *context.peers.refused_of(region))
+
+
+def admit(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> str:
+    """Take a region for one of the group, whoever says that it was forgotten; what that changes.
+
+    Raises:
+        NotFound: Nobody of this id was ever heard, or heard of.
+        PreconditionFailed: Nothing is in its way, or this region has left by its own operator.
+    """
+    region = Region(operation.arguments.get("region", ""))
+    if region == context.identity.region:
+        return _admit_here(context, unit, tx)
+    peers, held = context.peers, context.hearsay.held.get(region)
+    newcomer = context.newcomers.of(region)
+    if newcomer is None and held is None and not peers.refused_of(region) and not peers.has_left(region):
+        if peers.heard_at(region) is None:
+            raise NotFound(f"no region {region!r} was ever heard", hint="See 'syncer regions list'.")
+        raise PreconditionFailed(f"{region} takes part already: nobody is known to refuse it")
+    refused = peers.refused_of(region)
+    tx.save_peer(peers.admit(region, held.databases if held is not None else (), _row(tx, region), unit.now))
+    context.newcomers.let_go(region)
+    # What came while it was refused was counted and not folded: whatever it was is asked for again.
+    tx.save_consumed({sender: Consumed() for sender in tx.consumed(refused)})
+    review(context, tx, unit.now)
+    return f"{region} belongs to the group again, whoever refuses it"
+
+
+def _nameless(context: Context, tx: Transaction, name: str) -> set[str]:
+    """The database of this name, if it has sent changes and never told its region."""
+    known = is_id(name) and not context.peers.knows(name) and name != context.identity.database_id
+    return {name} & tx.senders() if known else set()
+
+
+def _admit_here(context: Context, unit: Unit, tx: Transaction) -> str:
+    if context.left_at is None:
+        raise PreconditionFailed("this region takes part: nothing is in its way")
+    if context.paused == LEFT_REASON:
+        raise PreconditionFailed("this region has left the group by its own operator's word", hint=COME_BACK)
+    _move_again(context, tx)
+    context.evidence.vouched(unit.now)
+    context.identity = tx.set_identity(heard_until=unit.now)
+    return "this region takes part again; the others are to admit it too, where they refuse it"
+
+
+def _move_again(context: Context, tx: Transaction) -> None:
+    """Stand still no longer."""
+    tx.set_left(None)
+    context.left_at = context.paused = None
+    context.identity = tx.set_identity(paused=None)
+    context.conditions.pop("forgotten-here", None)
+
+
+def forget_as_told(context: Context, tx: Transaction, control: Control, now: Millis) -> None:
+    """Another region has forgotten one: its id and its databases are the control's paths."""
+    if control.paths and control.region in context.peers.members(context.expected):
+        region = Region(control.paths[0])
+        context.peers.note_claims(control.region, frozenset((region, database) for database in control.paths[1:]))
+        review(context, tx, now)
+
+
+def look_again(context: Context, now: Millis) -> None:
+    """Time has passed: what was held may be due."""
+    context.evidence.begin(now)
+    heard = context.evidence.until_ms
+    persist = heard - context.identity.heard_until >= context.evidence.silence_ms // KEPT_FRACTION
+    if not (persist or context.hearsay.held or context.peers.leaving()):
+        return
+    with context.state.transaction() as tx:
+        if persist:
+            context.identity = tx.set_identity(heard_until=heard)
+        review(context, tx, now)
+
+
+def review(context: Context, tx: Transaction, now: Millis) -> None:
+    """Obey what is said of others where that is due, hold the rest, and look at what is said of this region."""
+    peers, hearsay, own = context.peers, context.hearsay, context.identity.region
+    for region, database, since in peers.leaving():
+        if context.evidence.silent(since, now):
+            _refuse(context, tx, region, (database,), now)
+    verdict = judge(
+        peers, context.evidence, context.expected, own, partial(is_ours, context), now, joining=context.joining
+    )
+    for region, databases in verdict.due.items():
+        if not _refuse(context, tx, region, databases, now):
+            tellers = peers.claims(context.expected)
+            verdict.held[region] = {database: tellers[region, database] for database in databases}
+    hearsay.void = verdict.void
+    hearsay.held = {
+        region: Held(
+            databases=databases,
+            unmet=not any(map(peers.region_of, databases)),
+            kept=frozenset(database for database in databases if peers.keeps(region, database)),
+        )
+        for region, databases in verdict.held.items()
+    }
+    _look_at_ours(context, tx, verdict.ours, now)
+
+
+def _look_at_ours(context: Context, tx: Transaction, said: Mapping[str, frozenset[Region]], now: Millis) -> None:
+    """Members say that this region was forgotten: it stands still if it was away, and all that it hears say so."""
+    tellers = frozenset[Region]().union(*said.values())
+    evidence, peers = context.evidence, context.peers
+    members = peers.members(context.expected)
+    there = {region for region in members if (peers.heard_at(region) or 0) > evidence.heard_last_ms(now)}
+    if context.left_at is not None:
+        context.hearsay.ours = frozenset()
+        if FORGOTTEN in (context.paused or "") and there - tellers:
+            _move_again(context, tx)  # whoever said so first is not alone here: another member waits for this region
+        return
+    context.hearsay.ours = tellers
+    if not tellers:
+        return
+    if evidence.never and set(said) == {context.identity.database_id}:
+        return  # it is new: nobody can have waited for it in vain
+    if not evidence.away(now) or there - tellers:
+        return
+    reason = f"{min(tellers)} {FORGOTTEN}. {COME_BACK}"
+    _stand_still(context, tx, now, reason)
+    context.conditions["forgotten-here"] = (
+        f"{reason} If it was not meant, 'syncer regions admit {context.identity.region}'"
+    )
+    context.hearsay.ours = frozenset()
+
+
+def is_ours(context: Context, database: str) -> bool:
+    """Whether a database speaks, or spoke, for this region."""
+    return database == context.identity.database_id or rebuild.is_former(context, database)
+
+
+def _refuse(context: Context, tx: Transaction, region: Region, databases: Sequence[str], now: Millis) -> bool:
+    """Refuse these databases of a region; whether there was room."""
+    row = context.peers.refuse(region, databases, _row(tx, region), now)
+    if row is None:
+        return False
+    tx.save_peer(row)
+    if context.peers.is_gone(region):
+        _part(context, region)
+    return True
+
+
+def _row(tx: Transaction, region: Region) -> PeerRow | None:
+    return next(iter(tx.peers((region,))), None)
+
+
+def _part(context: Context, region: Region) -> None:
+    """Keep nothing in memory of a region that is gone."""
+    context.comparisons.part(region)
+    context.retelling.gaps.pop(region, None)
+
+
+def leave(context: Context, tx: Transaction, now: Millis, *, force: bool = False) -> None:
+    """Take this region out of the group; its heartbeats say so from now on.
+
+    Args:
+        context: The daemon's context.
+        tx: The transaction.
+        now: Our clock.
+        force: Even if a member has not consumed all that this region has published.
+
+    Raises:
+        PreconditionFailed: It has left already, or not everything is read, published, or consumed by all.
+    """
+    if context.left_at is not None:
+        raise PreconditionFailed("this region has left the group already", hint=COME_BACK)
+    if not force and not (context.scanned and context.ledger.idle and not len(context.dirty)):
+        raise PreconditionFailed(
+            "not all of this region's store is read and decided: it may hold changes that the group would lose",
+            hint="Try again in a moment; 'syncer status' shows whether the store is read. --force leaves all the same.",
+        )
+    if tx.outbox(1):
+        raise PreconditionFailed(
+            "changes of this region are not published yet; the group would lose them",
+            hint="Wait until 'syncer status' shows an empty outbox, and try again.",
+        )
+    behind = _behind(context, tx)
+    if behind and not force:
+        raise PreconditionFailed(
+            f"not every member has said that it has all changes of this region: {'; '.join(behind)}",
+            hint="Wait for the next heartbeats and try again, or let the others forget who is off by 'syncer regions "
+            "forget'; --force leaves all the same.",
+        )
+    _stand_still(context, tx, now, LEFT_REASON)
+
+
+def _behind(context: Context, tx: Transaction) -> list[str]:
+    """Members that have not said that they have consumed all that this region has given out."""
+    identity = tx.identity()
+    found = []
+    for region, report in context.peers.members(context.expected).items():
+        had = report.consumed.get(identity.database_id, 0) if report is not None else 0
+        if had < identity.last_sequence:
+            found.append(f"{region} has {had} of {identity.last_sequence}")
+    return found
+
+
+def _stand_still(context: Context, tx: Transaction, now: Millis, reason: str) -> None:
+    """Neither write nor publish any more, and say so in heartbeats."""
+    tx.set_left(now)
+    context.left_at, context.paused = now, reason
+    tx.set_identity(paused=reason)
+
+
+def check_takes_part(context: Context) -> None:
+    """Refuse what only a region may do that takes part.
+
+    Raises:
+        PreconditionFailed: This region has left the group, or has not joined it yet.
+    """
+    check_belongs(context)
+    if context.joining:
+        raise PreconditionFailed(
+            "this region has not joined yet", hint="See the plan by 'syncer regions join', then --confirm it."
+        )
+
+
+def check_belongs(context: Context) -> None:
+    """Refuse what only a member may do.
+
+    Raises:
+        PreconditionFailed: This region has left the group.
+    """
+    if context.left_at is not None:
+        raise PreconditionFailed(
+            f"{LEFT_REASON}, or was forgotten, and the group may have forgotten deletes since",
+            hint=COME_BACK,
+        )
+
+
+def join(context: Context, unit: Unit, tx: Transaction, told: Mapping[str, str]) -> int:
+    """Let this region take part, or let everything pass that first contact holds; how many changes that were.
+
+    Where it begins to take part, nothing passes: values that differ are held then, for a second look. Of these pass
+    what was shown at it, which is what was held until then and stands as it was found.
+
+    Args:
+        context: The daemon's context.
+        unit: The work.
+        tx: The transaction.
+        told: Arguments of the operation.
+
+    Raises:
+        PreconditionFailed: This region has left the group, has not read its whole store yet, or nobody says what was
+            shown.
+    """
+    check_belongs(context)
+    passed, after = 0, None
+    if context.joining:
+        if not context.genesis:
+            raise PreconditionFailed("the store is not read to its end yet, so the plan is not known")
+        context.paused = None
+        tx.set_identity(paused=None)
+        return passed
+    until = until_in(told)
+    while page := tx.due(PAGE, after):
+        for register in page:
+            hold, seated = register.hold, register.seated
+            if hold is None or hold.reason is not HoldReason.FIRST_CONTACT or hold.since_ms > until:
+                continue
+            if seated is not None and seated.stamp.is_baseline:
+                unit.load((register.path,))
+                unit.take(context.replica.confirm(register, look_at(register, hold)))
+                passed += 1
+        after = page[-1].path
+    return passed

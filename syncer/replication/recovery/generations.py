@@ -1,0 +1,26 @@
+"""Which generations of this region's databases others are believed to have heard.
+
+Two databases of a region must not count under one generation, so a peer that has heard a higher one of another database
+is obeyed: this one takes the next. But a generation only rises, and there is an end of them; so what is claimed counts
+up to a thousand above the one that this daemon had when it started, or when its database began anew. What lies beyond
+is shown with who says so, and changes nothing: a generation that is lower than another one's is no less unique. Nor is
+such a number told on: a database's generation is the time of its birth in seconds, or a few above one, so one that lies
+in the future is not remembered of a peer.
+"""
+
+from __future__ import annotations
+
+from syncer.model import Region
+from syncer.replication.context import Context
+from syncer.replication.group.peer import GENERATIONS_AHEAD
+
+
+def claim(context: Context, generation: int, teller: Region) -> bool:
+    """Whether a generation of this region that somebody has heard may be believed; if not, it is shown who says so."""
+    if generation <= context.started_as + GENERATIONS_AHEAD:
+        return True
+    context.conditions["generation-claimed"] = (
+        f"{teller} says that a database of this region had generation {generation}, and this one has "
+        f"{context.identity.generation}: no such generation was ever taken, so it is not believed"
+    )
+    return False

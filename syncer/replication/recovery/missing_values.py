@@ -1,0 +1,241 @@
+"""Values that are due here and lacking: asked of the members in turn, and given up once every one has said it has none.
+
+A listing tells what is known without values; a value that its author's database or store has lost since, or that was
+lost with its author's region, nobody can supply. Waiting for it for ever would keep two regions different for ever, and
+with them every delete from being forgotten. So whoever is asked and has not the value says so:
+
+    who lacks   ─▶ each member in turn   request   "the value of t@region at this path"
+    the member  ─▶ all                   change    what it knows of the path, if it can tell anything
+    the member  ─▶ all                   lacking   "nothing to tell", or "not t@region, but what I have told"
+
+Once all members have, the greatest version that they know in its place stands; where none knows any, what the stores
+hold. An answer of the first kind names the version, so it says nothing about a later one; and it counts only together
+with a change of the same member, which may come before or after it. A member that is off, paused or being rebuilt says
+nothing, and is waited for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from types import MappingProxyType
+from typing import Final
+
+from syncer.bus.limits import portions
+from syncer.bus.wire.messages import Action, Control
+from syncer.conflict.causality.order import later
+from syncer.conflict.causality.vectors import believed
+from syncer.conflict.folding import version_of
+from syncer.conflict.rebuilding import unsupplied
+from syncer.conflict.register import Register
+from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region, Stamp, Version
+from syncer.replacing import replace
+from syncer.replication.context import Context
+from syncer.replication.recovery.progress import Lack
+from syncer.replication.unit_of_work import Unit
+
+ASK_AGAIN_MS: Final = 5_000
+"""A member that does not answer is asked again after so long; each time that all were asked, after twice as long."""
+LONGEST_DOUBLINGS: Final = 6
+PATHS_PER_MESSAGE: Final = 200
+PATHS_AT_ONCE: Final = 2_000
+LACKS_BOUND: Final = 50_000
+"""Values that are asked for at a time; beyond, what was asked for longest ago begins anew when it has its turn."""
+TOLD_BOUND: Final = 5_000
+"""Paths of which older versions are kept, with their values; beyond, what was told first is asked for again."""
+TOLD_BYTES: Final = 64 << 20
+"""The same in bytes of their values."""
+VALUE_LACKS: Final = "its version is known here, and its value is not"
+VERSION_LACKS: Final = "it is listed elsewhere, and no version of it is known here"
+NOTHING_BOUND: Final = 50_000
+"""Paths of which there is nothing to tell; more are asked for again."""
+
+
+def work(context: Context, now: Millis) -> list[Control]:
+    """Ask for what lacks, give up what nobody has, and say what there is nothing to tell of."""
+    return [*_ask(context, now), *_say(context, now)]
+
+
+def stamps_of(control: Control) -> dict[MetaPath, Stamp]:
+    """The version that a request, or an answer to one, names of each of its paths; none where it names none."""
+    return {MetaPath(path): Stamp(*stamp) for path, stamp in zip(control.paths, control.stamps, strict=False)}
+
+
+def note(context: Context, paths: Mapping[MetaPath, Stamp | None]) -> None:
+    """Somebody has asked for these; an older version is told instead of the named one, or (``None``) nothing is."""
+    nothing = context.talk.nothing
+    for path, stamp in paths.items():
+        if len(nothing) >= NOTHING_BOUND:
+            break
+        nothing[path] = stamp
+
+
+def take(context: Context, control: Control) -> None:
+    """A member has not the value of these paths; those that lack here are looked at again."""
+    stamps, region = stamps_of(control), control.region
+    for path in map(MetaPath, control.paths):
+        lack, stamp = context.talk.lacks.get(path), stamps.get(path)
+        if lack is None or (stamp is not None and stamp != lack.stamp):
+            continue
+        lack.lacking.add(region)
+        if stamp is None:
+            lack.older.discard(region)
+        else:
+            lack.older.add(region)
+        context.want(path)
+
+
+def meet(context: Context, unit: Unit, event: MetadataChangeEvent) -> None:
+    """An event was folded: if it is older than what lacks here, it may be what its sender knows instead."""
+    lack, teller = context.talk.lacks.get(event.path), context.peers.region_of(event.sender)
+    if lack is None or lack.stamp is None or teller is None:
+        return
+    ties, told = context.replica.settings.ties, lack.told.get(teller)
+    if not later(lack.stamp, event.stamp, ties) or (told is not None and later(told.stamp, event.stamp, ties)):
+        return
+    version = believed(context.replica.settings, unit[event.path], version_of(event))
+    unit.afterwards(lambda: _keep(context, lack, teller, version))
+
+
+def _keep(context: Context, lack: Lack, teller: Region, version: Version) -> None:
+    """Keep what a member knows in place of what lacks; the oldest of too many is let go."""
+    talk, telling = context.talk, context.talk.telling
+    talk.told_bytes += _size(version) - _size(lack.told.get(teller))
+    lack.told[teller] = version
+    telling[lack] = None
+    telling.move_to_end(lack)
+    while len(telling) > TOLD_BOUND or (talk.told_bytes > TOLD_BYTES and len(telling) > 1):
+        told = telling.popitem(last=False)[0].told
+        talk.told_bytes -= sum(map(_size, told.values()))
+        told.clear()
+
+
+def _size(version: Version | None) -> int:
+    return len(version.value) if version is not None and version.value is not None else 0
+
+
+def _say(context: Context, now: Millis) -> list[Control]:
+    nothing = dict(context.talk.nothing)
+    context.talk.nothing.clear()
+    if context.observing or context.paused is not None:
+        return []  # what it has may not leave it now; it is asked again
+    paths = [path for path, stamp in nothing.items() if stamp is None]
+    older = {path: stamp for path, stamp in nothing.items() if stamp is not None}
+    return [
+        *_controls(context, Action.LACKING, "", paths, "there is nothing to tell of them", now),
+        *_controls(context, Action.LACKING, "", list(older), "what is known is older", now, older),
+    ]
+
+
+def _ask(context: Context, now: Millis) -> list[Control]:
+    """Ask for values that are due and lacking: first their author, then the other members in turn."""
+    if not context.wanting:
+        return []
+    lacks, own = context.talk.lacks, context.identity.region
+    wanted = list(islice(context.wanting, PATHS_AT_ONCE))
+    with context.state.transaction() as tx:
+        registers = tx.registers(wanted)
+    for path in wanted:
+        del context.wanting[path]
+    members = [region for region in context.peers.members(context.expected) if region != own]
+    asked: dict[tuple[Region, str], list[MetaPath]] = {}
+    stamps: dict[MetaPath, Stamp] = {}
+    hopeless: dict[MetaPath, Version | None] = {}
+    for path in wanted:
+        register = registers.get(path)
+        if register is not None and register.known is not None and not register.lacking:
+            lacks.pop(path, None)
+            continue
+        lack = _lack(context, path, register)
+        left = [region for region in members if region not in lack.lacking]
+        left = left or [region for region in members if region in lack.older and region not in lack.told]
+        if lack.stamp is not None:
+            stamps[path] = lack.stamp
+        if not left:
+            hopeless[path] = _instead(context, lack, members)
+        elif not lack.times or not 0 <= now - lack.asked_at_ms < _patience(lack, len(members)):
+            author = lack.stamp.region if lack.stamp is not None else None
+            left.sort(key=lambda region: (region != author, region))
+            reason = VALUE_LACKS if lack.stamp is not None else VERSION_LACKS
+            asked.setdefault((left[lack.times % len(left)], reason), []).append(path)
+            lack.asked_at_ms, lack.times = now, lack.times + 1
+            lacks.move_to_end(path)
+    _give_up(context, hopeless, now)
+    return [
+        control
+        for (region, reason), paths in asked.items()
+        for control in _controls(context, Action.REQUEST, region, paths, reason, now, stamps)
+    ]
+
+
+def _instead(context: Context, lack: Lack, members: Sequence[Region]) -> Version | None:
+    """The greatest version that the members know in place of the one that lacks."""
+    found: Version | None = None
+    for region in members:
+        told = lack.told.get(region) if region in lack.older else None
+        if told is not None and (found is None or later(told.stamp, found.stamp, context.replica.settings.ties)):
+            found = told
+    return found
+
+
+def _lack(context: Context, path: MetaPath, register: Register | None) -> Lack:
+    """What is remembered of the asking; nothing of another version than the one that lacks now."""
+    lacks = context.talk.lacks
+    stamp = register.known.stamp if register is not None and register.known is not None else None
+    lack = lacks.get(path)
+    if lack is None or lack.stamp != stamp:
+        lack = lacks[path] = Lack(stamp=stamp, asked_at_ms=Millis(0))
+        lacks.move_to_end(path)
+        while len(lacks) > LACKS_BOUND:
+            lacks.popitem(last=False)
+    return lack
+
+
+def _patience(lack: Lack, members: int) -> int:
+    return ASK_AGAIN_MS << min((lack.times - 1) // max(members, 1), LONGEST_DOUBLINGS)
+
+
+def _give_up(context: Context, paths: Mapping[MetaPath, Version | None], now: Millis) -> None:
+    """Every member has said that it has none of these; what they know instead."""
+    if not paths or context.observing or context.paused is not None or not context.genesis:
+        return
+    with context.state.transaction() as tx:
+        unit = Unit(context, tx, now)
+        unit.load(tuple(paths))
+        for path, instead in paths.items():
+            publishes = context.scope.direction(path).publishes
+            unit.take(unsupplied(unit[path], publishes=publishes, instead=instead))
+        unit.store()
+    unit.settle()
+    for path in paths:
+        context.talk.lacks.pop(path, None)
+
+
+def _controls(
+    context: Context,
+    action: Action,
+    target: str,
+    paths: Sequence[MetaPath],
+    reason: str,
+    now: Millis,
+    stamps: Mapping[MetaPath, Stamp] = MappingProxyType({}),
+) -> list[Control]:
+    """Messages about paths, those with a stamp apart from those without one."""
+    control = Control(
+        region=context.identity.region,
+        sender=context.identity.database_id,
+        action=action,
+        reason=reason,
+        sent_at_ms=now,
+        target=target,
+    )
+    named, nameless = [path for path in paths if path in stamps], [path for path in paths if path not in stamps]
+    return [
+        replace(
+            control,
+            paths=tuple(portion),
+            stamps=tuple((stamp.updated_at_ms, stamp.region) for path in portion if (stamp := stamps.get(path))),
+        )
+        for group in (named, nameless)
+        for portion in portions(group, PATHS_PER_MESSAGE)
+    ]

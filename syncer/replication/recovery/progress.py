@@ -1,0 +1,160 @@
+"""How far the rebuild of a lost database has got: what is kept of it, and what is only in memory."""
+
+from __future__ import annotations
+
+import functools
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import orjson
+
+from syncer.bus.wire.messages import ListingAsked
+from syncer.conflict.rebuilding import Answer
+from syncer.model import MetaPath, Millis, Region, Stamp, Version
+
+
+class Phase(StrEnum):
+    """How far a rebuild has got."""
+
+    HEARING = "hearing"
+    SCANNING = "scanning"
+    DONE = "done"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rebuild:
+    """What of a rebuild stands in the database.
+
+    Args:
+        phase: How far it has got.
+        reason: Why it was begun.
+        former: Databases that spoke for this region before.
+        without: Members that a person has declared absent.
+        alone: A person has declared that nobody has anything to tell.
+        ambiguous: Another database is said to have counted under the generation of the one before.
+    """
+
+    phase: Phase
+    reason: str
+    former: tuple[str, ...] = ()
+    without: tuple[Region, ...] = ()
+    alone: bool = False
+    ambiguous: bool = False
+
+    def encode(self) -> str:
+        """As kept in the database."""
+        return orjson.dumps(
+            {
+                "phase": self.phase.value,
+                "reason": self.reason,
+                "former": self.former,
+                "without": self.without,
+                "alone": self.alone,
+                "ambiguous": self.ambiguous,
+            }
+        ).decode()
+
+    @staticmethod
+    @functools.lru_cache(maxsize=8)
+    def decode(text: str) -> Rebuild:
+        """Read what :meth:`encode` has written."""
+        kept = orjson.loads(text)
+        return Rebuild(
+            phase=Phase(kept["phase"]),
+            reason=kept["reason"],
+            former=tuple(kept["former"]),
+            without=tuple(Region(region) for region in kept["without"]),
+            alone=kept["alone"],
+            ambiguous=kept.get("ambiguous", False),
+        )
+
+
+@dataclass(slots=True)
+class Member:
+    """How far one member has got in telling what it knows.
+
+    Args:
+        answer: In a word.
+        after: The last path that it has told.
+        told: How many entries it has told, those that were refused too.
+        refused: How many of them could not be understood.
+        asked_at_ms: When it was last asked.
+        trouble: What was wrong with its last page; empty: nothing.
+    """
+
+    answer: Answer = Answer.SILENT
+    after: str = ""
+    told: int = 0
+    refused: int = 0
+    asked_at_ms: Millis | None = None
+    trouble: str = ""
+
+
+@dataclass(slots=True, eq=False)
+class Lack:
+    """A value that is due here, and was not known when its listing was learned.
+
+    Args:
+        stamp: Of the version; ``None``: its version is not known either.
+        asked_at_ms: When a member was last asked for it.
+        times: How often one was asked.
+        lacking: Members that have said that they have not the value.
+        older: Of these, who has said that it tells an older version in its place.
+        told: By region, the latest version, before the one that lacks, that it has told meanwhile.
+    """
+
+    stamp: Stamp | None
+    asked_at_ms: Millis
+    times: int = 0
+    lacking: set[Region] = field(default_factory=set)
+    older: set[Region] = field(default_factory=set)
+    told: dict[Region, Version] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Talk:
+    """What is in memory of a rebuild, and of what others rebuild: all of it may be lost.
+
+    Args:
+        members: Who has told how much.
+        owed: Questions of others that are not answered yet, the latest of each.
+        begun_at_ms: When this daemon began to listen.
+        heard_ms: When the last of its heartbeats was sent that has come back: what was said before was heard, too.
+        lacks: Values that members are asked for, the one that was asked for longest ago first.
+        telling: Of these, where members have told older versions, the one that was told of longest ago first.
+        told_bytes: How many bytes these have.
+        nothing: Paths that others have asked for, and whose value is not known here; the version that was asked for,
+            where an older one is told in its place, and ``None`` where there is nothing to tell.
+        lost: This database was seen to be an old copy, and why.
+        ambiguous: Its very generation is said to have been another one's.
+        published: Highest number of an event that this database may have published, as far as it knows.
+        unheard: Peers that have yet to say what they have of this database; until then nothing is published.
+        greeting_ms: When the peers were first asked for that.
+        echoed: The question has come back on the bus: heartbeats from now on may be answers, those before cannot.
+        quiet_since_ms: Since when peers are waited for.
+        greeted: A peer has just started, and waits for our heartbeat.
+        tried: Numbers of fences that this daemon has asked for.
+        outdone: The highest generation that another database of this region is known to have had.
+        fresh: There was no fence before this daemon: as far as the store knows, the region is new.
+    """
+
+    members: dict[Region, Member] = field(default_factory=dict)
+    owed: dict[Region, ListingAsked] = field(default_factory=dict)
+    begun_at_ms: Millis | None = None
+    heard_ms: Millis = Millis(0)
+    lacks: OrderedDict[MetaPath, Lack] = field(default_factory=OrderedDict)
+    telling: OrderedDict[Lack, None] = field(default_factory=OrderedDict)
+    told_bytes: int = 0
+    nothing: dict[MetaPath, Stamp | None] = field(default_factory=dict)
+    lost: str | None = None
+    ambiguous: bool = False
+    tried: set[int] = field(default_factory=set)
+    published: int = 0
+    unheard: set[Region] = field(default_factory=set)
+    greeting_ms: Millis | None = None
+    echoed: bool = False
+    quiet_since_ms: Millis | None = None
+    greeted: bool = False
+    outdone: int = 0
+    fresh: bool = False

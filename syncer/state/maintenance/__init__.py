@@ -1,0 +1,1 @@
+"""Maintenance of a sidecar database: integrity check and compaction."""

@@ -1,0 +1,1 @@
+"""The sidecar database on SQL: SQLite or PostgreSQL."""

@@ -1,0 +1,1 @@
+"""Reads of the sidecar database, beside a running daemon or without one."""
