@@ -98,7 +98,7 @@ def test_a_long_table_has_the_same_columns_on_every_page(capsys: pytest.CaptureF
 
 
 def test_piped_columns_are_plain_whatever_the_environment_says(tmp_path: Path) -> None:
-    code = "from syncer.cli import output; output.table(('a', 'b'), [('x' * 200, 1)])"
+    code = "from syncer.cli.render import output; output.table(('a', 'b'), [('x' * 200, 1)])"
     env = {**os.environ, "FORCE_COLOR": "1", "CLICOLOR_FORCE": "1", "COLUMNS": "20", "TTY_COMPATIBLE": "1"}
     told = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
     assert told.stdout == f"A{' ' * 201}B\n{'x' * 200}  1\n"
@@ -106,7 +106,7 @@ def test_piped_columns_are_plain_whatever_the_environment_says(tmp_path: Path) -
 
 def test_rich_is_loaded_by_the_first_columns_alone() -> None:
     code = (
-        "import sys; import syncer.cli.main; from syncer.cli import output\n"
+        "import sys; import syncer.cli.main; from syncer.cli.render import output\n"
         "output.out('x'); output.structured({}, output.Format.JSON); output.table(('a',), [])\n"
         "print(sorted(name for name in sys.modules if name.split('.')[0] == 'rich'))\n"
         "output.facts([('a', 1)])\n"
