@@ -34,10 +34,10 @@ from syncer.conflict.replica import Replica
 from syncer.errors import Fenced, InvariantBroken, StateUnavailable, SyncerError
 from syncer.model import Millis, Region
 from syncer.replication.driver import Driver
-from syncer.replication.gc.state import Forgetting
+from syncer.replication.gc.state import TombstoneGc
 from syncer.replication.runtime.backoff import Backoff
 from syncer.replication.runtime.engine_thread import DriverThread
-from syncer.replication.runtime.environment import Surroundings, Timing, wall_clock_ms
+from syncer.replication.runtime.environment import Environment, Timing, wall_clock_ms
 from syncer.replication.runtime.leadership import Leadership
 from syncer.replication.runtime.loops import Pumps
 from syncer.snapshotting import Schedule
@@ -233,7 +233,7 @@ class Daemon:
     async def _active(self, store: MetadataStore, bus: Bus, state: SqlState, thread: DriverThread) -> None:
         driver = await thread.call(self._make_driver, store, state)
         async with topic_probe(self.config, store) as probe:
-            around = Surroundings(
+            around = Environment(
                 driver=driver,
                 thread=thread,
                 store=store,
@@ -263,7 +263,7 @@ class Daemon:
     def _make_driver(self, store: MetadataStore, state: SqlState) -> Driver:
         identity = state.activate()
         asks = self.config.peers.first_contact == "ask" and not self.observing
-        if asks and not identity.genesis and identity.paused is None and identity.rebuild is None:
+        if asks and not identity.first_scan_done and identity.paused is None and identity.rebuild is None:
             with state.transaction() as tx:
                 identity = tx.set_identity(paused=JOINING)
         driver = Driver(
@@ -273,7 +273,7 @@ class Daemon:
             store.capabilities,
             expected=[Region(name) for name in self.config.peers.expected or ()],
             observing=self.observing,
-            forgetting=Forgetting.after(in_ms(self.config.limits.tombstone_grace)),
+            forgetting=TombstoneGc.after(in_ms(self.config.limits.tombstone_grace)),
             identity=identity,
         )
         driver.context.keyring = self.keyring
@@ -285,7 +285,7 @@ class Daemon:
         if self.spoken or opening.file_of(opening.parse_url(self.config.database_url())) is None:
             driver.context.quiet_ms = 0
         driver.context.evidence.silence_ms = in_ms(self.config.silence)
-        driver.context.marking.interval_ms = in_ms(self.config.limits.mark_interval)
+        driver.context.rollback_counter.interval_ms = in_ms(self.config.limits.mark_interval)
         driver.context.speak_ms = int(self.config.heartbeat_interval.total_seconds() * 1000 * HEARD_WITHIN)
         return driver
 

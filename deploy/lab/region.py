@@ -158,7 +158,7 @@ class LabRegion:
             return False
         report: Mapping[str, Any] = status.document or {}
         own = status.identity.epoch > former_epoch and report.get("epoch") == status.identity.epoch
-        return own and status.identity.genesis and report.get("watch_whole") is True
+        return own and status.identity.first_scan_done and report.get("watch_whole") is True
 
     # -- questions
 

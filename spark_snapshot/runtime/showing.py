@@ -47,15 +47,15 @@ def line(progress: Progress) -> str:
 
 
 @contextlib.contextmanager
-def reporting(form: Form, *, lines: TextIO | None = None, talk: TextIO | None = None) -> Iterator[Report]:
+def reporting(form: Form, *, lines: TextIO | None = None, recovery: TextIO | None = None) -> Iterator[Report]:
     """Show progress while the block runs.
 
     Args:
         form: How.
         lines: Where lines of JSON go; stdout when not given.
-        talk: Where bars go; stderr when not given.
+        recovery: Where bars go; stderr when not given.
     """
-    to, terminal = lines or sys.stdout, talk or sys.stderr
+    to, terminal = lines or sys.stdout, recovery or sys.stderr
     if form is Form.AUTO:
         form = Form.BARS if terminal.isatty() else Form.NONE
     match form:

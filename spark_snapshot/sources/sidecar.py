@@ -139,8 +139,8 @@ def sqlite_url(path: Path) -> str:
 
 
 def _asked_for(row: Sequence[Any], reach: Reach, share: Share) -> bool:
-    path, seated, hold = MetaPath(row[0]), row[2], row[8]
-    return (seated is not None or hold is not None) and reach.wants(path) and share.holds(path)
+    path, stored, hold = MetaPath(row[0]), row[2], row[8]
+    return (stored is not None or hold is not None) and reach.wants(path) and share.holds(path)
 
 
 def _register(row: Sequence[Any]) -> Register:

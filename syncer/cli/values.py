@@ -103,12 +103,12 @@ def digest_of(path: MetaPath, value: bytes | None) -> Digest | None:
     return None if value is None or resource is None else PROJECTIONS[resource.kind].digest(value)
 
 
-def present_document(found: Present, path: MetaPath, seated: Digest | None) -> PresentDocument:
+def present_document(found: Present, path: MetaPath, stored: Digest | None) -> PresentDocument:
     """What the store holds as the contract has it, beside what it was last known to hold."""
     if found.trouble:
         return PresentDocument(read=False, trouble=found.trouble, value=None, as_seated=None)
     try:
-        same: bool | None = digest_of(path, found.value) == seated
+        same: bool | None = digest_of(path, found.value) == stored
     except ValueInvalid:
         same = None
     return PresentDocument(read=True, trouble="", value=value_document(found.value), as_seated=same)

@@ -141,11 +141,11 @@ class Moment:
         now: The daemon's clock.
         seen_at: Time that a change without a modification time gets: now, or, when a scan found it, the moment after
             the watch was last known to be whole.
-        genesis: Whether the first full scan of this database has finished.
+        first_scan_done: Whether the first full scan of this database has finished.
         rebuilding: This database takes the place of a lost one, whose peers have told what they know.
     """
 
     now: Millis
     seen_at: Millis
-    genesis: bool
+    first_scan_done: bool
     rebuilding: bool = False

@@ -28,7 +28,7 @@ def waits(settings: Settings, register: Register, facts: Facts) -> Outcome | Non
         return Outcome(register)
     if register.intent is not None or facts.outbox_open or not facts.applies or register.held:
         return Outcome(register)
-    if known.digest == register.seated_digest:
+    if known.digest == register.stored_digest:
         return None
     if register.lacking:
         return _park(settings, register, known, ParkReason.VALUE_MISSING, facts.now)
@@ -55,16 +55,16 @@ def _revives(settings: Settings, parked: Parked, now: Millis) -> bool:
     return parked.reason is ParkReason.CHILDREN_ALIVE and now - parked.since_ms >= settings.limits.park_grace_ms
 
 
-def seat(settings: Settings, register: Register, entry: Entry | None, facts: Facts, batch: str) -> Outcome:
-    """Decide the write of a due register; see :meth:`syncer.conflict.replica.Replica.seat`."""
+def apply_due(settings: Settings, register: Register, entry: Entry | None, facts: Facts, batch: str) -> Outcome:
+    """Decide the write of a due register; see :meth:`syncer.conflict.replica.Replica.apply_due`."""
     waiting = waits(settings, register, facts)
     if waiting is not None:
         return waiting
     known = register.known
     if known is None:
         raise InvariantBroken(f"{register.path}: nothing is known, and a write is due")
-    if known.digest == register.seated_digest:
-        met = joined(known, register.seated_seen)  # the store's value is both authors'
+    if known.digest == register.stored_digest:
+        met = joined(known, register.stored_seen)  # the store's value is both authors'
         return Outcome(settled(register.sit(met, entry.revision if entry else None)))
     path, kind = register.path, kind_of(register.path)
     held = entry.value if entry is not None and entry.value else None
@@ -106,10 +106,10 @@ def _keeping_loser(register: Register, held: bytes | None) -> tuple[Act, ...]:
 
     Also when what is known by now includes it: the conflict with an earlier winner was recorded without the value.
     """
-    seated = register.seated
-    if seated is None or seated.digest is None or held is None:
+    stored = register.stored
+    if stored is None or stored.digest is None or held is None:
         return ()
-    return (FillConflict(path=register.path, digest=seated.digest, value=carried(kind_of(register.path), held)),)
+    return (FillConflict(path=register.path, digest=stored.digest, value=carried(kind_of(register.path), held)),)
 
 
 def written(settings: Settings, register: Register, answer: Written | None, now: Millis) -> Outcome:
@@ -124,7 +124,7 @@ def written(settings: Settings, register: Register, answer: Written | None, now:
         record = RecordConflict(
             path=register.path,
             loser=Stamp(register.own, settings.region),
-            loser_seen=register.seated_seen,
+            loser_seen=register.stored_seen,
             loser_digest=None,
             value=None,
             winner=intent.version.stamp,

@@ -159,9 +159,9 @@ def knowing(register: Register, known: Version) -> Register:
     another = hold is not None and (hold.stamp != known.stamp or (former is not None and former.digest != known.digest))
     if hold is not None and another and not hold.local and hold.reason not in _ABOUT_THE_STORE:
         hold = None
-    stored = register.seated
-    seated = stored is not None and (stored.stamp, stored.digest) == (known.stamp, known.digest)
-    kept = None if seated or not known.alive else known.value
+    stored = register.stored
+    applied = stored is not None and (stored.stamp, stored.digest) == (known.stamp, known.digest)
+    kept = None if applied or not known.alive else known.value
     known = known if known.value is kept else replace(known, value=kept)
     return replace(register.without_wish(), known=known, hold=hold, allowed=None)
 

@@ -92,10 +92,10 @@ def bus_resource(proposal: Proposal) -> Refusal | None:
 
 def first_contact(proposal: Proposal) -> Refusal | None:
     """(e) A value found at first contact is not replaced by a differing one before a person has seen both."""
-    seated = proposal.register.seated
-    if seated is None or not seated.alive or not seated.stamp.is_baseline or not seated.stamp.updated_at_ms:
+    stored = proposal.register.stored
+    if stored is None or not stored.alive or not stored.stamp.is_baseline or not stored.stamp.updated_at_ms:
         return None
-    if proposal.known.seen.get(seated.by, -1) >= seated.stamp.updated_at_ms:
+    if proposal.known.seen.get(stored.by, -1) >= stored.stamp.updated_at_ms:
         return None
     what = "another value" if proposal.known.alive else "a delete"
     return Refusal(HoldReason.FIRST_CONTACT, f"found here at first contact; {proposal.known.stamp.region} has {what}")
@@ -149,14 +149,14 @@ def has_topics(proposal: Proposal) -> Refusal | None:
     return _unless_empty(proposal, "topics still exist here", HoldReason.HAS_TOPICS)
 
 
-def flipping(proposal: Proposal) -> Refusal | None:
+def flapping(proposal: Proposal) -> Refusal | None:
     """(f) A path that keeps returning to what it just left is being rewritten by two parties."""
     limits = proposal.settings.limits
     recent = recent_flips(proposal.register.flips, proposal.facts.now, limits)
     if len(recent) > limits.max_flips:
         minutes = limits.flip_window_ms // 60_000
         return Refusal(
-            HoldReason.FLIPPING, f"flipped {len(recent)} times within {minutes} minutes between the same values"
+            HoldReason.FLAPPING, f"flipped {len(recent)} times within {minutes} minutes between the same values"
         )
     return None
 
@@ -167,7 +167,7 @@ GUARDS: Final[tuple[Guard, ...]] = (
     leaves_cluster_out,
     unknown_cluster,
     fewer_partitions,
-    flipping,
+    flapping,
     has_topics,
 )
 

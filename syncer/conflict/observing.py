@@ -7,7 +7,7 @@ from syncer.conflict.causality.vectors import joined, sound
 from syncer.conflict.folding import fold_version, journal, overtaken, told_apart
 from syncer.conflict.projection import PROJECTIONS, carried
 from syncer.conflict.rebuilding import unknown_provenance
-from syncer.conflict.register import Hold, HoldReason, Register, Seated
+from syncer.conflict.register import Hold, HoldReason, Register, Stored
 from syncer.conflict.settings import Settings
 from syncer.conflict.withholding import carried_entry, reprojected
 from syncer.errors import InvariantBroken, ValueInvalid
@@ -33,7 +33,7 @@ _MAX_FLIPS_KEPT = 16
 def observe(settings: Settings, register: Register, entry: Entry | None, moment: Moment, *, publishes: bool) -> Outcome:
     """Take a valid read of the path; see :meth:`syncer.conflict.replica.Replica.observe`."""
     entry = carried_entry(register.path, entry)
-    if entry is not None and register.seated is not None and register.seated.revision == entry.revision:
+    if entry is not None and register.stored is not None and register.stored.revision == entry.revision:
         return reprojected(_readable(register), entry)
     untold = register.hold is not None and register.hold.reason is HoldReason.UNTOLD
     if untold and register.known is None:
@@ -44,20 +44,20 @@ def observe(settings: Settings, register: Register, entry: Entry | None, moment:
     except ValueInvalid as exc:
         return _unreadable(settings, register, entry, exc, moment)
     register = _readable(register)
-    if digest == register.seated_digest:
+    if digest == register.stored_digest:
         return Outcome(_at_revision(register, entry))
     known = register.known
     if known is not None and digest == known.digest:
-        both = joined(known, register.seated_seen)  # who wrote it here had seen what stood here
+        both = joined(known, register.stored_seen)  # who wrote it here had seen what stood here
         flips = flips_of(settings, register, digest, moment.now)
         met = settled(register.sit(both, entry.revision if entry else None, flips=flips))
         return Outcome(met, (journal(register.path, known, Decision.MET), *overtaken(register, met)))
-    found = (moment.rebuilding or untold) and entry is not None and register.seated is None
+    found = (moment.rebuilding or untold) and entry is not None and register.stored is None
     if found and entry is not None and known is not None:
         return unknown_provenance(settings, register, known, entry, digest, _modified_at(settings, entry, moment))
     if not publishes:
         return _drift(settings, register, entry, digest, moment)
-    if register.seated is None and not moment.genesis and entry is not None:
+    if register.stored is None and not moment.first_scan_done and entry is not None:
         return _baseline(settings, register, entry, digest)
     return _local_change(settings, register, entry, digest, moment)
 
@@ -73,7 +73,7 @@ def _digest_of(register: Register, entry: Entry | None) -> Digest | None:
     if entry.ephemeral:
         raise ValueInvalid("an ephemeral node stands here; it belongs to one session and is never replicated")
     if not entry.value:
-        if register.seated_alive:
+        if register.stored_alive:
             raise ValueInvalid("the value became empty, which no broker can read")
         return None
     return PROJECTIONS[kind_of(register.path)].digest(entry.value)
@@ -115,13 +115,13 @@ def _local_change(
     settings: Settings, register: Register, entry: Entry | None, digest: Digest | None, moment: Moment
 ) -> Outcome:
     """Somebody here changed the path: it wins over what the store was known to hold, over nothing else by right."""
-    seated_time = register.seated.stamp.updated_at_ms if register.seated else Millis(0)
-    floor = max(seated_time, register.own) + 1
+    stored_time = register.stored.stamp.updated_at_ms if register.stored else Millis(0)
+    floor = max(stored_time, register.own) + 1
     time = Millis(max(_modified_at(settings, entry, moment), floor))
     value = entry.value if entry is not None and digest is not None else None
-    written = EventType.MODIFIED if register.seated_alive else EventType.CREATED
+    written = EventType.MODIFIED if register.stored_alive else EventType.CREATED
     kind = EventType.DELETED if value is None else written
-    seen = sound(register.seated_seen, settings.by, time, *((register.seated,) if register.seated else ()))
+    seen = sound(register.stored_seen, settings.by, time, *((register.stored,) if register.stored else ()))
     event = event_of(settings, register, value, time, seen, kind)
     version = Version(stamp=event.stamp, by=event.by, seen=seen, digest=digest, value=value)
     acts: tuple[Act, ...] = ()
@@ -146,7 +146,7 @@ def _unseen_here(settings: Settings, register: Register, change: Version) -> tup
     known = register.known
     if known is None or known.by != settings.by:
         return ()
-    if register.seated_seen.get(known.by, -1) >= known.stamp.updated_at_ms:
+    if register.stored_seen.get(known.by, -1) >= known.stamp.updated_at_ms:
         return ()
     return told_apart(register.path, known, change, wins=True)
 
@@ -175,23 +175,23 @@ def _drift(
     record = RecordConflict(
         path=register.path,
         loser=edited,
-        loser_seen=register.seated_seen,
+        loser_seen=register.stored_seen,
         loser_digest=digest,
         value=entry.value if entry else None,
         winner=known.stamp,
         reason="drift",
     )
-    before = register.seated.stamp if register.seated else Stamp(baseline_time(settings.generation), settings.region)
-    seated = Seated(
+    before = register.stored.stamp if register.stored else Stamp(baseline_time(settings.generation), settings.region)
+    stored = Stored(
         stamp=before if before.is_baseline else Stamp(Millis(0), settings.region),
         by=settings.by,
-        seen=register.seated_seen,
+        seen=register.stored_seen,
         digest=digest,
         revision=entry.revision if entry else None,
     )
     note = Journal(path=register.path, decision=Decision.DRIFT, stamp=edited, digest=digest, against=known.stamp)
     flips = flips_of(settings, register, digest, moment.now)
-    return Outcome(replace(register, seated=seated, left=register.seated_digest, flips=flips), (record, note))
+    return Outcome(replace(register, stored=stored, left=register.stored_digest, flips=flips), (record, note))
 
 
 def _modified_at(settings: Settings, entry: Entry | None, moment: Moment) -> Millis:
@@ -215,7 +215,7 @@ def event_of(
         stamp=Stamp(time, settings.region),
         by=settings.by,
         seen=seen,
-        base=register.seated.stamp if register.seated and register.seated.stamp.updated_at_ms else None,
+        base=register.stored.stamp if register.stored and register.stored.stamp.updated_at_ms else None,
     )
 
 
@@ -260,6 +260,6 @@ def _readable(register: Register) -> Register:
 
 def _at_revision(register: Register, entry: Entry | None) -> Register:
     revision = entry.revision if entry is not None else None
-    if register.seated is None or register.seated.revision == revision:
+    if register.stored is None or register.stored.revision == revision:
         return register
-    return replace(register, seated=replace(register.seated, revision=revision))
+    return replace(register, stored=replace(register.stored, revision=revision))

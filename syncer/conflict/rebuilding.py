@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from syncer.conflict.acts import Decision, Journal, Need, Outcome, RecordConflict
 from syncer.conflict.causality.order import later, prevails
 from syncer.conflict.causality.vectors import believed, joined
-from syncer.conflict.register import Hold, HoldReason, ParkReason, Register, Seated, Wish
+from syncer.conflict.register import Hold, HoldReason, ParkReason, Register, Stored, Wish
 from syncer.model import NOTHING_SEEN, Digest, Millis, Region, Stamp, Version
 from syncer.replacing import replace
 
@@ -138,7 +138,7 @@ def unknown_provenance(
         winner=known.stamp,
         reason=UNKNOWN_PROVENANCE,
     )
-    seated = Seated(
+    stored = Stored(
         stamp=Stamp(Millis(0), settings.region),
         by=settings.by,
         seen=NOTHING_SEEN,
@@ -148,7 +148,7 @@ def unknown_provenance(
     note = Journal(
         path=register.path, decision=Decision.UNKNOWN_PROVENANCE, stamp=found, digest=digest, against=known.stamp
     )
-    return Outcome(replace(register, seated=seated), (record, note))
+    return Outcome(replace(register, stored=stored), (record, note))
 
 
 def filled(register: Register, known: Version, version: Version) -> Register:
@@ -188,6 +188,6 @@ def unsupplied(register: Register, *, publishes: bool, instead: Version | None =
     )
     if instead is not None:
         return Outcome(replace(register, known=instead, parked=None), (note,), Need.READ)  # nothing of it is seated
-    if publishes and register.seated_alive:
+    if publishes and register.stored_alive:
         return Outcome(replace(register, wish=Wish.REVIVE), (note,), Need.READ)
     return Outcome(replace(register, known=None, parked=None), (note,))

@@ -15,7 +15,7 @@ _NEVER: Final = Millis(0)
 
 @made_quickly
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seated:
+class Stored:
     """What the store was last *known* to hold, by a valid read or a confirmed write of ours; never inferred.
 
     ``digest is None``: the path was known to be absent. ``revision is None``: it is, or a write landed and its revision
@@ -42,7 +42,7 @@ class HoldReason(StrEnum):
     FEWER_PARTITIONS = "fewer-partitions"
     UNKNOWN_CLUSTER = "unknown-cluster"
     FIRST_CONTACT = "first-contact"
-    FLIPPING = "flipping"
+    FLAPPING = "flipping"
     HAS_TOPICS = "has-topics"
     BUS_RESOURCE = "bus-resource"
     UNREADABLE = "unreadable"
@@ -132,7 +132,7 @@ class Register:
 
     Args:
         known: The greatest version ever folded.
-        seated: What the store was last known to hold; ``None``: nothing was ever known.
+        stored: What the store was last known to hold; ``None``: nothing was ever known.
         own: Highest time that this region ever gave to the path.
         hold: Why the write (or the publication) waits for a person.
         allowed: Stamp that a person has let pass the guards.
@@ -144,7 +144,7 @@ class Register:
 
     path: MetaPath
     known: Version | None = None
-    seated: Seated | None = None
+    stored: Stored | None = None
     own: Millis = _NEVER
     hold: Hold | None = None
     allowed: Stamp | None = None
@@ -158,10 +158,10 @@ class Register:
     @property
     def due(self) -> bool:
         """Whether the store is not known to hold what the group knows: a write, or at least a read, is due."""
-        known, seated = self.known, self.seated
+        known, stored = self.known, self.stored
         if known is None:
             return False
-        return seated is None or seated.stamp != known.stamp or seated.digest != known.digest
+        return stored is None or stored.stamp != known.stamp or stored.digest != known.digest
 
     @property
     def held(self) -> bool:
@@ -172,7 +172,7 @@ class Register:
     def lacking(self) -> bool:
         """Whether a living value is due here, and not known."""
         known = self.known
-        return known is not None and known.alive and known.value is None and known.digest != self.seated_digest
+        return known is not None and known.alive and known.value is None and known.digest != self.stored_digest
 
     @property
     def forgettable(self) -> bool:
@@ -182,28 +182,28 @@ class Register:
         return self.hold is None and self.intent is None and self.wish is None and self.parked is None
 
     @property
-    def seated_digest(self) -> Digest | None:
+    def stored_digest(self) -> Digest | None:
         """Digest of what the store was last known to hold; absent and never known are the same."""
-        return self.seated.digest if self.seated else None
+        return self.stored.digest if self.stored else None
 
     @property
-    def seated_seen(self) -> Seen:
+    def stored_seen(self) -> Seen:
         """What the author of the seated value had seen."""
-        return self.seated.seen if self.seated else NOTHING_SEEN
+        return self.stored.seen if self.stored else NOTHING_SEEN
 
     @property
-    def seated_alive(self) -> bool:
+    def stored_alive(self) -> bool:
         """Whether the store was last known to hold a value."""
-        return self.seated is not None and self.seated.alive
+        return self.stored is not None and self.stored.alive
 
     @property
     def shows(self) -> Shown:
         """What an operator who looks now is shown."""
-        known, seated = self.known, self.seated
+        known, stored = self.known, self.stored
         return Shown(
             known=known.stamp if known is not None else None,
-            stored=seated.stamp if seated is not None else None,
-            digest=self.seated_digest,
+            stored=stored.stamp if stored is not None else None,
+            digest=self.stored_digest,
         )
 
     def dated(self, time: Millis) -> Register:
@@ -222,11 +222,11 @@ class Register:
 
         ``flips``: the store's value is another one now, and the path has returned to a former one at these times.
         """
-        seated = Seated(stamp=version.stamp, by=version.by, seen=version.seen, digest=version.digest, revision=revision)
+        stored = Stored(stamp=version.stamp, by=version.by, seen=version.seen, digest=version.digest, revision=revision)
         known = self.known
         same = known is not None and (known.stamp, known.digest) == (version.stamp, version.digest)
         if known is not None and known.value is not None and same:
             known = replace(known, value=None)
         if flips is None:
-            return replace(self, seated=seated, known=known)
-        return replace(self, seated=seated, known=known, left=self.seated_digest, flips=flips)
+            return replace(self, stored=stored, known=known)
+        return replace(self, stored=stored, known=known, left=self.stored_digest, flips=flips)

@@ -77,7 +77,7 @@ class Replica:
         """Say why a due write cannot be tried now, parking it if it waits for others; ``None``: read, then seat."""
         return apply.waits(self.settings, register, facts)
 
-    def seat(self, register: Register, entry: Entry | None, facts: Facts, batch: str) -> Outcome:
+    def apply_due(self, register: Register, entry: Entry | None, facts: Facts, batch: str) -> Outcome:
         """Decide the write of a due register, right after a valid read of the path showed no local change.
 
         Args:
@@ -90,7 +90,7 @@ class Replica:
             if register.wish is Wish.REASSERT and register.shown != register.shows:
                 return self._forsake(register)
             return self._reassert(register, entry, facts.now)
-        return apply.seat(self.settings, register, entry, facts, batch)
+        return apply.apply_due(self.settings, register, entry, facts, batch)
 
     def written(self, register: Register, answer: Written | None, now: Millis) -> Outcome:
         """The open intent landed: by the store's answer or, with ``None``, by its receipt (then it is read)."""
@@ -176,7 +176,7 @@ class Replica:
         """
         hold = _hold_of(register)
         check_look(register, look)
-        if not hold.local or register.seated is None:
+        if not hold.local or register.stored is None:
             raise PreconditionFailed(f"no local change is held at {register.path}")
         known = register.known if register.known is not None and register.known.stamp != hold.stamp else None
         undone = replace(register, hold=None, known=known)
@@ -208,14 +208,14 @@ class Replica:
     def _assert(
         self, register: Register, value: bytes | None, now: Millis, decision: Decision, seen: Seen
     ) -> tuple[Outcome, Version]:
-        settings, known, seated = self.settings, register.known, register.seated
+        settings, known, stored = self.settings, register.known, register.stored
         floor = max(
-            known.stamp.updated_at_ms if known else 0, seated.stamp.updated_at_ms if seated else 0, register.own
+            known.stamp.updated_at_ms if known else 0, stored.stamp.updated_at_ms if stored else 0, register.own
         )
         time = Millis(max(now, floor + 1))
         had = known if known and not register.lacking else None  # nobody here has seen a value that never came
-        joined = join(join(register.seated_seen, had.seen if had else {}), seen)
-        joined = sound(joined, settings.by, time, *(each for each in (had, seated) if each is not None))
+        joined = join(join(register.stored_seen, had.seen if had else {}), seen)
+        joined = sound(joined, settings.by, time, *(each for each in (had, stored) if each is not None))
         kind = EventType.DELETED if value is None else EventType.MODIFIED
         event = event_of(settings, register, value, time, joined, kind)
         version = version_of(event)

@@ -133,7 +133,7 @@ class Epoch:
         until_ms: Greatest stamp time of its tombstones.
         first: What a member must have consumed before its report counts.
         second: What every member must have consumed before anything goes; complete once all have seated.
-        seated: Members whose report has counted.
+        stored: Members whose report has counted.
         consumed: Members that have consumed all of ``second``.
     """
 
@@ -141,13 +141,13 @@ class Epoch:
     until_ms: Millis
     first: Mapping[str, int]
     second: Mapping[str, int] = field(default_factory=dict)
-    seated: frozenset[Region] = frozenset()
+    stored: frozenset[Region] = frozenset()
     consumed: frozenset[Region] = frozenset()
 
     @property
     def phase(self) -> Phase:
         """How far it is."""
-        if len(self.seated) < len(self.senders):
+        if len(self.stored) < len(self.senders):
             return Phase.SEATING
         return Phase.CONSUMING if len(self.consumed) < len(self.senders) else Phase.OVER
 
@@ -178,16 +178,16 @@ def advance(epoch: Epoch, reports: Mapping[Region, Report]) -> Epoch | None:
     if {region: report.sender for region, report in reports.items()} != dict(epoch.senders):
         return None
     if epoch.phase is Phase.SEATING:
-        now = {region: report for region, report in reports.items() if region not in epoch.seated}
-        now = {region: report for region, report in now.items() if seating_waits(epoch, report) is None}
+        now = {region: report for region, report in reports.items() if region not in epoch.stored}
+        now = {region: report for region, report in now.items() if applying_waits(epoch, report) is None}
         second = joined(epoch.second, *(report.met for report in now.values()))
-        seated = epoch.seated.union(now)
-        return replace(epoch, seated=seated, second=_among(epoch.senders.values(), second))
+        stored = epoch.stored.union(now)
+        return replace(epoch, stored=stored, second=_among(epoch.senders.values(), second))
     done = {region for region, report in reports.items() if consuming_waits(epoch, report) is None}
     return replace(epoch, consumed=epoch.consumed | done)
 
 
-def seating_waits(epoch: Epoch, report: Report) -> Wait | None:
+def applying_waits(epoch: Epoch, report: Report) -> Wait | None:
     """Why a member's report does not count yet."""
     if (sender := report.lacks(epoch.first)) is not None:
         return _behind(report, sender, epoch.first)
@@ -224,7 +224,7 @@ def waiting(epoch: Epoch, reports: Mapping[Region, Report]) -> dict[Region, Wait
     found: dict[Region, Wait] = {}
     for region, report in reports.items():
         if epoch.phase is Phase.SEATING:
-            wait = seating_waits(epoch, report) if region not in epoch.seated else None
+            wait = applying_waits(epoch, report) if region not in epoch.stored else None
         else:
             wait = consuming_waits(epoch, report) if region not in epoch.consumed else None
         if wait is not None:

@@ -42,10 +42,10 @@ def reprojected(register: Register, entry: Entry) -> Outcome:
     That is no change: the value is the one that was seated. What is known under the same digest is the same value, and
     a conflict that waits for the value gets it.
     """
-    seated = register.seated
-    if seated is None or seated.digest is None or not entry.value or not withholds(register.path):
+    stored = register.stored
+    if stored is None or stored.digest is None or not entry.value or not withholds(register.path):
         return Outcome(register)
-    digest, former = PROJECTIONS[ResourceKind.CLUSTER].digest(entry.value), seated.digest
+    digest, former = PROJECTIONS[ResourceKind.CLUSTER].digest(entry.value), stored.digest
     if digest == former:
         return Outcome(register)
     known = register.known
@@ -54,4 +54,4 @@ def reprojected(register: Register, entry: Entry) -> Outcome:
     elif known is not None and known.value is not None:
         known = replace(known, digest=PROJECTIONS[ResourceKind.CLUSTER].digest(known.value))
     acts: tuple[Act, ...] = (FillConflict(path=register.path, digest=former, value=entry.value),)
-    return Outcome(replace(register, seated=replace(seated, digest=digest), known=known), acts)
+    return Outcome(replace(register, stored=replace(stored, digest=digest), known=known), acts)

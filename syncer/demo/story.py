@@ -238,7 +238,7 @@ class Story:
     def _all_read(self) -> bool:
         for name in REGIONS:
             with self.world[name].views() as views:
-                if not views.status().identity.genesis:
+                if not views.status().identity.first_scan_done:
                     return False
         return True
 

@@ -231,7 +231,7 @@ def collect(views: Views, config: Config) -> StatusDocument:
         reported_age_s=age_s,
         rebuilding=(report.get("rebuild") or {}).get("message"),
         paused=facts.identity.paused,
-        baseline_done=facts.identity.genesis,
+        baseline_done=facts.identity.first_scan_done,
         watch_whole=report.get("watch_whole"),
         watch_whole_until_ms=report.get("watch_whole_until_ms") or None,
         joining=facts.identity.paused == JOINING,

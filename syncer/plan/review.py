@@ -67,7 +67,7 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class TargetFacts:
     """What the target is like, as far as a plan depends on it.
 
     Args:
@@ -100,9 +100,7 @@ class Review:
         return tuple(each for each in self.plan.operations if each.path not in self.refused)
 
 
-def review(
-    plan: Plan, around: Surroundings, *, allow: frozenset[Reason] = frozenset(), deletes: bool = False
-) -> Review:
+def review(plan: Plan, around: TargetFacts, *, allow: frozenset[Reason] = frozenset(), deletes: bool = False) -> Review:
     """Judge every operation.
 
     Args:
@@ -129,7 +127,7 @@ def review(
     return Review(plan=plan, refused=refused)
 
 
-def to_be_asked(plan: Plan, around: Surroundings) -> tuple[MetaPath, ...]:
+def to_be_asked(plan: Plan, around: TargetFacts) -> tuple[MetaPath, ...]:
     """Paths for which a guard needs to know whether topics exist below them, in the order of the plan."""
     known = around.clusters | _clusters_made(plan)
     return tuple(
@@ -143,7 +141,7 @@ def to_be_asked(plan: Plan, around: Surroundings) -> tuple[MetaPath, ...]:
 class _Family:
     """Parents and children as they stand after the operations that were accepted so far."""
 
-    def __init__(self, around: Surroundings) -> None:
+    def __init__(self, around: TargetFacts) -> None:
         self._around = around
         self._made: set[MetaPath] = set()
         self._gone: set[MetaPath] = set()
@@ -173,7 +171,7 @@ class _Family:
             yield Refusal(reason=Reason.CHILDREN_ALIVE, detail=f"{living[0]}{more} would outlive it")
 
 
-def _refusals(operation: Operation, around: Surroundings, clusters: frozenset[str]) -> Iterator[Refusal]:
+def _refusals(operation: Operation, around: TargetFacts, clusters: frozenset[str]) -> Iterator[Refusal]:
     if operation.path not in around.scope:
         yield Refusal(reason=Reason.OUT_OF_SCOPE, detail="no rule of this region's scope covers it")
     for refusal in _guarded(operation, around, clusters):
@@ -187,7 +185,7 @@ def _refusals(operation: Operation, around: Surroundings, clusters: frozenset[st
                 yield Refusal(reason=Reason.UNREADABLE, detail=f"{which} is no JSON object")
 
 
-def _guarded(operation: Operation, around: Surroundings, clusters: frozenset[str]) -> Iterator[guards.Refusal]:
+def _guarded(operation: Operation, around: TargetFacts, clusters: frozenset[str]) -> Iterator[guards.Refusal]:
     proposal = Proposal(
         register=Register(path=operation.path),
         known=_version(around.settings),

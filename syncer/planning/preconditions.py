@@ -10,7 +10,7 @@ from syncer.conflict.settings import Settings
 from syncer.model import MetaPath, ResourceKind
 from syncer.paths import CLUSTERS, child_prefixes, classify
 from syncer.plan.operations import Plan
-from syncer.plan.review import Reason, Review, Surroundings, review, to_be_asked
+from syncer.plan.review import Reason, Review, TargetFacts, review, to_be_asked
 from syncer.planning.sources import READ_PATHS, held, value_of
 from syncer.stores.contract import MetadataStore
 
@@ -35,10 +35,10 @@ async def reviewed(
     return review(plan, dataclasses.replace(around, topics=answers), allow=allow, deletes=deletes)
 
 
-async def survey(plan: Plan, store: MetadataStore, *, settings: Settings, scope: Scope) -> Surroundings:
+async def survey(plan: Plan, store: MetadataStore, *, settings: Settings, scope: Scope) -> TargetFacts:
     """What the target is like, but for topics."""
     parents = {each.resource.parent for each in plan.operations if each.after is not None}
-    return Surroundings(
+    return TargetFacts(
         settings=settings,
         scope=frozenset(each.path for each in plan.operations if scope.contains(each.path)),
         clusters=await _clusters(store),

@@ -20,26 +20,26 @@ from syncer.conflict.replica import Replica
 from syncer.conflict.scope import Scope
 from syncer.model import MetaPath, Millis, Region, Stamp
 from syncer.paths import fence_path
-from syncer.replication.antientropy.exchanges import Comparisons, Pace
-from syncer.replication.antientropy.tree_state import Sums
+from syncer.replication.antientropy.exchanges import Exchanges, Pace
+from syncer.replication.antientropy.tree_state import DigestTreeState
 from syncer.replication.bounded_paths import Paths
 from syncer.replication.fence import HeldFence
-from syncer.replication.gc.state import Retelling, Tombstones
+from syncer.replication.gc.state import GapFill, Tombstones
 from syncer.replication.group.evidence import Evidence
 from syncer.replication.group.hearsay import Hearsay
 from syncer.replication.group.newcomers import Newcomers
 from syncer.replication.group.peer import own_rules
 from syncer.replication.group.peers import Peers
 from syncer.replication.group.speakers import Speakers
-from syncer.replication.local.dirty import DirtyPaths, Origin
-from syncer.replication.local.entry_cache import Remembered
+from syncer.replication.local.dirty import DirtyPaths, ReadCause
+from syncer.replication.local.entry_cache import EntryCache
 from syncer.replication.local.misfits import Misfits
 from syncer.replication.local.own_writes import OwnWrites
-from syncer.replication.local.rollback_counter import Marking
-from syncer.replication.local.unanswered import Unanswered
+from syncer.replication.local.rollback_counter import RollbackCounter
+from syncer.replication.local.unanswered import UnansweredTopics
 from syncer.replication.local.write_queue import Packer, WriteQueue
 from syncer.replication.quotas import Rooms
-from syncer.replication.recovery.progress import Talk
+from syncer.replication.recovery.progress import RecoveryState
 from syncer.state.contract import JOINING, Identity, State, Transaction
 
 DIRTY_BOUND: Final = 200_000
@@ -89,9 +89,9 @@ class Context:
         comparisons: How this tree and those of the peers stand.
         tombstones: Where the forgetting of deletes stands.
         retelling: Which deletes are being told again, and whose messages are missing.
-        marking: Whether the fence has yet to be told that the database has gone on.
+        rollback_counter: Whether the fence has yet to be told that the database has gone on.
         left_at: When this region has left the group; ``None`` while it belongs to it.
-        talk: What is in memory of rebuilding a lost database, here and elsewhere.
+        recovery: What is in memory of rebuilding a lost database, here and elsewhere.
         requested: Paths of which a peer is to be told; the version that it lacks the value of, where it has said so.
         wanting: Paths whose value is to be asked of a peer.
         speak_ms: How long a rebuild waits for peers to be heard, where none are configured.
@@ -131,11 +131,11 @@ class Context:
     rooms: Rooms = field(default_factory=Rooms)
     hearsay: Hearsay = field(default_factory=Hearsay)
     newcomers: Newcomers = field(default_factory=Newcomers)
-    sums: Sums = field(init=False)
-    comparisons: Comparisons = field(default_factory=lambda: Comparisons(Pace()))
+    sums: DigestTreeState = field(init=False)
+    comparisons: Exchanges = field(default_factory=lambda: Exchanges(Pace()))
     tombstones: Tombstones = field(default_factory=Tombstones)
-    retelling: Retelling = field(default_factory=Retelling)
-    marking: Marking = field(default_factory=Marking)
+    retelling: GapFill = field(default_factory=GapFill)
+    rollback_counter: RollbackCounter = field(default_factory=RollbackCounter)
     left_at: Millis | None = None
     conditions: dict[str, str] = field(default_factory=dict)
     ledger: ReadLedger = field(default_factory=ReadLedger)
@@ -144,13 +144,13 @@ class Context:
     deletes: DeleteWindow = field(init=False)
     waiting: dict[MetaPath, dict[MetaPath, None]] = field(default_factory=dict)
     waiting_bytes: int = 0
-    remembered: Remembered = field(default_factory=Remembered)
+    remembered: EntryCache = field(default_factory=EntryCache)
     own_writes: OwnWrites = field(default_factory=OwnWrites)
     topics: dict[MetaPath, tuple[Topics, Millis]] = field(default_factory=dict)
     asking: Paths[None] = field(default_factory=lambda: Paths(PATHS_BYTES))
-    unanswered: Unanswered = field(default_factory=Unanswered)
+    unanswered: UnansweredTopics = field(default_factory=UnansweredTopics)
     requested: Paths[Stamp | None] = field(default_factory=lambda: Paths(PATHS_BYTES))
-    talk: Talk = field(default_factory=Talk)
+    recovery: RecoveryState = field(default_factory=RecoveryState)
     wanting: Paths[None] = field(default_factory=lambda: Paths(PATHS_BYTES))
     speak_ms: int = SPEAK_MS
     hear_ms: int = HEAR_MS
@@ -167,7 +167,7 @@ class Context:
         settings = self.replica.settings
         self.started_as = self.identity.generation
         self.deletes = DeleteWindow(settings.limits)
-        self.sums = Sums(self.scope)
+        self.sums = DigestTreeState(self.scope)
         self.peers = Peers(own_rules(self.scope.fingerprint, settings.ties))
 
     @property
@@ -176,9 +176,9 @@ class Context:
         return fence_path(self.replica.settings.region)
 
     @property
-    def genesis(self) -> bool:
+    def first_scan_done(self) -> bool:
         """Whether the first full scan of this database has finished."""
-        return self.identity.genesis
+        return self.identity.first_scan_done
 
     @property
     def joining(self) -> bool:
@@ -188,7 +188,7 @@ class Context:
     @property
     def compares(self) -> bool:
         """Whether it compares what it knows with others: it learns by that, before it takes part too."""
-        return self.genesis and not self.observing and (self.paused is None or self.joining)
+        return self.first_scan_done and not self.observing and (self.paused is None or self.joining)
 
     def packer(self) -> Packer:
         """Begin to pack batches of writes under the fence that is held."""
@@ -228,19 +228,19 @@ class Context:
         self.identity = identity
         self.replica = Replica(replace(self.replica.settings, generation=identity.generation))
 
-    def begin_anew(self, talk: Talk) -> None:
+    def begin_anew(self, recovery: RecoveryState) -> None:
         """The database has begun anew as another one: nothing that was in memory of it counts."""
         self.renamed(self.identity)
         self.started_as = self.identity.generation
-        self.talk = talk
+        self.recovery = recovery
         self.fence = None  # what is under way belongs to the former database
         self.ledger.disarm()
         self.scanned = False
         self.alive_until = self.gap_floor = Millis(0)
-        self.sums = Sums(self.scope)
-        self.comparisons = Comparisons(self.comparisons.pace)
+        self.sums = DigestTreeState(self.scope)
+        self.comparisons = Exchanges(self.comparisons.pace)
         self.tombstones = Tombstones(self.tombstones.limits, floor=self.tombstones.floor)
-        self.retelling = Retelling()
+        self.retelling = GapFill()
         self.deletes = DeleteWindow(self.replica.settings.limits)
         for memory in (
             self.wanting,
@@ -274,7 +274,7 @@ class Context:
         for path in paths:
             if waiters := self.waiting.pop(path, None):
                 self.waiting_bytes -= sys.getsizeof(path) + sum(map(sys.getsizeof, waiters))
-                self.dirty.add(waiters, Origin.DUE)
+                self.dirty.add(waiters, ReadCause.DUE)
 
     def topics_of(self, path: MetaPath, now: Millis) -> Topics:
         """What is known, freshly, of the topics below a path."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from syncer.bus.wire.messages import Control, Heartbeat, ListingAsked, ListingTold, TreeMessage
+from syncer.bus.wire.messages import Control, Heartbeat, StatePage, StateRequest, TreeMessage
 from syncer.conflict.guards import Topics
 from syncer.conflict.replica import Replica
 from syncer.conflict.scope import Scope
@@ -30,10 +30,10 @@ from syncer.replication.control.effects import Effect
 from syncer.replication.control.report import report as report_of
 from syncer.replication.fence import Fence, HeldFence, raised
 from syncer.replication.gc import collector, gap_fill
-from syncer.replication.gc.state import Forgetting, Tombstones
+from syncer.replication.gc.state import TombstoneGc, Tombstones
 from syncer.replication.inbound import isolation, prefetch
 from syncer.replication.inbound.arrived import Arrived
-from syncer.replication.inbound.prefetch import Ahead, Seen
+from syncer.replication.inbound.prefetch import Prefetch, Prefetched
 from syncer.replication.inbound.quarantine import keep_misfits
 from syncer.replication.local import apply, full_scan, observe, topic_checks
 from syncer.replication.local.apply import Landing
@@ -43,8 +43,8 @@ from syncer.replication.local.write_queue import Batch, WriteQueue
 from syncer.replication.membership import forget
 from syncer.replication.recovery import rebuild, rollback_detection
 from syncer.replication.recovery.progress import Phase
-from syncer.replication.unit_of_work import Unit
-from syncer.state.contract import Identity, OutboxRow, Poison, State
+from syncer.replication.unit_of_work import UnitOfWork
+from syncer.state.contract import DeadLetter, Identity, OutboxRow, State
 from syncer.stores.contract import BatchRefused, Capabilities, Entry, Put, Write, Written
 
 READ_LIMIT = 200
@@ -77,7 +77,7 @@ class Driver:
         *,
         expected: Collection[Region] = (),
         observing: bool = False,
-        forgetting: Forgetting | None = None,
+        forgetting: TombstoneGc | None = None,
         identity: Identity | None = None,
     ) -> None:
         identity = identity or state.activate()
@@ -95,9 +95,9 @@ class Driver:
             paused=identity.paused,
             alive_until=identity.alive_until,
             gap_floor=identity.alive_until,
-            tombstones=Tombstones(forgetting or Forgetting()),
+            tombstones=Tombstones(forgetting or TombstoneGc()),
         )
-        self.context.talk.published = identity.last_sequence
+        self.context.recovery.published = identity.last_sequence
         self.context.evidence.until_ms = identity.heard_until
         self._due_after: MetaPath | None = None
         with state.transaction() as tx:
@@ -124,8 +124,8 @@ class Driver:
         fence = raised(entry, context.identity, fresh_id, rebuilding=rebuilding)
         with context.state.transaction() as tx:
             context.identity = tx.set_identity(mark=fence.mark)
-        context.talk.tried.add(fence.number)
-        context.talk.fresh |= present is None
+        context.recovery.tried.add(fence.number)
+        context.recovery.fresh |= present is None
         return Put(
             path=context.fence_path,
             value=fence.encode(),
@@ -276,39 +276,39 @@ class Driver:
 
     # -- marks
 
-    def marking_due(self, now: Millis) -> bool:
+    def rollback_counter_due(self, now: Millis) -> bool:
         """Whether the fence should be told that the database has gone on; only while no batch waits to be written."""
-        return self.may_mark and not self.context.doubted and self.context.marking.due(now)
+        return self.may_advance_counter and not self.context.doubted and self.context.rollback_counter.due(now)
 
     @property
-    def may_mark(self) -> bool:
+    def may_advance_counter(self) -> bool:
         """Whether marks are set at all."""
         return self.context.fence is not None and not self.hearing
 
     def mark(self, now: Millis) -> Put | None:
         """Give a mark out: the fence with it, to be written; ``None`` when the fence is not ours."""
-        return apply.give_mark_out(self.context, now)
+        return apply.advance_rollback_counter(self.context, now)
 
-    def probe_mark(self, entry: Entry | None) -> Put | None:
+    def probe_rollback_counter(self, entry: Entry | None) -> Put | None:
         """The answer to a mark was lost: the fence, to be written with it once more; ``None``: it stands there."""
-        return apply.probe_mark(self.context, entry)
+        return apply.probe_rollback_counter(self.context, entry)
 
     def marked(self, write: Put | None, answer: Written | None, now: Millis) -> None:
         """The mark stands in the fence, as written (``None``: as was read)."""
         del now
-        apply.note_mark(self.context, write, answer)
+        apply.note_rollback_counter(self.context, write, answer)
 
     # -- the bus
 
-    def look_ahead(self, arrived: Sequence[Arrived]) -> Ahead | None:
+    def prefetch(self, arrived: Sequence[Arrived]) -> Prefetch | None:
         """Paths to read before a delivery is folded; ``None``: there are none."""
         return isolation.plan_reads(self.context, arrived)
 
-    def give_up_ahead(self, planned: Ahead) -> None:
+    def give_up_prefetch(self, planned: Prefetch) -> None:
         """The store did not answer in time: the delivery is folded without."""
         prefetch.give_up(self.context, planned)
 
-    def consume(self, arrived: Sequence[Arrived], now: Millis, seen: Seen | None = None) -> Sequence[Arrived]:
+    def consume(self, arrived: Sequence[Arrived], now: Millis, seen: Prefetched | None = None) -> Sequence[Arrived]:
         """Fold a delivery, with what was read ahead of it; it may be acknowledged once nothing of it is left.
 
         Returns:
@@ -318,10 +318,10 @@ class Driver:
 
     def outbox(self, limit: int, after: int = 0) -> list[OutboxRow]:
         """The next events to publish; none while paused or observing."""
-        talk = self.context.talk
+        recovery = self.context.recovery
         if self.context.paused is not None or self.context.observing or self.hearing:
             return []
-        if talk.unheard or talk.lost is not None:
+        if recovery.unheard or recovery.lost is not None:
             return []
         with self.context.state.transaction() as tx:
             return tx.outbox(limit, after)
@@ -329,10 +329,10 @@ class Driver:
     def published(self, rows: Sequence[OutboxRow], now: Millis) -> None:
         """The bus has acknowledged these events: what they had frozen may be written."""
         with self.context.state.transaction() as tx:
-            unit = Unit(self.context, tx, now)
+            unit = UnitOfWork(self.context, tx, now)
             unit.load([row.event.path for row in rows])
             tx.acknowledged([row.sequence for row in rows])
-            self.context.talk.published = max([self.context.talk.published, *(row.sequence for row in rows)])
+            self.context.recovery.published = max([self.context.recovery.published, *(row.sequence for row in rows)])
             unit.reread(row.event.path for row in rows if unit[row.event.path].due)
         unit.settle()
         self.context.tally["published", "acknowledged"] += len(rows)
@@ -340,10 +340,10 @@ class Driver:
     def unsendable(self, row: OutboxRow, detail: str, now: Millis) -> None:
         """The bus will never take this event: it leaves the outbox for the quarantine; the path itself goes on."""
         with self.context.state.transaction() as tx:
-            unit = Unit(self.context, tx, now)
+            unit = UnitOfWork(self.context, tx, now)
             tx.acknowledged([row.sequence])
             unit.quarantine(
-                Poison(
+                DeadLetter(
                     origin="outbox",
                     code="unsendable",
                     detail=detail,
@@ -385,15 +385,15 @@ class Driver:
 
     def answer_greeting(self) -> bool:
         """Whether a peer has just started, and waits to hear what is known here of its database."""
-        greeted, self.context.talk.greeted = self.context.talk.greeted, False
+        greeted, self.context.recovery.greeted = self.context.recovery.greeted, False
         return greeted
 
     @property
     def starting(self) -> bool:
         """Whether this daemon waits to hear what its peers have of its database."""
-        return bool(self.context.talk.unheard)
+        return bool(self.context.recovery.unheard)
 
-    def correspond(self, now: Millis) -> list[ListingAsked | ListingTold | Control]:
+    def correspond(self, now: Millis) -> list[StateRequest | StatePage | Control]:
         """What is to be asked of peers, or told to them, so that a lost database is rebuilt; each may be lost."""
         return rebuild.work(self.context, now)
 
@@ -421,7 +421,7 @@ class Driver:
 
     def _begin_anew_if_lost(self) -> None:
         context = self.context
-        if context.talk.lost is None or context.observing:
+        if context.recovery.lost is None or context.observing:
             return
         rebuild.begin_on_hearsay(context)
         if rebuild.phase_of(context) is Phase.HEARING:

@@ -88,7 +88,7 @@ class Fence:
         """The fence with one more receipt."""
         return replace(self, landed=(*self.landed, batch)[-RECEIPTS:], joining=False)
 
-    def marking(self, identity: Identity) -> Fence:
+    def rollback_counter(self, identity: Identity) -> Fence:
         """The fence with the latest mark that the writer's database has given out."""
         return replace(self, mark=identity.mark, generation=identity.generation, joining=identity.paused == JOINING)
 

@@ -23,11 +23,11 @@ from syncer.conflict.register import ParkReason, Register
 from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis
 from syncer.paths import child_prefixes, classify
 from syncer.replication.context import Context
-from syncer.replication.local.dirty import Origin
-from syncer.state.contract import Poison, Transaction
+from syncer.replication.local.dirty import ReadCause
+from syncer.state.contract import DeadLetter, Transaction
 
 
-class Unit:
+class UnitOfWork:
     """The work of one transaction over some paths."""
 
     def __init__(self, context: Context, transaction: Transaction, now: Millis) -> None:
@@ -43,7 +43,7 @@ class Unit:
         self._reads: dict[MetaPath, None] = {}
         self._opened: set[MetaPath] = set()
         self._afterwards: list[Callable[[], None]] = []
-        self.poisons: list[Poison] = []
+        self.poisons: list[DeadLetter] = []
 
     def load(self, paths: Collection[MetaPath]) -> None:
         """Load the registers of these paths; those that do not exist are new."""
@@ -59,7 +59,7 @@ class Unit:
 
     def parents_of_living(self, paths: Collection[MetaPath]) -> set[MetaPath]:
         """Of these paths, those with a child that this very unit has found alive."""
-        born = [path for path in self._changed if self._registers[path].seated_alive]
+        born = [path for path in self._changed if self._registers[path].stored_alive]
         return {path for path in paths if any(child.startswith(child_prefixes(path)) for child in born)}
 
     @property
@@ -130,14 +130,14 @@ class Unit:
             case HoldEvent(event=event, until=until):
                 self._tx.hold_event(event, until, self.now)
             case Quarantine(path=path, code=code, detail=detail, value=value):
-                poison = Poison(
+                poison = DeadLetter(
                     origin="store", code=code, detail=detail, position=f"{path} {self.now}", path=path, payload=value
                 )
                 self.quarantine(poison)
             case _:
                 raise TypeError(f"no such act: {act!r}")
 
-    def quarantine(self, poison: Poison) -> None:
+    def quarantine(self, poison: DeadLetter) -> None:
         """Keep something that cannot be handled."""
         self._tx.quarantine(poison, self.now)
         self.poisons.append(poison)
@@ -179,15 +179,15 @@ class Unit:
         context.sums.commit(*self._summed)
         context.ledger.changed(self._changed)
         if self._changed or self._published:
-            context.marking.advanced = True
+            context.rollback_counter.advanced = True
         woken: list[MetaPath] = []
         for path in self._changed:
             register = self._registers[path]
-            if register.seated is not None and not register.due:
+            if register.stored is not None and not register.due:
                 woken.append(path)
-                if not register.seated_alive and (resource := classify(path)) and resource.parent:
+                if not register.stored_alive and (resource := classify(path)) and resource.parent:
                     woken.append(resource.parent)
         context.woken(woken)
-        context.dirty.add(self._reads, Origin.DUE)
+        context.dirty.add(self._reads, ReadCause.DUE)
         if self._published:
             context.tally["published", "stamped"] += len(self._published)

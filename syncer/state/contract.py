@@ -31,7 +31,7 @@ class Identity:
         region: The region that it belongs to.
         database_id: Random, made once; the ``sender`` of its events.
         generation: No other database of the region ever had it; made of the time, so that nothing needs to be known.
-        genesis: The first full scan has finished.
+        first_scan_done: The first full scan has finished.
         store_id: Id of the store, as found in (or written to) its fence node; ``None`` before the first activation.
         epoch: Rises each time a daemon becomes active on this database; commits of a former one fail.
         last_sequence: Last number given to an event.
@@ -47,7 +47,7 @@ class Identity:
     region: Region
     database_id: str
     generation: int = 1
-    genesis: bool = False
+    first_scan_done: bool = False
     store_id: str | None = None
     epoch: int = 0
     last_sequence: int = 0
@@ -70,7 +70,7 @@ class OutboxRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Poison:
+class DeadLetter:
     """Something that cannot be handled, kept with its reason.
 
     ``payload`` and ``properties`` are those of a bus message; for a value of the local store ``path`` and the value.
@@ -102,11 +102,11 @@ class ConflictRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PoisonRow:
+class DeadLetterRow:
     """A quarantined thing as kept."""
 
     id: int
-    poison: Poison
+    poison: DeadLetter
     recorded_at_ms: Millis
 
 
@@ -353,7 +353,7 @@ class Transaction(ConflictTransaction, RepairTransaction, Protocol):
         """When the latest local deletes were journaled as published, after ``since``, oldest first; not those held."""
         ...
 
-    def quarantine(self, poison: Poison, now: Millis) -> None:
+    def quarantine(self, poison: DeadLetter, now: Millis) -> None:
         """Keep something that cannot be handled; the same origin and position is kept once."""
         ...
 
@@ -365,7 +365,7 @@ class Transaction(ConflictTransaction, RepairTransaction, Protocol):
         """How much of what came by the bus is kept aside."""
         ...
 
-    def poison_row(self, number: int) -> PoisonRow | None:
+    def poison_row(self, number: int) -> DeadLetterRow | None:
         """A quarantined thing by its number."""
         ...
 

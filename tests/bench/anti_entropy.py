@@ -93,7 +93,7 @@ def version(path: MetaPath, edition: int = 0, *, region: Region = EAST, dead: bo
     return Version(stamp=Stamp(time_ms, region), by=by, seen=seen, digest=digest)
 
 
-def seated(path: MetaPath, known: Version) -> Register:
+def stored(path: MetaPath, known: Version) -> Register:
     """A register whose store holds what is known."""
     return Register(path=path, known=known).sit(known, Revision("1") if known.alive else None)
 
@@ -132,7 +132,7 @@ class Place:
         )
         state.activate()
         with state.transaction() as tx:
-            tx.set_identity(genesis=True)
+            tx.set_identity(first_scan_done=True)
         self.driver = Driver(Replica(Settings(region=region)), Scope(), state, capabilities)
         raised = self.driver.raise_fence(None, f"store-{region}")
         self.driver.activated(raised, self._put(raised), T0)
@@ -333,7 +333,7 @@ def _make(paths: int, differing: dict[MetaPath, Difference], east: SqlState, wes
     theirs: list[Register] = []
     for number in range(paths):
         path = path_of(number)
-        common = seated(path, version(path))
+        common = stored(path, version(path))
         event = state_event(common, value_of(path))
         assert event is not None
         all_bytes += message_bytes(encode(replace(event, sender="d" * 32, sequence=number + 1)))
@@ -343,9 +343,9 @@ def _make(paths: int, differing: dict[MetaPath, Difference], east: SqlState, wes
             theirs.append(common)
         else:
             if each.east is not None:
-                ours.append(seated(path, version(path, each.east, region=EAST, dead=each.dead)))
+                ours.append(stored(path, version(path, each.east, region=EAST, dead=each.dead)))
             if each.west is not None:
-                theirs.append(seated(path, version(path, each.west, region=WEST if each.west else EAST)))
+                theirs.append(stored(path, version(path, each.west, region=WEST if each.west else EAST)))
         if len(ours) >= SAVE_BATCH or number == paths - 1:
             for state, registers in ((east, ours), (west, theirs)):
                 with state.transaction() as tx:

@@ -28,9 +28,9 @@ class FencingSuite(StoreCase):
     ) -> None:
         fence, target = below(harness, "fence"), below(harness, "target")
         clients = {b"store": store, b"other": other}
-        held, seated = await store.apply([Put(path=path, value=b"0", expected=None) for path in (fence, target)])
+        held, stored = await store.apply([Put(path=path, value=b"0", expected=None) for path in (fence, target)])
         for _ in range(25):
-            batch = [(fence, held.revision), (target, seated.revision)]
+            batch = [(fence, held.revision), (target, stored.revision)]
             outcomes = await asyncio.gather(
                 *(
                     client.apply([Put(path=path, value=name, expected=revision) for path, revision in batch])
@@ -42,11 +42,11 @@ class FencingSuite(StoreCase):
             lost = [outcome for outcome in outcomes if isinstance(outcome, BatchRefused)]
             assert (len(won), len(lost)) == (1, 1), outcomes
             assert (lost[0].index, type(lost[0].cause)) == (0, RevisionMismatch)
-            held, seated = won[0]
+            held, stored = won[0]
             winner = list(clients)[outcomes.index(won[0])]
             entries = await store.read([target, fence])
             assert [entry and entry.value for entry in entries.values()] == [winner, winner]
-            assert [entry and entry.revision for entry in entries.values()] == [seated.revision, held.revision]
+            assert [entry and entry.revision for entry in entries.values()] == [stored.revision, held.revision]
 
     async def test_a_raised_fence_stops_a_former_writer(
         self, harness: StoreHarness, store: MetadataStore, other: MetadataStore

@@ -26,7 +26,7 @@ from deploy.lab.process import freeze
 from syncer.conflict.acts import Decision, Journal
 from syncer.errors import ConfigError, Fenced, PreconditionFailed, StateForeign, StateUnavailable
 from syncer.model import MetaPath, Millis, Stamp
-from syncer.state.contract import Poison
+from syncer.state.contract import DeadLetter
 from syncer.state.maintenance.compact import compact
 from syncer.state.sql import opening, tables
 from syncer.state.sql.database import REDIAL_S, SqlState, wall_clock
@@ -458,7 +458,7 @@ def test_parameters_of_the_url_are_kept(postgres_url: str) -> None:
 
 
 def test_zero_bytes_in_what_cannot_be_understood_stop_nothing(state: SqlState) -> None:
-    poison = Poison(
+    poison = DeadLetter(
         origin="bus", code="c", detail="a \x00 b", position="1\x00", properties={"k\x00": "\x00"}, payload=b"\x00"
     )
     with state.transaction() as work:

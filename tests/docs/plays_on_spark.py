@@ -76,26 +76,26 @@ def link(stage: Stage, region: str, *, up: bool) -> None:
 
 def taken_in(stage: Stage, region: str, path: str, write: Callable[[], None]) -> None:
     """Write past a daemon, and wait until it has taken that."""
-    before = _seated(stage.regions[region], path)
+    before = _stored(stage.regions[region], path)
     write()
-    stage.until(lambda: _seated(stage.regions[region], path) != before, f"{region} has taken {path}")
+    stage.until(lambda: _stored(stage.regions[region], path) != before, f"{region} has taken {path}")
 
 
 def _folder(stage: Stage) -> Path:
     return stage.root / "srv" / "snapshots"
 
 
-def _seated(region: LabRegion, path: str) -> Digest | None:
+def _stored(region: LabRegion, path: str) -> Digest | None:
     with region.views() as views:
         register = views.register(MetaPath(path))
-    return None if register is None or register.seated is None else register.seated.digest
+    return None if register is None or register.stored is None else register.stored.digest
 
 
 def _held(region: LabRegion) -> int:
     """How many paths the region's store holds, as its daemon knows."""
     with region.views() as views:
         registers = views.registers(ROWS)
-    return sum(each.seated_digest is not None for each in registers)
+    return sum(each.stored_digest is not None for each in registers)
 
 
 def _clusters(stage: Stage) -> list[str]:

@@ -30,10 +30,10 @@ NOW: Final = Millis(1_700_000_000_000)
 EAST: Final = Region("here")
 
 TALK: Final[tuple[Any, ...]] = (HEARTBEAT, CONTROL, LISTING_ASKED, LISTING_TOLD, TREE)
-talk: st.SearchStrategy[Any] = st.sampled_from(TALK).map(
+recovery: st.SearchStrategy[Any] = st.sampled_from(TALK).map(
     lambda said: replace(said, target="here") if hasattr(said, "target") else said
 )
-deliveries = st.lists(st.one_of(spoilt(), messages.map(encode), talk.map(encode)), min_size=1, max_size=5)
+deliveries = st.lists(st.one_of(spoilt(), messages.map(encode), recovery.map(encode)), min_size=1, max_size=5)
 
 
 @drawing("consumed")
@@ -67,7 +67,7 @@ def test_whatever_arrives(batches: list[list[Outgoing]], keyed: bool) -> None:
     for path, register in database.registers.items():
         assert register.path == path
         assert scope.contains(path)
-        assert register.seated is None
+        assert register.stored is None
     if keyed:
         assert not database.registers
         assert not database.consumed

@@ -19,9 +19,9 @@ from syncer.bus.wire.messages import (
     Control,
     Heartbeat,
     Ignored,
-    ListingAsked,
-    ListingTold,
     Message,
+    StatePage,
+    StateRequest,
     TreeMessage,
 )
 from syncer.bus.wire.native import decode_native, encode_native
@@ -275,7 +275,7 @@ def test_bodies_of_trees(body: bytes, flips: list[tuple[int, int]]) -> None:
 
 def test_every_kind_is_drawn_from() -> None:
     kinds = {type(each) for each in SOUND}
-    assert kinds == {MetadataChangeEvent, Heartbeat, Control, ListingAsked, ListingTold, TreeMessage}
+    assert kinds == {MetadataChangeEvent, Heartbeat, Control, StateRequest, StatePage, TreeMessage}
     for each in SOUND:
         sent = encode(each)
         assert decode(sent.payload, sent.properties) == each

@@ -15,14 +15,14 @@ from tests.golden.product import (
     Action,
     Control,
     Heartbeat,
-    ListingAsked,
-    ListingTold,
     Message,
     MetaPath,
     Millis,
     Outgoing,
     Region,
     Stamp,
+    StatePage,
+    StateRequest,
     TreeMessage,
     TreeStep,
 )
@@ -148,16 +148,16 @@ def _said() -> Iterator[tuple[str, Message]]:
     listing = product.Listing(buckets=[3, 700], entries=[entry], differing=1)
     yield "tree-listing", _tree(TreeStep.LISTING, product.listing_body(listing))
     yield "tree-remainder", _tree(TreeStep.REMAINDER, product.listing_body(product.Listing(buckets=[3], entries=[])))
-    yield "listing-asked", ListingAsked(**says, target="east", after=TENANT, told=12)
+    yield "listing-asked", StateRequest(**says, target="east", after=TENANT, told=12)
     entries = (
         (str(TENANT), int(NOW), "east", "east~1", {"east~1": int(NOW)}, "01" * 16),
         (str(TOPIC), int(NOW), "west", "west~2", {"west~2": int(NOW)}, None),
     )
-    page = ListingTold(**says, target="east", asker="e" * 32, entries=entries)
+    page = StatePage(**says, target="east", asker="e" * 32, entries=entries)
     yield "listing-told", page
     yield (
         "listing-told-last",
-        ListingTold(**says, target="east", asker="e" * 32, after=TOPIC, last=True, total=2, rebuilding=True),
+        StatePage(**says, target="east", asker="e" * 32, after=TOPIC, last=True, total=2, rebuilding=True),
     )
 
 

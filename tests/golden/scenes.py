@@ -114,7 +114,7 @@ async def play_rebuilding(folder: Path) -> dict[str, Site]:
         await until(east.database.exists, "the database is made")
         heard = "SELECT count(*) FROM registers"
         await until(lambda: _made(east.database) and _rows(east.database, heard) >= 6, "north has told what it knows")
-        assert not east.status().identity.genesis
+        assert not east.status().identity.first_scan_done
     return played
 
 

@@ -62,12 +62,12 @@ async def test_a_half_finished_rebuild_is_finished_and_nothing_is_lost(release: 
     sites = scenes.opened(release, scenes.REBUILDING, tmp_path)
     east, north, west = sites.values()
     before = east.status().identity
-    assert not before.genesis
+    assert not before.first_scan_done
     async with AsyncExitStack() as running:
         for site in sites.values():
             running.callback(site.writer.close)
             await running.enter_async_context(site.running())
-        await until(lambda: east.status().identity.genesis, "it is rebuilt")
+        await until(lambda: east.status().identity.first_scan_done, "it is rebuilt")
         await until(lambda: west.get(path_of("own")) == north.get(path_of("own")) == tenant("only here"), "its own too")
         await equal(east, north, west)
         assert east.status().identity.generation == before.generation, "it went on, and did not begin anew"

@@ -83,7 +83,7 @@ def _is_whole(member: Member) -> bool:
     status = member.status()
     report: dict[str, Any] = dict(status.document or {})
     own = report.get("database_id") == status.identity.database_id  # and not what the former one has told
-    return own and status.identity.genesis and not report["rebuild"]
+    return own and status.identity.first_scan_done and not report["rebuild"]
 
 
 async def honest_writes_arrive(group: Group) -> None:

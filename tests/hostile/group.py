@@ -21,7 +21,7 @@ from syncer.errors import ExitCode, StateForeign, StateUnavailable
 from syncer.model import MetaPath
 from syncer.paths import classify
 from syncer.state.contract import Identity
-from syncer.state.views.region import PoisonSummary
+from syncer.state.views.region import DeadLetterSummary
 from tests.hostile import commands, daemon
 from tests.hostile.ground import Ground
 from tests.shell.region import Site, heard, path_of, tenant, until
@@ -97,9 +97,9 @@ class Member(Site):
             lines = dict(line.split(":", 1) for line in status)
         return int(lines["VmRSS"].split()[0]) / KIBIBYTE
 
-    def poisoned(self, after: int = 0) -> list[PoisonSummary]:
+    def poisoned(self, after: int = 0) -> list[DeadLetterSummary]:
         """What stands in its quarantine beyond a number, without what the messages hold."""
-        found: list[PoisonSummary] = self.ask(lambda views: views.quarantine(LOOKED_AT, after))
+        found: list[DeadLetterSummary] = self.ask(lambda views: views.quarantine(LOOKED_AT, after))
         return found
 
     def ended(self) -> str:
@@ -305,7 +305,7 @@ def same(path: MetaPath, one: bytes | None, other: bytes | None) -> bool:
 def _is_active(member: Member) -> bool:
     assert not member.ended(), member.ended()
     try:
-        return (bool(member.shared) or member.database.exists()) and member.identity.genesis
+        return (bool(member.shared) or member.database.exists()) and member.identity.first_scan_done
     except (StateForeign, StateUnavailable):  # the schema is being made
         return False
 

@@ -12,7 +12,7 @@ import orjson
 
 from syncer.bus.contract import Outgoing
 from syncer.bus.wire.codec import encode
-from syncer.bus.wire.messages import ListingAsked, ListingTold, Said, TreeMessage
+from syncer.bus.wire.messages import Said, StatePage, StateRequest, TreeMessage
 from syncer.bus.wire.native import NativeEvent, NativeType, decode_native, encode_native
 from syncer.bus.wire.tree_bodies import Listing, TreeEntry, listing_body
 from syncer.conflict.scope import Scope
@@ -50,9 +50,9 @@ def tree(scene: Scene, step: str, body: bytes, **facts: str) -> TreeMessage:
     )
 
 
-def asked(scene: Scene, region: str, **facts: object) -> ListingAsked:
+def asked(scene: Scene, region: str, **facts: object) -> StateRequest:
     """Somebody says to have lost a database."""
-    return ListingAsked(
+    return StateRequest(
         region=Region(region),
         sender=scene.sender,
         sent_at_ms=scene.now,
@@ -62,10 +62,10 @@ def asked(scene: Scene, region: str, **facts: object) -> ListingAsked:
     )
 
 
-def told(scene: Scene, region: str, asker: str) -> ListingTold:
+def told(scene: Scene, region: str, asker: str) -> StatePage:
     """An answer that nobody has asked for."""
     entry = (str(scene.victim), scene.now + 1, region, f"{region}~1", {f"{region}~1": scene.now + 1}, None)
-    return ListingTold(
+    return StatePage(
         region=Region(region),
         sender=scene.sender,
         sent_at_ms=scene.now,

@@ -26,7 +26,7 @@ def check_the_law(told: Sequence[tuple[MetaPath, bool, int]], loses: Callable[[S
     pair.loses = loses
     last: dict[MetaPath, tuple[int, bool]] = {}
 
-    def talk(beats: int) -> None:
+    def recovery(beats: int) -> None:
         for _ in range(beats):
             pair.beat()
             for path, (number, alive) in last.items():
@@ -37,10 +37,10 @@ def check_the_law(told: Sequence[tuple[MetaPath, bool, int]], loses: Callable[[S
         changed(pair.east, path, time if alive else None, 100 + time)
         with pair.east.state.transaction() as tx:
             last[path] = (tx.identity().last_sequence, alive)
-        talk(beats)
-    talk(8)
+        recovery(beats)
+    recovery(8)
     pair.loses = lambda _: False
-    talk(12)
+    recovery(12)
     with pair.east.state.transaction() as tx:
         assert had(pair) == tx.identity().last_sequence
     assert pair.equal

@@ -41,9 +41,9 @@ def test_nothing_goes_before_both_rounds_hold(first: dict[Region, Report], later
         before = epoch.phase
         after = advance(epoch, told)
         assert after is not None
-        assert after.seated >= epoch.seated
+        assert after.stored >= epoch.stored
         assert after.consumed >= epoch.consumed
-        for region in after.seated - epoch.seated:
+        for region in after.stored - epoch.stored:
             report = told[region]
             assert report.lacks(epoch.first) is None
             assert report.oldest_ms is None or report.oldest_ms > UNTIL

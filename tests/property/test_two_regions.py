@@ -126,9 +126,9 @@ class TwoRegions(RuleBasedStateMachine):
                 self.behind[act.event.stamp] = own
                 if not restored:
                     region.store.behind = own
-        seated = region.register.seated
-        if seated is not None and outcome.write is None:
-            region.store.behind |= self.behind[seated.stamp]
+        stored = region.register.stored
+        if stored is not None and outcome.write is None:
+            region.store.behind |= self.behind[stored.stamp]
         for act in outcome.acts:
             if isinstance(act, Publish):
                 assert act.event.stamp not in self.published, "a stamp names one value for ever"
@@ -146,7 +146,7 @@ class TwoRegions(RuleBasedStateMachine):
 
     def observe(self, region: Site) -> None:
         now = self.now(region)
-        seen = Moment(now=now, seen_at=now, genesis=True)
+        seen = Moment(now=now, seen_at=now, first_scan_done=True)
         self.keep(region, region.replica.observe(region.register, region.store.read(), seen))
 
     def take(self, region: Site, event: MetadataChangeEvent) -> None:
@@ -161,7 +161,7 @@ class TwoRegions(RuleBasedStateMachine):
             return
         self.observe(region)
         facts = replace(facts, outbox_open=bool(region.outbox))
-        outcome = region.replica.seat(region.register, region.store.read(), facts, "batch")
+        outcome = region.replica.apply_due(region.register, region.store.read(), facts, "batch")
         if any(isinstance(act, Publish) for act in outcome.acts):
             stood = tenant_digest(region.store.value)
             assert region.register.shown is not None
@@ -253,7 +253,7 @@ class TwoRegions(RuleBasedStateMachine):
         region = self.regions[name]
         register, known = region.register, region.register.known
         if known is not None and register.due and register.hold is None and register.wish is None:
-            hold = Hold(reason=HoldReason.FLIPPING, stamp=known.stamp, since_ms=self.now(region), detail="")
+            hold = Hold(reason=HoldReason.FLAPPING, stamp=known.stamp, since_ms=self.now(region), detail="")
             region.register = replace(register, hold=hold)
 
     @rule(name=region_names)
@@ -286,9 +286,9 @@ class TwoRegions(RuleBasedStateMachine):
     @invariant()
     def known_is_the_greatest_that_was_folded(self) -> None:
         for region in self.regions.values():
-            known, seated = region.register.known, region.register.seated
-            if known is not None and seated is not None:
-                assert not later(seated.stamp, known.stamp, self.ties)
+            known, stored = region.register.known, region.register.stored
+            if known is not None and stored is not None:
+                assert not later(stored.stamp, known.stamp, self.ties)
 
     def teardown(self) -> None:
         self.settle()

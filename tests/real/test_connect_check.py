@@ -54,8 +54,8 @@ def said(file: Path, *arguments: str) -> tuple[int, dict[str, Any], str]:
 
 
 def checked(file: Path, timeout_s: int) -> tuple[int, dict[str, str], str]:
-    code, document, talk = said(file, "config", "check", "--connect", "--timeout", str(timeout_s))
-    return code, {each["name"]: each["cause"] for each in document["dependencies"] if not each["ok"]}, talk
+    code, document, recovery = said(file, "config", "check", "--connect", "--timeout", str(timeout_s))
+    return code, {each["name"]: each["cause"] for each in document["dependencies"] if not each["ok"]}, recovery
 
 
 def test_a_dial_asks_for_no_role_and_leaves_no_subscription(pulsar_pair: PulsarPair, tmp_path: Path) -> None:
@@ -76,9 +76,9 @@ def test_all_is_well_once_the_topic_is_made(pulsar_pair: PulsarPair, tmp_path: P
     code, made, _ = said(file, "topic", "init", *clusters, "--yes")
     assert code == 0
     assert {step["state"] for step in made["steps"]} >= {"done"}
-    code, missing, talk = checked(file, 30)
-    assert (code, missing) == (0, {}), talk
-    assert "ERROR" not in talk
+    code, missing, recovery = checked(file, 30)
+    assert (code, missing) == (0, {}), recovery
+    assert "ERROR" not in recovery
 
 
 def test_ports_of_other_servers_are_no_traceback_and_no_hang(pulsar_pair: PulsarPair, tmp_path: Path) -> None:
@@ -88,15 +88,15 @@ def test_ports_of_other_servers_are_no_traceback_and_no_hang(pulsar_pair: Pulsar
     file = configuration(
         tmp_path, pulsar_pair, hosts=broker, service_url=f"pulsar://{web}", admin_url=f"http://{zookeeper}"
     )
-    code, missing, talk = checked(file, 4)
+    code, missing, recovery = checked(file, 4)
     assert code == 4
     assert set(missing) == {"store zookeeper", "bus pulsar", "admin"}
     assert broker in missing["store zookeeper"]
-    assert "Traceback" not in talk
+    assert "Traceback" not in recovery
     file = configuration(tmp_path, pulsar_pair, service_url=f"pulsar+ssl://{web}", admin_url=f"https://{web}")
-    code, missing, talk = checked(file, 4)
+    code, missing, recovery = checked(file, 4)
     assert code == 4
     assert set(missing) == {"bus pulsar", "admin"}
     assert "TLS" in missing["bus pulsar"]
     assert "the server does not speak TLS on this port" in missing["admin"]
-    assert "Traceback" not in talk
+    assert "Traceback" not in recovery

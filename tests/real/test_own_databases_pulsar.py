@@ -49,7 +49,7 @@ def rebuilt(region: LabRegion, pid: int | None, former: int) -> bool:
     if role(region, pid) != "active":
         return False
     identity = region.status().identity
-    return identity.genesis and identity.generation > former
+    return identity.first_scan_done and identity.generation > former
 
 
 @pytest.fixture

@@ -56,7 +56,7 @@ class Region:
         """Run its daemon."""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(Daemon(self.config).run)
-            await until(lambda: self.identity("genesis"), "it is active", DEADLINE_S)
+            await until(lambda: self.identity("first_scan_done"), "it is active", DEADLINE_S)
             yield
             tasks.cancel_scope.cancel()
 

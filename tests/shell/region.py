@@ -34,7 +34,7 @@ from syncer.model import (
 from syncer.operations.decisions import Held, Request, held_at, joining, lost_in, met_until
 from syncer.paths import CLUSTERS, classify
 from syncer.replication.runtime.environment import wall_clock_ms
-from syncer.state.contract import Operation, OperationState, PoisonRow
+from syncer.state.contract import DeadLetterRow, Operation, OperationState
 from syncer.state.views.region import HoldRow, Status, Views
 from syncer.stores.sqlite import OutsideWriter
 
@@ -200,14 +200,14 @@ class Site:
         """What the daemon reports as worth a look, by code."""
         return {each["code"]: each["message"] for each in self.report().get("conditions", ())}
 
-    def quarantined(self) -> list[PoisonRow]:
+    def quarantined(self) -> list[DeadLetterRow]:
         """What stands in the quarantine."""
 
-        def question(views: Views) -> list[PoisonRow]:
+        def question(views: Views) -> list[DeadLetterRow]:
             rows = [views.poison(each.id) for each in views.quarantine(1000)]
             return [row for row in rows if row is not None]
 
-        found: list[PoisonRow] = self.ask(question)
+        found: list[DeadLetterRow] = self.ask(question)
         return found
 
     def codes(self) -> list[str]:
@@ -271,7 +271,7 @@ async def active(*sites: Site) -> None:
 
         def met(site: Site = site) -> bool:
             try:
-                return (site.shared or site.database.exists()) and site.status().identity.genesis
+                return (site.shared or site.database.exists()) and site.status().identity.first_scan_done
             except (StateForeign, StateUnavailable):  # the schema is being made
                 return False
 

@@ -36,11 +36,11 @@ def picture(site: Site) -> Picture:
     held, found = site.writer.items(), Picture()
     for path in paths:
         register = site.ask(partial(_register, path))
-        seated = register.seated if register is not None else None
+        stored = register.stored if register is not None else None
         value, resource = held.get(path), classify(path)
-        if seated is None or resource is None:
+        if stored is None or resource is None:
             continue
-        if (fingerprint(path, value) if value is not None else None) != seated.digest:
+        if (fingerprint(path, value) if value is not None else None) != stored.digest:
             continue  # the daemon has not seen yet what stands there
         found[path] = MetadataChangeEvent(
             type=EventType.MODIFIED if value is not None else EventType.DELETED,
@@ -48,9 +48,9 @@ def picture(site: Site) -> Picture:
             resource_name=resource.name,
             path=path,
             value=value,
-            stamp=seated.stamp,
-            by=seated.by,
-            seen=seated.seen,
+            stamp=stored.stamp,
+            by=stored.by,
+            seen=stored.seen,
         )
     return found
 

@@ -154,8 +154,8 @@ async def test_a_database_of_the_former_projection_is_brought_up_to_date_and_tha
             found: dict[MetaPath, bytes] = {}
             for path in clusters:
                 register = earlier.ask(lambda views, path=path: views.register(path))  # type: ignore[misc]  # its default
-                assert register.known.digest == register.seated.digest
-                found[path] = register.seated.digest
+                assert register.known.digest == register.stored.digest
+                found[path] = register.stored.digest
             return found
 
         await active(earlier)

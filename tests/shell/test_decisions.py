@@ -75,7 +75,7 @@ async def test_daemons_that_are_killed_again_and_again_let_no_more_deletes_pass_
 
                 def met(doomed: int = number) -> bool:
                     gone = east.ask(lambda views: views.register(path_of(f"t{doomed}")))
-                    return not gone.seated_alive
+                    return not gone.stored_alive
 
                 await until(met, "it is noticed")
                 east.kill()
@@ -207,7 +207,7 @@ async def test_what_is_written_after_a_look_at_a_conflict_is_not_overruled(
 def stored_in(site: Site) -> bytes | None:
     """Digest of what the store of a region is known to hold."""
     register = site.ask(lambda views: views.register(TENANT))
-    digest: bytes | None = register.seated_digest
+    digest: bytes | None = register.stored_digest
     return digest
 
 

@@ -16,7 +16,7 @@ import pytest
 from syncer.bus.contract import Outgoing
 from syncer.bus.trust.signing import UNSIGNED, Keyring
 from syncer.bus.wire.codec import encode
-from syncer.bus.wire.messages import Action, Control, ListingAsked, ListingTold, TreeMessage
+from syncer.bus.wire.messages import Action, Control, StatePage, StateRequest, TreeMessage
 from syncer.bus.wire.native import decode_native, encode_native
 from syncer.bus.wire.tree_bodies import Listing, TreeEntry, buckets_body, groups_body, listing_body
 from syncer.conflict.digest_tree import BUCKETS, GROUPS
@@ -180,7 +180,7 @@ async def test_texts_that_break_a_database_or_a_terminal_are_kept_and_shown(
         evil("acme/odd", policies, 1),
         encode(Control(action=Action.REQUEST, paths=(f"/admin/policies/{odd}", "/admin/policies/a/b\0"), **named)),
         encode(Control(action=Action.LACKING, paths=(f"/admin/policies/{odd}",), **named)),
-        encode(ListingAsked(target="east", after=f"/admin/policies/{odd}", **named)),
+        encode(StateRequest(target="east", after=f"/admin/policies/{odd}", **named)),
         encode(TreeMessage(target="east", label=odd, step=odd, round=1, body=b"", **named)),
         encode(Control(action=Action.FORGET, paths=(odd, odd), **named)),
         Outgoing(b"no AVRO", {"syncer.v": "1", "syncer.kind": odd, odd: odd}),
@@ -246,7 +246,7 @@ async def test_lies_about_trees_and_listings_change_nothing(
         ("groups", b""),
     ]
     told: list[Any] = [
-        ListingTold(
+        StatePage(
             region=Region(name),
             sender=EVIL,
             sent_at_ms=Millis(now),
@@ -259,7 +259,7 @@ async def test_lies_about_trees_and_listings_change_nothing(
         for name, path in (("evil", TENANT), ("west", TENANT))
     ]
     told += [
-        ListingAsked(region=Region(f"evil{number}"), sender=EVIL, sent_at_ms=Millis(now), target="east")
+        StateRequest(region=Region(f"evil{number}"), sender=EVIL, sent_at_ms=Millis(now), target="east")
         for number in range(100)
     ]
     async with east.running() as daemon, west.running(), Bystander(bus_file, "evil") as hostile:

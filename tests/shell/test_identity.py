@@ -72,7 +72,9 @@ async def test_of_two_databases_with_the_role_on_one_store_one_takes_over_once_a
         await active(east)
         other = Daemon(east.config(state={"path": str(tmp_path / "other.db")}, bus={"region": "elsewhere"}))
         tasks.start_soon(other.run)
-        await until(lambda: east.status().identity.genesis and (tmp_path / "other.db").exists(), "the other one starts")
+        await until(
+            lambda: east.status().identity.first_scan_done and (tmp_path / "other.db").exists(), "the other one starts"
+        )
 
         def touched() -> bool:
             east.writer.put(TENANT, tenant("still"))

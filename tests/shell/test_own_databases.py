@@ -61,7 +61,7 @@ async def taken_over(site: Site, after: Site, began: float) -> float:
     """Wait until the daemon has rebuilt the database of another one; the seconds since ``began``."""
     former = generation(after)
     await until(
-        lambda: generation(site) > former and site.status().identity.genesis and role(site) == "active",
+        lambda: generation(site) > former and site.status().identity.first_scan_done and role(site) == "active",
         f"{site.folder.name} has taken over",
         TAKE_OVER_S,
     )

@@ -44,7 +44,7 @@ def uncompared(monkeypatch: pytest.MonkeyPatch) -> None:
 def settled(site: Site, name: str) -> bool:
     """Whether the region's daemon knows that its store holds what is known."""
     register = site.ask(lambda views: views.register(path_of(name)))
-    return register is not None and register.seated is not None and not register.due and register.intent is None
+    return register is not None and register.stored is not None and not register.due and register.intent is None
 
 
 async def grown_up(*sites: Site) -> None:

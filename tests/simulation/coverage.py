@@ -77,7 +77,7 @@ RARE: Final = {
     f"decided: {Decision.ALARM}": "tests/simulation/test_schedules.py",
     f"decided: {Decision.HELD_FUTURE}": "tests/unit/conflict/test_folding.py",
     f"decided: {Decision.UNSUPPLIED}": "tests/simulation/test_schedules.py",
-    f"held: {HoldReason.FLIPPING}": "tests/unit/conflict/test_observing.py",
+    f"held: {HoldReason.FLAPPING}": "tests/unit/conflict/test_observing.py",
     f"held: {HoldReason.HAS_TOPICS}": "tests/unit/conflict/test_guards.py",
     f"held: {HoldReason.LEAVES_CLUSTER_OUT}": "tests/unit/conflict/test_guards.py",
     f"held: {HoldReason.UNTOLD}": "tests/unit/test_listing.py",

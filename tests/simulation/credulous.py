@@ -60,7 +60,7 @@ def a_database_is_given_up_each_time() -> Patches:
     """As often as somebody has events of it that it never gave out."""
 
     def doubting(context: Context, reason: str) -> None:
-        context.talk.lost = context.talk.lost or reason
+        context.recovery.lost = context.recovery.lost or reason
 
     return [(rebuild, "_doubt", doubting)]
 
@@ -151,7 +151,7 @@ def _rebuild_waits_for_all_who_speak() -> Patches:
 
     def patient(context: Context, kept: Any, now: Millis) -> Any:
         found = hearing(context, kept, now)
-        return replace(found, answers={region: member.answer for region, member in context.talk.members.items()})
+        return replace(found, answers={region: member.answer for region, member in context.recovery.members.items()})
 
     return [(rebuild, "hearing", patient)]
 
@@ -160,7 +160,7 @@ def _rebuild_is_over_by_the_clock_alone() -> Patches:
     hearing = rebuild.hearing
 
     def impatient(context: Context, kept: Any, now: Millis) -> Any:
-        context.talk.heard_ms = now
+        context.recovery.heard_ms = now
         return hearing(context, kept, now)
 
     return [(rebuild, "hearing", impatient)]

@@ -21,6 +21,8 @@ from syncer.paths import child_prefixes
 from syncer.state.contract import (
     Amount,
     ConflictRow,
+    DeadLetter,
+    DeadLetterRow,
     Identity,
     KeptAside,
     KeptTree,
@@ -29,8 +31,6 @@ from syncer.state.contract import (
     OperationState,
     OutboxRow,
     PeerRow,
-    Poison,
-    PoisonRow,
     State,
     Tombstone,
 )
@@ -77,7 +77,7 @@ class Tables:
     held: dict[MetaPath, MetadataChangeEvent] = field(default_factory=dict)
     consumed: dict[str, Consumed] = field(default_factory=dict)
     conflicts: dict[tuple[MetaPath, Stamp, Digest | None], ConflictRow] = field(default_factory=dict)
-    poison: dict[tuple[str, str], PoisonRow] = field(default_factory=dict)
+    poison: dict[tuple[str, str], DeadLetterRow] = field(default_factory=dict)
     future: dict[tuple[MetaPath, Stamp], MetadataChangeEvent] = field(default_factory=dict)
     future_until: dict[tuple[MetaPath, Stamp], Millis] = field(default_factory=dict)
     met: dict[MetaPath, None] = field(default_factory=dict)
@@ -305,7 +305,7 @@ class DiskTransaction:
 
     def parents_of_living(self, paths: Collection[MetaPath]) -> set[MetaPath]:
         """Of these paths, those with a child whose seated value is alive."""
-        living = [path for path, register in self._read.registers.items() if register.seated_alive]
+        living = [path for path, register in self._read.registers.items() if register.stored_alive]
         return {path for path in paths if any(child.startswith(child_prefixes(path)) for child in living)}
 
     def due(self, limit: int, after: MetaPath | None = None) -> list[Register]:
@@ -325,7 +325,7 @@ class DiskTransaction:
 
     def count_alive(self) -> int:
         """How many paths the store was last known to hold."""
-        return sum(register.seated_alive for register in self._read.registers.values())
+        return sum(register.stored_alive for register in self._read.registers.values())
 
     def living(self, limit: int, after: MetaPath | None = None) -> list[tuple[MetaPath, Digest]]:
         """Paths whose known version is alive."""
@@ -519,19 +519,19 @@ class DiskTransaction:
         if row is not None:
             del self._write.conflicts[row.path, row.loser, row.loser_digest]
 
-    def quarantine(self, poison: Poison, now: Millis) -> None:
+    def quarantine(self, poison: DeadLetter, now: Millis) -> None:
         """Keep something that cannot be handled."""
         rows = self._write.poison
         key = (poison.origin, poison.position)
         if key not in rows:
             self._write.poison_ever += 1
-            rows[key] = PoisonRow(id=self._write.poison_ever, poison=poison, recorded_at_ms=now)
+            rows[key] = DeadLetterRow(id=self._write.poison_ever, poison=poison, recorded_at_ms=now)
 
     def kept_aside(self) -> KeptAside:
         """How much of what came by the bus is kept aside."""
         return kept_aside((row.poison for row in self._read.poison.values()), self._read.future.values())
 
-    def poison_row(self, number: int) -> PoisonRow | None:
+    def poison_row(self, number: int) -> DeadLetterRow | None:
         """A quarantined thing by its number."""
         return next((row for row in self._read.poison.values() if row.id == number), None)
 

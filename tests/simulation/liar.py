@@ -14,7 +14,7 @@ from enum import StrEnum
 from random import Random
 from typing import TYPE_CHECKING, Final
 
-from syncer.bus.wire.messages import LEFT, Control, Heartbeat, ListingAsked, ListingTold, Said, TreeMessage
+from syncer.bus.wire.messages import LEFT, Control, Heartbeat, Said, StatePage, StateRequest, TreeMessage
 from syncer.conflict.projection import PROJECTIONS
 from syncer.errors import ValueInvalid
 from syncer.model import Counter, Digest, MetadataChangeEvent, MetaPath, Millis, Region, Stamp, TieOrder
@@ -169,7 +169,7 @@ class Liar:
             except ValueInvalid:
                 return
             self.world.history.told(message.path, message.stamp, message.by, message.seen, digest)
-        elif isinstance(message, ListingTold):
+        elif isinstance(message, StatePage):
             for text, time, region, by, seen, dead_or_digest in message.entries:
                 listed = Digest(bytes.fromhex(dead_or_digest)) if dead_or_digest is not None else None
                 stamp = Stamp(Millis(time), Region(region))
@@ -187,7 +187,7 @@ class Liar:
         for message in messages:
             if isinstance(message, MetadataChangeEvent):
                 found.append(replace(message, sender=sender))
-            elif isinstance(message, Heartbeat | Control | TreeMessage | ListingAsked | ListingTold):
+            elif isinstance(message, Heartbeat | Control | TreeMessage | StateRequest | StatePage):
                 found.append(replace(message, region=site.region, sender=sender))
         return found
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from syncer.bus.wire.messages import LEFT, Action, Control, ListingAsked, ListingEntry, ListingTold, Said
+from syncer.bus.wire.messages import LEFT, Action, Control, Said, StateEntry, StatePage, StateRequest
 from syncer.bus.wire.messages import TreeMessage as Tree
 from syncer.bus.wire.tree_bodies import Listing, TreeEntry, TreeStep, buckets_body, groups_body, listing_body
 from syncer.conflict.digest_tree import BUCKETS, GROUPS, bucket_of
@@ -217,7 +217,7 @@ def _lists(liar: Liar) -> Iterator[Said]:
 
 def _asks_listing(liar: Liar) -> Iterator[Said]:
     after = liar.rng.choice(("", liar.path(), "no path", "/admin"))
-    yield ListingAsked(
+    yield StateRequest(
         region=liar.region,
         sender=liar.sender,
         sent_at_ms=liar.now,
@@ -233,14 +233,14 @@ def _tells_listing(liar: Liar) -> Iterator[Said]:
     listening = [site for site in sites if any(daemon.driver.hearing for daemon in site.daemons)]
     site = liar.rng.choice(listening or sites)
     paths = sorted(path for path in liar.world.paths if liar.rng.random() < 0.7)
-    entries: list[ListingEntry] = []
+    entries: list[StateEntry] = []
     for path in paths:
         stamp, seen = some_stamp(liar, path), some_vector(liar, path)
         by = counter_of(stamp.region, liar.rng.choice((1, 1, 2, 10**11)))
         digest = None if liar.rng.random() < 0.3 else some_digest(liar, path).hex()
         vector = {str(counter): int(at) for counter, at in {**seen, by: stamp.updated_at_ms}.items()}
         entries.append((path, stamp.updated_at_ms, stamp.region, by, vector, digest))
-    yield ListingTold(
+    yield StatePage(
         region=liar.region,
         sender=liar.sender,
         sent_at_ms=liar.now,

@@ -66,7 +66,7 @@ def at_hold(site: Site, history: History, register: Register, hold: Hold) -> Loo
     return Look(
         register.path,
         (("confirm", told), (refusing, told)),
-        register.seated_digest,
+        register.stored_digest,
         stamp=hold.stamp,
         past=_past(site, history, register),
     )
@@ -80,14 +80,14 @@ def at_conflict(site: Site, history: History, row: ConflictRow) -> Look:
     loser = history.named.get((row.path, row.loser))
     if loser is not None:
         past |= _seen_of(site, loser)
-    return Look(row.path, (("restore", told),), register.seated_digest, lost=row.loser_digest, past=past)
+    return Look(row.path, (("restore", told),), register.stored_digest, lost=row.loser_digest, past=past)
 
 
 def at_event(site: Site, event: MetadataChangeEvent) -> Look:
     """A look at an event from the future."""
     register = site.disk.tables.registers.get(event.path) or Register(path=event.path)
     told = {"path": str(event.path), "stamp": str(event.stamp), **arguments(register.shows)}
-    return Look(event.path, (("release", told),), register.seated_digest, stamp=event.stamp)
+    return Look(event.path, (("release", told),), register.stored_digest, stamp=event.stamp)
 
 
 def decide(site: Site, look: Look, rng: Random) -> tuple[int, str]:
@@ -98,9 +98,9 @@ def decide(site: Site, look: Look, rng: Random) -> tuple[int, str]:
 
 def _past(site: Site, history: History, register: Register) -> frozenset[Content]:
     """What is seen by who is shown what is known of a path, and what its store is known to hold."""
-    known, seated = register.known, register.seated
+    known, stored = register.known, register.stored
     stamps = [known.stamp] if known is not None else []
-    stamps += [seated.stamp] if seated is not None else []
+    stamps += [stored.stamp] if stored is not None else []
     seen = [found for stamp in stamps if (found := history.named.get((register.path, stamp))) is not None]
     seen += history.merged(register.path, known) if known is not None else []
     return frozenset().union(*(_seen_of(site, content) for content in seen))

@@ -44,12 +44,12 @@ from syncer.replication.driver import Driver
 from syncer.replication.fence import Fence, HeldFence
 from syncer.replication.gc import collector, gap_fill
 from syncer.replication.inbound import receive
-from syncer.replication.inbound.prefetch import Seen
+from syncer.replication.inbound.prefetch import Prefetched
 from syncer.replication.local import apply, entry_cache, full_scan, observe
-from syncer.replication.local.dirty import DirtyPaths, Origin
+from syncer.replication.local.dirty import DirtyPaths, ReadCause
 from syncer.replication.local.own_writes import OwnWrites
 from syncer.replication.recovery import missing_values, rebuild, rollback_detection
-from syncer.replication.unit_of_work import Unit
+from syncer.replication.unit_of_work import UnitOfWork
 from tests.simulation import credulous
 from tests.simulation.bus import SimBus
 from tests.simulation.disk import DiskState, DiskTransaction, _Block
@@ -117,9 +117,9 @@ def _stamp_from_known() -> Patches:
     change = observing._local_change
 
     def from_known(settings: Any, register: Register, *rest: Any) -> Outcome:
-        known, seated = register.known, register.seated
-        if known is not None and seated is not None:
-            register = replace(register, seated=replace(seated, stamp=known.stamp, seen=known.seen))
+        known, stored = register.known, register.stored
+        if known is not None and stored is not None:
+            register = replace(register, stored=replace(stored, stamp=known.stamp, seen=known.seen))
         return change(settings, register, *rest)
 
     return [(observing, "_local_change", from_known)]
@@ -129,9 +129,9 @@ def _stamp_by_clock_alone() -> Patches:
     change = observing._local_change
 
     def by_clock(settings: Any, register: Register, *rest: Any) -> Outcome:
-        if register.seated is not None:
-            stamp = Stamp(Millis(0), register.seated.stamp.region)
-            register = replace(register, own=Millis(0), seated=replace(register.seated, stamp=stamp))
+        if register.stored is not None:
+            stamp = Stamp(Millis(0), register.stored.stamp.region)
+            register = replace(register, own=Millis(0), stored=replace(register.stored, stamp=stamp))
         return change(settings, register, *rest)
 
     return [(observing, "_local_change", by_clock)]
@@ -186,7 +186,7 @@ def _drop_tombstones() -> Patches:
         kept = list(registers)
         save(transaction, kept)
         for register in kept:
-            if not register.due and not register.seated_alive and register.intent is None and register.known:
+            if not register.due and not register.stored_alive and register.intent is None and register.known:
                 del transaction._write.registers[register.path]
 
     return [(DiskTransaction, "save", dropping)]
@@ -238,8 +238,8 @@ def _remember_digests() -> Patches:
     def remembering(settings: Any, register: Register, entry: Any, *rest: Any, **more: Any) -> Outcome:
         seen = digests.setdefault((settings.region, register.path), set())
         outcome = observe(settings, register, entry, *rest, **more)
-        digest = outcome.register.seated_digest
-        if digest is not None and digest != register.seated_digest and digest in seen:
+        digest = outcome.register.stored_digest
+        if digest is not None and digest != register.stored_digest and digest in seen:
             return Outcome(register)
         seen.add(digest)
         return outcome
@@ -258,7 +258,7 @@ def _own_write_looks_foreign() -> Patches:
 
 
 def _read_ahead_is_not_compared() -> Patches:
-    def hasty(context: Context, unit: Unit, paths: Any, seen: Seen | None = None) -> Any:
+    def hasty(context: Context, unit: UnitOfWork, paths: Any, seen: Prefetched | None = None) -> Any:
         found = entry_cache.ready(context, unit, paths, seen)
         for path, entry in seen.answers.items() if seen is not None else ():
             if entry is not None and unit[path].due and unit[path].intent is None and path not in unit.opened:
@@ -279,7 +279,9 @@ def _absent_from_scan_is_deleted() -> Patches:
         with context.state.transaction() as tx:
             unmet = tx.unmet_standing(1000)
         absent = {path: None for path in unmet if path not in context.writes.in_flight}
-        observe.decide(context, context.ledger.issue(), absent, dict.fromkeys(absent, Origin.SCAN), context.alive_until)
+        observe.decide(
+            context, context.ledger.issue(), absent, dict.fromkeys(absent, ReadCause.SCAN), context.alive_until
+        )
         end(context, scan)
 
     return [(full_scan, "end", believing)]
@@ -341,13 +343,13 @@ def _always_ask() -> Patches:
 
 def _forget_by_the_clock() -> Patches:
     def over(epoch: Epoch, _: Any) -> Epoch:
-        return replace(epoch, seated=frozenset(epoch.senders), consumed=frozenset(epoch.senders))
+        return replace(epoch, stored=frozenset(epoch.senders), consumed=frozenset(epoch.senders))
 
     return [(collector, "advance", over)]
 
 
 def _forget_unseated() -> Patches:
-    return [(rules, "seating_waits", lambda *_: None)]
+    return [(rules, "applying_waits", lambda *_: None)]
 
 
 def _forget_before_consumed() -> Patches:
@@ -355,14 +357,14 @@ def _forget_before_consumed() -> Patches:
 
 
 def _no_floor() -> Patches:
-    load = Unit.load
+    load = UnitOfWork.load
 
-    def grounded(unit: Unit, paths: Any) -> None:
+    def grounded(unit: UnitOfWork, paths: Any) -> None:
         state = unit._context.tombstones
         with mock.patch.object(state, "floor", Millis(0)):
             load(unit, paths)
 
-    return [(Unit, "load", grounded)]
+    return [(UnitOfWork, "load", grounded)]
 
 
 def _never_tell_again() -> Patches:
@@ -390,7 +392,7 @@ def _first_sight_is_a_change() -> Patches:
     observe = observing.observe
 
     def grown(settings: Any, register: Any, entry: Any, moment: Moment, *, publishes: bool) -> Outcome:
-        return observe(settings, register, entry, replace(moment, genesis=True), publishes=publishes)
+        return observe(settings, register, entry, replace(moment, first_scan_done=True), publishes=publishes)
 
     return [(observing, "observe", grown)]
 
@@ -625,7 +627,7 @@ def _unknown_provenance_is_not_kept() -> Patches:
 def _unknown_provenance_is_a_change() -> Patches:
     def stamped(settings: Any, register: Any, known: Any, entry: Any, digest: Any, modified_at: Any) -> Outcome:
         del known
-        moment = Moment(now=modified_at, seen_at=modified_at, genesis=True)
+        moment = Moment(now=modified_at, seen_at=modified_at, first_scan_done=True)
         return observing._local_change(settings, register, entry, digest, moment)
 
     return [(observing, "unknown_provenance", stamped)]
@@ -647,12 +649,12 @@ def _who_knows_less_does_not_say_so() -> Patches:
 def _sums_outlive_their_database() -> Patches:
     anew = Context.begin_anew
 
-    def keeping(context: Any, talk: Any) -> None:
+    def keeping(context: Any, recovery: Any) -> None:
         kept = context.sums
-        anew(context, talk)
+        anew(context, recovery)
         context.sums = kept
 
-    return [(Context, "begin_anew", keeping), (tree_state.Sums, "load", lambda *_: None)]
+    return [(Context, "begin_anew", keeping), (tree_state.DigestTreeState, "load", lambda *_: None)]
 
 
 def _fence_known_by_its_revision() -> Patches:
@@ -666,7 +668,7 @@ def _fence_known_by_its_revision() -> Patches:
 
 def _scan_waits_only_for_its_own() -> Patches:
     def own(dirty: DirtyPaths) -> int:
-        return [*dirty._paths.values(), *dirty._aside.values()].count(Origin.SCAN)
+        return [*dirty._paths.values(), *dirty._aside.values()].count(ReadCause.SCAN)
 
     return [(DirtyPaths, "from_scan", property(own))]
 

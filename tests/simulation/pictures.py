@@ -57,10 +57,10 @@ def take(site: Site, scope: Scope) -> Picture:
     events: list[MetadataChangeEvent] = []
     unseen: list[MetaPath] = []
     for path, register in sorted(site.disk.tables.registers.items()):
-        node, resource, seated = site.store.nodes.get(path), classify(path), register.seated
-        if resource is None or seated is None or not scope.contains(path):
+        node, resource, stored = site.store.nodes.get(path), classify(path), register.stored
+        if resource is None or stored is None or not scope.contains(path):
             continue
-        if (fingerprint(path, node.value) if node is not None else None) != seated.digest:
+        if (fingerprint(path, node.value) if node is not None else None) != stored.digest:
             unseen.append(path)
             continue
         if register.due or (register.hold is not None and register.hold.local):
@@ -72,9 +72,9 @@ def take(site: Site, scope: Scope) -> Picture:
                 resource_name=resource.name,
                 path=path,
                 value=node.value if node is not None else None,
-                stamp=seated.stamp,
-                by=seated.by,
-                seen=seated.seen,
+                stamp=stored.stamp,
+                by=stored.by,
+                seen=stored.seen,
             )
         )
     return Picture(site.region, site.clock(), scope.fingerprint, tuple(events), tuple(unseen))

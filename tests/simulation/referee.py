@@ -138,8 +138,8 @@ class Referee:
         self._end_wishes(site.region, tables)
         for path, content in contents.items():
             register = tables.registers.get(path)
-            if register is not None and register.seated is not None and register is not before.registers.get(path):
-                self.history.took_for(content, register.seated.stamp)
+            if register is not None and register.stored is not None and register is not before.registers.get(path):
+                self.history.took_for(content, register.stored.stamp)
 
     def _within_bounds(self, site: Site, before: Tables) -> None:
         """Whatever is told, nothing is known that lies far ahead of the clock, or whose author has seen without end."""
@@ -175,7 +175,9 @@ class Referee:
                 raise Violation("not taken", each.poison.path or "", f"a message has raised: {each.poison.detail}")
         met["quarantined"] += len(tables.poison) > len(before.poison)
         met["forgotten"] += len(tables.forgotten) > len(before.forgotten)
-        met["rebuilt"] += bool(before.identity.rebuild) and tables.identity.genesis and not before.identity.genesis
+        met["rebuilt"] += (
+            bool(before.identity.rebuild) and tables.identity.first_scan_done and not before.identity.first_scan_done
+        )
 
     def _conflict(self, site: Site, row: ConflictRow) -> None:
         """A conflict was just recorded: neither author may have seen the other."""
@@ -297,7 +299,7 @@ class Referee:
         if time > max(site.clock() + limits.max_clock_skew_ms, *(at + 1 for at in older), 0):
             raise Violation("from the future", path, f"{site.region} stamped {event.stamp} at {site.clock()}")
         register = before.registers.get(path)
-        first = not before.identity.genesis and (register is None or register.seated is None)
+        first = not before.identity.first_scan_done and (register is None or register.stored is None)
         if first and event.value is not None and not event.stamp.is_baseline:
             raise Violation(
                 "first sight", path, f"{site.region} took what it found at first for a change, {event.stamp}"
@@ -313,7 +315,7 @@ class Referee:
             return
         lately = [at for at in site.deletes if at > now - limits.delete_window_ms]
         site.deletes = [*lately, *[now] * len(deleted)]
-        alive = sum(register.seated_alive for register in before.registers.values())
+        alive = sum(register.stored_alive for register in before.registers.values())
         total, share = len(site.deletes), limits.max_delete_fraction * (alive + len(lately))
         if total > limits.max_deletes or total > max(limits.min_deletes, share):
             raise Violation("guard", deleted[0], f"{total} deletes of {site.region} passed without a person")
@@ -348,7 +350,9 @@ class Referee:
                 paths=frozenset(path for path, row in other.disk.tables.registers.items() if row.known is not None),
             )
             for other in self._sites.values()
-            if other is not site and other.disk.tables.identity.genesis and other.disk.tables.identity.paused != JOINING
+            if other is not site
+            and other.disk.tables.identity.first_scan_done
+            and other.disk.tables.identity.paused != JOINING
         )
 
     def _anew(self, site: Site, event: MetadataChangeEvent, content: Content) -> Content:
@@ -535,7 +539,7 @@ class Referee:
     def _moot(self, site: Site, path: MetaPath, loser: Stamp) -> bool:
         """Whether the loser still stands in the store (its write waits), or somebody has replaced it knowingly."""
         register = site.disk.tables.registers.get(path)
-        if register is not None and register.seated is not None and register.seated.stamp == loser:
+        if register is not None and register.stored is not None and register.stored.stamp == loser:
             return True
         content = self.history.named.get((path, loser))
         return (
@@ -695,7 +699,7 @@ def waits_rightly(world: World, site: Site, register: Register) -> bool:
     resource = classify(register.path)
     parent = site.disk.tables.registers.get(resource.parent) if resource is not None and resource.parent else None
     return parent is None or (
-        not parent.seated_alive and (parent.known is None or not parent.known.alive or parent.due)
+        not parent.stored_alive and (parent.known is None or not parent.known.alive or parent.due)
     )
 
 

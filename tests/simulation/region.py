@@ -16,9 +16,9 @@ from syncer.replication.antientropy.exchanges import Pace
 from syncer.replication.control.effects import Wanted
 from syncer.replication.control.repair import Turn, may_tell
 from syncer.replication.driver import Driver
-from syncer.replication.gc.state import Forgetting
+from syncer.replication.gc.state import TombstoneGc
 from syncer.replication.inbound.arrived import Arrived
-from syncer.replication.inbound.prefetch import Ahead, Seen
+from syncer.replication.inbound.prefetch import Prefetch, Prefetched
 from syncer.replication.local.apply import Landing
 from syncer.replication.local.full_scan import PageTicket, Scan
 from syncer.replication.local.observe import ReadPlan
@@ -43,7 +43,7 @@ PACE: Final = Pace(pause_ms=2_000, longest_ms=15_000, patience_ms=60_000)
 OFTEN_MS: Final = 1_000
 HASTY: Final = 0.2
 """How often, where deletes are forgotten, a heartbeat overtakes everything."""
-FORGETTING: Final = Forgetting(
+FORGETTING: Final = TombstoneGc(
     grace_ms=Millis(1),
     pause_ms=Millis(1),
     patience_ms=Millis(120_000),
@@ -53,7 +53,7 @@ FORGETTING: Final = Forgetting(
     gathered=2,
     per_step=2,
 )
-COMPARING: Final = Forgetting(gap_patience_ms=Millis(10**12))
+COMPARING: Final = TombstoneGc(gap_patience_ms=Millis(10**12))
 """Where nothing is forgotten, no delete is told again either: comparing has to be enough."""
 QUIET_MS: Final = 60_000
 SILENCE_MS: Final = 20_000
@@ -111,7 +111,7 @@ class Looking:
     """A delivery that is folded once the store was read ahead of it: the paths are read one after the other."""
 
     delivery: Delivery
-    ahead: Ahead
+    ahead: Prefetch
     answers: dict[MetaPath, Entry | None] = field(default_factory=dict)
 
     @property
@@ -154,7 +154,7 @@ class Daemon:
         )
         self.driver.context.comparisons.pace = PACE
         self.driver.context.quiet_ms = QUIET_MS
-        self.driver.context.marking.interval_ms = MARK_MS
+        self.driver.context.rollback_counter.interval_ms = MARK_MS
         self.driver.context.evidence.silence_ms = SILENCE_MS
         self.driver.know_clusters({"east", "west"})
         self.raised = False
@@ -164,7 +164,7 @@ class Daemon:
         self.landings: list[Landing] = []
         self.meanings: dict[str, dict[MetaPath, Stamp]] = {}
         self.probing = False
-        self.marking: Put | None = None
+        self.rollback_counter: Put | None = None
         self.watch: Watch | None = None
         self.scan: Scan | None = None
         self.scanned: list[MetaPath] = []
@@ -209,11 +209,11 @@ class Daemon:
         if self.probing:
             moves.append(self.probe)
         elif request is None:
-            if self.marking is not None:
-                moves.append(self.probe_mark)
+            if self.rollback_counter is not None:
+                moves.append(self.probe_rollback_counter)
             elif self.driver.context.writes.head is not None and self.writes_now:
                 moves.append(self.send)
-            elif self.driver.marking_due(self.now):
+            elif self.driver.rollback_counter_due(self.now):
                 moves.append(self.mark)
         elif request.done:
             moves.append(self.take_written)
@@ -221,7 +221,7 @@ class Daemon:
         moves.extend([self.land] * (len(self.landings) > 0))
         if self.publishing is None:
             context = self.driver.context
-            if tables.outbox and context.paused is None and context.talk.lost is None and not self.driver.starting:
+            if tables.outbox and context.paused is None and context.recovery.lost is None and not self.driver.starting:
                 moves.append(self.publish)
         elif self.publishing.done:
             moves.append(self.take_published)
@@ -440,29 +440,29 @@ class Daemon:
         """Give a mark out and send it."""
         given: list[Put | None] = []
         if self._call(lambda: given.append(self.driver.mark(self.now))) and given[0] is not None:
-            self._send_mark(given[0])
+            self._send_rollback_counter(given[0])
 
-    def _send_mark(self, put: Put) -> None:
-        self.marking = put
+    def _send_rollback_counter(self, put: Put) -> None:
+        self.rollback_counter = put
         self._send(Purpose.MARK, (put,), {})
 
     def _take_marked(self, request: Request) -> None:
-        put = self.marking
+        put = self.rollback_counter
         if request.answers is None:
             self.request = None
         elif self._call(lambda: self.driver.marked(put, request.answers[0] if request.answers else None, self.now)):
-            self.request = self.marking = None
+            self.request = self.rollback_counter = None
 
-    def probe_mark(self) -> None:
+    def probe_rollback_counter(self) -> None:
         """Find out what became of a mark whose answer was lost, or that was refused."""
         entry = self.site.store.entry(self.driver.context.fence_path)
         found: list[Put | None] = []
-        if not self._call(lambda: found.append(self.driver.probe_mark(entry))):
+        if not self._call(lambda: found.append(self.driver.probe_rollback_counter(entry))):
             return
         if found[0] is not None:
-            self._send_mark(found[0])
+            self._send_rollback_counter(found[0])
         elif self._call(lambda: self.driver.marked(None, None, self.now)):
-            self.marking = None
+            self.rollback_counter = None
 
     # -- watch and scan
 
@@ -657,7 +657,7 @@ class Daemon:
         delivery = delivery or self.world.bus.deliver(self.site.region, rng.randint(1, 4), rng)
         if delivery is None:
             return
-        ahead = self.driver.look_ahead(self._arrived(delivery))
+        ahead = self.driver.prefetch(self._arrived(delivery))
         if ahead is None:
             self.fold(delivery)
         else:
@@ -673,7 +673,7 @@ class Daemon:
         if looking.done:
             self.looking = None
             self.world.met["read ahead"] += 1
-            self.fold(looking.delivery, Seen(looking.ahead, looking.answers))
+            self.fold(looking.delivery, Prefetched(looking.ahead, looking.answers))
             return
         for path in looking.ahead.paths[len(looking.answers) :]:
             looking.answers[path] = self.site.store.entry(path)
@@ -685,10 +685,10 @@ class Daemon:
         """The store does not answer what is read ahead: the delivery is folded without."""
         looking, self.looking = self.looking, None
         if looking is not None:
-            self.driver.give_up_ahead(looking.ahead)
+            self.driver.give_up_prefetch(looking.ahead)
             self.fold(looking.delivery)
 
-    def fold(self, delivery: Delivery, seen: Seen | None = None) -> None:
+    def fold(self, delivery: Delivery, seen: Prefetched | None = None) -> None:
         """Fold a delivery."""
         arrived = self._arrived(delivery)
         for _, message in delivery.messages:
@@ -761,9 +761,9 @@ class Daemon:
         if self.driver.hearing:
             return any(
                 member.asked_at_ms is None and member.answer in {Answer.SILENT, Answer.TELLING}
-                for member in context.talk.members.values()
-            ) or bool(context.talk.owed)
-        return bool(context.wanting) or (bool(context.talk.owed) and context.genesis)
+                for member in context.recovery.members.values()
+            ) or bool(context.recovery.owed)
+        return bool(context.wanting) or (bool(context.recovery.owed) and context.first_scan_done)
 
     def correspond(self) -> None:
         """Ask and tell what a lost database is rebuilt from."""

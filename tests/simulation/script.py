@@ -188,7 +188,7 @@ class Script(World):
         assert daemon.request is not None
         self.land(region, daemon.request)
         daemon.take_written()
-        daemon.driver.context.talk.unheard.clear()
+        daemon.driver.context.recovery.unheard.clear()
 
     # -- how it ends
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from unittest import mock
 
-from syncer.bus.wire.messages import LEFT, Action, Control, Heartbeat, ListingEntry, ListingTold, Message
+from syncer.bus.wire.messages import LEFT, Action, Control, Heartbeat, Message, StateEntry, StatePage
 from syncer.bus.wire.messages import TreeMessage as Tree
 from syncer.bus.wire.tree_bodies import Listing, TreeEntry, TreeStep, listing_body
 from syncer.conflict.causality.consumed import Consumed
@@ -304,7 +304,7 @@ def test_a_rebuild_is_not_over_while_what_a_peer_has_said_waits_on_the_bus() -> 
         w.deliver("c", w.bus.log[-1])
         w.daemon("c").correspond()
         w.deliver("b", w.bus.log[-1])
-    assert context.talk.members.keys() == {"c"}
+    assert context.recovery.members.keys() == {"c"}
     assert w.daemon("b").driver.hearing
     w.settle()
     w.holds(P, X)
@@ -434,20 +434,20 @@ def test_a_crowd_of_regions_that_nobody_has_displaces_no_member() -> None:
 # -- of what is listed, and of what is refused
 
 
-def entry(w: Script, path: MetaPath, tag: int, time: int, digest: str | None = None) -> ListingEntry:
+def entry(w: Script, path: MetaPath, tag: int, time: int, digest: str | None = None) -> StateEntry:
     """A listing's entry of a value of ``c``."""
     digest = digest if digest is not None else digest_of(path, w.value(path, tag)).hex()
     return (path, time, "c", C, {C: time}, digest)
 
 
-def listed(*entries: ListingEntry) -> Group:
+def listed(*entries: StateEntry) -> Group:
     """``b`` has lost its database, and ``c`` lists this to it."""
     w = Group(expected=True)
     b = w.sites[Region("b")]
     w.wipe(b, None)
     w.restart("b")
     assert w.daemon("b").driver.hearing
-    told = ListingTold(
+    told = StatePage(
         region=Region("c"),
         sender="db-c",
         sent_at_ms=Millis(w.story.now),
@@ -517,11 +517,11 @@ def test_what_a_former_version_has_believed_is_cut_at_the_next_edit() -> None:
     w = Lied()
     tables = w.sites[Region("a")].disk.tables
     register = tables.registers[P]
-    assert register.seated is not None
+    assert register.stored is not None
     assert register.known is not None
     seen = {A: second(5), C: YEAR_9999}
     tables.registers[P] = replace(
-        register, seated=replace(register.seated, seen=seen), known=replace(register.known, seen=seen)
+        register, stored=replace(register.stored, seen=seen), known=replace(register.known, seen=seen)
     )
     w.daemon("a").driver.context.ledger.changed([P])
     w.write("a", P, Y)

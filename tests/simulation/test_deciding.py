@@ -83,7 +83,7 @@ def held(kind: StoreKind) -> Script:
     w.learn("a")
     hold = w.sites[Region("a")].disk.tables.registers[P].hold
     assert hold is not None
-    assert hold.reason is HoldReason.FLIPPING
+    assert hold.reason is HoldReason.FLAPPING
     return w
 
 
@@ -152,7 +152,7 @@ def test_what_was_let_pass_is_asked_about_again_when_it_would_replace_another_va
     w.tell("a")
     w.settle(operated=False)
     w.holds(P, LATER, "a")
-    assert w.look("a", P).stored == w.sites[Region("a")].disk.tables.registers[P].seated_digest
+    assert w.look("a", P).stored == w.sites[Region("a")].disk.tables.registers[P].stored_digest
     w.ask("a", "confirm", w.look("a", P))
     w.end()
     assert w.value(P, LATER) in w.lost_values("a", P)

@@ -82,7 +82,7 @@ def test_what_was_sent_to_a_store_that_was_put_back_comes_too_late(kind: StoreKi
     w.daemon("b").mark()
     assert b.network == []
     w.daemon("b").take_written()
-    w.daemon("b").probe_mark()
+    w.daemon("b").probe_rollback_counter()
     assert b.daemons == []
     w.end()
     w.holds(P, NEW)

@@ -69,11 +69,11 @@ def test_a_first_scan_is_not_over_before_what_it_has_found_is_decided(kind: Stor
     w.write("b", P, STOOD)
     w.restart("b")
     overtaken(w, "b")
-    assert not w.daemon("b").driver.context.genesis
+    assert not w.daemon("b").driver.context.first_scan_done
     w.learn("b")
-    seated = w.sites[Region("b")].disk.tables.registers[P].seated
-    assert seated is not None
-    assert seated.stamp.is_baseline
+    stored = w.sites[Region("b")].disk.tables.registers[P].stored
+    assert stored is not None
+    assert stored.stamp.is_baseline
     assert w.lost_values("b", P) == [w.value(P, STOOD)]
     w.daemon("b").scan_on()
-    assert w.daemon("b").driver.context.genesis
+    assert w.daemon("b").driver.context.first_scan_done

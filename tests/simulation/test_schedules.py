@@ -921,7 +921,7 @@ def test_two_rebuilds_at_once_wait_for_the_third_region_and_not_for_each_other(k
     w.end()
     w.holds(P, W)
     assert w.lost_values("a", P) == [w.value(P, Y)]
-    assert all(site.disk.tables.identity.genesis for site in w.sites.values())
+    assert all(site.disk.tables.identity.first_scan_done for site in w.sites.values())
     assert not any(operation.kind == "rebuild" for operation in w.sites[Region("a")].disk.tables.operations.values())
 
 

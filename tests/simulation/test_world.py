@@ -13,7 +13,7 @@ import pytest
 
 from syncer.model import MetaPath, Millis, Region, Stamp
 from syncer.replacing import replace
-from syncer.state.contract import Amount, Poison
+from syncer.state.contract import Amount, DeadLetter
 from syncer.state.sql.transaction import SqlTransaction
 from tests.property.strategies import tenant_event
 from tests.simulation.campaign import Tier, errands, run
@@ -116,7 +116,7 @@ def test_a_rarely_harmful_break_of_the_algorithm_is_caught(mutant: Mutant) -> No
 def test_a_world_where_nothing_happens_is_at_rest() -> None:
     world = World(MODES["calm"], 1)
     world.finish()
-    assert {site.disk.tables.identity.genesis for site in world.sites.values()} == {True}
+    assert {site.disk.tables.identity.first_scan_done for site in world.sites.values()} == {True}
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -167,7 +167,7 @@ def test_real_databases_count_what_is_kept_aside_as_the_plain_tables_do() -> Non
     state.activate()
     with state.transaction() as tx:
         for position in ("1", "2"):
-            poison = Poison(
+            poison = DeadLetter(
                 origin="bus", code="c", detail="why", position=position, payload=b"\xff?", properties=properties
             )
             tx.quarantine(poison, Millis(1))

@@ -672,7 +672,7 @@ class World:
             daemon.cut = True
             daemon.lose_answers()
         site.store.put_back(copy)
-        site.outdated = identity.database_id if identity.genesis else ""
+        site.outdated = identity.database_id if identity.first_scan_done else ""
         self.referee.loses(site)
         self.story.tell(site.region, "its store is put back from a backup")
         return True
@@ -695,7 +695,7 @@ class World:
         if self.rng.random() < self.mode.together:
             return True
         others = [other for other in self.sites.values() if other is not site and other.region in self.referee.lost]
-        return all(other.disk.tables.identity.genesis and other.daemons for other in others)
+        return all(other.disk.tables.identity.first_scan_done and other.daemons for other in others)
 
     # -- the end
 
@@ -800,7 +800,7 @@ class World:
             registers = tables.registers.values()
             numbers += (len(tables.stamped), len(tables.outbox), len(tables.journal), len(tables.future))
             numbers += (sum(one.due for one in registers), sum(one.intent is not None for one in registers))
-            numbers.append(tables.identity.genesis)
+            numbers.append(tables.identity.first_scan_done)
             numbers.append(sum(one.forgettable for one in registers) if self.mode.forgets else 0)
             numbers.append(hash(tables.identity.rebuild) if tables.identity.rebuild else 0)
         return tuple(numbers)

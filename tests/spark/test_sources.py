@@ -167,10 +167,10 @@ def assert_registers(table: DataFrame) -> None:
     ]
     assert found == EXPECTED
     for row in rows:
-        seated = (1_700_000_000_002, "east", "east~1", '{"east~1":2,"west~1":1}')
+        stored = (1_700_000_000_002, "east", "east~1", '{"east~1":2,"west~1":1}')
         never = (0, "", "", "{}")
         stamp = (row.updated_ms, row.author, row.by, row.seen)
-        assert stamp == (never if "never" in row.path else seated)
+        assert stamp == (never if "never" in row.path else stored)
         assert (row.known_ms, row.known_author) == (1_700_000_000_003, "west")
 
 

@@ -110,14 +110,14 @@ def write(folder: Path, name: str, puts: Mapping[MetaPath, bytes], deletes: Sequ
     anyio.run(work)
 
 
-def seated(folder: Path, name: str, path: MetaPath) -> bytes | None:
+def stored(folder: Path, name: str, path: MetaPath) -> bytes | None:
     """Digest that the region's daemon says its store holds."""
     views = Views.open(f"sqlite:///{folder}/{name}-state.db")
     try:
         register = views.register(path)
     finally:
         views.close()
-    return None if register is None or register.seated is None else register.seated.digest
+    return None if register is None or register.stored is None else register.stored.digest
 
 
 def test_daemons_registers_decide_and_what_they_have_not_seen_is_not_told(
@@ -148,12 +148,12 @@ def test_daemons_registers_decide_and_what_they_have_not_seen_is_not_told(
         with daemon(tmp_path, "west"):
             assert wait_for(lambda: len(held(tmp_path, "west")) == len(first), deadline_s=DEADLINE_S) is not None
         changed = value(replication_clusters=["east", "west"], message_ttl_in_seconds=7)
-        before = seated(tmp_path, "east", SPACE)
+        before = stored(tmp_path, "east", SPACE)
         write(tmp_path, "east", {LATER: b'{"partitions":6}'}, [GONE, IDLE])
         write(tmp_path, "east", {SPACE: changed})
         assert (
             wait_for(
-                lambda: seated(tmp_path, "east", SPACE) != before and seated(tmp_path, "east", GONE) is None,
+                lambda: stored(tmp_path, "east", SPACE) != before and stored(tmp_path, "east", GONE) is None,
                 deadline_s=DEADLINE_S,
             )
             is not None

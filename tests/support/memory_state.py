@@ -22,6 +22,8 @@ from syncer.state.contract import (
     STRANGE_CODES,
     Amount,
     ConflictRow,
+    DeadLetter,
+    DeadLetterRow,
     Identity,
     KeptAside,
     KeptTree,
@@ -30,8 +32,6 @@ from syncer.state.contract import (
     OperationState,
     OutboxRow,
     PeerRow,
-    Poison,
-    PoisonRow,
     Tombstone,
 )
 from syncer.state.repair import RefusedTelling, Repair, RepairState, Telling
@@ -59,7 +59,7 @@ class MemoryDatabase:
         self.consumed: dict[str, Consumed] = {}
         self.journal: dict[int, tuple[Millis, Journal]] = {}
         self.conflicts: dict[int, ConflictRow] = {}
-        self.quarantine: dict[int, PoisonRow] = {}
+        self.quarantine: dict[int, DeadLetterRow] = {}
         self.future: dict[tuple[MetaPath, Stamp], MetadataChangeEvent] = {}
         self.future_until: dict[tuple[MetaPath, Stamp], Millis] = {}
         self.met: dict[MetaPath, None] = {}
@@ -183,7 +183,7 @@ class MemoryTransaction:
                 self._put(self._db.unsettled, path, None)
             else:
                 self._drop(self._db.unsettled, path)
-            change = register.seated_alive - (former is not None and former.seated_alive)
+            change = register.stored_alive - (former is not None and former.stored_alive)
             if change:
                 self._put(self._db.alive, "", self._db.alive[""] + change)
 
@@ -242,7 +242,7 @@ class MemoryTransaction:
         return {
             path
             for path, under in prefixes.items()
-            if under and any(r.path.startswith(under) and r.seated_alive for r in self._db.registers.values())
+            if under and any(r.path.startswith(under) and r.stored_alive for r in self._db.registers.values())
         }
 
     def due(self, limit: int, after: MetaPath | None = None) -> list[Register]:
@@ -372,16 +372,16 @@ class MemoryTransaction:
     def drop_conflict(self, number: int) -> None:
         self._drop(self._db.conflicts, number)
 
-    def quarantine(self, poison: Poison, now: Millis) -> None:
+    def quarantine(self, poison: DeadLetter, now: Millis) -> None:
         place = (poison.origin, poison.position)
         if all((row.poison.origin, row.poison.position) != place for row in self._db.quarantine.values()):
             number = self._number("quarantine")
-            self._put(self._db.quarantine, number, PoisonRow(id=number, poison=poison, recorded_at_ms=now))
+            self._put(self._db.quarantine, number, DeadLetterRow(id=number, poison=poison, recorded_at_ms=now))
 
     def kept_aside(self) -> KeptAside:
         return kept_aside((row.poison for row in self._db.quarantine.values()), self._db.future.values())
 
-    def poison_row(self, number: int) -> PoisonRow | None:
+    def poison_row(self, number: int) -> DeadLetterRow | None:
         return self._db.quarantine.get(number)
 
     def drop_poison(self, number: int) -> None:
@@ -526,7 +526,7 @@ class MemoryTransaction:
 def stood(register: Register) -> bool:
     """Whether something stood at the path when it was last read."""
     unreadable = register.hold is not None and register.hold.reason is HoldReason.UNREADABLE
-    return register.seated_alive or unreadable
+    return register.stored_alive or unreadable
 
 
 def is_delete(row: Journal) -> bool:
@@ -608,7 +608,7 @@ def chosen_conflicts(
     return sorted(chosen, key=lambda row: row.id)[:limit]
 
 
-def kept_aside(poisons: Iterable[Poison], future: Iterable[MetadataChangeEvent]) -> KeptAside:
+def kept_aside(poisons: Iterable[DeadLetter], future: Iterable[MetadataChangeEvent]) -> KeptAside:
     """How much of what came by the bus is kept aside, as the rows of a database count it."""
     amounts = {True: Amount(0, 0), False: Amount(0, 0)}
     for poison in poisons:
@@ -620,7 +620,7 @@ def kept_aside(poisons: Iterable[Poison], future: Iterable[MetadataChangeEvent])
     return KeptAside(strangers=amounts[True], poison=amounts[False], future=Amount(len(sizes), sum(sizes)))
 
 
-def unfolded(poisons: Iterable[Poison]) -> int:
+def unfolded(poisons: Iterable[DeadLetter]) -> int:
     """Changes in quarantine that the bus never takes."""
     return sum(poison.origin == "outbox" for poison in poisons)
 

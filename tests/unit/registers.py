@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from syncer.conflict.acts import Journal, Moment, Outcome
-from syncer.conflict.register import Register, Seated
+from syncer.conflict.register import Register, Stored
 from syncer.conflict.replica import Replica
 from syncer.conflict.settings import Settings
 from syncer.model import MetadataChangeEvent, Millis, Region, Revision, Seen, Stamp, Version, counter_of
@@ -47,8 +47,8 @@ def event(value: bytes | None, stamp: Stamp, *also: Stamp) -> MetadataChangeEven
     return tenant_event(value, stamp, seen(*also, stamp))
 
 
-def seated(value: bytes | None, stamp: Stamp, *also: Stamp, revision: str | None = "7") -> Seated:
-    return Seated(
+def stored(value: bytes | None, stamp: Stamp, *also: Stamp, revision: str | None = "7") -> Stored:
+    return Stored(
         stamp=stamp,
         by=counter_of(stamp.region, 1),
         seen=seen(*also, stamp),
@@ -63,7 +63,7 @@ def register(**changes: Any) -> Register:
 
 def settled_on(value: bytes | None, stamp: Stamp, *also: Stamp) -> Register:
     """Known and seated are the same."""
-    return register(known=version(value, stamp, *also, kept=False), seated=seated(value, stamp, *also))
+    return register(known=version(value, stamp, *also, kept=False), stored=stored(value, stamp, *also))
 
 
 def entry(value: bytes, revision: str = "8", modified: int | None = 0, *, ephemeral: bool = False) -> Entry:
@@ -72,9 +72,11 @@ def entry(value: bytes, revision: str = "8", modified: int | None = 0, *, epheme
     return Entry(path=TENANT, value=value, revision=Revision(revision), modified_at_ms=time, ephemeral=ephemeral)
 
 
-def moment(offset: int = 0, *, seen_at: int | None = None, genesis: bool = True) -> Moment:
+def moment(offset: int = 0, *, seen_at: int | None = None, first_scan_done: bool = True) -> Moment:
     return Moment(
-        now=Millis(NOW + offset), seen_at=Millis(NOW + (offset if seen_at is None else seen_at)), genesis=genesis
+        now=Millis(NOW + offset),
+        seen_at=Millis(NOW + (offset if seen_at is None else seen_at)),
+        first_scan_done=first_scan_done,
     )
 
 

@@ -21,7 +21,7 @@ from syncer.conflict.scope import DEFAULT_RULES, Rule, Scope
 from syncer.conflict.settings import Direction, Settings
 from syncer.model import Digest, EventType, MetadataChangeEvent, MetaPath, Millis, Region, Revision, Stamp, Version
 from syncer.replication.antientropy import protocol, tree_state
-from syncer.replication.antientropy.exchanges import MAX_OUTGOING, Comparisons, Pace
+from syncer.replication.antientropy.exchanges import MAX_OUTGOING, Exchanges, Pace
 from syncer.replication.antientropy.tree_state import label_of
 from syncer.replication.driver import Driver
 from syncer.replication.inbound.arrived import Arrived
@@ -75,7 +75,7 @@ class Site:
     def begin(self) -> None:
         self.state.activate()
         with self.state.transaction() as tx:
-            tx.set_identity(genesis=True)
+            tx.set_identity(first_scan_done=True)
         self.driver = Driver(Replica(Settings(region=Region(self.region))), self.scope, self.state, CAPABILITIES)
         raised = self.driver.raise_fence(self.entries.get(self.driver.context.fence_path), f"store-{self.region}")
         self.driver.activated(raised, self.put(raised.path, raised.value), T0)
@@ -454,7 +454,7 @@ def test_a_peer_that_asks_without_pause_is_answered_with_pauses() -> None:
 
 
 def test_what_waits_to_be_sent_is_bounded() -> None:
-    comparisons = Comparisons(Pace())
+    comparisons = Exchanges(Pace())
     control = Control(region=Region("a"), sender="b", action="request", sent_at_ms=T0)  # type: ignore[arg-type]  # any
     for _ in range(MAX_OUTGOING + 5):
         comparisons.send(control)

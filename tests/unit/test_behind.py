@@ -9,8 +9,8 @@ import pytest
 from syncer.bus.wire.messages import Heartbeat, TreeMessage
 from syncer.conflict.causality.consumed import Consumed
 from syncer.model import Millis, Region
-from syncer.replication.antientropy.exchanges import WAITING_BEATS, Comparison, Pace, unread
-from syncer.replication.group.bus_lag import Echo
+from syncer.replication.antientropy.exchanges import WAITING_BEATS, Exchange, Pace, unread
+from syncer.replication.group.bus_lag import BusLag
 from tests.unit.test_antientropy import BEAT_MS, T0, Pair, both_have, path_of
 
 PACE = Pace()
@@ -66,13 +66,13 @@ def test_what_a_peer_has_yet_to_read_is_counted_by_sender() -> None:
     assert unread(told, ours, "db-east", 50) == {"db-east": 10, "db-north": 100}
 
 
-def catching_up(comparison: Comparison, **numbers: int) -> bool:
+def catching_up(comparison: Exchange, **numbers: int) -> bool:
     comparison.note_progress(numbers, {sender: 100_000 - number for sender, number in numbers.items()}, PACE)
     return comparison.catching_up
 
 
 def test_a_peer_catches_up_as_long_as_it_reads_and_has_much_to_read() -> None:
-    comparison = Comparison()
+    comparison = Exchange()
     for number in range(1, 100_000, 5_000):
         assert catching_up(comparison, east=number) is (100_000 - number > PACE.behind)
     assert not catching_up(comparison, east=100_000 - PACE.behind)
@@ -80,7 +80,7 @@ def test_a_peer_catches_up_as_long_as_it_reads_and_has_much_to_read() -> None:
 
 def test_what_was_lost_is_waited_for_no_longer_than_a_few_heartbeats() -> None:
     """Although the peer reads on what others say."""
-    comparison = Comparison()
+    comparison = Exchange()
     waited = [catching_up(comparison, east=10, north=99_000 + step) for step in range(2 * WAITING_BEATS)]
     assert waited == [True] * WAITING_BEATS + [False] * WAITING_BEATS
 
@@ -88,7 +88,7 @@ def test_what_was_lost_is_waited_for_no_longer_than_a_few_heartbeats() -> None:
 @pytest.mark.parametrize("first", [True, False])
 @pytest.mark.parametrize("behind", [True, False])
 def test_no_comparison_begins_with_who_catches_up_but_one_in_the_longest_pause(first: bool, behind: bool) -> None:
-    comparison = Comparison(differs_since_ms=T0, beats=1_000, catching_up=not behind)
+    comparison = Exchange(differs_since_ms=T0, beats=1_000, catching_up=not behind)
 
     def due(after_ms: int) -> bool:
         comparison.heard_at_ms = Millis(T0 + after_ms)
@@ -132,13 +132,13 @@ def test_a_peer_that_is_catching_up_is_not_asked() -> None:
 # -- the echo
 
 
-def behind(echo: Echo, after_ms: int) -> int | None:
+def behind(echo: BusLag, after_ms: int) -> int | None:
     since = echo.behind(Millis(T0 + after_ms), 1_000)
     return None if since is None else since - T0
 
 
 def test_a_region_is_behind_while_what_it_said_has_not_come_back() -> None:
-    echo = Echo()
+    echo = BusLag()
     assert behind(echo, 99_999) is None, "it has said nothing"
     for sent in (0, 500, 1_000):
         echo.said(Millis(T0 + sent))
@@ -154,14 +154,14 @@ def test_a_region_is_behind_while_what_it_said_has_not_come_back() -> None:
 
 
 def test_a_heartbeat_of_an_earlier_life_proves_nothing() -> None:
-    echo = Echo()
+    echo = BusLag()
     echo.said(Millis(T0))
     echo.heard(T0 - 1)
     assert behind(echo, 1_001) == 1_001
 
 
 def test_one_that_was_lost_is_made_up_for_by_the_next() -> None:
-    echo = Echo()
+    echo = BusLag()
     echo.said(Millis(T0))
     echo.said(Millis(T0 + 10_000))
     assert behind(echo, 10_000) == 10_000
@@ -170,7 +170,7 @@ def test_one_that_was_lost_is_made_up_for_by_the_next() -> None:
 
 
 def test_a_clock_that_was_set_back_does_not_hide_it_for_long() -> None:
-    echo = Echo()
+    echo = BusLag()
     echo.said(Millis(T0))
     echo.said(Millis(T0 - 50_000))
     assert behind(echo, -49_000) is None

@@ -20,7 +20,7 @@ from syncer.conflict.register import Hold, HoldReason, Register
 from syncer.documents.commands import ConflictDetail, ExplainDocument
 from syncer.inspection.status import StatusDocument
 from syncer.model import MetaPath, Millis, ResourceKind, Stamp
-from syncer.state.contract import Poison
+from syncer.state.contract import DeadLetter
 from syncer.state.sql.database import SqlState
 from syncer.stores.sqlite.writer import OutsideWriter
 from tests.property.strategies import NOW
@@ -60,7 +60,9 @@ def broken(state: SqlState) -> None:
     with state.transaction() as tx:
         tx.save([on(BROKEN, settled_on(X, at(-5_000, THERE)), hold=hold)])
         tx.quarantine(
-            Poison(origin="store", code="value-invalid", detail="no JSON", position="b", path=BROKEN, payload=b"{nope"),
+            DeadLetter(
+                origin="store", code="value-invalid", detail="no JSON", position="b", path=BROKEN, payload=b"{nope"
+            ),
             Millis(NOW),
         )
 
@@ -287,7 +289,7 @@ def test_no_table_shows_a_number_for_a_time(run: Run, state: SqlState, broken: N
     """In JSON the numbers stay."""
     with state.transaction() as tx:
         tx.quarantine(
-            Poison(origin="write", code="x", detail=f"{FOUND}", position=f"{REMOTE} {at(-5_000)}", path=REMOTE),
+            DeadLetter(origin="write", code="x", detail=f"{FOUND}", position=f"{REMOTE} {at(-5_000)}", path=REMOTE),
             Millis(NOW),
         )
     commands = (

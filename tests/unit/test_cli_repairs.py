@@ -66,7 +66,7 @@ def state(tmp_path: Path) -> Iterator[SqlState]:
     with closing(SqlState.open(f"sqlite:///{tmp_path / 'state.db'}", HERE)) as opened:
         opened.activate()
         with opened.transaction() as tx:
-            tx.set_identity(genesis=True, generation=1)
+            tx.set_identity(first_scan_done=True, generation=1)
             peer: dict[str, object] = {
                 "mode": "active",
                 "projections": {},
@@ -102,7 +102,7 @@ def performing(state: SqlState, *, telling: bool = True) -> Iterator[Driver]:
     driver = Driver(Replica(Settings(region=HERE)), Scope(), state, CAPABILITIES)
     raised = driver.raise_fence(None, "a store")
     driver.activated(raised, Written(path=raised.path, revision=Revision("1")), Millis(NOW))
-    driver.context.talk.unheard.clear()
+    driver.context.recovery.unheard.clear()
     over = threading.Event()
 
     def work() -> None:

@@ -47,8 +47,8 @@ from syncer.model import MetadataChangeEvent, MetaPath, Millis, Stamp, baseline_
 from syncer.replication.driver import Driver
 from syncer.replication.recovery import rebuild
 from syncer.replication.recovery.progress import Phase, Rebuild
-from syncer.replication.unit_of_work import Unit
-from syncer.state.contract import JOINING, PeerRow, Poison
+from syncer.replication.unit_of_work import UnitOfWork
+from syncer.state.contract import JOINING, DeadLetter, PeerRow
 from syncer.state.maintenance.compact import compact
 from syncer.state.sql.database import SqlState, wall_clock
 from syncer.state.sql.presence import DaemonRole, Presence
@@ -112,7 +112,7 @@ def hold(reason: HoldReason, stamp: Stamp, *, local: bool = False) -> Hold:
 def fill(state: SqlState) -> None:
     lost, won = at(-8_000), at(-7_000, THERE)
     with state.transaction() as tx:
-        tx.set_identity(genesis=True)
+        tx.set_identity(first_scan_done=True)
         tx.save(
             [
                 on(QUIET, settled_on(X, NEW)),
@@ -139,7 +139,7 @@ def fill(state: SqlState) -> None:
             Millis(NOW),
         )
         tx.quarantine(
-            Poison(origin="store", code="value-invalid", detail="no JSON", position="7", path=QUIET, payload=b"{"),
+            DeadLetter(origin="store", code="value-invalid", detail="no JSON", position="7", path=QUIET, payload=b"{"),
             Millis(NOW),
         )
         tx.journal(
@@ -431,7 +431,7 @@ def test_without_a_daemon_the_request_stays_queued(run: Run, state: SqlState) ->
         "since": str(NOW),
         "known": str(NEW),
         "stored": str(FOUND),
-        "digest": registers(state, REMOTE).seated_digest.hex(),  # type: ignore[union-attr]  # something is seated
+        "digest": registers(state, REMOTE).stored_digest.hex(),  # type: ignore[union-attr]  # something is seated
     }, "it says what was shown"
     assert waiting.reason == "looked at"
     assert "@" in waiting.asked_by
@@ -497,7 +497,7 @@ def test_what_changes_while_the_operator_types_is_not_decided(
 
     def slow(*_: object, **__: object) -> None:
         with daemon.context.state.transaction() as tx:
-            unit = Unit(daemon.context, tx, Millis(NOW))
+            unit = UnitOfWork(daemon.context, tx, Millis(NOW))
             unit.load((QUIET,))
             unit.take(daemon.context.replica.fold(unit[QUIET], later, Millis(NOW)))
             unit.store()
@@ -598,7 +598,7 @@ def test_quarantine_is_retried_or_thrown_away(run: Run, state: SqlState, daemon:
     assert operations(run("quarantine", "retry", "1", "-o", "json")) == [("quarantine-retry", "done")]
     assert run("quarantine", "discard", "1", "--yes").exit_code == 1, "it left the quarantine"
     with state.transaction() as tx:
-        tx.quarantine(Poison(origin="bus", code="payload-invalid", detail="x", position="9"), Millis(NOW))
+        tx.quarantine(DeadLetter(origin="bus", code="payload-invalid", detail="x", position="9"), Millis(NOW))
     assert run("quarantine", "discard", "2").exit_code == 5
     good(run("quarantine", "discard", "2", "--yes"))
     assert QuarantineList.model_validate_json(good(run("quarantine", "list", "-o", "json"))).items == []

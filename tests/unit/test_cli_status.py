@@ -50,7 +50,7 @@ def opened(tmp_path: Path) -> SqlState:
 
 def reported(state: SqlState, at_ms: Millis, *, scanned: bool) -> None:
     with state.transaction() as tx:
-        tx.set_identity(genesis=scanned)
+        tx.set_identity(first_scan_done=scanned)
         tx.save_status({"mode": "active", "watch_whole": True}, at_ms)
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from syncer.bus.wire.codec import decode, encode, is_change_of, sequence_of
 from syncer.bus.wire.fields import LATEST_TIME_MS
-from syncer.bus.wire.messages import Action, Control, Heartbeat, Ignored, ListingAsked, ListingTold
+from syncer.bus.wire.messages import Action, Control, Heartbeat, Ignored, StatePage, StateRequest
 from syncer.bus.wire.native import SCHEMA_TEXT, NativeEvent, NativeOption, NativeType, decode_native, encode_native
 from syncer.errors import InvariantBroken, PayloadInvalid
 from syncer.model import (
@@ -73,10 +73,10 @@ CONTROL = Control(
     target="us-west",
 )
 
-LISTING_ASKED = ListingAsked(
+LISTING_ASKED = StateRequest(
     region=EAST, sender="9f8e7d", sent_at_ms=NOW, target="us-west", after="/admin/policies/acme", told=3
 )
-LISTING_TOLD = ListingTold(
+LISTING_TOLD = StatePage(
     region=EAST,
     sender="9f8e7d",
     sent_at_ms=NOW,
@@ -147,7 +147,7 @@ def test_a_change_comes_back_whole(event: MetadataChangeEvent) -> None:
         replace(LISTING_TOLD, entries=(), last=False, rebuilding=False),
     ],
 )
-def test_what_daemons_say_comes_back_whole(message: Heartbeat | Control | ListingAsked | ListingTold) -> None:
+def test_what_daemons_say_comes_back_whole(message: Heartbeat | Control | StateRequest | StatePage) -> None:
     sent = encode(message)
     assert decode(sent.payload, sent.properties) == message
 
@@ -491,7 +491,7 @@ def test_a_heartbeat_with_a_number_that_nobody_counted_is_refused(field: str, nu
 
 
 @pytest.mark.parametrize("message", [replace(LISTING_ASKED, told=2**53), replace(LISTING_TOLD, total=-1)])
-def test_a_listing_with_a_number_that_nobody_counted_is_refused(message: ListingAsked | ListingTold) -> None:
+def test_a_listing_with_a_number_that_nobody_counted_is_refused(message: StateRequest | StatePage) -> None:
     sent = encode(message)
     with pytest.raises(PayloadInvalid, match="is not within 0 and"):
         decode(sent.payload, sent.properties)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from syncer.bus.wire.messages import Heartbeat, ListingTold
+from syncer.bus.wire.messages import Heartbeat, StatePage
 from syncer.conflict.register import Register
 from syncer.errors import Fenced, StateUnavailable
 from syncer.model import MetadataChangeEvent, Millis, Region
@@ -68,7 +68,7 @@ def test_what_a_listing_says_of_generations_counts_no_more(world: World) -> None
     rebuilt = doubted(world)
     seen = {"east~999999999999": T0 + 5, "west~1": T0 + 5}
     rebuilt.hears(rebuilt.told(entry(1, seen=seen)))
-    assert rebuilt.world.driver.context.talk.outdone == 0
+    assert rebuilt.world.driver.context.recovery.outdone == 0
     assert "generation-claimed" in rebuilt.world.driver.context.conditions
 
 
@@ -83,8 +83,8 @@ class Doubted:
         world.active(*expected)
         assert world.driver.hearing
 
-    def told(self, *entries: tuple[object, ...], **facts: object) -> ListingTold:
-        page = ListingTold(
+    def told(self, *entries: tuple[object, ...], **facts: object) -> StatePage:
+        page = StatePage(
             region=WEST,
             sender="west-db",
             sent_at_ms=T0,
@@ -94,7 +94,7 @@ class Doubted:
         )
         return replace(page, **facts)  # type: ignore[arg-type]  # any field
 
-    def hears(self, *told: ListingTold) -> None:
+    def hears(self, *told: StatePage) -> None:
         self.world.driver.consume([Arrived(message=each, position=str(at)) for at, each in enumerate(told)], T0)
 
 
@@ -162,7 +162,7 @@ def test_what_it_was_to_tell_of_another_region_is_still_counted_by_that_one(worl
         tx.enqueue([foreign, local("2", 2, 50)])
     claims_of(world)
     world.active(WEST)
-    page = ListingTold(
+    page = StatePage(
         region=WEST,
         sender="west-db",
         sent_at_ms=T0,
@@ -189,7 +189,7 @@ def test_it_begins_anew_once_and_then_only_shows_it(world: World) -> None:
     assert world.identity().database_id == database
     assert "once" not in world.driver.context.conditions["database-doubted"]
     assert "does not do so again" in world.driver.context.conditions["database-doubted"]
-    assert world.driver.context.talk.lost is None
+    assert world.driver.context.recovery.lost is None
 
 
 def test_a_database_that_cannot_be_kept_is_not_given_up(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -245,7 +245,7 @@ def test_what_was_counted_under_the_generation_of_another_database_is_counted_an
         tx.enqueue([local("1", 7, 50, seen=5)])
     claims_of(world)
     world.active(WEST)
-    page = ListingTold(
+    page = StatePage(
         region=WEST,
         sender="west-db",
         sent_at_ms=T0,

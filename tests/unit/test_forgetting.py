@@ -9,7 +9,7 @@ import pytest
 from syncer.conflict.register import Hold, HoldReason
 from syncer.conflict.tombstones import Cause, Wait
 from syncer.model import Millis, Region
-from syncer.replication.gc.state import HINTS, Forgetting, Tombstones
+from syncer.replication.gc.state import HINTS, TombstoneGc, Tombstones
 from tests.unit.test_antientropy import T0, path_of, version
 from tests.unit.test_retelling import FORGETTING, pair_with
 
@@ -62,7 +62,7 @@ def test_a_held_delete_that_keeps_all_others_is_shown() -> None:
     ],
 )
 def test_the_hint_fits_the_cause_and_forgetting_is_the_last_resort(cause: Cause, hint: str) -> None:
-    state = Tombstones(Forgetting(), holding={WEST: (Millis(0), Wait(cause=cause, text="has a cause"))})
+    state = Tombstones(TombstoneGc(), holding={WEST: (Millis(0), Wait(cause=cause, text="has a cause"))})
     ((code, message),) = state.conditions(Millis(10**9))
     assert code == "tombstones-kept"
     assert "west keeps" in message

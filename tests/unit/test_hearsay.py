@@ -13,7 +13,7 @@ from syncer.model import Millis, Region
 from syncer.replication.gc import collector
 from syncer.replication.group.evidence import SILENCE_MS, Evidence
 from syncer.replication.membership import forget
-from syncer.replication.unit_of_work import Unit
+from syncer.replication.unit_of_work import UnitOfWork
 from syncer.state.contract import JOINING, Operation, OperationState
 from tests.unit.test_antientropy import BEAT_MS, T0, Site, path_of
 from tests.unit.test_membership import beat_of, forgets, listens, refused_by
@@ -278,7 +278,7 @@ def test_who_has_left_by_his_own_word_is_not_admitted() -> None:
         forget.leave(context, tx, told.now, force=True)
         operation = Operation(id=1, kind="regions-admit", arguments={"region": "east"}, asked_by="", reason="")
         with pytest.raises(PreconditionFailed, match="own operator"):
-            forget.admit(context, Unit(context, tx, told.now), tx, operation)
+            forget.admit(context, UnitOfWork(context, tx, told.now), tx, operation)
 
 
 def test_who_joins_obeys_at_once_and_its_plan_shows_it() -> None:

@@ -20,7 +20,7 @@ from syncer.replication.control import operations
 from syncer.replication.inbound import receive
 from syncer.replication.inbound.arrived import Arrived, arrived_of
 from syncer.replication.inbound.isolation import FUTURE, UNTAKEN
-from syncer.state.contract import Operation, OperationState, Poison
+from syncer.state.contract import DeadLetter, Operation, OperationState
 from tests.shell.on_bus import change, heartbeat
 from tests.unit.test_antientropy import T0, Said, Site, path_of, value_of
 
@@ -147,13 +147,13 @@ def test_what_no_message_can_cause_is_raised_and_nothing_is_set_aside(error: Exc
 def test_looking_ahead_of_a_message_that_breaks_it_is_left_out() -> None:
     site = Site("east")
     arrived = [Arrived(message=event(1), position="p")]
-    with mock.patch("syncer.replication.inbound.isolation.look_ahead", side_effect=ValueError("odd")):
-        assert site.driver.look_ahead(arrived) is None
+    with mock.patch("syncer.replication.inbound.isolation.prefetch", side_effect=ValueError("odd")):
+        assert site.driver.prefetch(arrived) is None
     with (
-        mock.patch("syncer.replication.inbound.isolation.look_ahead", side_effect=Fenced("outdone")),
+        mock.patch("syncer.replication.inbound.isolation.prefetch", side_effect=Fenced("outdone")),
         pytest.raises(Fenced),
     ):
-        site.driver.look_ahead(arrived)
+        site.driver.prefetch(arrived)
 
 
 def test_an_event_whose_time_has_come_and_that_cannot_be_taken_is_set_aside_alone() -> None:
@@ -175,8 +175,10 @@ def test_an_event_whose_time_has_come_and_that_cannot_be_taken_is_set_aside_alon
 def test_an_operation_that_breaks_is_answered_and_ends_nothing() -> None:
     site = Site("east")
     with site.state.transaction() as tx:
-        tx.quarantine(Poison(origin="bus", code="x", detail="", position="1", payload=b"\xff"), NOW)
-        tx.quarantine(Poison(origin="bus", code=MessageUnreadable.code, detail="", position="2", payload=b"sound"), NOW)
+        tx.quarantine(DeadLetter(origin="bus", code="x", detail="", position="1", payload=b"\xff"), NOW)
+        tx.quarantine(
+            DeadLetter(origin="bus", code=MessageUnreadable.code, detail="", position="2", payload=b"sound"), NOW
+        )
     asked = [site.state.ask("quarantine-retry", {"id": number}, "somebody", "") for number in ("1", "2")]
     with mock.patch.object(operations, "arrived_of", side_effect=UnicodeDecodeError("utf-8", b"x", 0, 1, "odd")):
         assert site.driver.operate(NOW) == []

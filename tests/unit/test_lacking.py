@@ -8,12 +8,12 @@ import pytest
 
 from syncer.bus.wire.messages import Action, Control
 from syncer.conflict.acts import Decision
-from syncer.conflict.register import Hold, HoldReason, Register, Seated
+from syncer.conflict.register import Hold, HoldReason, Register, Stored
 from syncer.conflict.scope import DEFAULT_RULES, Rule, Scope
 from syncer.conflict.settings import Direction
 from syncer.model import NOTHING_SEEN, EventType, MetadataChangeEvent, MetaPath, Millis, Region, ResourceKind, Stamp
 from syncer.replication.recovery import missing_values
-from syncer.replication.recovery.progress import Lack
+from syncer.replication.recovery.progress import MissingValue
 from syncer.state.contract import ConflictRow
 from tests.simulation.store import digest_of
 from tests.unit.test_antientropy import BEAT_MS, T0, Pair, Site, path_of, value_of, version
@@ -31,10 +31,10 @@ class Talking(Site):
 
     def lacks(self, path: MetaPath, edition: int, time: int, region: str, stands: int | None = None) -> None:
         """It has learned of a version without its value; its store holds another one, of which nothing is known."""
-        seated = None
+        stored = None
         if stands is not None:
             revision = self.put(path, value_of(stands)).revision
-            seated = Seated(
+            stored = Stored(
                 stamp=Stamp(Millis(0), Region(self.region)),
                 by=self.driver.context.replica.settings.by,
                 seen=NOTHING_SEEN,
@@ -42,7 +42,7 @@ class Talking(Site):
                 revision=revision,
             )
         with self.state.transaction() as tx:
-            tx.save([Register(path=path, known=version(path, edition, time, region), seated=seated)])
+            tx.save([Register(path=path, known=version(path, edition, time, region), stored=stored)])
         self.sum_again()
 
     @property
@@ -71,7 +71,7 @@ def told_late() -> MetadataChangeEvent:
     )
 
 
-class Talk(Pair):
+class RecoveryState(Pair):
     """Two that correspond."""
 
     east: Talking
@@ -86,7 +86,7 @@ class Talk(Pair):
 
 
 def test_what_nobody_has_any_more_gives_way_to_what_the_store_holds() -> None:
-    pair = Talk()
+    pair = RecoveryState()
     pair.beat(2)
     pair.west.lacks(P, 1, 50, "east", stands=2)
     pair.beat(6)
@@ -96,11 +96,11 @@ def test_what_nobody_has_any_more_gives_way_to_what_the_store_holds() -> None:
     assert known is not None
     assert (known.stamp.region, known.stamp.updated_at_ms > T0 + 50) == (WEST, True)
     assert Decision.UNSUPPLIED in pair.west.decisions
-    assert not pair.west.driver.context.talk.lacks
+    assert not pair.west.driver.context.recovery.lacks
 
 
 def test_what_nobody_has_any_more_is_unknown_again_where_the_store_holds_nothing() -> None:
-    pair = Talk()
+    pair = RecoveryState()
     pair.beat(2)
     pair.west.lacks(P, 1, 50, "east")
     pair.beat(6)
@@ -110,7 +110,7 @@ def test_what_nobody_has_any_more_is_unknown_again_where_the_store_holds_nothing
 
 
 def test_what_one_has_is_told_and_nothing_is_given_up() -> None:
-    pair = Talk()
+    pair = RecoveryState()
     pair.beat(2)
     pair.east.has(P, 1, 50)
     pair.west.lacks(P, 1, 50, "east", stands=2)
@@ -124,7 +124,7 @@ def test_what_one_has_is_told_and_nothing_is_given_up() -> None:
 def test_what_a_member_knows_in_its_place_stands_and_nothing_is_asserted(
     stands: int | None, edition: int | None
 ) -> None:
-    pair = Talk()
+    pair = RecoveryState()
     pair.beat(2)
     pair.east.has(P, edition, 40)
     pair.west.lacks(P, 1, 50, "gone", stands)
@@ -135,11 +135,11 @@ def test_what_a_member_knows_in_its_place_stands_and_nothing_is_asserted(
     assert stored == [None if edition is None else value_of(edition)] * 2
     assert pair.west.decisions.count(Decision.UNSUPPLIED) == 1
     assert not any(event.stamp.region == WEST for event in pair.events)
-    assert not pair.west.driver.context.talk.lacks
+    assert not pair.west.driver.context.recovery.lacks
 
 
 def test_the_same_value_under_an_older_stamp_is_the_value_that_lacks() -> None:
-    pair = Talk()
+    pair = RecoveryState()
     pair.beat(2)
     pair.east.has(P, 1, 40)
     pair.west.lacks(P, 1, 50, "gone")
@@ -148,25 +148,25 @@ def test_the_same_value_under_an_older_stamp_is_the_value_that_lacks() -> None:
     assert pair.west.entries[P].value == value_of(1)
     assert pair.west.known(P) == replace(known, seen={**known.seen, **theirs.seen})
     assert Decision.UNSUPPLIED not in pair.west.decisions
-    assert not pair.west.driver.context.talk.lacks
+    assert not pair.west.driver.context.recovery.lacks
 
 
 def test_what_is_known_instead_is_the_greatest_that_any_member_knows() -> None:
-    pair = Talk()
+    pair = RecoveryState()
     pair.beat(2)
     pair.west.lacks(P, 1, 50, "gone")
     context = pair.west.driver.context
-    lack = Lack(stamp=version(P, 1, 50, "gone").stamp, asked_at_ms=T0)
+    missing = MissingValue(stamp=version(P, 1, 50, "gone").stamp, asked_at_ms=T0)
     members = [Region(name) for name in ("a", "b", "c", "d")]
     for region, time in zip(members, (10, 30, 20, 40), strict=True):
-        lack.told[region] = version(P, 3, time, region)
-    lack.older.update(members[:3])  # what the fourth has told was under way when it was asked, and may be outdone
-    assert missing_values._instead(context, lack, members) == version(P, 3, 30, "b")
-    assert missing_values._instead(context, lack, members[::2]) == version(P, 3, 20, "c")
+        missing.told[region] = version(P, 3, time, region)
+    missing.older.update(members[:3])  # what the fourth has told was under way when it was asked, and may be outdone
+    assert missing_values._instead(context, missing, members) == version(P, 3, 30, "b")
+    assert missing_values._instead(context, missing, members[::2]) == version(P, 3, 20, "c")
 
 
 def test_an_older_version_alone_does_not_say_that_there_is_no_newer_one() -> None:
-    pair = Talk()
+    pair = RecoveryState()
     pair.beat(2)
     pair.east.has(P, 3, 40)
     pair.west.lacks(P, 1, 50, "gone", stands=2)
@@ -180,7 +180,7 @@ def test_an_older_version_alone_does_not_say_that_there_is_no_newer_one() -> Non
 
 
 def test_who_has_something_older_is_asked_again_until_it_is_told() -> None:
-    pair = Talk()
+    pair = RecoveryState()
     pair.beat(2)
     pair.east.has(P, 3, 40)
     pair.west.lacks(P, 1, 50, "gone", stands=2)
@@ -196,28 +196,28 @@ def test_who_has_something_older_is_asked_again_until_it_is_told() -> None:
 
 
 def test_who_lacks_one_version_may_have_a_later_one() -> None:
-    pair = Talk()
+    pair = RecoveryState()
     pair.west.driver.context.expected = frozenset({EAST, Region("north")})
     pair.beat(2)
     pair.west.lacks(P, 1, 50, "gone", stands=2)
     pair.loses = lambda said: isinstance(said, Control)
     pair.beat(2)
-    now, lack = Millis(pair.now), pair.west.driver.context.talk.lacks[P]
+    now, missing = Millis(pair.now), pair.west.driver.context.recovery.lacks[P]
     said = Control(region=EAST, sender="db-east", action=Action.LACKING, paths=(P,), sent_at_ms=now)
     stamps = [version(P, 1, time, "gone").stamp for time in (45, 50)]
     pair.west.hear([replace(said, stamps=((stamps[0].updated_at_ms, stamps[0].region),))], now)
-    assert not lack.lacking
+    assert not missing.lacking
     pair.west.hear([replace(said, stamps=((stamps[1].updated_at_ms, stamps[1].region),))], now)
-    assert (lack.lacking, lack.older) == ({EAST}, {EAST})
+    assert (missing.lacking, missing.older) == ({EAST}, {EAST})
     pair.west.hear([said], now)
-    assert (lack.lacking, lack.older) == ({EAST}, set()), "what it had then is forgotten by now"
+    assert (missing.lacking, missing.older) == ({EAST}, set()), "what it had then is forgotten by now"
 
 
 def test_older_versions_are_kept_of_few_paths_and_the_others_are_asked_for_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(missing_values, "TOLD_BOUND", 2)
-    pair = Talk()
+    pair = RecoveryState()
     pair.beat(2)
     paths = [path_of(f"lost-{number}") for number in range(5)]
     for path in paths:
@@ -225,9 +225,9 @@ def test_older_versions_are_kept_of_few_paths_and_the_others_are_asked_for_again
         pair.west.lacks(path, 1, 50, "gone")
     pair.loses = lambda said: isinstance(said, Control) and said.action is Action.LACKING
     pair.beat(4)
-    talk = pair.west.driver.context.talk
-    assert [len(lack.told) for lack in talk.telling] == [1, 1]
-    assert sum(bool(lack.told) for lack in talk.lacks.values()) == 2
+    recovery = pair.west.driver.context.recovery
+    assert [len(missing.told) for missing in recovery.telling] == [1, 1]
+    assert sum(bool(missing.told) for missing in recovery.lacks.values()) == 2
     pair.loses = lambda _: False
     pair.beat(60)
     assert pair.equal
@@ -235,7 +235,7 @@ def test_older_versions_are_kept_of_few_paths_and_the_others_are_asked_for_again
 
 
 def test_what_may_not_leave_a_region_is_not_asserted_by_it() -> None:
-    pair = Talk(Scope((Rule(P, Direction.APPLY), *DEFAULT_RULES)))
+    pair = RecoveryState(Scope((Rule(P, Direction.APPLY), *DEFAULT_RULES)))
     pair.beat(2)
     pair.west.lacks(P, 1, 50, "east", stands=2)
     for _ in range(6):
@@ -246,7 +246,7 @@ def test_what_may_not_leave_a_region_is_not_asserted_by_it() -> None:
 
 def test_one_that_is_paused_does_not_say_that_it_has_nothing_and_gives_nothing_up() -> None:
     for paused in ("east", "west"):
-        pair = Talk()
+        pair = RecoveryState()
         pair.beat(2)
         pair.west.lacks(P, 1, 50, "east", stands=2)
         site = pair.east if paused == "east" else pair.west
@@ -259,7 +259,7 @@ def test_one_that_is_paused_does_not_say_that_it_has_nothing_and_gives_nothing_u
 
 
 def test_a_value_that_comes_after_all_is_kept_as_a_conflict() -> None:
-    pair = Talk()
+    pair = RecoveryState()
     pair.beat(2)
     pair.west.lacks(P, 1, 50, "east", stands=2)
     pair.beat(6)
@@ -269,7 +269,7 @@ def test_a_value_that_comes_after_all_is_kept_as_a_conflict() -> None:
 
 
 def test_a_value_that_comes_before_it_was_given_up_is_taken() -> None:
-    pair = Talk()
+    pair = RecoveryState()
     pair.beat(2)
     pair.west.lacks(P, 1, 50, "east", stands=2)
     driver, now = pair.west.driver, Millis(pair.now)
@@ -286,7 +286,7 @@ def test_a_value_that_comes_before_it_was_given_up_is_taken() -> None:
 
 
 def test_who_does_not_answer_is_asked_more_and_more_rarely() -> None:
-    pair = Talk()
+    pair = RecoveryState()
     pair.beat(2)
     pair.west.lacks(P, 1, 50, "east", stands=2)
     pair.loses = lambda said: isinstance(said, Control)
@@ -301,7 +301,7 @@ def test_who_does_not_answer_is_asked_more_and_more_rarely() -> None:
 
 
 def test_who_has_said_it_has_none_is_not_asked_again_while_another_one_is_silent() -> None:
-    pair = Talk()
+    pair = RecoveryState()
     pair.west.driver.context.expected = frozenset({EAST, Region("north")})
     pair.beat(2)
     pair.west.lacks(P, 1, 50, "east", stands=2)
@@ -313,7 +313,7 @@ def test_who_has_said_it_has_none_is_not_asked_again_while_another_one_is_silent
 
 
 def test_what_lies_outside_the_scope_of_who_is_asked_is_nothing_that_it_could_tell() -> None:
-    pair = Talk()
+    pair = RecoveryState()
     pair.beat(2)
     outside = MetaPath("/admin/local-policies/x")
     control = Control(region=EAST, sender="db-east", action=Action.REQUEST, paths=(outside,), sent_at_ms=T0)
@@ -325,14 +325,14 @@ def test_what_lies_outside_the_scope_of_who_is_asked_is_nothing_that_it_could_te
 
 def test_what_waits_for_a_person_is_neither_told_nor_said_to_be_nothing() -> None:
     for reason, local in ((HoldReason.MASS_DELETE, True), (HoldReason.UNREADABLE, False)):
-        pair = Talk()
+        pair = RecoveryState()
         pair.beat(2)
         known = version(P, 1, 50, "west")
         revision = pair.west.put(P, b"\xff not readable").revision
         hold = Hold(reason=reason, stamp=known.stamp, since_ms=T0, detail="why", local=local)
         register = replace(Register(path=P, known=known).sit(known, revision), hold=hold)
         with pair.west.state.transaction() as tx:
-            tx.save([replace(register, seated=None) if local else register])
+            tx.save([replace(register, stored=None) if local else register])
         asked = Control(region=EAST, sender="db-east", action=Action.REQUEST, paths=(P,), sent_at_ms=T0)
         pair.west.hear([asked], Millis(pair.now))
         pair.west.put(P, b"\xfe nor now")
@@ -345,16 +345,16 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(missing_values, "PATHS_AT_ONCE", 2)
     monkeypatch.setattr(missing_values, "NOTHING_BOUND", 2)
     monkeypatch.setattr(missing_values, "TOLD_BOUND", 1)
-    pair = Talk()
+    pair = RecoveryState()
     pair.loses = lambda said: isinstance(said, Control)
     pair.beat(2)
     paths = [path_of(f"lost-{number}") for number in range(5)]
     for path in paths:
         pair.west.lacks(path, 1, 50, "east", stands=2)
     pair.beat(5)
-    assert len(pair.west.driver.context.talk.lacks) == 3
+    assert len(pair.west.driver.context.recovery.lacks) == 3
     missing_values.note(pair.west.driver.context, dict.fromkeys(paths))
-    assert list(pair.west.driver.context.talk.nothing) == paths[:2]
+    assert list(pair.west.driver.context.recovery.nothing) == paths[:2]
     pair.loses = lambda _: False
     pair.beat(20, BEAT_MS)
     assert pair.equal

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from syncer.bus.wire.messages import Control, ListingAsked, ListingEntry, ListingTold
+from syncer.bus.wire.messages import Control, StateEntry, StatePage, StateRequest
 from syncer.conflict.register import HoldReason, Register
 from syncer.conflict.replica import Replica
 from syncer.conflict.scope import Scope
@@ -43,14 +43,14 @@ class Lost:
         put = self.driver.raise_fence(entry, "store")
         self.driver.activated(put, Written(path=path, revision=Revision("2")), T0)
 
-    def asks(self, now: Millis = T0) -> list[ListingAsked]:
-        return [each for each in self.driver.correspond(now) if isinstance(each, ListingAsked)]
+    def asks(self, now: Millis = T0) -> list[StateRequest]:
+        return [each for each in self.driver.correspond(now) if isinstance(each, StateRequest)]
 
-    def hears(self, *told: ListingTold) -> None:
+    def hears(self, *told: StatePage) -> None:
         self.driver.consume([Arrived(message=each, position=str(at)) for at, each in enumerate(told)], T0)
 
-    def told(self, *entries: ListingEntry, **facts: Any) -> ListingTold:
-        page = ListingTold(
+    def told(self, *entries: StateEntry, **facts: Any) -> StatePage:
+        page = StatePage(
             region=WEST,
             sender="db-west",
             sent_at_ms=T0,
@@ -72,7 +72,7 @@ class Lost:
         return report["trouble"]
 
 
-def entry(number: int, time: int = 5, **changes: Any) -> ListingEntry:
+def entry(number: int, time: int = 5, **changes: Any) -> StateEntry:
     facts: dict[str, Any] = {
         "path": path_of(number),
         "time": T0 + time,
@@ -88,7 +88,7 @@ def entry(number: int, time: int = 5, **changes: Any) -> ListingEntry:
 def test_it_begins_anew_above_the_generation_of_the_fence_and_asks_who_is_expected() -> None:
     lost = Lost(WEST, NORTH)
     identity = lost.driver.context.identity
-    assert (identity.generation, identity.store_id, identity.genesis) == (5, "store", False)
+    assert (identity.generation, identity.store_id, identity.first_scan_done) == (5, "store", False)
     assert lost.driver.hearing
     asked = lost.asks()
     assert [(each.target, each.after, each.told) for each in asked] == [("north", "", 0), ("west", "", 0)]
@@ -277,18 +277,18 @@ def test_who_is_asked_tells_all_that_it_knows_in_pages(monkeypatch: pytest.Monke
     state = MemoryState(MemoryDatabase(WEST, "db-west"))
     state.activate()
     with state.transaction() as tx:
-        tx.set_identity(genesis=True)
+        tx.set_identity(first_scan_done=True)
         known = [(path_of(number), version(path_of(number), number or None, number, "west")) for number in range(5)]
         tx.save([Register(path=path, known=each) for path, each in known])
         tx.save([Register(path=path_of(9))])
     driver = Driver(Replica(Settings(region=WEST)), Scope(), state, CAPABILITIES)
     lost, after, told, pages = Lost(), "", 0, 0
     while lost.driver.hearing:
-        question = ListingAsked(region=EAST, sender="x", sent_at_ms=T0, target=WEST, after=after, told=told)
+        question = StateRequest(region=EAST, sender="x", sent_at_ms=T0, target=WEST, after=after, told=told)
         question = replace(question, sender=lost.driver.context.identity.database_id)
         driver.consume([Arrived(message=question, position="1")], T0)
         (page,) = driver.correspond(T0)
-        assert isinstance(page, ListingTold)
+        assert isinstance(page, StatePage)
         lost.hears(page)
         pages += 1
         for asked in lost.asks(Millis(T0 + pages * state_transfer.ASK_AGAIN_MS)):
@@ -297,12 +297,12 @@ def test_who_is_asked_tells_all_that_it_knows_in_pages(monkeypatch: pytest.Monke
     assert [lost.known(path) for path, _ in known] == [replace(each, value=None) for _, each in known]
 
 
-def _asked_of(driver: Driver) -> ListingTold:
+def _asked_of(driver: Driver) -> StatePage:
     """What a region answers to the first question of another one."""
-    asked = ListingAsked(region=EAST, sender="db-east", sent_at_ms=T0, target=WEST)
+    asked = StateRequest(region=EAST, sender="db-east", sent_at_ms=T0, target=WEST)
     driver.consume([Arrived(message=asked, position="1")], T0)
     (page,) = driver.correspond(T0)
-    assert isinstance(page, ListingTold)
+    assert isinstance(page, StatePage)
     return page
 
 
@@ -311,7 +311,7 @@ def _knowing(*paths: MetaPath, **facts: Any) -> MemoryState:
     state = MemoryState(MemoryDatabase(WEST, "db-west"))
     state.activate()
     with state.transaction() as tx:
-        tx.set_identity(genesis=True, **facts)
+        tx.set_identity(first_scan_done=True, **facts)
         tx.save([Register(path=path, known=version(path, 1, 1, "west")) for path in paths])
     return state
 
@@ -330,16 +330,16 @@ def test_a_question_for_somebody_else_or_after_no_path_is_not_answered() -> None
         (EAST, Region("stranger"), ""),
         (EAST, WEST, "/no\x00path"),
     ):
-        asked = ListingAsked(region=region, sender="x", sent_at_ms=T0, target=target, after=after)
+        asked = StateRequest(region=region, sender="x", sent_at_ms=T0, target=target, after=after)
         lost.driver.consume([Arrived(message=asked, position="1")], T0)
-    assert not lost.driver.context.talk.owed
+    assert not lost.driver.context.recovery.owed
 
 
 def test_one_that_hears_itself_says_that_what_it_tells_is_not_all() -> None:
     lost = Lost()
-    asked = ListingAsked(region=WEST, sender="db-west", sent_at_ms=T0, target=EAST)
+    asked = StateRequest(region=WEST, sender="db-west", sent_at_ms=T0, target=EAST)
     lost.driver.consume([Arrived(message=asked, position="1")], T0)
-    (page,) = [each for each in lost.driver.correspond(T0) if isinstance(each, ListingTold)]
+    (page,) = [each for each in lost.driver.correspond(T0) if isinstance(each, StatePage)]
     assert (page.rebuilding, page.last, page.entries, page.asker) == (True, True, (), "db-west")
 
 

@@ -13,7 +13,7 @@ from syncer.model import MetadataChangeEvent, Millis, Region
 from syncer.replication.group import peers
 from syncer.replication.group.evidence import SILENCE_MS
 from syncer.replication.inbound.arrived import Arrived
-from syncer.replication.local.dirty import Origin
+from syncer.replication.local.dirty import ReadCause
 from syncer.replication.membership.forget import leave
 from syncer.state.contract import OperationState
 from tests.unit.test_antientropy import BEAT_MS, T0, Pair, Site, path_of
@@ -127,7 +127,7 @@ def test_what_a_member_refuses_is_refused_for_good_though_its_region_was_never_h
     assert refused_by(east) == (("old", "a"), ("old", "b"))
     assert list(east.driver.context.peers.members(())) == ["west"]
     east.begin()
-    assert east.driver.context.talk.unheard == {WEST}, "nobody waits for who is gone"
+    assert east.driver.context.recovery.unheard == {WEST}, "nobody waits for who is gone"
     assert refused_by(east) == (("old", "a"), ("old", "b"))
     assert list(east.driver.context.peers.members(())) == ["west"]
     east.hear([beat_of(east, "old", "b")], T0)
@@ -261,7 +261,7 @@ def test_a_region_leaves_once_its_store_is_read_to_its_end() -> None:
     context = unread.west.driver.context
     for scanned, path in ((False, None), (True, GONE)):
         context.scanned = scanned
-        context.dirty.add(() if path is None else (path,), Origin.NOTICE)
+        context.dirty.add(() if path is None else (path,), ReadCause.NOTICE)
         with unread.west.state.transaction() as tx, pytest.raises(PreconditionFailed, match="read and decided"):
             leave(context, tx, Millis(unread.now))
     assert context.left_at is None

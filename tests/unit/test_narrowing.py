@@ -25,12 +25,12 @@ from syncer.replication.bisection import GIVEN_UP_AT_ONCE, TRIED_AT_ONCE, Settle
 from syncer.replication.group.peers import Peers
 from syncer.replication.inbound.arrived import Arrived
 from syncer.replication.inbound.isolation import UNTAKEN
-from syncer.replication.inbound.prefetch import Seen
+from syncer.replication.inbound.prefetch import Prefetched
 from syncer.replication.local import full_scan, observe
-from syncer.replication.local.dirty import Origin
+from syncer.replication.local.dirty import ReadCause
 from syncer.replication.runtime.bus_loop import BusPumps
 from syncer.replication.runtime.engine_thread import DriverThread
-from syncer.replication.runtime.environment import Surroundings, Timing
+from syncer.replication.runtime.environment import Environment, Timing
 from syncer.state.contract import PeerRow
 from syncer.stores.contract import Entry
 from tests.shell.on_bus import heartbeat
@@ -148,10 +148,10 @@ class Turns:
         self.done: list[str] = []
         self.context = Site("east").driver.context
 
-    def look_ahead(self, arrived: Sequence[Arrived]) -> None:
+    def prefetch(self, arrived: Sequence[Arrived]) -> None:
         del arrived
 
-    def consume(self, arrived: Sequence[Arrived], now: Millis, seen: Seen | None = None) -> Sequence[Arrived]:
+    def consume(self, arrived: Sequence[Arrived], now: Millis, seen: Prefetched | None = None) -> Sequence[Arrived]:
         del now
         assert seen is None
         self.done.append(f"takes {arrived[0].position}")
@@ -173,7 +173,7 @@ async def test_others_have_their_turn_between_slices_and_it_is_acknowledged_afte
     turns = Turns()
     with closing(DriverThread()) as thread:
         stub = cast("Any", turns)
-        around = Surroundings(
+        around = Environment(
             driver=stub,
             thread=thread,
             store=cast("Any", None),
@@ -258,7 +258,7 @@ def fence(site: Site) -> Any:
 
 def read_all(site: Site) -> None:
     while (plan := site.driver.plan_reads()) is not None:
-        assert set(plan.origins.values()) == {Origin.SCAN}
+        assert set(plan.origins.values()) == {ReadCause.SCAN}
         site.driver.take_answers(plan, {path: site.entries.get(path) for path in plan.paths}, NOW)
 
 

@@ -10,7 +10,7 @@ from syncer.bus.wire.heartbeats import TOLD_CHARACTERS, check_heartbeat, told_ch
 from syncer.bus.wire.messages import Action, Control
 from syncer.conflict.tombstones import Cause
 from syncer.model import Millis, Region, ResourceKind, TieOrder
-from syncer.replication.gc.state import Forgetting
+from syncer.replication.gc.state import TombstoneGc
 from syncer.replication.group import newcomers, peers
 from syncer.replication.inbound import receive
 from syncer.state.contract import OperationState
@@ -141,7 +141,7 @@ def test_a_database_without_a_region_keeps_the_deletes_for_a_day_or_until_it_is_
         told.now = Millis(told.now - 1_000)
         assert told.kept_by == {Region("east"): Cause.NAMELESS}, "a clock that is set back ends nothing"
         if ends == "time":
-            told.now = Millis(told.now + Forgetting().nameless_ms)
+            told.now = Millis(told.now + TombstoneGc().nameless_ms)
         else:
             assert told.does("regions-forget", "db-nameless").state is OperationState.DONE
             assert not comes_to(told, "refused", "db-nameless", 2)

@@ -11,7 +11,7 @@ from syncer.model import Counter, MetaPath, Millis
 from syncer.replacing import replace
 from syncer.replication.bounded_paths import Paths
 from syncer.state.sql.cache import UNKNOWN, RegisterCache
-from tests.unit.registers import THERE, X, at, register, seated, version
+from tests.unit.registers import THERE, X, at, register, stored, version
 
 LONG = "x" * 30_000
 
@@ -72,7 +72,7 @@ def test_registers_in_memory_take_no_more_than_their_room() -> None:
 
 def test_what_is_replaced_or_forgotten_makes_room_for_others() -> None:
     cache = RegisterCache(room_bytes=100_000)
-    small = replace(register(known=version(X, at(1, THERE)), seated=seated(X, at(1, THERE))), path=path_of(1))
+    small = replace(register(known=version(X, at(1, THERE)), stored=stored(X, at(1, THERE))), path=path_of(1))
     for _ in range(100):
         cache.put(small.path, small)
         cache.put(path_of(2, LONG), None)

@@ -32,7 +32,7 @@ from syncer.paths import fence_path
 from syncer.replication.driver import Driver
 from syncer.replication.fence import RECEIPTS, Fence
 from syncer.replication.inbound.arrived import Arrived
-from syncer.replication.local.rollback_counter import INTERVAL_MS, Marking
+from syncer.replication.local.rollback_counter import INTERVAL_MS, RollbackCounter
 from syncer.replication.recovery import rebuild
 from syncer.replication.recovery.progress import Phase
 from syncer.stores.contract import Entry, Put, Written
@@ -213,15 +213,15 @@ def test_nothing_is_written_after_a_gap_before_the_fence_was_read(world: World) 
     driver.noticed([path_of(1)], T0)
     before = driver.plan_reads()
     assert before is not None
-    driver.context.marking.advanced = True
-    assert driver.marking_due(LATER)
+    driver.context.rollback_counter.advanced = True
+    assert driver.rollback_counter_due(LATER)
     driver.gap()
-    assert not driver.marking_due(LATER)
+    assert not driver.rollback_counter_due(LATER)
     scan = driver.armed()
     driver.take_answers(before, {path_of(1): None, FENCE: world.entry}, T0)  # asked before the gap
-    assert not driver.marking_due(LATER)
+    assert not driver.rollback_counter_due(LATER)
     driver.take_page(scan, driver.issue_page(), [], world.entry, T0)
-    assert driver.marking_due(LATER)
+    assert driver.rollback_counter_due(LATER)
     again = driver.plan_reads()
     assert again is not None
     driver.take_answers(again, {path_of(1): None, FENCE: world.entry}, T0)
@@ -232,7 +232,7 @@ def test_nothing_is_written_after_a_gap_before_the_fence_was_read(world: World) 
     assert alone is not None
     assert alone.paths == (FENCE,), "also where the store holds nothing, and nothing is to be read"
     driver.take_answers(alone, {FENCE: world.entry}, T0)
-    assert driver.marking_due(LATER)
+    assert driver.rollback_counter_due(LATER)
     assert driver.plan_reads() is None
 
 
@@ -270,11 +270,11 @@ def test_what_is_read_with_another_ones_fence_is_not_stamped(world: World, entry
 def test_a_mark_whose_answer_was_lost_is_found_or_written_again(world: World) -> None:
     put = world.driver.mark(LATER)
     assert put is not None
-    again = world.driver.probe_mark(world.entry)
+    again = world.driver.probe_rollback_counter(world.entry)
     assert again is not None, "it has not landed"
     assert again.value == put.value
     world.write(again)
-    assert world.driver.probe_mark(world.entry) is None, "it stands there"
+    assert world.driver.probe_rollback_counter(world.entry) is None, "it stands there"
     world.driver.marked(None, None, LATER)
     assert world.identity().marked == world.identity().mark == world.fence.mark
 
@@ -284,32 +284,32 @@ def test_a_mark_is_looked_for_in_no_older_store(world: World) -> None:
     world.mark()
     world.driver.mark(LATER)
     with pytest.raises(PreconditionFailed, match="the store is older"):
-        world.driver.probe_mark(old)
+        world.driver.probe_rollback_counter(old)
 
 
 def test_a_mark_is_due_once_in_an_interval_and_only_when_something_was_stored(world: World) -> None:
     driver = world.driver
-    assert not driver.marking_due(LATER)
+    assert not driver.rollback_counter_due(LATER)
     driver.armed()
     _read(world, world.entry)
-    assert not driver.marking_due(Millis(LATER - 1))
-    assert driver.marking_due(LATER)
+    assert not driver.rollback_counter_due(Millis(LATER - 1))
+    assert driver.rollback_counter_due(LATER)
     world.mark(LATER)
-    assert not driver.marking_due(Millis(LATER + INTERVAL_MS))
+    assert not driver.rollback_counter_due(Millis(LATER + INTERVAL_MS))
 
 
 def test_a_clock_that_is_set_back_does_not_keep_marks_away() -> None:
-    marking = Marking()
-    marking.given_out(LATER)
-    assert not marking.due(T0)
-    marking.advanced = True
-    assert marking.due(T0)
+    rollback_counter = RollbackCounter()
+    rollback_counter.given_out(LATER)
+    assert not rollback_counter.due(T0)
+    rollback_counter.advanced = True
+    assert rollback_counter.due(T0)
 
 
 def test_no_mark_is_set_without_a_fence(world: World) -> None:
     world.driver.context.fence = None
-    world.driver.context.marking.advanced = True
-    assert not world.driver.marking_due(LATER)
+    world.driver.context.rollback_counter.advanced = True
+    assert not world.driver.rollback_counter_due(LATER)
     assert world.driver.mark(LATER) is None
     before = world.identity()
     world.driver.marked(None, None, LATER)
@@ -366,7 +366,7 @@ def test_a_generation_that_another_database_had_is_left(world: World) -> None:
     world.driver.consume([_beat({"east": (8, "east-db")})], T0)
     world.driver.tick(T0)
     assert world.identity().generation == 8, "its own one it keeps"
-    assert world.driver.marking_due(LATER)
+    assert world.driver.rollback_counter_due(LATER)
     world.mark(LATER)
     assert world.fence.generation == 8
 

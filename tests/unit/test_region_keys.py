@@ -21,7 +21,7 @@ from syncer.bus.trust.public_halves import PublicHalf
 from syncer.bus.trust.region_keys import RegionKey, RegionKeys
 from syncer.bus.trust.signing import PROOF, SIGNATURE, UNSIGNED, Keyring, sealed, unseal
 from syncer.bus.wire.codec import encode
-from syncer.bus.wire.messages import Control, Heartbeat, ListingAsked, ListingTold, TreeMessage
+from syncer.bus.wire.messages import Control, Heartbeat, StatePage, StateRequest, TreeMessage
 from syncer.config.group_keys import keyring as keyring_of
 from syncer.config.group_keys import region_key
 from syncer.config.model import Config
@@ -82,7 +82,7 @@ def test_what_is_signed_is_what_the_documentation_says() -> None:
 
 @pytest.mark.parametrize("message", TALK.values(), ids=TALK)
 def test_a_member_that_speaks_as_another_one_is_refused(
-    message: Heartbeat | Control | TreeMessage | ListingAsked | ListingTold,
+    message: Heartbeat | Control | TreeMessage | StateRequest | StatePage,
 ) -> None:
     assert message.region == EAST
     lie = sealed(message, ring(WEST, BOTH, group=["ours"]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from syncer.model import MetaPath, Revision
-from syncer.replication.local.entry_cache import Remembered
+from syncer.replication.local.entry_cache import EntryCache
 from syncer.stores.contract import Entry
 
 
@@ -19,7 +19,7 @@ def entry(name: str, size: int = 100, *, distinct: bool = True, ephemeral: bool 
 
 
 def test_the_longest_unused_goes_first() -> None:
-    remembered = Remembered(max_bytes=2_000)
+    remembered = EntryCache(max_bytes=2_000)
     a, b, c, d = (entry(name) for name in "abcd")
     for each in (a, b, c):
         remembered.keep(each)
@@ -30,7 +30,7 @@ def test_the_longest_unused_goes_first() -> None:
 
 
 def test_one_that_is_larger_than_all_is_not_kept() -> None:
-    remembered = Remembered(max_bytes=2_000)
+    remembered = EntryCache(max_bytes=2_000)
     remembered.keep(entry("a", size=5_000))
     assert remembered.get(entry("a").path) is None
     remembered.keep(entry("b"))
@@ -38,7 +38,7 @@ def test_one_that_is_larger_than_all_is_not_kept() -> None:
 
 
 def test_a_later_read_takes_the_place_of_the_former() -> None:
-    remembered = Remembered(max_bytes=2_000)
+    remembered = EntryCache(max_bytes=2_000)
     for size in range(100, 400, 50):
         remembered.keep(entry("a", size=size))
     found = remembered.get(entry("a").path)
@@ -47,7 +47,7 @@ def test_a_later_read_takes_the_place_of_the_former() -> None:
 
 
 def test_what_a_conditional_write_cannot_tell_from_others_is_not_remembered() -> None:
-    remembered = Remembered()
+    remembered = EntryCache()
     remembered.keep(entry("a"))
     remembered.keep(entry("a", distinct=False))
     remembered.keep(entry("b", ephemeral=True))
@@ -56,7 +56,7 @@ def test_what_a_conditional_write_cannot_tell_from_others_is_not_remembered() ->
 
 
 def test_forgetting() -> None:
-    remembered = Remembered()
+    remembered = EntryCache()
     a, b = entry("a"), entry("b")
     remembered.keep(a)
     remembered.keep(b)

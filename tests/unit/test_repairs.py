@@ -252,7 +252,7 @@ def test_a_daemon_that_dies_in_the_middle_is_followed_by_one_that_goes_on() -> N
     pair.east.driver.repair(Millis(pair.now))
     pair.east.state.crash()
     pair.east.begin()
-    pair.east.driver.context.talk.unheard.clear()
+    pair.east.driver.context.recovery.unheard.clear()
     run(pair.east, pair.now)
     repair = repair_of(pair.east.state, number)
     assert (repair.state, repair.told, pair.east.state.database.facts[""].last_sequence) == (RepairState.DONE, 150, 150)
@@ -284,7 +284,7 @@ def test_nothing_is_told_while_the_region_stands_still() -> None:
         {"observing": True},
         {"left_at": Millis(1)},
         {"fence": None},
-        {"identity": replace(context.identity, genesis=False)},
+        {"identity": replace(context.identity, first_scan_done=False)},
     ]
     for stand in stands:
         before = {name: getattr(context, name) for name in stand}
@@ -293,12 +293,12 @@ def test_nothing_is_told_while_the_region_stands_still() -> None:
         assert run(pair.east, pair.now) == [Turn.IDLE], stand
         for name, value in before.items():
             setattr(context, name, value)
-    context.talk.unheard.add(WEST)
+    context.recovery.unheard.add(WEST)
     assert run(pair.east, pair.now) == [Turn.IDLE]
-    context.talk.unheard.clear()
-    context.talk.lost = "an old copy"
+    context.recovery.unheard.clear()
+    context.recovery.lost = "an old copy"
     assert run(pair.east, pair.now) == [Turn.IDLE]
-    context.talk.lost = None
+    context.recovery.lost = None
     assert repair_of(pair.east.state, number).done == 0
     run(pair.east, pair.now)
     assert repair_of(pair.east.state, number).told == 1

@@ -12,13 +12,13 @@ from syncer.bus.wire.messages import Action, Control, Heartbeat
 from syncer.conflict.register import Hold, HoldReason, Register, Wish
 from syncer.conflict.tombstones import Cause, Report
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region
-from syncer.replication.gc.state import Forgetting
+from syncer.replication.gc.state import TombstoneGc
 from syncer.replication.local.observe import state_event
 from tests.unit.test_antientropy import BEAT_MS, T0, Pair, Said, Site, both_have, path_of, value_of, version
 
 GONE, LATER = path_of("gone"), path_of("later")
 NEVER = Millis(10**12)
-FORGETTING = Forgetting(
+FORGETTING = TombstoneGc(
     grace_ms=NEVER,
     pause_ms=Millis(1),
     gap_patience_ms=Millis(2 * BEAT_MS),
@@ -46,7 +46,7 @@ def had(pair: Pair) -> int:
     return consumed.through if consumed is not None else 0
 
 
-def pair_with(limits: Forgetting = FORGETTING) -> Pair:
+def pair_with(limits: TombstoneGc = FORGETTING) -> Pair:
     """Two regions that hold the same."""
     pair = Pair()
     both_have(pair, 3)

@@ -166,28 +166,28 @@ def test_a_line_is_json_of_plain_numbers() -> None:
 
 
 def test_lines_of_progress_are_data() -> None:
-    lines, talk = io.StringIO(), io.StringIO()
-    with reporting(Form.JSON, lines=lines, talk=talk) as report:
+    lines, recovery = io.StringIO(), io.StringIO()
+    with reporting(Form.JSON, lines=lines, recovery=recovery) as report:
         report(HALF)
         report(replace(HALF, ended=True))
     assert [json.loads(each)["ended"] for each in lines.getvalue().splitlines()] == [False, True]
-    assert talk.getvalue() == ""
+    assert recovery.getvalue() == ""
 
 
 def test_bars_go_beside_the_data() -> None:
-    lines, talk = io.StringIO(), io.StringIO()
-    with reporting(Form.BARS, lines=lines, talk=talk) as report:
+    lines, recovery = io.StringIO(), io.StringIO()
+    with reporting(Form.BARS, lines=lines, recovery=recovery) as report:
         report(HALF)
         report(replace(HALF, total=0))
         report(replace(HALF, phase="write", ended=True))
     assert lines.getvalue() == ""
-    assert "read" in talk.getvalue()
-    assert "500 rows" in talk.getvalue()
+    assert "read" in recovery.getvalue()
+    assert "500 rows" in recovery.getvalue()
 
 
 @pytest.mark.parametrize("form", [Form.NONE, Form.AUTO])
 def test_nothing_is_shown_where_nothing_is_wished_or_nobody_watches(form: Form) -> None:
-    lines, talk = io.StringIO(), io.StringIO()
-    with reporting(form, lines=lines, talk=talk) as report:
+    lines, recovery = io.StringIO(), io.StringIO()
+    with reporting(form, lines=lines, recovery=recovery) as report:
         report(HALF)
-    assert lines.getvalue() == talk.getvalue() == ""
+    assert lines.getvalue() == recovery.getvalue() == ""

@@ -12,7 +12,7 @@ import pytest
 
 from syncer.conflict.acts import Decision, FillConflict, Journal, RecordConflict
 from syncer.conflict.causality.consumed import Consumed
-from syncer.conflict.register import Hold, HoldReason, Intent, Parked, ParkReason, Register, Seated, Wish
+from syncer.conflict.register import Hold, HoldReason, Intent, Parked, ParkReason, Register, Stored, Wish
 from syncer.conflict.tombstones import COUNTED
 from syncer.errors import Fenced, InvariantBroken
 from syncer.model import (
@@ -28,7 +28,7 @@ from syncer.model import (
     Stamp,
     Version,
 )
-from syncer.state.contract import Amount, KeptAside, Membership, OperationState, PeerRow, Poison, State, Transaction
+from syncer.state.contract import Amount, DeadLetter, KeptAside, Membership, OperationState, PeerRow, State, Transaction
 from syncer.state.sql.database import SqlState
 from syncer.state.views.region import Views
 from tests.support.memory_state import MemoryDatabase, MemoryState
@@ -94,7 +94,7 @@ def event(path: str, time: int = T0, **changes: object) -> MetadataChangeEvent:
 FULL = Register(
     path=MetaPath("/admin/policies/t/full"),
     known=version(T0 + 1, value=b""),
-    seated=Seated(stamp=stamp(), by=BY, seen={}, digest=None, revision=None),
+    stored=Stored(stamp=stamp(), by=BY, seen={}, digest=None, revision=None),
     own=Millis(T0),
     hold=Hold(reason=HoldReason.FIRST_CONTACT, stamp=stamp(), since_ms=Millis(5), detail="why", local=True),
     allowed=stamp(T0 + 9, EAST),
@@ -116,7 +116,7 @@ FULL = Register(
         Register(path=MetaPath("/p"), known=version(value=b"x" * 10_000)),
         FULL,
         replace(FULL, intent=replace(FULL.intent, expected=None) if FULL.intent else None, wish=None),
-        replace(FULL, hold=None, parked=None, seated=None),
+        replace(FULL, hold=None, parked=None, stored=None),
         replace(FULL, known=None, allowed=None, flips=()),
     ],
 )
@@ -150,7 +150,7 @@ def test_rollback_undoes_everything_and_leaves_no_gap(subject: Subject) -> None:
         work.acknowledged([1])
         work.save_consumed({"s": Consumed(5)})
         work.hold_publication(event("/admin/policies/b"))
-        work.set_identity(genesis=True)
+        work.set_identity(first_scan_done=True)
         work.met([kept.path])
         raise ArithmeticError
 
@@ -171,13 +171,13 @@ def test_alive_is_counted_as_it_is(subject: Subject) -> None:
     names = [f"/admin/policies/t{n}" for n in range(5)]
     with subject.state.transaction() as work:
         work.save([living(name) for name in names])
-        work.save([living(names[0], T0 + 1), replace(living(names[1]), seated=None), FULL])
-        work.save([replace(living(names[2]), seated=None), living(names[2]), living(names[2], T0 + 3)])
+        work.save([living(names[0], T0 + 1), replace(living(names[1]), stored=None), FULL])
+        work.save([replace(living(names[2]), stored=None), living(names[2]), living(names[2], T0 + 3)])
         assert work.count_alive() == len(work.unmet_standing(100)) == 4
     subject.state.activate()
     with subject.state.transaction() as work:
         assert work.count_alive() == 4
-        work.save([replace(living(names[0]), seated=None)])
+        work.save([replace(living(names[0]), stored=None)])
         assert work.count_alive() == 3
 
 
@@ -390,7 +390,7 @@ def test_a_conflict_recorded_after_a_fill_that_met_nothing_is_filled_too(subject
 
 
 def test_quarantine_once_per_position_and_numbers_are_not_used_again(subject: Subject) -> None:
-    poison = Poison(origin="bus", code="c", detail="d", position="1:2", payload=b"\x00\xff", properties={"k": "ü"})
+    poison = DeadLetter(origin="bus", code="c", detail="d", position="1:2", payload=b"\x00\xff", properties={"k": "ü"})
     with subject.state.transaction() as work:
         work.quarantine(poison, Millis(1))
         work.quarantine(replace(poison, detail="again"), Millis(2))
@@ -472,7 +472,9 @@ def test_scan_names_what_it_did_not_meet(subject: Subject) -> None:
 def test_facts_and_peers(subject: Subject) -> None:
     peer = PeerRow(region=WEST, sender="s", heard_at_ms=Millis(1), sent_at_ms=Millis(2), document={"a": [1, "ü"]})
     with subject.state.transaction() as work:
-        changed = work.set_identity(genesis=True, store_id="s1", alive_until=Millis(9), paused="why", generation=2)
+        changed = work.set_identity(
+            first_scan_done=True, store_id="s1", alive_until=Millis(9), paused="why", generation=2
+        )
         work.save_peer(replace(peer, sender="old"))
         work.save_peer(peer)
         work.save_status({"state": "active"}, Millis(1))
@@ -620,23 +622,23 @@ def test_a_rolled_back_row_of_the_trees_log_gives_its_number_back(subject: Subje
 def tombstone(path: str, time: int, **changes: object) -> Register:
     """A path that is known to be dead, and seated as such."""
     known = version(time, digest=None)
-    seated = Seated(stamp=known.stamp, by=known.by, seen=known.seen, digest=None, revision=None)
-    return replace(Register(path=MetaPath(path), known=known, seated=seated), **changes)  # type: ignore[arg-type]
+    stored = Stored(stamp=known.stamp, by=known.by, seen=known.seen, digest=None, revision=None)
+    return replace(Register(path=MetaPath(path), known=known, stored=stored), **changes)  # type: ignore[arg-type]
 
 
 def test_tombstones_are_found_by_time_and_dropped(subject: Subject) -> None:
     living = version(T0)
-    alive = Seated(stamp=living.stamp, by=BY, seen=living.seen, digest=living.digest, revision=Revision("1"))
+    alive = Stored(stamp=living.stamp, by=BY, seen=living.seen, digest=living.digest, revision=Revision("1"))
     young, old, twin = tombstone("/a", T0 + 9), tombstone("/b", T0), tombstone("/c", T0)
     busy = tombstone("/d", T0, wish=Wish.REASSERT)
     with subject.state.transaction() as work:
-        work.save([young, old, twin, busy, Register(path=MetaPath("/e"), known=living, seated=alive)])
+        work.save([young, old, twin, busy, Register(path=MetaPath("/e"), known=living, stored=alive)])
         assert [each.path for each in work.dead(9, Millis(T0 + 8))] == ["/b", "/c"]
         assert [each.stamp for each in work.dead(9, Millis(T0 + 9))] == [stamp(), stamp(), stamp(T0 + 9)]
         assert [each.path for each in work.dead(1, Millis(T0 + 9))] == ["/b"]
         assert [each.path for each in work.dead(9, Millis(T0 + 9), (Millis(T0), MetaPath("/b")))] == ["/c", "/a"]
         assert work.dying(9) == ["/d"]
-        work.save([tombstone("/f", T0, seated=None)])
+        work.save([tombstone("/f", T0, stored=None)])
         assert work.dying(9) == ["/d", "/f"]
         assert work.dying(1) == ["/d"]
         assert work.dying(9, MetaPath("/d")) == ["/f"]
@@ -674,24 +676,24 @@ def test_a_drop_that_is_undone_drops_nothing(subject: Subject) -> None:
 def test_deletes_that_are_not_seated_are_counted_with_events_from_the_future(subject: Subject) -> None:
     with subject.state.transaction() as work:
         assert work.unseated() == (0, None)
-        work.save([tombstone("/a", T0), tombstone("/b", T0 + 4, seated=None)])
+        work.save([tombstone("/a", T0), tombstone("/b", T0 + 4, stored=None)])
         assert work.unseated() == (1, T0 + 4)
         work.hold_event(event("/c", T0 + 2), Millis(T0 + 2), Millis(1))
         assert work.unseated() == (2, T0 + 2)
-        work.save([tombstone(f"/d{number}", T0 + 9 + number, seated=None) for number in range(COUNTED - 3)])
+        work.save([tombstone(f"/d{number}", T0 + 9 + number, stored=None) for number in range(COUNTED - 3)])
         assert work.unseated() == (COUNTED - 1, T0 + 2)
-        work.save([tombstone(f"/e{number}", T0 + 1 - number, seated=None) for number in range(3)])
+        work.save([tombstone(f"/e{number}", T0 + 1 - number, stored=None) for number in range(3)])
         assert work.unseated() == (COUNTED, T0 - 1), "counted no further, and still the earliest"
 
 
 def test_changes_that_can_never_be_sent_are_counted(subject: Subject) -> None:
     with subject.state.transaction() as work:
         for place, origin in enumerate(["outbox", "outbox", "store", "bus"]):
-            work.quarantine(Poison(origin=origin, code="x", detail="", position=str(place)), Millis(1))
+            work.quarantine(DeadLetter(origin=origin, code="x", detail="", position=str(place)), Millis(1))
         assert work.unfolded() == 2
 
-    def spoilt(position: str, origin: str = "outbox") -> Poison:
-        return Poison(origin=origin, code="x", detail="", position=position)
+    def spoilt(position: str, origin: str = "outbox") -> DeadLetter:
+        return DeadLetter(origin=origin, code="x", detail="", position=position)
 
     with pytest.raises(RuntimeError), subject.state.transaction() as work:  # noqa: PT012 - what is undone
         work.quarantine(spoilt("9"), Millis(1))
@@ -718,7 +720,7 @@ def test_any_text_can_be_kept_aside_and_shown(subject: Subject) -> None:
     """Strangers choose every one of these: no zero byte and no half of a surrogate pair may fail a transaction."""
     odd = "a\0b\ud800c\u202e"
     path = MetaPath(f"/admin/policies/{odd}")
-    poison = Poison(
+    poison = DeadLetter(
         origin="bus", code="x", detail=odd, position=odd, path=path, payload=b"\xff\0", properties={odd: odd}
     )
     with subject.state.transaction() as work:
@@ -744,7 +746,7 @@ def test_what_is_kept_aside_is_counted_and_measured_by_shelf(subject: Subject) -
     assert aside() == KeptAside(strangers=nothing, poison=nothing, future=nothing)
     texts = {"k": "東京" * 500, "r": "north"}
     beside = sum(len(name.encode()) + len(value.encode()) for name, value in texts.items())
-    plain = Poison(origin="bus", code="payload-invalid", detail="d", position="1", payload=b"\x00\xff" * 1000)
+    plain = DeadLetter(origin="bus", code="payload-invalid", detail="d", position="1", payload=b"\x00\xff" * 1000)
     early = event("/admin/policies/a", value=b"\x00" * 3000)
     with subject.state.transaction() as work:
         work.quarantine(plain, Millis(1))
@@ -792,7 +794,7 @@ def test_a_renewed_database_knows_nothing_of_the_group_and_keeps_what_people_loo
     number = subject.ask("pause", {}, "a person", "because")
     with subject.state.transaction() as work:
         before = work.set_identity(
-            genesis=True, store_id="s", paused="because", landed="3.1", alive_until=Millis(T0), mark=9
+            first_scan_done=True, store_id="s", paused="because", landed="3.1", alive_until=Millis(T0), mark=9
         )
         work.save([kept, FULL])
         work.enqueue([event("/admin/policies/a")] * 3)
@@ -803,13 +805,13 @@ def test_a_renewed_database_knows_nothing_of_the_group_and_keeps_what_people_loo
         work.log_tree(b"changes")
         work.save_tree("label", {1: b"sums"})
         work.save_peer(PeerRow(region=WEST, sender="w", sent_at_ms=Millis(1), heard_at_ms=Millis(2), document={}))
-        work.quarantine(Poison(origin="bus", code="c", detail="d", position="1"), Millis(T0))
+        work.quarantine(DeadLetter(origin="bus", code="c", detail="d", position="1"), Millis(T0))
     renewed = subject.state.renew(10**11, "other-store", "{}")
     assert (renewed.generation, renewed.store_id, renewed.rebuild) == (10**11, "other-store", "{}")
     assert (renewed.mark, renewed.marked) == (0, 0)
     assert renewed.database_id != before.database_id
     assert (renewed.region, renewed.epoch, renewed.paused) == (before.region, before.epoch, "because")
-    assert (renewed.genesis, renewed.last_sequence, renewed.alive_until, renewed.landed) == (False, 0, 0, None)
+    assert (renewed.first_scan_done, renewed.last_sequence, renewed.alive_until, renewed.landed) == (False, 0, 0, None)
     with subject.state.transaction() as work:
         assert work.identity() == renewed
         assert work.registers(paths) == {}

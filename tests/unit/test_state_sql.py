@@ -18,7 +18,7 @@ from syncer.conflict.acts import Decision, Journal, RecordConflict
 from syncer.conflict.register import Register
 from syncer.errors import ConfigError, StateForeign, StateUnavailable
 from syncer.model import Digest, MetaPath, Millis, Region
-from syncer.state.contract import OperationState, Poison, Transaction
+from syncer.state.contract import DeadLetter, OperationState, Transaction
 from syncer.state.sql import tables
 from syncer.state.sql.cache import MAX_OPEN, MAX_REGISTERS, MAX_VALUE_BYTES, RegisterCache
 from syncer.state.sql.database import SqlState
@@ -175,7 +175,7 @@ def test_views_show_what_the_daemon_wrote(state: SqlState, url: str) -> None:
                 [Journal(path=MetaPath("/a"), decision=Decision.MET, stamp=stamp(), detail="d")] * 3, Millis(4)
             )
             work.journal([Journal(path=MetaPath("/b"), decision=Decision.HELD, seen={}, against=stamp())], Millis(5))
-            work.quarantine(Poison(origin="bus", code="c", detail="d", position="p", payload=b"123"), Millis(6))
+            work.quarantine(DeadLetter(origin="bus", code="c", detail="d", position="p", payload=b"123"), Millis(6))
             record = RecordConflict(
                 path=MetaPath("/a"),
                 loser=stamp(),

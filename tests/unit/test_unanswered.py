@@ -13,7 +13,7 @@ from syncer.conflict.guards import UNTOLD_TOPICS, Topics
 from syncer.conflict.register import Hold, HoldReason, Register
 from syncer.model import MetaPath, Millis, Region, Stamp
 from syncer.replication.local import unanswered
-from syncer.replication.local.unanswered import AGAIN_MS, FEW, MANY, Unanswered
+from syncer.replication.local.unanswered import AGAIN_MS, FEW, MANY, UnansweredTopics
 
 T0 = 1_700_000_000_000
 
@@ -28,12 +28,12 @@ def path_of(number: int) -> MetaPath:
     return MetaPath(f"/admin/policies/acme/n{number}")
 
 
-def choose(memory: Unanswered, due: Sequence[Register], after: int) -> list[MetaPath]:
+def choose(memory: UnansweredTopics, due: Sequence[Register], after: int) -> list[MetaPath]:
     return memory.choose(due, Millis(T0 + after))
 
 
 def test_what_is_held_is_asked_again_after_a_minute_and_each_minute() -> None:
-    memory, due = Unanswered(), [held(1)]
+    memory, due = UnansweredTopics(), [held(1)]
     assert choose(memory, due, AGAIN_MS - 1) == []
     assert choose(memory, due, AGAIN_MS) == [path_of(1)]
     assert choose(memory, due, 3 * AGAIN_MS) == [], "it is being asked"
@@ -44,18 +44,18 @@ def test_what_is_held_is_asked_again_after_a_minute_and_each_minute() -> None:
 
 
 def test_a_clock_that_was_set_back_keeps_nothing_waiting() -> None:
-    assert choose(Unanswered(), [held(1, since=0)], -1) == [path_of(1)]
+    assert choose(UnansweredTopics(), [held(1, since=0)], -1) == [path_of(1)]
 
 
 def test_nothing_else_is_asked() -> None:
-    memory = Unanswered()
+    memory = UnansweredTopics()
     assert choose(memory, [held(1, detail="topics still exist here"), Register(path=path_of(2))], AGAIN_MS) == []
     assert not memory.answer(path_of(1), Topics.NONE), "the guard's own first question"
     assert not memory.told
 
 
 def test_the_longest_waiting_are_asked_first_and_few_of_who_does_not_answer() -> None:
-    memory, due = Unanswered(), [held(number, since=100 - number) for number in range(100)]
+    memory, due = UnansweredTopics(), [held(number, since=100 - number) for number in range(100)]
     first = choose(memory, due, AGAIN_MS + 100)
     assert first == [path_of(99 - step) for step in range(FEW)]
     assert choose(memory, due, AGAIN_MS + 101) == [], "no more before these are answered"
@@ -65,7 +65,7 @@ def test_the_longest_waiting_are_asked_first_and_few_of_who_does_not_answer() ->
 
 
 def test_who_answers_is_asked_for_more_at_a_time() -> None:
-    memory, due = Unanswered(), [held(number) for number in range(1000)]
+    memory, due = UnansweredTopics(), [held(number) for number in range(1000)]
     largest = 0
     for step in range(20):
         chosen = choose(memory, due, AGAIN_MS + step)
@@ -80,7 +80,7 @@ def test_who_answers_is_asked_for_more_at_a_time() -> None:
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unanswered, "ASKED_KEPT", 10)
-    memory, due = Unanswered(), [held(number) for number in range(100)]
+    memory, due = UnansweredTopics(), [held(number) for number in range(100)]
     for step in range(50):
         for path in choose(memory, due, AGAIN_MS + step):
             memory.answer(path, Topics.CANNOT_ASK)
@@ -90,7 +90,7 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 @given(seed=st.integers(0, 2**32), number=st.integers(1, 40), away=st.integers(0, 5), mute=st.sets(st.integers(0, 39)))
 def test_all_are_answered_in_the_end_whoever_stays_mute(seed: int, number: int, away: int, mute: set[int]) -> None:
     """The broker is away for some minutes; then it answers for all but a few, for which nobody ever can."""
-    source, memory = random.Random(seed), Unanswered()
+    source, memory = random.Random(seed), UnansweredTopics()
     left = {path_of(each): held(each) for each in range(number)}
     never = {path_of(each) for each in mute}
     asked: dict[MetaPath, int] = {}

@@ -14,8 +14,8 @@ from syncer.errors import StateUnavailable
 from syncer.model import EventType, MetadataChangeEvent, MetaPath, Millis, Region, ResourceKind, Revision, Stamp
 from syncer.replication.driver import Driver
 from syncer.replication.inbound.arrived import Arrived
-from syncer.replication.inbound.prefetch import Ahead, Seen
-from syncer.replication.local.dirty import Origin
+from syncer.replication.inbound.prefetch import Prefetch, Prefetched
+from syncer.replication.local.dirty import ReadCause
 from syncer.replication.local.own_writes import KEPT, OwnWrites
 from syncer.replication.local.write_queue import Batch
 from syncer.stores.contract import Entry, Put, Written
@@ -65,7 +65,7 @@ class Site:
         self.state = MemoryState(MemoryDatabase(Region("east"), "db-east"))
         self.state.activate()
         with self.state.transaction() as tx:
-            tx.set_identity(genesis=True)
+            tx.set_identity(first_scan_done=True)
         self.driver = Driver(Replica(Settings(region=Region("east"))), Scope(), self.state, CAPABILITIES)
         raised = self.driver.raise_fence(None, "store-east")
         self.driver.activated(raised, self.store.write(raised)[0], T0)
@@ -102,8 +102,8 @@ class Site:
 
     def consume(self, *arrived: Arrived) -> tuple[MetaPath, ...]:
         """As the pump does; what was read ahead."""
-        ahead = self.driver.look_ahead(arrived)
-        seen = None if ahead is None else Seen(ahead, self.read(ahead.paths))
+        ahead = self.driver.prefetch(arrived)
+        seen = None if ahead is None else Prefetched(ahead, self.read(ahead.paths))
         self.driver.consume(arrived, NOW, seen)
         return ahead.paths if ahead is not None else ()
 
@@ -207,7 +207,7 @@ def test_what_somebody_else_writes_beside_an_own_write_is_read(region: Site, ord
 def test_a_path_that_is_to_be_read_for_another_reason_is_read_in_spite_of_an_own_notice(region: Site) -> None:
     region.consume(region.event(P, 1))
     batch, answers = region.send()
-    region.driver.context.dirty.add([P], Origin.SCAN)
+    region.driver.context.dirty.add([P], ReadCause.SCAN)
     region.notice(P, mark=answers[0].mark)
     region.land(batch, answers)
     assert region.reads() == (P,)
@@ -262,8 +262,8 @@ def test_a_create_is_not_read_ahead(blurred: Site) -> None:
     assert blurred.pending == (P,)
 
 
-def looked(region: Site, arrived: Arrived) -> Ahead:
-    ahead = region.driver.look_ahead([arrived])
+def looked(region: Site, arrived: Arrived) -> Prefetch:
+    ahead = region.driver.prefetch([arrived])
     assert ahead is not None
     return ahead
 
@@ -274,7 +274,7 @@ def test_a_read_ahead_that_shows_a_local_change_writes_nothing(blurred: Site, *,
     update = blurred.event(P, 2)
     ahead = looked(blurred, update)
     mark = blurred.store.outside(P, value_of(7))
-    seen = Seen(ahead, blurred.read(ahead.paths))
+    seen = Prefetched(ahead, blurred.read(ahead.paths))
     if noticed:
         blurred.notice(P, mark=mark)
     blurred.driver.consume([update], NOW, seen)
@@ -287,7 +287,7 @@ def test_a_read_ahead_that_a_notice_has_overtaken_writes_nothing(blurred: Site) 
     blurred.has(P, 1)
     update = blurred.event(P, 2)
     ahead = looked(blurred, update)
-    seen = Seen(ahead, blurred.read(ahead.paths))
+    seen = Prefetched(ahead, blurred.read(ahead.paths))
     blurred.notice(P, mark=blurred.store.outside(P, value_of(7)))
     blurred.driver.consume([update], NOW, seen)
     assert blurred.pending == ()
@@ -298,7 +298,7 @@ def test_a_read_ahead_from_before_a_gap_decides_nothing(blurred: Site, *, armed:
     blurred.has(P, 1)
     update = blurred.event(P, 2)
     ahead = looked(blurred, update)
-    seen = Seen(ahead, blurred.read(ahead.paths))
+    seen = Prefetched(ahead, blurred.read(ahead.paths))
     blurred.driver.gap()
     if armed:
         blurred.driver.armed()
@@ -310,7 +310,7 @@ def test_a_read_ahead_serves_one_fold_only(blurred: Site, monkeypatch: pytest.Mo
     blurred.has(P, 1)
     update = blurred.event(P, 2)
     ahead = looked(blurred, update)
-    seen = Seen(ahead, blurred.read(ahead.paths))
+    seen = Prefetched(ahead, blurred.read(ahead.paths))
     with monkeypatch.context() as broken:
 
         def fails(*_: object) -> None:
@@ -327,7 +327,7 @@ def test_a_read_ahead_serves_one_fold_only(blurred: Site, monkeypatch: pytest.Mo
 def test_what_is_given_up_leaves_no_read_open(blurred: Site) -> None:
     blurred.has(P, 1)
     update = blurred.event(P, 2)
-    blurred.driver.give_up_ahead(looked(blurred, update))
+    blurred.driver.give_up_prefetch(looked(blurred, update))
     assert blurred.driver.context.ledger.idle
     blurred.driver.consume([update], NOW)
     assert not blurred.pending
@@ -352,13 +352,13 @@ def test_nothing_is_read_ahead_in_vain(why: str) -> None:
             region.notice(P, mark=region.store.outside(P, value_of(7)))
         case _:
             pass
-    assert region.driver.look_ahead([update]) is None
+    assert region.driver.prefetch([update]) is None
     assert region.driver.context.ledger.idle
 
 
 def test_no_more_is_read_ahead_than_writes_have_room(blurred: Site) -> None:
     paths = [path_of(number) for number in range(400)]
     arrived = [blurred.event(path, 2) for path in paths]
-    ahead = blurred.driver.look_ahead(arrived)
+    ahead = blurred.driver.prefetch(arrived)
     assert ahead is not None
     assert ahead.paths == tuple(paths[: blurred.driver.context.writes.vacancy])

@@ -55,10 +55,10 @@ from syncer.bus.wire.messages import (
     Control,
     Heartbeat,
     Ignored,
-    ListingAsked,
-    ListingTold,
     Message,
     Said,
+    StatePage,
+    StateRequest,
     TreeMessage,
 )
 from syncer.bus.wire.native import NativeEvent, NativeType, decode_native, encode_native
@@ -93,9 +93,9 @@ _NATIVE_TYPES: Final = {
 _ACTIONS: Final = frozenset(map(str, Action))
 _HEARTBEAT: Final = TypeAdapter(Heartbeat)
 _CONTROL: Final = TypeAdapter(Control)
-_LISTING_ASKED: Final = TypeAdapter(ListingAsked)
-_LISTING_TOLD: Final = TypeAdapter(ListingTold)
-_Checked = TypeVar("_Checked", Heartbeat, Control, ListingAsked, ListingTold)
+_LISTING_ASKED: Final = TypeAdapter(StateRequest)
+_LISTING_TOLD: Final = TypeAdapter(StatePage)
+_Checked = TypeVar("_Checked", Heartbeat, Control, StateRequest, StatePage)
 
 
 def encode(
@@ -119,9 +119,9 @@ def encode(
         kind, said = "heartbeat", _HEARTBEAT.dump_json(message)
     elif isinstance(message, TreeMessage):
         kind, said = "tree", message.body
-    elif isinstance(message, ListingAsked):
+    elif isinstance(message, StateRequest):
         kind, said = "listing-asked", _LISTING_ASKED.dump_json(message)
-    elif isinstance(message, ListingTold):
+    elif isinstance(message, StatePage):
         kind, said = "listing-told", _LISTING_TOLD.dump_json(message)
     else:
         kind, said = "control", _CONTROL.dump_json(message)
@@ -417,9 +417,9 @@ def _said(
         check_heartbeat(said)
     elif isinstance(said, Control):
         _check_control(said)
-    elif isinstance(said, ListingAsked):
+    elif isinstance(said, StateRequest):
         check_numbers(kind, region, {"told": said.told})
-    elif isinstance(said, ListingTold):
+    elif isinstance(said, StatePage):
         check_numbers(kind, region, {"total": said.total})
     return said
 

@@ -137,7 +137,7 @@ class TreeMessage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListingAsked:
+class StateRequest:
     """A region whose database was lost asks another one for the next page of all that it knows.
 
     Args:
@@ -156,12 +156,12 @@ class ListingAsked:
     told: int = 0
 
 
-ListingEntry = tuple[str, int, str, str, dict[str, int], str | None]
+StateEntry = tuple[str, int, str, str, dict[str, int], str | None]
 """Path, time and region of the stamp, counter, what the author had seen, digest as hexadecimal digits or dead."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListingTold:
+class StatePage:
     """A page of what a region knows, in path order, without values.
 
     Args:
@@ -181,7 +181,7 @@ class ListingTold:
     target: str
     asker: str
     after: str = ""
-    entries: tuple[ListingEntry, ...] = ()
+    entries: tuple[StateEntry, ...] = ()
     last: bool = False
     total: int = 0
     rebuilding: bool = False
@@ -195,7 +195,7 @@ class Ignored:
     path: str
 
 
-Said = MetadataChangeEvent | Heartbeat | Control | TreeMessage | ListingAsked | ListingTold
+Said = MetadataChangeEvent | Heartbeat | Control | TreeMessage | StateRequest | StatePage
 """Everything that a daemon says."""
 
 Message = Said | Ignored

@@ -38,7 +38,7 @@ from syncer.operations.decisions import held_of
 
 if TYPE_CHECKING:
     from syncer.config import Config
-    from syncer.conflict.register import Register, Seated
+    from syncer.conflict.register import Register, Stored
     from syncer.model import MetaPath, Version
     from syncer.state.views.region import Views
 
@@ -66,7 +66,7 @@ def explain(
     with session.views() as views:
         key = path_of(path, lambda each: _heard_of(views, each))
         register = views.register(key)
-        alive = register is not None and register.seated_alive
+        alive = register is not None and register.stored_alive
         found = collect(views, config, key, present_at(config, key, store_timeout, alive=alive), limit)
         if not (register or found.candidates or found.others):
             raise NotFound(
@@ -97,7 +97,7 @@ def collect(views: Views, config: Config, path: MetaPath, present: Present, limi
 
     register = views.register(path)
     resource = classify(path)
-    shown = present_document(present, path, register.seated_digest if register is not None else None)
+    shown = present_document(present, path, register.stored_digest if register is not None else None)
     conflicts = _conflicts(views, path)
     return ExplainDocument(
         path=path,
@@ -105,7 +105,7 @@ def collect(views: Views, config: Config, path: MetaPath, present: Present, limi
         scope=config.compiled_scope().direction(path).value,
         verdict=verdict(register, shown, paused=views.identity().paused),
         known=_version(register.known) if register is not None else None,
-        seated=_version(register.seated) if register is not None else None,
+        seated=_version(register.stored) if register is not None else None,
         due=register.due if register is not None else False,
         hold=held(held_of(path, register.hold, register.shows)) if register is not None and register.hold else None,
         parked=_parked(register) if register is not None else None,
@@ -120,7 +120,7 @@ def collect(views: Views, config: Config, path: MetaPath, present: Present, limi
 
 def verdict(register: Register | None, present: PresentDocument, *, paused: str | None) -> str:
     """What won, and whether the store has it: one sentence, which says nothing that was not read."""
-    if register is None or (register.known is None and register.seated is None and register.hold is None):
+    if register is None or (register.known is None and register.stored is None and register.hold is None):
         return "No version of this path counts here."
     hold = register.hold
     if hold is not None and hold.local:
@@ -157,14 +157,14 @@ def _standing(register: Register, present: PresentDocument, *, paused: str | Non
 
 def _holds(register: Register, present: PresentDocument) -> str:
     if not present.read:
-        return "the store was last known to hold " + ("it" if register.seated_alive else "nothing there")
+        return "the store was last known to hold " + ("it" if register.stored_alive else "nothing there")
     if present.as_seated:
-        return "the store holds " + ("it" if register.seated_alive else "nothing there")
+        return "the store holds " + ("it" if register.stored_alive else "nothing there")
     now = "nothing there now" if present.value is None else "another value now"
     return f"the store holds {now}, which the daemon has not taken yet"
 
 
-def _version(version: Version | Seated | None) -> VersionDocument | None:
+def _version(version: Version | Stored | None) -> VersionDocument | None:
     if version is None:
         return None
     return VersionDocument(

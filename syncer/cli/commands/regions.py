@@ -48,7 +48,7 @@ def join(
         identity = views.identity()
         if views.membership().left_at is not None:
             raise PreconditionFailed(f"{identity.region} has left the group, or was forgotten", hint=COME_BACK)
-        if not identity.genesis:
+        if not identity.first_scan_done:
             raise PreconditionFailed(
                 "the daemon has not read the whole store yet, so the plan is not known",
                 hint="Look again when 'syncer status' shows the first scan as finished.",
@@ -197,13 +197,13 @@ def _due(views: Views) -> Iterator[FirstContact]:
 
 def _contact(register: Register) -> FirstContact | None:
     """What the known version would change here; nothing where the store holds that value."""
-    known, seated = register.known, register.seated
-    if known is None or known.digest == register.seated_digest:
+    known, stored = register.known, register.stored
+    if known is None or known.digest == register.stored_digest:
         return None
-    here = seated is not None and seated.alive
+    here = stored is not None and stored.alive
     return FirstContact(
         path=register.path,
-        ours=str(seated.stamp) if seated is not None and here else None,
+        ours=str(stored.stamp) if stored is not None and here else None,
         theirs=str(known.stamp),
         becomes="deleted" if not known.alive else "replaced" if here else "created",
     )

@@ -24,7 +24,7 @@ from syncer.model import Counter, Millis, Seen
 from syncer.replacing import replace
 
 if TYPE_CHECKING:
-    from syncer.conflict.register import Register, Seated
+    from syncer.conflict.register import Register, Stored
     from syncer.conflict.settings import Settings
     from syncer.model import Version
 
@@ -69,7 +69,7 @@ def bounded(seen: Seen, *kept: Counter) -> Seen:
     return found
 
 
-def sound(seen: Seen, by: Counter, time: Millis, *covered: Version | Seated) -> Seen:
+def sound(seen: Seen, by: Counter, time: Millis, *covered: Version | Stored) -> Seen:
     """What the author of a change can have seen: nothing later than it, the change itself, and these versions.
 
     A time beyond the change is cut to what is known of its counter: that of one of ``covered``, or nothing.

@@ -23,7 +23,7 @@ from typing import Final
 from syncer.bus.wire.messages import Control, Heartbeat, TreeMessage
 from syncer.bus.wire.tree_bodies import TreeEntry
 from syncer.model import Millis, Region
-from syncer.replication.group.bus_lag import Echo
+from syncer.replication.group.bus_lag import BusLag
 
 STILL_BEATS: Final = 2
 """Heartbeats that a difference must stand still for, when nothing is known to be under way."""
@@ -88,7 +88,7 @@ class Listed:
 
 
 @dataclass(slots=True)
-class Comparison:
+class Exchange:
     """How this region and one peer stand.
 
     Args:
@@ -216,19 +216,19 @@ class Comparison:
         return "equal" if self.differs_since_ms is None else "differs"
 
 
-class Comparisons:
+class Exchanges:
     """The comparisons with all peers, what waits to be sent, and the listing that is being gathered."""
 
     def __init__(self, pace: Pace) -> None:
         self.pace = pace
-        self.peers: Final[dict[Region, Comparison]] = {}
+        self.peers: Final[dict[Region, Exchange]] = {}
         self.outgoing: Final[deque[TreeMessage | Control]] = deque()
         self.listing: Listed | None = None
-        self.echo = Echo()
+        self.echo = BusLag()
 
-    def of(self, region: Region) -> Comparison:
+    def of(self, region: Region) -> Exchange:
         """How things stand with a peer."""
-        return self.peers.setdefault(region, Comparison())
+        return self.peers.setdefault(region, Exchange())
 
     def part(self, region: Region) -> None:
         """Compare no longer with a region that has left the group, or was forgotten."""

@@ -41,12 +41,12 @@ from syncer.conflict.causality.order import later, prevails
 from syncer.conflict.digest_tree import BUCKETS, GROUPS, DigestTree, bucket_of
 from syncer.errors import PayloadInvalid
 from syncer.model import MetaPath, Millis, Region, Stamp
-from syncer.replication.antientropy.exchanges import MAX_LISTED, Comparison, Listed, Wanted, traffic, unread
+from syncer.replication.antientropy.exchanges import MAX_LISTED, Exchange, Listed, Wanted, traffic, unread
 from syncer.replication.antientropy.tree_state import SLICE
 from syncer.replication.context import Context
 from syncer.replication.group.peers import PEERS_KEPT
-from syncer.replication.local.dirty import Origin
-from syncer.replication.unit_of_work import Unit
+from syncer.replication.local.dirty import ReadCause
+from syncer.replication.unit_of_work import UnitOfWork
 from syncer.state.contract import Transaction
 
 MAX_REQUESTED: Final = 50_000
@@ -63,7 +63,7 @@ def hear(context: Context, tx: Transaction, beat: Heartbeat, now: Millis) -> Non
     comparison = context.comparisons.of(beat.region)
     comparison.blocked = _blocked(context, beat)
     tree = context.sums.tree
-    if comparison.blocked or tree is None or not beat.tree or not context.genesis:
+    if comparison.blocked or tree is None or not beat.tree or not context.first_scan_done:
         return
     ours = {sender: done.reached for sender, done in tx.consumed([beat.sender, *beat.reached]).items()}
     identity = tx.identity()
@@ -110,7 +110,7 @@ def work(context: Context, now: Millis) -> list[TreeMessage | Control]:
     return messages
 
 
-def take(context: Context, unit: Unit, message: TreeMessage) -> None:
+def take(context: Context, unit: UnitOfWork, message: TreeMessage) -> None:
     """Take a step of a comparison that is meant for this region.
 
     What it says wrongly is reported, and changes nothing.
@@ -133,7 +133,7 @@ def take(context: Context, unit: Unit, message: TreeMessage) -> None:
         context.tally["comparisons", "malformed"] += 1
 
 
-def _step(context: Context, unit: Unit, tree: DigestTree, comparison: Comparison, message: TreeMessage) -> None:
+def _step(context: Context, unit: UnitOfWork, tree: DigestTree, comparison: Exchange, message: TreeMessage) -> None:
     match message.step:
         case TreeStep.GROUPS:
             theirs = groups_of(message.body)
@@ -165,7 +165,7 @@ def _step(context: Context, unit: Unit, tree: DigestTree, comparison: Comparison
 
 
 def _answer_groups(
-    context: Context, tree: DigestTree, comparison: Comparison, message: TreeMessage, theirs: Sequence[int], now: Millis
+    context: Context, tree: DigestTree, comparison: Exchange, message: TreeMessage, theirs: Sequence[int], now: Millis
 ) -> None:
     """Send the buckets of groups that differ; an empty answer when none does."""
     pace = context.comparisons.pace
@@ -184,7 +184,7 @@ def _answer_groups(
         _say(context, message.region, TreeStep.BUCKETS, message.round, buckets_body(chosen), now)
 
 
-def _want(tree: DigestTree, comparison: Comparison, buckets: Iterable[int], *, answers: bool) -> Wanted:
+def _want(tree: DigestTree, comparison: Exchange, buckets: Iterable[int], *, answers: bool) -> Wanted:
     """Note what is to be listed, as much of it as one comparison may list."""
     wanted = comparison.wanted
     if wanted is None or wanted.round != comparison.round or wanted.answers is not answers:
@@ -201,7 +201,7 @@ def _want(tree: DigestTree, comparison: Comparison, buckets: Iterable[int], *, a
     return wanted
 
 
-def _judge(context: Context, unit: Unit, comparison: Comparison, message: TreeMessage, listing: Listing) -> int:
+def _judge(context: Context, unit: UnitOfWork, comparison: Exchange, message: TreeMessage, listing: Listing) -> int:
     """Send or ask for what differs from the entries of a listing; how many paths that are.
 
     Each entry is judged by itself: what is wrong with some of them is reported, and holds up none of the others.
@@ -256,7 +256,7 @@ def tell(context: Context, paths: Iterable[MetaPath], lacked: Mapping[MetaPath, 
         if context.joining or len(context.requested) >= MAX_REQUESTED:
             break
         context.requested[path] = lacked.get(path) or context.requested.get(path)
-        context.dirty.add((path,), Origin.DUE)
+        context.dirty.add((path,), ReadCause.DUE)
 
 
 def _ask(context: Context, region: Region, paths: Sequence[MetaPath], now: Millis) -> None:

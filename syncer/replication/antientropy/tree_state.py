@@ -40,7 +40,7 @@ def label_of(scope: Scope) -> str:
     return f"{SHAPE}/{hashlib.blake2b(rules.encode(), digest_size=6).hexdigest()}"
 
 
-class Sums:
+class DigestTreeState:
     """The tree, and how it follows the registers.
 
     Args:

@@ -16,7 +16,7 @@ from syncer.model import MetaPath, Region
 from syncer.replication.context import Context
 from syncer.replication.control.effects import Effect, Wanted
 from syncer.replication.inbound.receive import look_again
-from syncer.replication.unit_of_work import Unit
+from syncer.replication.unit_of_work import UnitOfWork
 from syncer.state.contract import Operation, Transaction
 
 CONFLICTS_AT_ONCE: Final = 10_000
@@ -25,7 +25,7 @@ CONFLICTS_AT_ONCE: Final = 10_000
 Answer = tuple[str, Effect]
 
 
-def confirm(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> Answer:
+def confirm(context: Context, unit: UnitOfWork, tx: Transaction, operation: Operation) -> Answer:
     """Let a held change pass."""
     path = path_of(operation)
     unit.load((path,))
@@ -43,7 +43,7 @@ def confirm(context: Context, unit: Unit, tx: Transaction, operation: Operation)
     return "the change is written as soon as the store allows it", None
 
 
-def reject(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> Answer:
+def reject(context: Context, unit: UnitOfWork, tx: Transaction, operation: Operation) -> Answer:
     """Let the value of this region win over a held remote change."""
     del tx
     path = path_of(operation)
@@ -57,7 +57,7 @@ def reject(context: Context, unit: Unit, tx: Transaction, operation: Operation) 
     return "this region's value will win everywhere, unless it is changed before that", None
 
 
-def undo(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> Answer:
+def undo(context: Context, unit: UnitOfWork, tx: Transaction, operation: Operation) -> Answer:
     """Take a held local delete back."""
     del tx
     path = path_of(operation)
@@ -68,7 +68,7 @@ def undo(context: Context, unit: Unit, tx: Transaction, operation: Operation) ->
     )
 
 
-def restore(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> Answer:
+def restore(context: Context, unit: UnitOfWork, tx: Transaction, operation: Operation) -> Answer:
     """Make the loser of a conflict the newest version of its path."""
     number = number_of(operation, "conflict")
     row = tx.conflict_row(number)
@@ -87,7 +87,7 @@ def restore(context: Context, unit: Unit, tx: Transaction, operation: Operation)
         )
     if not context.scope.direction(row.path).publishes:
         raise PreconditionFailed(f"{row.path} may not leave this region, so nothing can be restored from here")
-    if not context.genesis:
+    if not context.first_scan_done:
         raise PreconditionFailed(
             "the daemon has not read the whole store yet: what was restored would be written over it without a hold",
             hint="Try again when 'syncer status' shows the first scan as finished.",
@@ -100,7 +100,7 @@ def restore(context: Context, unit: Unit, tx: Transaction, operation: Operation)
     return f"the value of {row.loser} is the newest now", None
 
 
-def discard_conflicts(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> Answer:
+def discard_conflicts(context: Context, unit: UnitOfWork, tx: Transaction, operation: Operation) -> Answer:
     """Forget a conflict; or those that a region has lost, so many at most: whoever floods others with them.
 
     Of the latter only those that stood there when the operator looked: the greatest number of these comes with it.
@@ -118,7 +118,7 @@ def discard_conflicts(context: Context, unit: Unit, tx: Transaction, operation: 
     return f"conflict {number} is forgotten", None
 
 
-def release(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> Answer:
+def release(context: Context, unit: UnitOfWork, tx: Transaction, operation: Operation) -> Answer:
     """Take an event from the future as it is."""
     path = path_of(operation)
     shown = shown_in(operation.arguments)
@@ -133,7 +133,7 @@ def release(context: Context, unit: Unit, tx: Transaction, operation: Operation)
     return f"{event.stamp} is folded as it is", None
 
 
-def decline(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> Answer:
+def decline(context: Context, unit: UnitOfWork, tx: Transaction, operation: Operation) -> Answer:
     """Drop an event from the future: nothing is asserted against it, and who knows what it says tells it again."""
     del context, unit
     path = path_of(operation)

@@ -25,7 +25,7 @@ def heartbeat(context: Context, now: Millis, version: str) -> Heartbeat:
         now: Our clock.
         version: Of this program.
     """
-    if context.talk.unheard:
+    if context.recovery.unheard:
         rebuild.greet(context, now)
     settings = context.replica.settings
     with context.state.transaction() as tx:
@@ -35,7 +35,7 @@ def heartbeat(context: Context, now: Millis, version: str) -> Heartbeat:
         context.sums.check(tx)
     context.comparisons.echo.said(now)
     context.evidence.said.append(now)
-    tree = context.sums.tree if context.genesis else None
+    tree = context.sums.tree if context.first_scan_done else None
     watermark = min(waiting[0].event.stamp.updated_at_ms, now) - 1 if waiting else now
     beat = Heartbeat(
         region=settings.region,
@@ -88,4 +88,4 @@ def _mode(context: Context) -> str:
         return mode
     if rebuild.phase_of(context) is Phase.HEARING:
         return rebuild.REBUILDING
-    return rebuild.STARTING if context.talk.unheard else mode
+    return rebuild.STARTING if context.recovery.unheard else mode

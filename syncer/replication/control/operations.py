@@ -25,12 +25,12 @@ from syncer.replication.local.observe import state_event
 from syncer.replication.membership import forget
 from syncer.replication.recovery import rebuild, state_transfer
 from syncer.replication.recovery.progress import Phase
-from syncer.replication.unit_of_work import Unit
-from syncer.state.contract import Operation, OperationState, Poison, Transaction
+from syncer.replication.unit_of_work import UnitOfWork
+from syncer.state.contract import DeadLetter, Operation, OperationState, Transaction
 
 log = structlog.get_logger()
 
-Handler = Callable[[Context, Unit, Transaction, Operation], tuple[str, Effect]]
+Handler = Callable[[Context, UnitOfWork, Transaction, Operation], tuple[str, Effect]]
 
 
 def perform(context: Context, operation: Operation, now: Millis) -> Effect:
@@ -40,7 +40,7 @@ def perform(context: Context, operation: Operation, now: Millis) -> Effect:
     """
     try:
         with context.state.transaction() as tx:
-            unit = Unit(context, tx, now)
+            unit = UnitOfWork(context, tx, now)
             handler = _HANDLERS.get(operation.kind)
             if handler is None:
                 raise NotFound(f"no such operation: {operation.kind}")
@@ -70,7 +70,7 @@ def perform(context: Context, operation: Operation, now: Millis) -> Effect:
     return effect
 
 
-def _pause(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
+def _pause(context: Context, unit: UnitOfWork, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
     del unit
     forget.check_takes_part(context)
     reason = operation.reason or f"asked by {operation.asked_by}"
@@ -82,7 +82,7 @@ def _pause(context: Context, unit: Unit, tx: Transaction, operation: Operation) 
     )
 
 
-def _resume(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
+def _resume(context: Context, unit: UnitOfWork, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
     del unit
     forget.check_takes_part(context)
     context.paused = None
@@ -92,22 +92,22 @@ def _resume(context: Context, unit: Unit, tx: Transaction, operation: Operation)
     return "resumed", effect
 
 
-def _forget(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
+def _forget(context: Context, unit: UnitOfWork, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
     told = forget.forget(context, unit, tx, operation)
     effect = Wanted(action=Action.FORGET, paths=told, reason=operation.reason)
     return f"{told[0]} is waited for no longer, and the other regions are told so", effect
 
 
-def _admit(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
+def _admit(context: Context, unit: UnitOfWork, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
     return forget.admit(context, unit, tx, operation), None
 
 
-def _leave(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
+def _leave(context: Context, unit: UnitOfWork, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
     forget.leave(context, tx, unit.now, force=operation.arguments.get("force") == "true")
     return "this region has left: it writes and publishes nothing any more", None
 
 
-def _join(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
+def _join(context: Context, unit: UnitOfWork, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
     begins = context.joining
     passed = forget.join(context, unit, tx, operation.arguments)
     if begins:
@@ -115,7 +115,7 @@ def _join(context: Context, unit: Unit, tx: Transaction, operation: Operation) -
     return f"{passed} changes that first contact held, and that were shown, will be written", None
 
 
-def _retry(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
+def _retry(context: Context, unit: UnitOfWork, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
     number = number_of(operation, "id")
     row = tx.poison_row(number)
     if row is None:
@@ -144,7 +144,7 @@ def _retry(context: Context, unit: Unit, tx: Transaction, operation: Operation) 
     return "read and tried again", None
 
 
-def _decode_again(context: Context, unit: Unit, tx: Transaction, poison: Poison) -> str:
+def _decode_again(context: Context, unit: UnitOfWork, tx: Transaction, poison: DeadLetter) -> str:
     """Take a message as if it came now; it is no duplicate of its first coming."""
     if poison.code == MessageUnreadable.code:
         raise PreconditionFailed(
@@ -166,7 +166,7 @@ def _decode_again(context: Context, unit: Unit, tx: Transaction, poison: Poison)
     return f"it cannot be handled still: {unit.poisons[-1].detail}" if unit.poisons else "decoded and handled"
 
 
-def _publish_again(register: Register, tx: Transaction, poison: Poison) -> str:
+def _publish_again(register: Register, tx: Transaction, poison: DeadLetter) -> str:
     """Put a local change into the outbox again, unless another one has taken its place."""
     known = register.known
     if known is None or poison.position != f"{register.path} {known.stamp}":
@@ -178,7 +178,7 @@ def _publish_again(register: Register, tx: Transaction, poison: Poison) -> str:
     return "it is published again"
 
 
-def _discard(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
+def _discard(context: Context, unit: UnitOfWork, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
     del context, unit
     number = number_of(operation, "id")
     if tx.poison_row(number) is None:
@@ -187,16 +187,16 @@ def _discard(context: Context, unit: Unit, tx: Transaction, operation: Operation
     return "discarded", None
 
 
-def _rebuild(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
+def _rebuild(context: Context, unit: UnitOfWork, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
     without = [Region(name) for name in operation.arguments.get("without", "").split(",") if name]
     return rebuild.excuse(context, unit, tx, without, alone=operation.arguments.get("alone") == "true"), None
 
 
-def _sync(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
+def _sync(context: Context, unit: UnitOfWork, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
     return repair.begin(context, tx, operation, unit.now), None
 
 
-def _cancel(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
+def _cancel(context: Context, unit: UnitOfWork, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
     del context
     return repair.cancel(tx, operation, unit.now), None
 

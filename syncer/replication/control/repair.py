@@ -27,7 +27,7 @@ from syncer.replication.local.observe import state_event
 from syncer.replication.membership import forget
 from syncer.replication.recovery import rebuild
 from syncer.replication.recovery.progress import Phase
-from syncer.replication.unit_of_work import Unit
+from syncer.replication.unit_of_work import UnitOfWork
 from syncer.state.contract import Operation, Transaction
 from syncer.state.repair import RefusedTelling, Repair, RepairState, Telling
 
@@ -104,7 +104,7 @@ def work(context: Context, now: Millis) -> Turn:
             return Turn.IDLE
         if len(tx.outbox(OUTBOX_ROOM)) == OUTBOX_ROOM:
             return Turn.FULL
-        unit = Unit(context, tx, now)
+        unit = UnitOfWork(context, tx, now)
         portion = tx.tellings(repair.id, PORTION, repair.through)
         if portion:
             repair = _decide(context, unit, tx, repair, portion)
@@ -116,7 +116,7 @@ def work(context: Context, now: Millis) -> Turn:
     return Turn.MORE if portion else Turn.IDLE
 
 
-def _decide(context: Context, unit: Unit, tx: Transaction, repair: Repair, portion: list[Telling]) -> Repair:
+def _decide(context: Context, unit: UnitOfWork, tx: Transaction, repair: Repair, portion: list[Telling]) -> Repair:
     """Decide each telling of a portion, in this very transaction."""
     unit.load(tuple({each.path for each in portion}))
     born_ms = context.identity.generation * _SECOND_MS  # a generation is the second of a database's birth
@@ -160,7 +160,7 @@ def _decide(context: Context, unit: Unit, tx: Transaction, repair: Repair, porti
     )
 
 
-def _outcome(context: Context, unit: Unit, telling: Telling, bounds: Bounds) -> Outcome | Why:
+def _outcome(context: Context, unit: UnitOfWork, telling: Telling, bounds: Bounds) -> Outcome | Why:
     if not context.scope.contains(telling.path):
         return Why.OUT_OF_SCOPE
     if telling.event is None:
@@ -172,12 +172,12 @@ def _outcome(context: Context, unit: Unit, telling: Telling, bounds: Bounds) -> 
 
 def may_tell(context: Context) -> bool:
     """Whether anything may be told now; what may not waits."""
-    talk = context.talk
+    recovery = context.recovery
     if context.observing or context.paused is not None or context.left_at is not None or context.fence is None:
         return False
-    if talk.lost is not None or talk.unheard:
+    if recovery.lost is not None or recovery.unheard:
         return False
-    return context.genesis and rebuild.phase_of(context) is Phase.DONE
+    return context.first_scan_done and rebuild.phase_of(context) is Phase.DONE
 
 
 def _repair(tx: Transaction, operation: Operation) -> Repair:
@@ -208,7 +208,7 @@ def _check_region(context: Context) -> None:
             "this region's database is being rebuilt: what it tells could be outdated",
             hint="Wait until 'syncer status' shows no rebuild, or ask another region.",
         )
-    if not context.genesis:
+    if not context.first_scan_done:
         raise PreconditionFailed(
             "the daemon has not read the whole store yet",
             hint="Try again when 'syncer status' shows the first scan as finished.",

@@ -36,7 +36,7 @@ def report(context: Context, now: Millis) -> dict[str, object]:
         "database_id": identity.database_id,
         "generation": identity.generation,
         "epoch": identity.epoch,
-        "genesis": context.genesis,
+        "genesis": context.first_scan_done,
         "fence": fence.fence.number if fence else None,
         "store_id": fence.fence.store_id if fence else identity.store_id,
         "watch_whole": context.ledger.armed,

@@ -54,7 +54,7 @@ def own_report(tx: Transaction) -> Report:
 def work(context: Context, now: Millis) -> None:
     """Do the next piece of work: gather, carry on, or drop."""
     state = context.tombstones
-    if context.observing or context.left_at is not None or context.fence is None or not context.genesis:
+    if context.observing or context.left_at is not None or context.fence is None or not context.first_scan_done:
         return
     if context.replica.settings.ties is TieOrder.NATIVE:
         return  # regions without numbers take part: what they have under way cannot be told

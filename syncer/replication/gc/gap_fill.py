@@ -40,7 +40,7 @@ from syncer.conflict.causality.consumed import Consumed
 from syncer.model import MetadataChangeEvent, MetaPath, Millis
 from syncer.replication.antientropy import protocol
 from syncer.replication.context import Context
-from syncer.replication.gc.state import Gap
+from syncer.replication.gc.state import SequenceGap
 from syncer.replication.local.observe import state_event
 from syncer.state.contract import Transaction
 
@@ -68,7 +68,7 @@ def hear(context: Context, tx: Transaction, beat: Heartbeat, now: Millis) -> Non
         gaps.pop(beat.region, None)
         return  # what has not come may stand in its outbox still
     if gap is None or not known:
-        gaps[beat.region] = Gap(sender=beat.sender, through=had.through, since_ms=now, asked_at_ms=now)
+        gaps[beat.region] = SequenceGap(sender=beat.sender, through=had.through, since_ms=now, asked_at_ms=now)
     elif (
         not 0 <= now - gap.asked_at_ms < _patience(context, gap)
         and context.paused is None
@@ -95,7 +95,7 @@ def _equal(context: Context, beat: Heartbeat, now: Millis) -> bool:
     return comparison.heard_at_ms == now and comparison.state == "equal"
 
 
-def _patience(context: Context, gap: Gap) -> int:
+def _patience(context: Context, gap: SequenceGap) -> int:
     """How long a gap is left alone: each time that it was asked for in vain, twice as long, up to some hours."""
     limits = context.tombstones.limits
     return min(limits.gap_patience_ms << min(gap.asked, 30), max(limits.gap_patience_ms, limits.gap_longest_ms))
@@ -119,7 +119,7 @@ def _ask(context: Context, beat: Heartbeat, through: int, now: Millis) -> None:
 def work(context: Context, now: Millis) -> None:
     """Tell the next deletes again, if somebody has asked for them and the outbox is not full of others."""
     state, limits = context.retelling, context.tombstones.limits
-    if context.observing or context.paused is not None or context.fence is None or not context.genesis:
+    if context.observing or context.paused is not None or context.fence is None or not context.first_scan_done:
         return
     if state.begun is None and (not state.wanted or now < state.next_at_ms <= now + limits.gap_patience_ms):
         return

@@ -26,7 +26,7 @@ HINTS: Final[Mapping[Cause, str]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Forgetting:
+class TombstoneGc:
     """How deletes are forgotten.
 
     Args:
@@ -53,7 +53,7 @@ class Forgetting:
     per_step: int = 500
 
     @classmethod
-    def after(cls, grace_ms: Millis) -> Forgetting:
+    def after(cls, grace_ms: Millis) -> TombstoneGc:
         """How it is done with this grace: the shorter it is, the oftener is looked."""
         return cls(
             grace_ms=grace_ms,
@@ -77,7 +77,7 @@ class Tombstones:
         holding: Regions that hold up the dropping, since when, and why.
     """
 
-    limits: Forgetting = field(default_factory=Forgetting)
+    limits: TombstoneGc = field(default_factory=TombstoneGc)
     floor: Millis = Millis(0)
     epoch: Epoch | None = None
     gathered: dict[MetaPath, Stamp] = field(default_factory=dict)
@@ -119,7 +119,7 @@ class Tombstones:
 
 
 @dataclass(slots=True)
-class Gap:
+class SequenceGap:
     """Messages of a peer's database that did not come.
 
     Args:
@@ -138,7 +138,7 @@ class Gap:
 
 
 @dataclass(slots=True)
-class Retelling:
+class GapFill:
     """Where the telling again of deletes stands: what this region tells, and what is missing here.
 
     Args:
@@ -157,7 +157,7 @@ class Retelling:
     settled: tuple[Millis, MetaPath] | None = None
     offer: tuple[int, int] | None = None
     next_at_ms: Millis = Millis(0)
-    gaps: dict[Region, Gap] = field(default_factory=dict)
+    gaps: dict[Region, SequenceGap] = field(default_factory=dict)
 
     def conditions(self, now: Millis, alarm_after_ms: Millis) -> list[tuple[str, str]]:
         """What a person should look at: code and message, by region."""

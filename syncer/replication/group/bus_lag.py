@@ -11,7 +11,7 @@ from syncer.model import Millis
 
 
 @dataclass(slots=True)
-class Echo:
+class BusLag:
     """Which of this region's heartbeats have not come back yet.
 
     Args:

@@ -17,10 +17,10 @@ from syncer.replication.bisection import Settle, may_lie_in_one, narrowed, place
 from syncer.replication.context import Context
 from syncer.replication.inbound import receive
 from syncer.replication.inbound.arrived import Arrived
-from syncer.replication.inbound.prefetch import Ahead, Seen, look_ahead
-from syncer.replication.inbound.quarantine import Shelves, set_aside
-from syncer.replication.unit_of_work import Unit
-from syncer.state.contract import Poison
+from syncer.replication.inbound.prefetch import Prefetch, Prefetched, prefetch
+from syncer.replication.inbound.quarantine import Quota, set_aside
+from syncer.replication.unit_of_work import UnitOfWork
+from syncer.state.contract import DeadLetter
 
 log = structlog.get_logger()
 
@@ -30,7 +30,9 @@ FUTURE: Final = "future"
 """Origin, in the quarantine, of an event that has waited for its time."""
 
 
-def consume(context: Context, arrived: Sequence[Arrived], now: Millis, seen: Seen | None = None) -> Sequence[Arrived]:
+def consume(
+    context: Context, arrived: Sequence[Arrived], now: Millis, seen: Prefetched | None = None
+) -> Sequence[Arrived]:
     """Fold a delivery; what of it cannot be taken is set aside.
 
     Args:
@@ -54,10 +56,10 @@ def consume(context: Context, arrived: Sequence[Arrived], now: Millis, seen: See
     return narrowed(context, arrived, attempt, partial(_put_aside, context, now))
 
 
-def plan_reads(context: Context, arrived: Sequence[Arrived]) -> Ahead | None:
+def plan_reads(context: Context, arrived: Sequence[Arrived]) -> Prefetch | None:
     """Paths to read before a delivery is folded; none, where looking for them fails: it is folded without."""
     try:
-        return look_ahead(context, arrived)
+        return prefetch(context, arrived)
     except Exception as exc:
         if not may_lie_in_one(exc):
             raise
@@ -86,8 +88,8 @@ def _put_aside(context: Context, now: Millis, item: Arrived, cause: Exception) -
     again = isinstance(event, MetadataChangeEvent) and context.misfits.untaken(event.path, str(event.stamp))
     detail = "" if again else _told(item.position, cause)
     with context.state.transaction() as tx:
-        unit = Unit(context, tx, now)
-        kept = again or set_aside(context, unit, Shelves(tx), item, UNTAKEN, detail)
+        unit = UnitOfWork(context, tx, now)
+        kept = again or set_aside(context, unit, Quota(tx), item, UNTAKEN, detail)
         if kept and isinstance(event, MetadataChangeEvent) and event.value is not None:
             receive.count(context, tx, event)
         unit.store()
@@ -100,10 +102,10 @@ def _drop_future(context: Context, now: Millis, event: MetadataChangeEvent, caus
     position = f"{event.path} {event.stamp}"
     detail = _told(position, cause)
     with context.state.transaction() as tx:
-        unit = Unit(context, tx, now)
+        unit = UnitOfWork(context, tx, now)
         tx.drop_future(event.path, event.stamp)
         unit.quarantine(
-            Poison(
+            DeadLetter(
                 origin=FUTURE,
                 code=UNTAKEN,
                 detail=detail,

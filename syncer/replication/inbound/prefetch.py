@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Ahead:
+class Prefetch:
     """Paths to read before a delivery is folded. It must be folded with the answers, or given up."""
 
     ticket: Ticket
@@ -30,10 +30,10 @@ class Ahead:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class Prefetched:
     """What was read ahead."""
 
-    ahead: Ahead
+    ahead: Prefetch
     answers: Mapping[MetaPath, Entry | None]
 
     def get(self, context: Context, path: MetaPath) -> Entry | None:
@@ -41,9 +41,9 @@ class Seen:
         return self.answers.get(path) if context.ledger.valid(self.ahead.ticket, path) else None
 
 
-def look_ahead(context: Context, arrived: Iterable[Arrived]) -> Ahead | None:
+def prefetch(context: Context, arrived: Iterable[Arrived]) -> Prefetch | None:
     """Paths of a delivery to read before it is folded; ``None``: none, or nothing could be written now anyway."""
-    if context.fence is None or not context.ledger.armed or not context.genesis or context.doubted:
+    if context.fence is None or not context.ledger.armed or not context.first_scan_done or context.doubted:
         return None
     if context.observing or context.paused is not None or rebuild.holds_still(context):
         return None
@@ -57,9 +57,9 @@ def look_ahead(context: Context, arrived: Iterable[Arrived]) -> Ahead | None:
         path = event.path
         if path not in context.dirty and context.remembered.get(path) is None and context.scope.direction(path).applies:
             paths[path] = None
-    return Ahead(context.ledger.issue(), tuple(paths)) if paths else None
+    return Prefetch(context.ledger.issue(), tuple(paths)) if paths else None
 
 
-def give_up(context: Context, ahead: Ahead) -> None:
+def give_up(context: Context, ahead: Prefetch) -> None:
     """The store did not answer: the delivery is folded without."""
     context.ledger.close(ahead.ticket)

@@ -18,8 +18,8 @@ from syncer.errors import PayloadInvalid, SignatureInvalid, SpeakerInvalid
 from syncer.model import MetadataChangeEvent, MetaPath, Millis
 from syncer.replication.context import Context
 from syncer.replication.local.misfits import MISFIT
-from syncer.replication.unit_of_work import Unit
-from syncer.state.contract import STRANGE_CODES, Amount, KeptAside, Poison, Transaction
+from syncer.replication.unit_of_work import UnitOfWork
+from syncer.state.contract import STRANGE_CODES, Amount, DeadLetter, KeptAside, Transaction
 
 log = structlog.get_logger()
 
@@ -71,7 +71,7 @@ class Item(Protocol):
         ...
 
 
-class Shelves:
+class Quota:
     """The room that is left, as of one transaction."""
 
     def __init__(self, transaction: Transaction) -> None:
@@ -90,7 +90,7 @@ class Shelves:
         return True
 
 
-def refuse(context: Context, unit: Unit, shelves: Shelves, item: Item, error: PayloadInvalid) -> None:
+def refuse(context: Context, unit: UnitOfWork, shelves: Quota, item: Item, error: PayloadInvalid) -> None:
     """Put a message aside that cannot be understood, or does not come from the group.
 
     What regions say all the time, and say again, is only counted when it is not believed: it would bury the changes.
@@ -114,7 +114,7 @@ def refuse(context: Context, unit: Unit, shelves: Shelves, item: Item, error: Pa
         set_aside(context, unit, shelves, item, error.code, error.message)
 
 
-def set_aside(context: Context, unit: Unit, shelves: Shelves, item: Item, code: str, detail: str) -> bool:
+def set_aside(context: Context, unit: UnitOfWork, shelves: Quota, item: Item, code: str, detail: str) -> bool:
     """Put a message of the bus into the quarantine; whether there was room for it."""
     event = item.message
     shelf = Shelf.STRANGERS if code in STRANGE_CODES else Shelf.POISON
@@ -124,7 +124,7 @@ def set_aside(context: Context, unit: Unit, shelves: Shelves, item: Item, code: 
         return False
     path: MetaPath | None = event.path if isinstance(event, MetadataChangeEvent) else None
     unit.quarantine(
-        Poison(
+        DeadLetter(
             origin="bus",
             code=code,
             detail=detail[:_DETAIL_CHARACTERS],
@@ -137,7 +137,7 @@ def set_aside(context: Context, unit: Unit, shelves: Shelves, item: Item, code: 
     return True
 
 
-def may_wait(shelves: Shelves, event: MetadataChangeEvent) -> bool:
+def may_wait(shelves: Quota, event: MetadataChangeEvent) -> bool:
     """Whether there is room for an event that has to wait for its time."""
     return shelves.take(Shelf.FUTURE, len(event.value or b"") + sum(map(len, event.seen)))
 
@@ -148,9 +148,9 @@ def keep_misfits(context: Context, now: Millis) -> None:
     if not news:
         return
     with context.state.transaction() as tx:
-        unit = Unit(context, tx, now)
+        unit = UnitOfWork(context, tx, now)
         for name, fault in news:
-            unit.quarantine(Poison(origin="store", code=MISFIT, detail=fault, position=name))
+            unit.quarantine(DeadLetter(origin="store", code=MISFIT, detail=fault, position=name))
         unit.store()
     unit.settle()
     news.clear()

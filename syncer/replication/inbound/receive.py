@@ -11,8 +11,8 @@ from syncer.bus.wire.messages import (
     Control,
     Heartbeat,
     Ignored,
-    ListingAsked,
-    ListingTold,
+    StatePage,
+    StateRequest,
     TreeMessage,
 )
 from syncer.conflict.acts import HoldEvent
@@ -30,14 +30,14 @@ from syncer.replication.gc import gap_fill
 from syncer.replication.group.peers import HEARTBEATS_FULL
 from syncer.replication.inbound import admission, attribution
 from syncer.replication.inbound.arrived import Arrived
-from syncer.replication.inbound.prefetch import Seen
-from syncer.replication.inbound.quarantine import TOO_EARLY, Shelves, may_wait, refuse, set_aside
+from syncer.replication.inbound.prefetch import Prefetched
+from syncer.replication.inbound.quarantine import TOO_EARLY, Quota, may_wait, refuse, set_aside
 from syncer.replication.local.entry_cache import ready
-from syncer.replication.local.observe import seat
+from syncer.replication.local.observe import apply_due
 from syncer.replication.membership import forget
 from syncer.replication.recovery import missing_values, rebuild, state_transfer
 from syncer.replication.recovery.progress import Phase
-from syncer.replication.unit_of_work import Unit
+from syncer.replication.unit_of_work import UnitOfWork
 from syncer.state.contract import Transaction
 
 STRANGE_SENDERS: Final = 1_000
@@ -52,7 +52,7 @@ LOOKED_AT: Final = 200
 """Events that are looked at again at a time when what is known of their paths has grown."""
 
 
-def consume(context: Context, arrived: Sequence[Arrived], now: Millis, seen: Seen | None = None) -> Settle:
+def consume(context: Context, arrived: Sequence[Arrived], now: Millis, seen: Prefetched | None = None) -> Settle:
     """Fold messages in one transaction.
 
     Args:
@@ -74,15 +74,15 @@ def consume(context: Context, arrived: Sequence[Arrived], now: Millis, seen: See
             context.ledger.close(seen.ahead.ticket)
 
 
-def _consume(context: Context, arrived: Sequence[Arrived], now: Millis, seen: Seen | None) -> Settle:
+def _consume(context: Context, arrived: Sequence[Arrived], now: Millis, seen: Prefetched | None) -> Settle:
     packer = context.packer()
     with context.state.transaction() as tx:
-        unit = Unit(context, tx, now)
+        unit = UnitOfWork(context, tx, now)
         take(context, unit, tx, arrived)
         answers = ready(context, unit, unit.changed, seen)
         if answers:
             unit.decided(answers)
-            seat(context, unit, tx, answers, packer)
+            apply_due(context, unit, tx, answers, packer)
         unit.store()
 
     def settle() -> None:
@@ -92,12 +92,12 @@ def _consume(context: Context, arrived: Sequence[Arrived], now: Millis, seen: Se
     return settle
 
 
-def take(context: Context, unit: Unit, tx: Transaction, arrived: Sequence[Arrived]) -> None:
+def take(context: Context, unit: UnitOfWork, tx: Transaction, arrived: Sequence[Arrived]) -> None:
     """Take messages within a unit of work."""
     arrived = attribution.believed(context, tx, arrived)
     changes = [item for item in arrived if isinstance(item.message, MetadataChangeEvent)]
     unit.load(tuple({item.message.path for item in changes if isinstance(item.message, MetadataChangeEvent)}))
-    shelves, asked = Shelves(tx), dict[Region, Control]()
+    shelves, asked = Quota(tx), dict[Region, Control]()
     _fold_new(context, unit, tx, changes, shelves)
     look_again(context, unit, tx, unit.changed)
     for item in arrived:
@@ -109,7 +109,7 @@ def take(context: Context, unit: Unit, tx: Transaction, arrived: Sequence[Arrive
             case Control() as control:
                 if (problem := _take_control(context, unit, tx, control, asked)) is not None:
                     set_aside(context, unit, shelves, item, *problem)
-            case TreeMessage() | ListingAsked() | ListingTold() as said:
+            case TreeMessage() | StateRequest() | StatePage() as said:
                 if admission.not_taken(context, said.region, said.sender) is None:
                     _take_said(context, unit, said)
             case Ignored() as ignored:
@@ -120,17 +120,17 @@ def take(context: Context, unit: Unit, tx: Transaction, arrived: Sequence[Arrive
         _note_asked(context, unit, tx, control)
 
 
-def _take_said(context: Context, unit: Unit, said: TreeMessage | ListingAsked | ListingTold) -> None:
+def _take_said(context: Context, unit: UnitOfWork, said: TreeMessage | StateRequest | StatePage) -> None:
     match said:
         case TreeMessage():
             protocol.take(context, unit, said)
-        case ListingAsked():
+        case StateRequest():
             state_transfer.take_asked(context, said)
-        case ListingTold() if rebuild.phase_of(context) is Phase.HEARING:
+        case StatePage() if rebuild.phase_of(context) is Phase.HEARING:
             state_transfer.take_told(context, unit, said)
 
 
-def _fold_new(context: Context, unit: Unit, tx: Transaction, changes: Sequence[Arrived], shelves: Shelves) -> None:
+def _fold_new(context: Context, unit: UnitOfWork, tx: Transaction, changes: Sequence[Arrived], shelves: Quota) -> None:
     own = context.identity.database_id
     senders = {item.message.sender for item in changes if isinstance(item.message, MetadataChangeEvent)}
     consumed = tx.consumed(senders - {"", own})
@@ -190,7 +190,7 @@ def count(context: Context, tx: Transaction, event: MetadataChangeEvent) -> None
 def release_future(context: Context, now: Millis, events: Sequence[MetadataChangeEvent]) -> Settle:
     """Fold events that were ahead of this clock, and are not any more; what memory takes over then."""
     with context.state.transaction() as tx:
-        unit = Unit(context, tx, now)
+        unit = UnitOfWork(context, tx, now)
         unit.load(tuple({event.path for event in events}))
         for event in events:
             outcome = context.replica.fold(unit[event.path], event, now, released=True)
@@ -204,7 +204,7 @@ def release_future(context: Context, now: Millis, events: Sequence[MetadataChang
     return unit.settle
 
 
-def look_again(context: Context, unit: Unit, tx: Transaction, paths: Collection[MetaPath]) -> None:
+def look_again(context: Context, unit: UnitOfWork, tx: Transaction, paths: Collection[MetaPath]) -> None:
     """What is known of these paths has grown: of the events that are held for them, some may be folded by now.
 
     It is a matter of haste, and only some are looked at: each has a moment of its own, and waits for no other.
@@ -236,7 +236,7 @@ def _is_news(context: Context, register: Register, event: MetadataChangeEvent) -
 
 
 def _fold(
-    context: Context, unit: Unit, tx: Transaction, shelves: Shelves, item: Arrived, event: MetadataChangeEvent
+    context: Context, unit: UnitOfWork, tx: Transaction, shelves: Quota, item: Arrived, event: MetadataChangeEvent
 ) -> bool:
     """Fold an event, or set it aside; whether its number counts as consumed.
 
@@ -265,7 +265,7 @@ def _fold(
     if quotas.lacking(context, tx, unit[event.path], outcome) is not None:
         return False
     unit.take(attribution.attributed(outcome, event, told_by, item.speaker))
-    if event.path in context.talk.lacks and not any(isinstance(act, HoldEvent) for act in outcome.acts):
+    if event.path in context.recovery.lacks and not any(isinstance(act, HoldEvent) for act in outcome.acts):
         missing_values.meet(context, unit, event)
     return True
 
@@ -331,7 +331,7 @@ def _taken_in(context: Context, tx: Transaction, beat: Heartbeat, now: Millis) -
 
 
 def _take_control(
-    context: Context, unit: Unit, tx: Transaction, control: Control, asked: dict[Region, Control]
+    context: Context, unit: UnitOfWork, tx: Transaction, control: Control, asked: dict[Region, Control]
 ) -> tuple[str, str] | None:
     """Do what another region asks of all, or of this one; why a stranger is not obeyed: code and detail.
 
@@ -373,7 +373,7 @@ def _take_control(
     return None
 
 
-def _note_asked(context: Context, unit: Unit, tx: Transaction, control: Control) -> None:
+def _note_asked(context: Context, unit: UnitOfWork, tx: Transaction, control: Control) -> None:
     """Remember the last request of a database that was obeyed: in the same transaction, and in memory after it."""
     row = next(iter(tx.peers((control.region,))), None)
     if row is None or row.sender != control.sender:

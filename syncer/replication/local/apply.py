@@ -12,12 +12,12 @@ from syncer.paths import classify, scaffold
 from syncer.replacing import replace
 from syncer.replication.context import Context
 from syncer.replication.fence import Fence, HeldFence, order_of
-from syncer.replication.local.dirty import Origin
+from syncer.replication.local.dirty import ReadCause
 from syncer.replication.local.observe import check_fence
 from syncer.replication.local.topic_checks import ask_again
 from syncer.replication.local.write_queue import Batch
-from syncer.replication.unit_of_work import Unit
-from syncer.state.contract import Poison, Transaction
+from syncer.replication.unit_of_work import UnitOfWork
+from syncer.state.contract import DeadLetter, Transaction
 from syncer.stores.contract import BatchRefused, Entry, Put, Write, Written
 
 
@@ -88,7 +88,7 @@ def landed(context: Context, landings: Sequence[Landing], now: Millis) -> None:
     _held(context)
     written = [answer for landing in landings for answer in landing.written]
     with context.state.transaction() as tx:
-        unit = Unit(context, tx, now)
+        unit = UnitOfWork(context, tx, now)
         _note_landed(tx, landings[-1].batch.number)
         unit.load([answer.path for answer in written])
         intents = [unit[answer.path].intent for answer in written]
@@ -118,7 +118,7 @@ def refused(context: Context, batch: Batch, refusal: BatchRefused, now: Millis) 
     cause = refusal.cause
     context.remembered.forget((culprit,))
     with context.state.transaction() as tx:
-        unit = Unit(context, tx, now)
+        unit = UnitOfWork(context, tx, now)
         unit.load(batch.paths)
         for path in batch.paths:
             reason = _park_reason(cause) if path == culprit else None
@@ -135,7 +135,7 @@ def refused(context: Context, batch: Batch, refusal: BatchRefused, now: Millis) 
 def lost(context: Context, batch: Batch, *, applied: bool, now: Millis) -> None:
     """The answer of the batch was lost; its receipt has told whether it landed, and it cannot land any more."""
     with context.state.transaction() as tx:
-        unit = Unit(context, tx, now)
+        unit = UnitOfWork(context, tx, now)
         unit.load(batch.paths)
         if applied:
             _note_landed(tx, batch.number)
@@ -158,7 +158,7 @@ def _note_landed(tx: Transaction, batch: str) -> None:
 def settle_former(context: Context, fence: Fence, now: Millis) -> int:
     """After the fence was raised: tell landed from not landed for every intent of dead incarnations; their number."""
     with context.state.transaction() as tx:
-        unit = Unit(context, tx, now)
+        unit = UnitOfWork(context, tx, now)
         open_intents = tx.intents()
         unit.load([register.path for register in open_intents])
         for register in open_intents:
@@ -179,7 +179,7 @@ def hold_fence(context: Context, fence: Fence, entry: Entry | Written) -> None:
     context.fence = HeldFence(fence, revision)
 
 
-def give_mark_out(context: Context, now: Millis) -> Put | None:
+def advance_rollback_counter(context: Context, now: Millis) -> Put | None:
     """Give a mark out: the fence with it, to be written; ``None`` when the fence is not ours.
 
     Raises:
@@ -190,11 +190,11 @@ def give_mark_out(context: Context, now: Millis) -> Put | None:
     with context.state.transaction() as tx:
         identity = tx.set_identity(mark=tx.identity().mark + 1)
     context.identity = identity
-    context.marking.given_out(now)
-    return fence_write(context, context.fence, context.fence.fence.marking(identity))
+    context.rollback_counter.given_out(now)
+    return fence_write(context, context.fence, context.fence.fence.rollback_counter(identity))
 
 
-def probe_mark(context: Context, entry: Entry | None) -> Put | None:
+def probe_rollback_counter(context: Context, entry: Entry | None) -> Put | None:
     """The answer to a mark was lost: the fence, to be written with it once more; ``None``: it stands there.
 
     Args:
@@ -212,10 +212,10 @@ def probe_mark(context: Context, entry: Entry | None) -> Put | None:
     context.fence = HeldFence(fence, entry.revision)
     if fence.mark >= context.identity.mark:
         return None
-    return fence_write(context, context.fence, fence.marking(context.identity))
+    return fence_write(context, context.fence, fence.rollback_counter(context.identity))
 
 
-def note_mark(context: Context, write: Put | None, answer: Written | None) -> None:
+def note_rollback_counter(context: Context, write: Put | None, answer: Written | None) -> None:
     """The mark stands in the fence, as written (``None``: as was read).
 
     Raises:
@@ -229,7 +229,7 @@ def note_mark(context: Context, write: Put | None, answer: Written | None) -> No
         context.identity = tx.set_identity(marked=context.fence.fence.mark)
 
 
-def _finish(context: Context, batches: Sequence[Batch], unit: Unit) -> None:
+def _finish(context: Context, batches: Sequence[Batch], unit: UnitOfWork) -> None:
     for batch in batches:
         context.writes.done(batch)
     unit.settle()
@@ -253,7 +253,7 @@ def _relatives(path: MetaPath, cause: Exception) -> tuple[MetaPath, ...]:
     return ()
 
 
-def _hold_refused(unit: Unit, path: MetaPath, cause: ValueRefused | AccessDenied, now: Millis) -> None:
+def _hold_refused(unit: UnitOfWork, path: MetaPath, cause: ValueRefused | AccessDenied, now: Millis) -> None:
     """The store will never take this write as it is: it waits for a person, everything else goes on."""
     register = unit[path]
     known = register.known
@@ -262,7 +262,7 @@ def _hold_refused(unit: Unit, path: MetaPath, cause: ValueRefused | AccessDenied
     hold = Hold(reason=HoldReason.STORE_REFUSED, stamp=known.stamp, since_ms=now, detail=cause.message)
     unit.replace(replace(register, hold=hold, parked=None))
     unit.quarantine(
-        Poison(
+        DeadLetter(
             origin="write",
             code=cause.code,
             detail=cause.message,
@@ -279,7 +279,7 @@ def mark_due(context: Context, limit: int, after: MetaPath | None, now: Millis) 
         due = tx.due(limit, after)
     ask_again(context, due, now)
     paths = [register.path for register in due if not register.held and register.intent is None]
-    context.dirty.add(paths, Origin.DUE)
+    context.dirty.add(paths, ReadCause.DUE)
     return due[-1].path if len(due) == limit else None
 
 
@@ -289,7 +289,7 @@ def release_unknown_clusters(context: Context, page: int, now: Millis) -> None:
     while True:
         with context.state.transaction() as tx:
             due = tx.due(page, after)
-            unit = Unit(context, tx, now)
+            unit = UnitOfWork(context, tx, now)
             held = [each for each in due if each.hold is not None and each.hold.reason is HoldReason.UNKNOWN_CLUSTER]
             unit.load([register.path for register in held])
             for register in held:

@@ -8,7 +8,7 @@ from enum import IntEnum
 from syncer.model import MetaPath
 
 
-class Origin(IntEnum):
+class ReadCause(IntEnum):
     """Why a path has to be read. A greater one knows less about *when* the path changed."""
 
     NOTICE = 0
@@ -25,9 +25,9 @@ class DirtyPaths:
 
     def __init__(self, bound: int) -> None:
         self._bound = bound
-        self._paths: dict[MetaPath, Origin] = {}
-        self._due: dict[MetaPath, Origin] = {}
-        self._aside: dict[MetaPath, Origin] = {}
+        self._paths: dict[MetaPath, ReadCause] = {}
+        self._due: dict[MetaPath, ReadCause] = {}
+        self._aside: dict[MetaPath, ReadCause] = {}
         self._found: set[MetaPath] = set()
         self._marks: dict[MetaPath, str] = {}
         """Paths that are marked for one notice alone, and the transaction that it tells of."""
@@ -53,14 +53,14 @@ class DirtyPaths:
         """How many paths a scan has found that are not decided yet, also those that are being read just now."""
         return len(self._found)
 
-    def add(self, paths: Iterable[MetaPath], origin: Origin) -> None:
+    def add(self, paths: Iterable[MetaPath], origin: ReadCause) -> None:
         """Mark paths. A path that is marked already keeps what says most about the time of its change.
 
         Whatever else it is marked for, a scan that has found it waits until it is decided.
         """
         for path in paths:
             self._marks.pop(path, None)
-            if origin is Origin.SCAN:
+            if origin is ReadCause.SCAN:
                 self._found.add(path)
             if path in self._aside:
                 self._put(self._aside, path, origin)
@@ -70,11 +70,11 @@ class DirtyPaths:
     def notice(self, path: MetaPath, mark: str) -> None:
         """Mark a path because of a notice. ``mark`` names the transaction that it tells of; empty: that is unknown."""
         if path not in self:
-            self._paths[path] = Origin.NOTICE
+            self._paths[path] = ReadCause.NOTICE
             if mark:
                 self._marks[path] = mark
         elif not mark or self._marks.get(path) != mark:
-            self.add((path,), Origin.NOTICE)
+            self.add((path,), ReadCause.NOTICE)
 
     def disregard(self, paths: Iterable[MetaPath], mark: str) -> None:
         """Of these paths, nothing needs to be read for the notice of this transaction: it is one of ours."""
@@ -84,7 +84,7 @@ class DirtyPaths:
                 self._aside.pop(path, None)
                 self._paths.pop(path, None)
 
-    def take(self, limit: int, in_flight: Container[MetaPath], room: int) -> dict[MetaPath, Origin]:
+    def take(self, limit: int, in_flight: Container[MetaPath], room: int) -> dict[MetaPath, ReadCause]:
         """Remove and return the oldest paths; those in flight are put aside instead.
 
         Args:
@@ -92,14 +92,18 @@ class DirtyPaths:
             in_flight: Paths with a write that is not yet answered.
             room: How many writes may follow; no more due paths are taken, and no more than half when others wait too.
         """
-        taken: dict[MetaPath, Origin] = {}
+        taken: dict[MetaPath, ReadCause] = {}
         share = min(room, max(limit - len(self._paths), (limit + 1) // 2))
         self._move(self._due, share, in_flight, taken)
         self._move(self._paths, limit, in_flight, taken)
         return taken
 
     def _move(
-        self, source: dict[MetaPath, Origin], limit: int, in_flight: Container[MetaPath], taken: dict[MetaPath, Origin]
+        self,
+        source: dict[MetaPath, ReadCause],
+        limit: int,
+        in_flight: Container[MetaPath],
+        taken: dict[MetaPath, ReadCause],
     ) -> None:
         while source and len(taken) < limit:
             path = next(iter(source))
@@ -129,12 +133,12 @@ class DirtyPaths:
         self._found.clear()
         self._marks.clear()
 
-    def _mark(self, path: MetaPath, origin: Origin) -> None:
-        if origin is Origin.DUE and path not in self._paths:
+    def _mark(self, path: MetaPath, origin: ReadCause) -> None:
+        if origin is ReadCause.DUE and path not in self._paths:
             self._due[path] = origin
         else:
             self._put(self._paths, path, min(origin, self._due.pop(path, origin)))
 
     @staticmethod
-    def _put(where: dict[MetaPath, Origin], path: MetaPath, origin: Origin) -> None:
+    def _put(where: dict[MetaPath, ReadCause], path: MetaPath, origin: ReadCause) -> None:
         where[path] = min(origin, where.get(path, origin))

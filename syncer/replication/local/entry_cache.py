@@ -15,14 +15,14 @@ from syncer.stores.contract import Entry
 
 if TYPE_CHECKING:
     from syncer.replication.context import Context
-    from syncer.replication.inbound.prefetch import Seen
-    from syncer.replication.unit_of_work import Unit
+    from syncer.replication.inbound.prefetch import Prefetched
+    from syncer.replication.unit_of_work import UnitOfWork
 
 MAX_BYTES: Final = 32 << 20
 _OVERHEAD_BYTES: Final = 400
 
 
-class Remembered:
+class EntryCache:
     """The entries last read, the longest unused dropped first.
 
     Args:
@@ -68,7 +68,7 @@ def _size(entry: Entry) -> int:
 
 
 def ready(
-    context: Context, unit: Unit, paths: Iterable[MetaPath], seen: Seen | None = None
+    context: Context, unit: UnitOfWork, paths: Iterable[MetaPath], seen: Prefetched | None = None
 ) -> dict[MetaPath, Entry | None]:
     """Of these loaded paths, those that are due and can be written at once, with the entry that the write expects.
 
@@ -81,20 +81,20 @@ def ready(
         seen: What was read ahead, where memory does not serve.
     """
     found: dict[MetaPath, Entry | None] = {}
-    if context.fence is None or not context.ledger.armed or not context.genesis:
+    if context.fence is None or not context.ledger.armed or not context.first_scan_done:
         return found
     room = context.writes.vacancy
     for path in paths:
         register = unit[path]
-        known, seated = register.known, register.seated
-        if len(found) >= room or known is None or not known.alive or known.digest == register.seated_digest:
+        known, stored = register.known, register.stored
+        if len(found) >= room or known is None or not known.alive or known.digest == register.stored_digest:
             continue  # a delete is worth a read: by then the children that were just made are known too
         if register.intent or register.hold or register.wish or path in unit.opened or path in context.dirty:
             continue
-        if seated is None or not seated.alive:
+        if stored is None or not stored.alive:
             found[path] = None
             continue
         entry = context.remembered.get(path) or (seen.get(context, path) if seen is not None else None)
-        if entry is not None and entry.revision == seated.revision:
+        if entry is not None and entry.revision == stored.revision:
             found[path] = entry
     return found

@@ -15,7 +15,7 @@ from syncer.model import MetaPath, Millis
 from syncer.replication.bisection import Settle, narrowed
 from syncer.replication.context import Context
 from syncer.replication.fence import HeldFence
-from syncer.replication.local.dirty import Origin
+from syncer.replication.local.dirty import ReadCause
 from syncer.replication.local.observe import check_fence, decide, leave_alone
 from syncer.replication.recovery import rebuild
 from syncer.stores.contract import Entry
@@ -85,13 +85,13 @@ def take_page(
             for path, entry in found.items()
             if (register := known.get(path)) is None
             or register.due
-            or register.seated is None
-            or register.seated.revision != entry.revision
+            or register.stored is None
+            or register.stored.revision != entry.revision
             or withholds(path)  # few; a former version of their projection may have made the digest
         }
         valid = {path: entry for path, entry in news.items() if _valid(context, ticket, path)}
-        context.dirty.add((path for path in news if path not in valid), Origin.SCAN)
-        decide(context, ticket, valid, dict.fromkeys(valid, Origin.SCAN), now)
+        context.dirty.add((path for path in news if path not in valid), ReadCause.SCAN)
+        decide(context, ticket, valid, dict.fromkeys(valid, ReadCause.SCAN), now)
     finally:
         context.ledger.close(ticket)
 
@@ -115,7 +115,7 @@ def _meet(context: Context, found: dict[MetaPath, Entry]) -> dict[MetaPath, Regi
 
     if found:
         left = narrowed(context, list(found), attempt, give_up)
-        context.dirty.add(left, Origin.SCAN)
+        context.dirty.add(left, ReadCause.SCAN)
         for path in left:
             del found[path]
     return known
@@ -141,7 +141,7 @@ def end(context: Context, scan: Scan) -> None:
             )
         after: MetaPath | None = None
         while unmet := tx.unmet_standing(_UNMET_PAGE, after):
-            context.dirty.add(unmet, Origin.SCAN)
+            context.dirty.add(unmet, ReadCause.SCAN)
             after = unmet[-1]
             if len(unmet) < _UNMET_PAGE:
                 break
@@ -156,10 +156,10 @@ def complete(context: Context, scan: Scan, now: Millis) -> bool:
     context.scanned = True
     context.tally["scans", "finished"] += 1
     context.alive_until = now
-    if not context.genesis:
+    if not context.first_scan_done:
         with context.state.transaction() as tx:
             rebuild.finish(context, tx)
-            identity = tx.set_identity(genesis=True)
+            identity = tx.set_identity(first_scan_done=True)
         context.identity = identity
-        context.talk.members.clear()
+        context.recovery.members.clear()
     return True

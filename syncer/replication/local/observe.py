@@ -22,11 +22,11 @@ from syncer.paths import child_prefixes, classify, shown
 from syncer.replication.bisection import Settle, narrowed, place_of, why
 from syncer.replication.context import Context
 from syncer.replication.fence import HeldFence
-from syncer.replication.local.dirty import Origin
+from syncer.replication.local.dirty import ReadCause
 from syncer.replication.local.write_queue import Packer
 from syncer.replication.recovery import missing_values, rebuild, rollback_detection
 from syncer.replication.recovery.progress import Phase
-from syncer.replication.unit_of_work import Unit
+from syncer.replication.unit_of_work import UnitOfWork
 from syncer.state.contract import Transaction
 from syncer.stores.contract import Entry
 
@@ -43,7 +43,7 @@ class ReadPlan:
     """
 
     ticket: Ticket
-    origins: Mapping[MetaPath, Origin]
+    origins: Mapping[MetaPath, ReadCause]
     fence: MetaPath
     held: HeldFence | None = None
 
@@ -147,7 +147,7 @@ def decide(
     context: Context,
     ticket: Ticket,
     answers: Mapping[MetaPath, Entry | None],
-    origins: Mapping[MetaPath, Origin],
+    origins: Mapping[MetaPath, ReadCause],
     now: Millis,
 ) -> None:
     """Store what valid answers mean, in one transaction, and queue the writes that follow.
@@ -180,12 +180,12 @@ def _decide(
     context: Context,
     ticket: Ticket,
     answers: Mapping[MetaPath, Entry | None],
-    origins: Mapping[MetaPath, Origin],
+    origins: Mapping[MetaPath, ReadCause],
     now: Millis,
 ) -> Settle:
     packer = context.packer()
     with context.state.transaction() as tx:
-        unit = Unit(context, tx, now)
+        unit = UnitOfWork(context, tx, now)
         unit.load(tuple(answers))
         landing = {path for path in answers if unit[path].intent is not None}
         observed = _observe(context, unit, {p: e for p, e in answers.items() if p not in landing}, origins, now)
@@ -193,15 +193,15 @@ def _decide(
         _hold_mass_delete(context, unit, tx, observed)
         for outcome in observed.values():
             unit.take(outcome)
-        seat(context, unit, tx, {path: answers[path] for path in observed}, packer)
+        apply_due(context, unit, tx, {path: answers[path] for path in observed}, packer)
         _answer_requests(context, unit, tx, answers)
         unit.store()
 
     def settle() -> None:
         for path, entry in answers.items():
             context.ledger.handled(ticket, path)
-            seated = unit[path].seated
-            if entry is not None and seated is not None and seated.revision == entry.revision:
+            stored = unit[path].stored
+            if entry is not None and stored is not None and stored.revision == entry.revision:
                 context.remembered.keep(entry)
         context.dirty.decided(answers)
         unit.settle()
@@ -212,24 +212,24 @@ def _decide(
 
 def _observe(
     context: Context,
-    unit: Unit,
+    unit: UnitOfWork,
     answers: Mapping[MetaPath, Entry | None],
-    origins: Mapping[MetaPath, Origin],
+    origins: Mapping[MetaPath, ReadCause],
     now: Millis,
 ) -> dict[MetaPath, Outcome]:
     before_gap = Millis(context.gap_floor + 1) if context.gap_floor else now
     rebuilding = rebuild.phase_of(context) is not Phase.DONE
-    fresh = Moment(now=now, seen_at=now, genesis=context.genesis, rebuilding=rebuilding)
+    fresh = Moment(now=now, seen_at=now, first_scan_done=context.first_scan_done, rebuilding=rebuilding)
     found = replace(fresh, seen_at=min(before_gap, now))
     outcomes = {}
     for path, entry in answers.items():
-        moment = found if origins.get(path) is Origin.SCAN else fresh
+        moment = found if origins.get(path) is ReadCause.SCAN else fresh
         publishes = context.scope.direction(path).publishes
         outcomes[path] = context.replica.observe(unit[path], entry, moment, publishes=publishes)
     return outcomes
 
 
-def _hold_mass_delete(context: Context, unit: Unit, tx: Transaction, outcomes: dict[MetaPath, Outcome]) -> None:
+def _hold_mass_delete(context: Context, unit: UnitOfWork, tx: Transaction, outcomes: dict[MetaPath, Outcome]) -> None:
     """Too many local deletes at once are kept from being published until a person decides.
 
     What has passed before this daemon was active is in the journal of its database.
@@ -256,8 +256,8 @@ def _deletes(outcome: Outcome) -> bool:
     return any(isinstance(act, Publish) and act.event.type is EventType.DELETED for act in outcome.acts)
 
 
-def seat(
-    context: Context, unit: Unit, tx: Transaction, answers: Mapping[MetaPath, Entry | None], packer: Packer
+def apply_due(
+    context: Context, unit: UnitOfWork, tx: Transaction, answers: Mapping[MetaPath, Entry | None], packer: Packer
 ) -> None:
     """Decide the writes of paths that are due and showed no local change in this very read, or none since the last."""
     due = [path for path in answers if path not in unit.opened and (unit[path].due or unit[path].wish)]
@@ -268,18 +268,18 @@ def seat(
         if not packer.batches and not packer.room:
             unit.reread((path,))
             continue
-        outcome = context.replica.seat(unit[path], answers[path], facts[path], packer.number)
+        outcome = context.replica.apply_due(unit[path], answers[path], facts[path], packer.number)
         if outcome.write is not None and not packer.fits(outcome.write):
             if not packer.begin():
                 unit.reread((path,))
                 continue
-            outcome = context.replica.seat(unit[path], answers[path], facts[path], packer.number)
+            outcome = context.replica.apply_due(unit[path], answers[path], facts[path], packer.number)
         if outcome.write is not None:
             packer.add(outcome.write)
         unit.take(outcome)
 
 
-def facts_of(context: Context, unit: Unit, tx: Transaction, paths: Sequence[MetaPath]) -> dict[MetaPath, Facts]:
+def facts_of(context: Context, unit: UnitOfWork, tx: Transaction, paths: Sequence[MetaPath]) -> dict[MetaPath, Facts]:
     """What the target is like, for each of these loaded paths.
 
     A parent is not deleted before all of the store was read: a child that nobody has read yet may live below it, and a
@@ -289,7 +289,7 @@ def facts_of(context: Context, unit: Unit, tx: Transaction, paths: Sequence[Meta
     dying: list[MetaPath] = []
     for path in paths:
         known = unit[path].known
-        if known is None or known.digest == unit[path].seated_digest:
+        if known is None or known.digest == unit[path].stored_digest:
             continue
         resource = classify(path)
         if known.alive and resource is not None and resource.parent and context.scope.contains(resource.parent):
@@ -303,7 +303,7 @@ def facts_of(context: Context, unit: Unit, tx: Transaction, paths: Sequence[Meta
     return {
         path: Facts(
             now=unit.now,
-            parent_alive=path not in parents or unit[parents[path]].seated_alive,
+            parent_alive=path not in parents or unit[parents[path]].stored_alive,
             child_alive=path in with_children,
             outbox_open=path in open_paths,
             clusters=context.clusters,
@@ -321,7 +321,9 @@ def _applies(context: Context, register: Register) -> bool:
     return resource is not None and not context.peers.blocked(resource.kind, context.expected)
 
 
-def _answer_requests(context: Context, unit: Unit, tx: Transaction, answers: Mapping[MetaPath, Entry | None]) -> None:
+def _answer_requests(
+    context: Context, unit: UnitOfWork, tx: Transaction, answers: Mapping[MetaPath, Entry | None]
+) -> None:
     """Send the register of a path that a peer has asked for, if the store was just read to hold it."""
     if not context.requested or context.observing:
         return

@@ -20,7 +20,7 @@ INTERVAL_MS: Final = 10_000
 
 
 @dataclass(slots=True)
-class Marking:
+class RollbackCounter:
     """When the next mark is due; only in memory.
 
     Args:

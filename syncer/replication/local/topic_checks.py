@@ -13,8 +13,8 @@ from syncer.conflict.guards import Topics
 from syncer.conflict.register import Register
 from syncer.model import MetaPath, Millis
 from syncer.replication.context import Context
-from syncer.replication.local.dirty import Origin
-from syncer.replication.unit_of_work import Unit
+from syncer.replication.local.dirty import ReadCause
+from syncer.replication.unit_of_work import UnitOfWork
 
 ANSWERS_KEPT: Final = 1_000
 
@@ -30,7 +30,7 @@ def answer(context: Context, path: MetaPath, topics: Topics, now: Millis) -> Non
         context.topics.clear()
     context.topics[path] = (topics, now)
     if not context.unanswered.answer(path, topics):
-        context.dirty.add((path,), Origin.DUE)
+        context.dirty.add((path,), ReadCause.DUE)
 
 
 def take_answers(context: Context, now: Millis) -> None:
@@ -39,7 +39,7 @@ def take_answers(context: Context, now: Millis) -> None:
     if not told:
         return
     with context.state.transaction() as tx:
-        unit = Unit(context, tx, now)
+        unit = UnitOfWork(context, tx, now)
         unit.load(tuple(told))
         for path, topics in told.items():
             unit.take(context.replica.topics_told(unit[path], topics))

@@ -22,7 +22,7 @@ ASKED_KEPT: Final = 10_000
 
 
 @dataclass(slots=True)
-class Unanswered:
+class UnansweredTopics:
     """Paths whose change is held because nobody could tell about their topics.
 
     Args:

@@ -23,7 +23,7 @@ from syncer.model import MetadataChangeEvent, Millis, Region
 from syncer.replication.context import Context
 from syncer.replication.group.hearsay import Held, judge
 from syncer.replication.recovery import rebuild
-from syncer.replication.unit_of_work import Unit
+from syncer.replication.unit_of_work import UnitOfWork
 from syncer.state.contract import COME_BACK, Operation, PeerRow, Transaction
 
 SPOKE_LATELY_MS: Final = 5 * 60_000
@@ -71,7 +71,7 @@ def gone(context: Context, region: Region) -> tuple[str, str] | None:
     return "forgotten-region", f"{region} has left the group, or was forgotten, and its id is used again. {COME_BACK}"
 
 
-def forget(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> tuple[str, ...]:
+def forget(context: Context, unit: UnitOfWork, tx: Transaction, operation: Operation) -> tuple[str, ...]:
     """Forget a region; what all others are to forget: its id and its databases.
 
     Raises:
@@ -102,7 +102,7 @@ def forget(context: Context, unit: Unit, tx: Transaction, operation: Operation) 
     return (region, *context.peers.refused_of(region))
 
 
-def admit(context: Context, unit: Unit, tx: Transaction, operation: Operation) -> str:
+def admit(context: Context, unit: UnitOfWork, tx: Transaction, operation: Operation) -> str:
     """Take a region for one of the group, whoever says that it was forgotten; what that changes.
 
     Raises:
@@ -133,7 +133,7 @@ def _nameless(context: Context, tx: Transaction, name: str) -> set[str]:
     return {name} & tx.senders() if known else set()
 
 
-def _admit_here(context: Context, unit: Unit, tx: Transaction) -> str:
+def _admit_here(context: Context, unit: UnitOfWork, tx: Transaction) -> str:
     if context.left_at is None:
         raise PreconditionFailed("this region takes part: nothing is in its way")
     if context.paused == LEFT_REASON:
@@ -328,7 +328,7 @@ def check_belongs(context: Context) -> None:
         )
 
 
-def join(context: Context, unit: Unit, tx: Transaction, told: Mapping[str, str]) -> int:
+def join(context: Context, unit: UnitOfWork, tx: Transaction, told: Mapping[str, str]) -> int:
     """Let this region take part, or let everything pass that first contact holds; how many changes that were.
 
     Where it begins to take part, nothing passes: values that differ are held then, for a second look. Of these pass
@@ -347,7 +347,7 @@ def join(context: Context, unit: Unit, tx: Transaction, told: Mapping[str, str])
     check_belongs(context)
     passed, after = 0, None
     if context.joining:
-        if not context.genesis:
+        if not context.first_scan_done:
             raise PreconditionFailed("the store is not read to its end yet, so the plan is not known")
         context.paused = None
         tx.set_identity(paused=None)
@@ -355,10 +355,10 @@ def join(context: Context, unit: Unit, tx: Transaction, told: Mapping[str, str])
     until = until_in(told)
     while page := tx.due(PAGE, after):
         for register in page:
-            hold, seated = register.hold, register.seated
+            hold, stored = register.hold, register.stored
             if hold is None or hold.reason is not HoldReason.FIRST_CONTACT or hold.since_ms > until:
                 continue
-            if seated is not None and seated.stamp.is_baseline:
+            if stored is not None and stored.stamp.is_baseline:
                 unit.load((register.path,))
                 unit.take(context.replica.confirm(register, look_at(register, hold)))
                 passed += 1

@@ -31,8 +31,8 @@ from syncer.conflict.register import Register
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region, Stamp, Version
 from syncer.replacing import replace
 from syncer.replication.context import Context
-from syncer.replication.recovery.progress import Lack
-from syncer.replication.unit_of_work import Unit
+from syncer.replication.recovery.progress import MissingValue
+from syncer.replication.unit_of_work import UnitOfWork
 
 ASK_AGAIN_MS: Final = 5_000
 """A member that does not answer is asked again after so long; each time that all were asked, after twice as long."""
@@ -63,7 +63,7 @@ def stamps_of(control: Control) -> dict[MetaPath, Stamp]:
 
 def note(context: Context, paths: Mapping[MetaPath, Stamp | None]) -> None:
     """Somebody has asked for these; an older version is told instead of the named one, or (``None``) nothing is."""
-    nothing = context.talk.nothing
+    nothing = context.recovery.nothing
     for path, stamp in paths.items():
         if len(nothing) >= NOTHING_BOUND:
             break
@@ -74,39 +74,39 @@ def take(context: Context, control: Control) -> None:
     """A member has not the value of these paths; those that lack here are looked at again."""
     stamps, region = stamps_of(control), control.region
     for path in map(MetaPath, control.paths):
-        lack, stamp = context.talk.lacks.get(path), stamps.get(path)
-        if lack is None or (stamp is not None and stamp != lack.stamp):
+        missing, stamp = context.recovery.lacks.get(path), stamps.get(path)
+        if missing is None or (stamp is not None and stamp != missing.stamp):
             continue
-        lack.lacking.add(region)
+        missing.lacking.add(region)
         if stamp is None:
-            lack.older.discard(region)
+            missing.older.discard(region)
         else:
-            lack.older.add(region)
+            missing.older.add(region)
         context.want(path)
 
 
-def meet(context: Context, unit: Unit, event: MetadataChangeEvent) -> None:
+def meet(context: Context, unit: UnitOfWork, event: MetadataChangeEvent) -> None:
     """An event was folded: if it is older than what lacks here, it may be what its sender knows instead."""
-    lack, teller = context.talk.lacks.get(event.path), context.peers.region_of(event.sender)
-    if lack is None or lack.stamp is None or teller is None:
+    missing, teller = context.recovery.lacks.get(event.path), context.peers.region_of(event.sender)
+    if missing is None or missing.stamp is None or teller is None:
         return
-    ties, told = context.replica.settings.ties, lack.told.get(teller)
-    if not later(lack.stamp, event.stamp, ties) or (told is not None and later(told.stamp, event.stamp, ties)):
+    ties, told = context.replica.settings.ties, missing.told.get(teller)
+    if not later(missing.stamp, event.stamp, ties) or (told is not None and later(told.stamp, event.stamp, ties)):
         return
     version = believed(context.replica.settings, unit[event.path], version_of(event))
-    unit.afterwards(lambda: _keep(context, lack, teller, version))
+    unit.afterwards(lambda: _keep(context, missing, teller, version))
 
 
-def _keep(context: Context, lack: Lack, teller: Region, version: Version) -> None:
+def _keep(context: Context, missing: MissingValue, teller: Region, version: Version) -> None:
     """Keep what a member knows in place of what lacks; the oldest of too many is let go."""
-    talk, telling = context.talk, context.talk.telling
-    talk.told_bytes += _size(version) - _size(lack.told.get(teller))
-    lack.told[teller] = version
-    telling[lack] = None
-    telling.move_to_end(lack)
-    while len(telling) > TOLD_BOUND or (talk.told_bytes > TOLD_BYTES and len(telling) > 1):
+    recovery, telling = context.recovery, context.recovery.telling
+    recovery.told_bytes += _size(version) - _size(missing.told.get(teller))
+    missing.told[teller] = version
+    telling[missing] = None
+    telling.move_to_end(missing)
+    while len(telling) > TOLD_BOUND or (recovery.told_bytes > TOLD_BYTES and len(telling) > 1):
         told = telling.popitem(last=False)[0].told
-        talk.told_bytes -= sum(map(_size, told.values()))
+        recovery.told_bytes -= sum(map(_size, told.values()))
         told.clear()
 
 
@@ -115,8 +115,8 @@ def _size(version: Version | None) -> int:
 
 
 def _say(context: Context, now: Millis) -> list[Control]:
-    nothing = dict(context.talk.nothing)
-    context.talk.nothing.clear()
+    nothing = dict(context.recovery.nothing)
+    context.recovery.nothing.clear()
     if context.observing or context.paused is not None:
         return []  # what it has may not leave it now; it is asked again
     paths = [path for path, stamp in nothing.items() if stamp is None]
@@ -131,7 +131,7 @@ def _ask(context: Context, now: Millis) -> list[Control]:
     """Ask for values that are due and lacking: first their author, then the other members in turn."""
     if not context.wanting:
         return []
-    lacks, own = context.talk.lacks, context.identity.region
+    lacks, own = context.recovery.lacks, context.identity.region
     wanted = list(islice(context.wanting, PATHS_AT_ONCE))
     with context.state.transaction() as tx:
         registers = tx.registers(wanted)
@@ -146,19 +146,19 @@ def _ask(context: Context, now: Millis) -> list[Control]:
         if register is not None and register.known is not None and not register.lacking:
             lacks.pop(path, None)
             continue
-        lack = _lack(context, path, register)
-        left = [region for region in members if region not in lack.lacking]
-        left = left or [region for region in members if region in lack.older and region not in lack.told]
-        if lack.stamp is not None:
-            stamps[path] = lack.stamp
+        missing = _missing(context, path, register)
+        left = [region for region in members if region not in missing.lacking]
+        left = left or [region for region in members if region in missing.older and region not in missing.told]
+        if missing.stamp is not None:
+            stamps[path] = missing.stamp
         if not left:
-            hopeless[path] = _instead(context, lack, members)
-        elif not lack.times or not 0 <= now - lack.asked_at_ms < _patience(lack, len(members)):
-            author = lack.stamp.region if lack.stamp is not None else None
+            hopeless[path] = _instead(context, missing, members)
+        elif not missing.times or not 0 <= now - missing.asked_at_ms < _patience(missing, len(members)):
+            author = missing.stamp.region if missing.stamp is not None else None
             left.sort(key=lambda region: (region != author, region))
-            reason = VALUE_LACKS if lack.stamp is not None else VERSION_LACKS
-            asked.setdefault((left[lack.times % len(left)], reason), []).append(path)
-            lack.asked_at_ms, lack.times = now, lack.times + 1
+            reason = VALUE_LACKS if missing.stamp is not None else VERSION_LACKS
+            asked.setdefault((left[missing.times % len(left)], reason), []).append(path)
+            missing.asked_at_ms, missing.times = now, missing.times + 1
             lacks.move_to_end(path)
     _give_up(context, hopeless, now)
     return [
@@ -168,39 +168,39 @@ def _ask(context: Context, now: Millis) -> list[Control]:
     ]
 
 
-def _instead(context: Context, lack: Lack, members: Sequence[Region]) -> Version | None:
+def _instead(context: Context, missing: MissingValue, members: Sequence[Region]) -> Version | None:
     """The greatest version that the members know in place of the one that lacks."""
     found: Version | None = None
     for region in members:
-        told = lack.told.get(region) if region in lack.older else None
+        told = missing.told.get(region) if region in missing.older else None
         if told is not None and (found is None or later(told.stamp, found.stamp, context.replica.settings.ties)):
             found = told
     return found
 
 
-def _lack(context: Context, path: MetaPath, register: Register | None) -> Lack:
+def _missing(context: Context, path: MetaPath, register: Register | None) -> MissingValue:
     """What is remembered of the asking; nothing of another version than the one that lacks now."""
-    lacks = context.talk.lacks
+    lacks = context.recovery.lacks
     stamp = register.known.stamp if register is not None and register.known is not None else None
-    lack = lacks.get(path)
-    if lack is None or lack.stamp != stamp:
-        lack = lacks[path] = Lack(stamp=stamp, asked_at_ms=Millis(0))
+    missing = lacks.get(path)
+    if missing is None or missing.stamp != stamp:
+        missing = lacks[path] = MissingValue(stamp=stamp, asked_at_ms=Millis(0))
         lacks.move_to_end(path)
         while len(lacks) > LACKS_BOUND:
             lacks.popitem(last=False)
-    return lack
+    return missing
 
 
-def _patience(lack: Lack, members: int) -> int:
-    return ASK_AGAIN_MS << min((lack.times - 1) // max(members, 1), LONGEST_DOUBLINGS)
+def _patience(missing: MissingValue, members: int) -> int:
+    return ASK_AGAIN_MS << min((missing.times - 1) // max(members, 1), LONGEST_DOUBLINGS)
 
 
 def _give_up(context: Context, paths: Mapping[MetaPath, Version | None], now: Millis) -> None:
     """Every member has said that it has none of these; what they know instead."""
-    if not paths or context.observing or context.paused is not None or not context.genesis:
+    if not paths or context.observing or context.paused is not None or not context.first_scan_done:
         return
     with context.state.transaction() as tx:
-        unit = Unit(context, tx, now)
+        unit = UnitOfWork(context, tx, now)
         unit.load(tuple(paths))
         for path, instead in paths.items():
             publishes = context.scope.direction(path).publishes
@@ -208,7 +208,7 @@ def _give_up(context: Context, paths: Mapping[MetaPath, Version | None], now: Mi
         unit.store()
     unit.settle()
     for path in paths:
-        context.talk.lacks.pop(path, None)
+        context.recovery.lacks.pop(path, None)
 
 
 def _controls(

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 import orjson
 
-from syncer.bus.wire.messages import ListingAsked
+from syncer.bus.wire.messages import StateRequest
 from syncer.conflict.rebuilding import Answer
 from syncer.model import MetaPath, Millis, Region, Stamp, Version
 
@@ -92,7 +92,7 @@ class Member:
 
 
 @dataclass(slots=True, eq=False)
-class Lack:
+class MissingValue:
     """A value that is due here, and was not known when its listing was learned.
 
     Args:
@@ -113,7 +113,7 @@ class Lack:
 
 
 @dataclass(slots=True)
-class Talk:
+class RecoveryState:
     """What is in memory of a rebuild, and of what others rebuild: all of it may be lost.
 
     Args:
@@ -140,11 +140,11 @@ class Talk:
     """
 
     members: dict[Region, Member] = field(default_factory=dict)
-    owed: dict[Region, ListingAsked] = field(default_factory=dict)
+    owed: dict[Region, StateRequest] = field(default_factory=dict)
     begun_at_ms: Millis | None = None
     heard_ms: Millis = Millis(0)
-    lacks: OrderedDict[MetaPath, Lack] = field(default_factory=OrderedDict)
-    telling: OrderedDict[Lack, None] = field(default_factory=OrderedDict)
+    lacks: OrderedDict[MetaPath, MissingValue] = field(default_factory=OrderedDict)
+    telling: OrderedDict[MissingValue, None] = field(default_factory=OrderedDict)
     told_bytes: int = 0
     nothing: dict[MetaPath, Stamp | None] = field(default_factory=dict)
     lost: str | None = None

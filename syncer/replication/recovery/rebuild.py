@@ -23,16 +23,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from syncer.bus.wire.messages import Control, Heartbeat, ListingAsked, ListingTold
+from syncer.bus.wire.messages import Control, Heartbeat, StatePage, StateRequest
 from syncer.conflict.rebuilding import Answer, Hearing
 from syncer.errors import StateError
 from syncer.model import MetadataChangeEvent, Millis, Region, Version
 from syncer.replication.context import Context
 from syncer.replication.fence import Fence
 from syncer.replication.recovery import generations, missing_values
-from syncer.replication.recovery.progress import Member, Phase, Rebuild, Talk
+from syncer.replication.recovery.progress import Member, Phase, Rebuild, RecoveryState
 from syncer.replication.recovery.state_transfer import answers, questions
-from syncer.replication.unit_of_work import Unit
+from syncer.replication.unit_of_work import UnitOfWork
 from syncer.state.contract import Transaction
 
 FORMER_KEPT: Final = 16
@@ -65,22 +65,22 @@ def begin_quiet(context: Context) -> None:
     """
     regions = {*context.expected, *context.peers.regions} - {context.identity.region}
     if context.quiet_ms and not context.observing:
-        context.talk.unheard.update(region for region in regions if not context.peers.is_gone(region))
+        context.recovery.unheard.update(region for region in regions if not context.peers.is_gone(region))
 
 
 def keep_quiet(context: Context, now: Millis) -> None:
     """A peer that does not speak is not waited for for longer than ``quiet_ms``."""
-    talk = context.talk
-    if talk.quiet_since_ms is None:
-        talk.quiet_since_ms = now
-    elif not 0 <= now - talk.quiet_since_ms < context.quiet_ms:  # a clock that is set back must not make it longer
-        talk.unheard.clear()
+    recovery = context.recovery
+    if recovery.quiet_since_ms is None:
+        recovery.quiet_since_ms = now
+    elif not 0 <= now - recovery.quiet_since_ms < context.quiet_ms:  # a clock that is set back must not make it longer
+        recovery.unheard.clear()
 
 
 def note_own(context: Context, tx: Transaction, sequence: int, who: str) -> None:
     """Somebody has an event of this very database; one with a number that was never given out tells of an old copy."""
-    talk = context.talk
-    given = talk.published if talk.unheard else tx.identity().last_sequence
+    recovery = context.recovery
+    given = recovery.published if recovery.unheard else tx.identity().last_sequence
     if sequence > given:
         _doubt(context, f"an old copy: {who} has event {sequence} of it, this copy has published {given}")
 
@@ -93,8 +93,8 @@ def _doubt(context: Context, reason: str) -> None:
             "others alone, and does not do so again: either it is a lie, or stop the daemon, move the database away, "
             "and start it again"
         )
-    elif context.talk.lost is None:
-        context.talk.lost = reason
+    elif context.recovery.lost is None:
+        context.recovery.lost = reason
 
 
 def begin_on_hearsay(context: Context) -> None:
@@ -103,7 +103,7 @@ def begin_on_hearsay(context: Context) -> None:
     Raises:
         Fenced: Another daemon is active on this database.
     """
-    reason, context.talk.lost = context.talk.lost or "", None
+    reason, context.recovery.lost = context.recovery.lost or "", None
     context.begun_on_hearsay = True
     try:
         context.state.keep_copy()
@@ -127,16 +127,16 @@ def begin(context: Context, reason: str, fence: Fence | None, *, carry: bool = F
     """
     identity, before = context.identity, of(context)
     names = (*(before.former if before else ()), identity.database_id, *((fence.database_id,) if fence else ()))
-    generation = max(identity.generation, fence.generation if fence else 0, context.talk.outdone) + 1
+    generation = max(identity.generation, fence.generation if fence else 0, context.recovery.outdone) + 1
     store_id = fence.store_id if fence is not None else identity.store_id or ""
     kept = Rebuild(
         phase=Phase.HEARING,
         reason=reason,
         former=tuple(dict.fromkeys(names))[-FORMER_KEPT:],
-        ambiguous=context.talk.ambiguous,
+        ambiguous=context.recovery.ambiguous,
     )
     context.identity = context.state.renew(generation, store_id, kept.encode(), carry=carry)
-    context.begin_anew(Talk(tried=context.talk.tried))
+    context.begin_anew(RecoveryState(tried=context.recovery.tried))
     with context.state.transaction() as tx:
         context.sums.load(tx)
         if context.joining and not (fence is not None and fence.joining):
@@ -160,13 +160,13 @@ def hear(context: Context, tx: Transaction, beat: Heartbeat) -> None:
     reached = beat.reached.get(context.identity.database_id)
     if reached is not None:
         note_own(context, tx, reached, beat.region)
-        if context.talk.echoed and context.talk.lost is None:
-            context.talk.unheard.discard(beat.region)
-    context.talk.greeted |= beat.mode == STARTING
+        if context.recovery.echoed and context.recovery.lost is None:
+            context.recovery.unheard.discard(beat.region)
+    context.recovery.greeted |= beat.mode == STARTING
     if phase_of(context) is Phase.HEARING:
-        member = context.talk.members.setdefault(beat.region, Member())
+        member = context.recovery.members.setdefault(beat.region, Member())
         if member.answer is Answer.REBUILDING and beat.mode != REBUILDING:
-            context.talk.members[beat.region] = Member()  # it is whole again: now it can tell everything
+            context.recovery.members[beat.region] = Member()  # it is whole again: now it can tell everything
 
 
 def _compare_generations(context: Context, beat: Heartbeat) -> None:
@@ -175,47 +175,51 @@ def _compare_generations(context: Context, beat: Heartbeat) -> None:
     A region that is new to its store has published nothing yet, and begins anew; so does one whose very generation was
     another database's, for it has stamped such changes already. Another one goes on under a later one.
     """
-    identity, talk = context.identity, context.talk
+    identity, recovery = context.identity, context.recovery
     generation, database_id = beat.generations.get(identity.region, (0, ""))
     if database_id == identity.database_id or generation < identity.generation:
         return
     if not generations.claim(context, generation, beat.region):
         return
-    talk.outdone = max(talk.outdone, generation)
-    too_early = talk.fresh and bool(talk.unheard)
-    if (too_early or generation == identity.generation) and phase_of(context) is Phase.DONE and talk.lost is None:
+    recovery.outdone = max(recovery.outdone, generation)
+    too_early = recovery.fresh and bool(recovery.unheard)
+    if (too_early or generation == identity.generation) and phase_of(context) is Phase.DONE and recovery.lost is None:
         _doubt(context, f"{beat.region} has heard generation {generation} from another database ({database_id})")
-        talk.ambiguous = generation == identity.generation
+        recovery.ambiguous = generation == identity.generation
 
 
 def holds_still(context: Context) -> bool:
     """Whether nothing may be written: a region that is new to its store has yet to hear whether it was there before."""
-    talk = context.talk
-    return talk.lost is not None or (talk.fresh and bool(talk.unheard))
+    recovery = context.recovery
+    return recovery.lost is not None or (recovery.fresh and bool(recovery.unheard))
 
 
 def outgrow(context: Context) -> None:
     """Take another generation, if another database had this one or a later one."""
-    if context.talk.outdone < context.identity.generation or phase_of(context) is Phase.HEARING or context.observing:
+    if (
+        context.recovery.outdone < context.identity.generation
+        or phase_of(context) is Phase.HEARING
+        or context.observing
+    ):
         return
     with context.state.transaction() as tx:
-        identity = tx.set_identity(generation=context.talk.outdone + 1)
+        identity = tx.set_identity(generation=context.recovery.outdone + 1)
     context.renamed(identity)
-    context.marking.advanced = True  # the fence is to name it, too
+    context.rollback_counter.advanced = True  # the fence is to name it, too
 
 
 def greet(context: Context, now: Millis) -> None:
     """This daemon asks its peers what they have of its database."""
-    if context.talk.greeting_ms is None:
-        context.talk.greeting_ms = now
+    if context.recovery.greeting_ms is None:
+        context.recovery.greeting_ms = now
 
 
 def hear_own(context: Context, beat: Heartbeat) -> None:
     """Our greeting has come back: what waited on the bus before it is past, and with it what peers had said before."""
-    begun = context.talk.greeting_ms
-    context.talk.echoed |= beat.mode == STARTING and begun is not None and beat.sent_at_ms >= begun
+    begun = context.recovery.greeting_ms
+    context.recovery.echoed |= beat.mode == STARTING and begun is not None and beat.sent_at_ms >= begun
     if beat.sent_at_ms in context.evidence.said:
-        context.talk.heard_ms = beat.sent_at_ms
+        context.recovery.heard_ms = beat.sent_at_ms
 
 
 # -- what is asked and told
@@ -223,18 +227,18 @@ def hear_own(context: Context, beat: Heartbeat) -> None:
 
 def hearing(context: Context, kept: Rebuild, now: Millis) -> Hearing:
     """What is known of the group now."""
-    talk, own = context.talk, context.identity.region
-    if talk.begun_at_ms is None:
-        talk.begun_at_ms = now
+    recovery, own = context.recovery, context.identity.region
+    if recovery.begun_at_ms is None:
+        recovery.begun_at_ms = now
     expected = set(context.peers.members(context.expected)) - {own}
     for region in sorted(expected):
-        talk.members.setdefault(region, Member())
+        recovery.members.setdefault(region, Member())
     members = {
         region: member.answer
-        for region, member in talk.members.items()
+        for region, member in recovery.members.items()
         if not context.expected or region in context.expected
     }
-    heard_for_ms = talk.heard_ms - talk.begun_at_ms
+    heard_for_ms = recovery.heard_ms - recovery.begun_at_ms
     if not context.expected and heard_for_ms >= context.hear_ms and Answer.TOLD in members.values():
         members = {region: answer for region, answer in members.items() if answer is not Answer.SILENT}
         members = {region: answer for region, answer in members.items() if answer is not Answer.TELLING}
@@ -242,9 +246,9 @@ def hearing(context: Context, kept: Rebuild, now: Millis) -> Hearing:
     return Hearing(answers=members, without=kept.without, alone=kept.alone, complete=complete)
 
 
-def work(context: Context, now: Millis) -> list[ListingAsked | ListingTold | Control]:
+def work(context: Context, now: Millis) -> list[StateRequest | StatePage | Control]:
     """Do what is due; what is to be published now, and may be lost."""
-    messages: list[ListingAsked | ListingTold | Control] = []
+    messages: list[StateRequest | StatePage | Control] = []
     kept = of(context)
     if kept is not None and kept.phase is Phase.HEARING:
         heard = hearing(context, kept, now)
@@ -273,7 +277,7 @@ def _take_back(context: Context, kept: Rebuild, now: Millis) -> bool:
         carried = tx.carried(CARRIED_AT_ONCE)
         if not carried:
             return False
-        unit, events = Unit(context, tx, now), list[MetadataChangeEvent]()
+        unit, events = UnitOfWork(context, tx, now), list[MetadataChangeEvent]()
         unit.load(tuple({event.path for event in carried.values()}))
         for former in carried.values():
             anew = kept.ambiguous and former.stamp.region == context.identity.region
@@ -307,7 +311,7 @@ def _includes(known: Version, event: MetadataChangeEvent) -> bool:
 
 def _go_on(context: Context, kept: Rebuild) -> None:
     """Nothing was stamped so far: if the group knows this generation or a later one, another one is taken."""
-    generation = max(context.identity.generation, context.talk.outdone + 1)
+    generation = max(context.identity.generation, context.recovery.outdone + 1)
     with context.state.transaction() as tx:
         identity = tx.set_identity(rebuild=kept.encode(), generation=generation)
     context.renamed(identity)  # and not before it is stored
@@ -323,7 +327,7 @@ def finish(context: Context, tx: Transaction) -> None:
         tx.set_identity(rebuild=replace(kept, phase=Phase.DONE).encode())
 
 
-def excuse(context: Context, unit: Unit, tx: Transaction, without: Sequence[Region], *, alone: bool) -> str:
+def excuse(context: Context, unit: UnitOfWork, tx: Transaction, without: Sequence[Region], *, alone: bool) -> str:
     """A person says who is absent; what is waited for still."""
     kept = of(context)
     if kept is None or kept.phase is not Phase.HEARING:
@@ -350,8 +354,8 @@ def report(context: Context, now: Millis) -> dict[str, object] | None:
         return None
     heard = hearing(context, kept, now)
     told = sum(answer is Answer.TOLD for answer in heard.answers.values())
-    registers = sum(member.told for member in context.talk.members.values())
-    trouble = {str(region): said for region, member in context.talk.members.items() if (said := _trouble(member))}
+    registers = sum(member.told for member in context.recovery.members.values())
+    trouble = {str(region): said for region, member in context.recovery.members.items() if (said := _trouble(member))}
     return {
         "phase": kept.phase.value,
         "reason": kept.reason,

@@ -27,7 +27,7 @@ def loss(context: Context, entry: Entry | None) -> str | None:
         return None  # another store: that is for a person
     if fence.database_id != identity.database_id:
         return _another(context, fence)
-    if fence.epoch >= identity.epoch and fence.number not in context.talk.tried:
+    if fence.epoch >= identity.epoch and fence.number not in context.recovery.tried:
         return f"an old copy: the fence was raised in epoch {fence.epoch}, this copy is of an earlier one"
     if fence.mark > identity.mark:
         return f"an old copy: the fence holds mark {fence.mark}, this copy has given out {identity.mark}"

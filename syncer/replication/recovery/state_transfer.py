@@ -14,7 +14,7 @@ from typing import Final
 import orjson
 
 from syncer.bus.wire.fields import LATEST_TIME_MS, is_id
-from syncer.bus.wire.messages import ListingAsked, ListingEntry, ListingTold
+from syncer.bus.wire.messages import StateEntry, StatePage, StateRequest
 from syncer.conflict.causality.vectors import bounded
 from syncer.conflict.projection import DIGEST_BYTES
 from syncer.conflict.rebuilding import Answer, learn, untold
@@ -25,8 +25,8 @@ from syncer.replication.context import Context
 from syncer.replication.group.peers import PEERS_KEPT
 from syncer.replication.recovery import generations
 from syncer.replication.recovery.progress import Member, Phase, Rebuild
-from syncer.replication.unit_of_work import Unit
-from syncer.state.contract import Poison
+from syncer.replication.unit_of_work import UnitOfWork
+from syncer.state.contract import DeadLetter
 
 PAGE_ENTRIES: Final = 500
 PAGE_BYTES: Final = 128 * 1024
@@ -45,26 +45,26 @@ _FINISHED: Final = frozenset({Answer.TOLD, Answer.REBUILDING})
 # -- what is asked of this region, and told to it
 
 
-def take_asked(context: Context, asked: ListingAsked) -> None:
+def take_asked(context: Context, asked: StateRequest) -> None:
     """Another region asks what is known here; it is answered when its turn comes, unless it asks for nonsense."""
     if asked.after:
         try:
             checked(asked.after)
         except ValueRefused:
             return
-    owed = context.talk.owed
+    owed = context.recovery.owed
     if asked.target == context.identity.region != asked.region and (len(owed) < OWED_BOUND or asked.region in owed):
         owed[asked.region] = asked
 
 
-def take_told(context: Context, unit: Unit, told: ListingTold) -> None:
+def take_told(context: Context, unit: UnitOfWork, told: StatePage) -> None:
     """Learn a page, while peers are heard; one that does not follow what is known already came twice, or too late."""
     identity = context.identity
     if told.target != identity.region or told.region == identity.region or told.asker != identity.database_id:
         return
-    if told.region not in context.talk.members and len(context.talk.members) >= PEERS_KEPT:
+    if told.region not in context.recovery.members and len(context.recovery.members) >= PEERS_KEPT:
         return  # nobody has so many regions
-    member = context.talk.members.setdefault(told.region, Member())
+    member = context.recovery.members.setdefault(told.region, Member())
     if told.after != member.after or member.answer in _FINISHED:
         return
     try:
@@ -78,10 +78,10 @@ def take_told(context: Context, unit: Unit, told: ListingTold) -> None:
     unit.afterwards(lambda: _note_told(member, told, len(bad)))
 
 
-def _versions_of(told: ListingTold) -> tuple[list[tuple[str, Version]], list[tuple[ListingEntry, PayloadInvalid]]]:
+def _versions_of(told: StatePage) -> tuple[list[tuple[str, Version]], list[tuple[StateEntry, PayloadInvalid]]]:
     """What the entries say, and those that say nothing that can be understood, with the reason."""
     versions: list[tuple[str, Version]] = []
-    bad: list[tuple[ListingEntry, PayloadInvalid]] = []
+    bad: list[tuple[StateEntry, PayloadInvalid]] = []
     for entry in told.entries:
         try:
             versions.append(_version_of(entry))
@@ -91,7 +91,7 @@ def _versions_of(told: ListingTold) -> tuple[list[tuple[str, Version]], list[tup
 
 
 def _put_aside(
-    context: Context, unit: Unit, told: ListingTold, bad: Sequence[tuple[ListingEntry, PayloadInvalid]]
+    context: Context, unit: UnitOfWork, told: StatePage, bad: Sequence[tuple[StateEntry, PayloadInvalid]]
 ) -> None:
     """What an entry was to say is asked for as a change; until then its path is left as it is, and shown."""
     for number, (entry, error) in enumerate(bad):
@@ -104,12 +104,12 @@ def _put_aside(
             context.want(path)
 
 
-def _poison_of(region: Region, entry: ListingEntry, path: MetaPath | None, error: PayloadInvalid) -> Poison:
+def _poison_of(region: Region, entry: StateEntry, path: MetaPath | None, error: PayloadInvalid) -> DeadLetter:
     detail = (
         f"{region} lists {entry[0][:200]!r} wrongly: {error.message}. Check that region's database ('syncer state "
         "check' there), then retry"
     )
-    return Poison(
+    return DeadLetter(
         origin=LISTING,
         code=error.code,
         detail=detail,
@@ -119,7 +119,7 @@ def _poison_of(region: Region, entry: ListingEntry, path: MetaPath | None, error
     )
 
 
-def _note_told(member: Member, told: ListingTold, refused: int) -> None:
+def _note_told(member: Member, told: StatePage, refused: int) -> None:
     """The page is stored; one that came twice in a delivery is noted once."""
     if told.after != member.after or member.answer in _FINISHED:
         return
@@ -136,7 +136,7 @@ def _note_told(member: Member, told: ListingTold, refused: int) -> None:
         member.after, member.told, member.refused = "", 0, 0
 
 
-def _check_order(told: ListingTold) -> None:
+def _check_order(told: StatePage) -> None:
     """A listing goes on with each page, or ends; so one that is answered in circles is not followed.
 
     Raises:
@@ -149,7 +149,7 @@ def _check_order(told: ListingTold) -> None:
         raise PayloadInvalid("a page whose paths are out of order")
 
 
-def _version_of(entry: ListingEntry) -> tuple[str, Version]:
+def _version_of(entry: StateEntry) -> tuple[str, Version]:
     """What an entry says of its path.
 
     Raises:
@@ -173,7 +173,7 @@ def _version_of(entry: ListingEntry) -> tuple[str, Version]:
     )
 
 
-def _learn(context: Context, unit: Unit, told: Sequence[tuple[str, Version]], teller: Region) -> None:
+def _learn(context: Context, unit: UnitOfWork, told: Sequence[tuple[str, Version]], teller: Region) -> None:
     ahead = unit.now + context.replica.settings.limits.max_clock_skew_ms
     versions: dict[MetaPath, Version] = {}
     for text, version in told:
@@ -186,8 +186,8 @@ def _learn(context: Context, unit: Unit, told: Sequence[tuple[str, Version]], te
         versions[path] = version
         counters = (version.by, *version.seen)
         used = max(generation_of(counter, context.identity.region) for counter in counters)
-        if used > context.talk.outdone and generations.claim(context, used, teller):
-            context.talk.outdone = used
+        if used > context.recovery.outdone and generations.claim(context, used, teller):
+            context.recovery.outdone = used
     unit.load(tuple(versions))
     for path, version in versions.items():
         unit.take(learn(context.replica.settings, unit[path], version))
@@ -205,16 +205,16 @@ def _path_of(context: Context, text: str) -> MetaPath | None:
 # -- what this region asks and tells
 
 
-def questions(context: Context, kept: Rebuild, now: Millis) -> list[ListingAsked]:
+def questions(context: Context, kept: Rebuild, now: Millis) -> list[StateRequest]:
     """The next page of each member that has not told everything, unless it was asked for just now."""
-    asked: list[ListingAsked] = []
-    for region, member in context.talk.members.items():
+    asked: list[StateRequest] = []
+    for region, member in context.recovery.members.items():
         waiting = member.asked_at_ms is not None and 0 <= now - member.asked_at_ms < ASK_AGAIN_MS
         if region in kept.without or member.answer in _FINISHED or waiting:
             continue
         member.asked_at_ms = now
         asked.append(
-            ListingAsked(
+            StateRequest(
                 region=context.identity.region,
                 sender=context.identity.database_id,
                 sent_at_ms=now,
@@ -226,15 +226,15 @@ def questions(context: Context, kept: Rebuild, now: Millis) -> list[ListingAsked
     return asked
 
 
-def answers(context: Context, now: Millis, phase: Phase) -> list[ListingTold]:
+def answers(context: Context, now: Millis, phase: Phase) -> list[StatePage]:
     """One page for each region that has asked."""
-    if context.observing or not context.talk.owed:
+    if context.observing or not context.recovery.owed:
         return []
-    if phase is not Phase.HEARING and not context.genesis:
+    if phase is not Phase.HEARING and not context.first_scan_done:
         return []  # it asks again; by then the first scan is over
-    told: list[ListingTold] = []
-    for asked in list(context.talk.owed.values()):
-        page = ListingTold(
+    told: list[StatePage] = []
+    for asked in list(context.recovery.owed.values()):
+        page = StatePage(
             region=context.identity.region,
             sender=context.identity.database_id,
             sent_at_ms=now,
@@ -247,18 +247,18 @@ def answers(context: Context, now: Millis, phase: Phase) -> list[ListingTold]:
             told.append(replace(page, last=True, total=asked.told))
         else:
             told.append(_page(context, asked, page))
-        del context.talk.owed[asked.region]
+        del context.recovery.owed[asked.region]
     return told
 
 
-def _page(context: Context, asked: ListingAsked, page: ListingTold) -> ListingTold:
+def _page(context: Context, asked: StateRequest, page: StatePage) -> StatePage:
     """The next entries; also of changes that wait in the outbox still.
 
     Who was not told of such a change would meet its own copy of the value as one that nobody knows. If the change never
     comes, its value is asked for, and given up once nobody has it (:mod:`syncer.replication.recovery.missing_values`).
     """
     after = MetaPath(asked.after) if asked.after else None
-    entries: list[ListingEntry] = []
+    entries: list[StateEntry] = []
     size = 0
     while size < PAGE_BYTES and len(entries) < PAGE_ENTRIES:
         with context.state.transaction() as tx:
@@ -270,7 +270,7 @@ def _page(context: Context, asked: ListingAsked, page: ListingTold) -> ListingTo
                 continue  # a held local delete was told to nobody
             digest = None if known.digest is None else known.digest.hex()
             stamp = known.stamp
-            entry: ListingEntry = (
+            entry: StateEntry = (
                 register.path,
                 stamp.updated_at_ms,
                 str(stamp.region),

@@ -17,8 +17,8 @@ from syncer.errors import PayloadInvalid, StateUnavailable, SyncerError
 from syncer.model import Millis
 from syncer.replication.control.effects import Effect, Wanted
 from syncer.replication.inbound.arrived import Arrived, arrived_of
-from syncer.replication.inbound.prefetch import Ahead, Seen
-from syncer.replication.runtime.environment import IDLE_S, Surroundings
+from syncer.replication.inbound.prefetch import Prefetch, Prefetched
+from syncer.replication.runtime.environment import IDLE_S, Environment
 from syncer.state.contract import OutboxRow
 
 log = structlog.get_logger()
@@ -35,7 +35,7 @@ STEPS_LIMIT: Final = 8
 class BusPumps:
     """Moves the outbox to the bus, and what comes from the bus to the driver."""
 
-    def __init__(self, around: Surroundings) -> None:
+    def __init__(self, around: Environment) -> None:
         self._around = around
         self._controls: list[Control] = []
 
@@ -108,32 +108,32 @@ class BusPumps:
     async def _fold(self, delivery: Delivery) -> None:
         """Fold a delivery; where the store has to be read for its writes, read it first."""
         left, planned = await self._around.until_stored(self._consume, delivery)
-        seen = await self._read_ahead(planned) if planned is not None else None
+        seen = await self._prefetch(planned) if planned is not None else None
         while left:
             left = await self._around.until_stored(self._consume_seen, left, seen)
             seen = None
 
-    async def _read_ahead(self, planned: Ahead) -> Seen | None:
+    async def _prefetch(self, planned: Prefetch) -> Prefetched | None:
         """What the store holds; ``None``: it does not tell in time."""
         seen = None
         try:
             with self._around.timing_of("read"), anyio.move_on_after(AHEAD_S):
-                seen = Seen(planned, await self._around.store.read(planned.paths))
+                seen = Prefetched(planned, await self._around.store.read(planned.paths))
         except SyncerError as exc:
             log.info("not_read_ahead", region=self._around.region, code=exc.code, cause=exc.message)
         finally:
             if seen is None:
                 with anyio.CancelScope(shield=True):
-                    await self._around.thread.quick(self._around.driver.give_up_ahead, planned)
+                    await self._around.thread.quick(self._around.driver.give_up_prefetch, planned)
         return seen
 
-    def _consume_seen(self, arrived: Sequence[Arrived], seen: Seen | None, now: Millis) -> Sequence[Arrived]:
+    def _consume_seen(self, arrived: Sequence[Arrived], seen: Prefetched | None, now: Millis) -> Sequence[Arrived]:
         return self._around.driver.consume(arrived, now, seen)
 
-    def _consume(self, delivery: Delivery, now: Millis) -> tuple[Sequence[Arrived], Ahead | None]:
+    def _consume(self, delivery: Delivery, now: Millis) -> tuple[Sequence[Arrived], Prefetch | None]:
         """Fold a delivery at once, but for what is left of it; or what of it to read the store for first."""
         context = self._around.driver.context
-        own, published = context.identity.database_id, context.talk.published
+        own, published = context.identity.database_id, context.recovery.published
         others = [  # what it knows to have published was folded when it was stamped; beyond that it is an old copy
             each
             for each in delivery.messages
@@ -144,7 +144,7 @@ class BusPumps:
                 arrived_of(each.payload, each.properties, each.position, context.keyring, each.trouble)
                 for each in others
             ]
-            planned = self._around.driver.look_ahead(arrived)
+            planned = self._around.driver.prefetch(arrived)
             if planned is not None:
                 return arrived, planned
             return self._around.driver.consume(arrived, now), None

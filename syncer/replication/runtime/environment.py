@@ -60,7 +60,7 @@ def wall_clock_ms() -> Millis:
 
 
 @dataclass(slots=True, kw_only=True)
-class Surroundings:
+class Environment:
     """What one driver is connected to.
 
     Args:

@@ -21,7 +21,7 @@ from syncer.replication.control.repair import Turn
 from syncer.replication.driver import Driver
 from syncer.replication.runtime.backoff import Backoff
 from syncer.replication.runtime.bus_loop import BusPumps
-from syncer.replication.runtime.environment import IDLE_S, Surroundings
+from syncer.replication.runtime.environment import IDLE_S, Environment
 from syncer.replication.runtime.store_loop import StorePumps
 
 log = structlog.get_logger()
@@ -39,7 +39,7 @@ LONG_ENOUGH_S: Final = 30.0
 class Pumps:
     """Runs one driver against one store and one bus for as long as this daemon is its region's writer."""
 
-    def __init__(self, around: Surroundings) -> None:
+    def __init__(self, around: Environment) -> None:
         self._around = around
         self._store = StorePumps(around)
         self._bus = BusPumps(around)
@@ -65,7 +65,7 @@ class Pumps:
             await self._pump()
         except anyio.get_cancelled_exc_class():
             with anyio.move_on_after(LAST_MARK_S, shield=True):
-                await self._mark_last()
+                await self._advance_counter_last()
             raise
 
     async def _pump(self) -> None:
@@ -88,9 +88,9 @@ class Pumps:
             ):
                 tasks.start_soon(self._forever, pump)
 
-    async def _mark_last(self) -> None:
+    async def _advance_counter_last(self) -> None:
         """Leave the fence as the database is: so a backup of either that is put back before the next start is known."""
-        if not self.driver.may_mark or not self.driver.context.marking.advanced:
+        if not self.driver.may_advance_counter or not self.driver.context.rollback_counter.advanced:
             return
         try:
             await self._store.mark()

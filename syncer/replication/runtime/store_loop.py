@@ -16,7 +16,7 @@ from syncer.replication.local.apply import Landing
 from syncer.replication.local.full_scan import Scan
 from syncer.replication.local.write_queue import Batch
 from syncer.replication.runtime.backoff import Backoff, Pace
-from syncer.replication.runtime.environment import IDLE_S, Signal, Surroundings
+from syncer.replication.runtime.environment import IDLE_S, Environment, Signal
 from syncer.stores.contract import Armed, BatchRefused, Beat, Changed, Gap, Put, WatchSignal, Written
 
 log = structlog.get_logger()
@@ -29,7 +29,7 @@ GATHER_S: Final = 0.02
 class StorePumps:
     """Moves what the store says to the driver, and what the driver decides to the store."""
 
-    def __init__(self, around: Surroundings) -> None:
+    def __init__(self, around: Environment) -> None:
         self._around = around
         self._pace = Pace(around.timing.max_writes_per_s)
         self._rescan = Signal()
@@ -205,7 +205,7 @@ class StorePumps:
         while True:
             transaction = await self._around.thread.quick(self._around.driver.next_transaction)
             if transaction is None:
-                if await self._around.thread.quick(self._around.driver.marking_due, self._around.clock()):
+                if await self._around.thread.quick(self._around.driver.rollback_counter_due, self._around.clock()):
                     await self.mark()
                 else:
                     await self._around.writable.wait(IDLE_S)
@@ -250,9 +250,9 @@ class StorePumps:
                 await self._around.until_stored(driver.marked, write, answer)
                 return
             await backoff.pause()
-            write = await self._probe_mark(write)
+            write = await self._probe_rollback_counter(write)
 
-    async def _probe_mark(self, write: Put) -> Put | None:
+    async def _probe_rollback_counter(self, write: Put) -> Put | None:
         """What became of a mark whose answer was lost, or that was refused: written again until it stands there."""
         path = self._around.driver.context.fence_path
         try:
@@ -260,7 +260,7 @@ class StorePumps:
         except StoreUnavailable as exc:
             log.warning("store_unavailable", region=self._around.region, cause=exc.message)
             return write
-        again = await self._around.thread.quick(self._around.driver.probe_mark, entry)
+        again = await self._around.thread.quick(self._around.driver.probe_rollback_counter, entry)
         if again is None:
             await self._around.until_stored(self._around.driver.marked, None, None)
         return again

@@ -92,7 +92,7 @@ def _registers(connection: Connection) -> Iterator[str]:
                 yield f"{row.path} cannot be read: {type(exc).__name__}: {exc}"
                 continue
             due = register.due or register.wish is not None
-            marks = (int(register.seated_alive), int(due), int(due or register.intent is not None))
+            marks = (int(register.stored_alive), int(due), int(due or register.intent is not None))
             if marks != (row.alive, row.due, row.unsettled):
                 yield f"{row.path} is marked {(row.alive, row.due, row.unsettled)}, and is {marks}"
             if register.known is not None and register.known.seen.get(register.known.by, 0) < (

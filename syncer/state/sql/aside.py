@@ -8,7 +8,7 @@ from typing import Final
 from sqlalchemy import ColumnElement, Connection, delete, func, insert, select
 
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Stamp
-from syncer.state.contract import STRANGE_CODES, Amount, KeptAside, Poison, PoisonRow
+from syncer.state.contract import STRANGE_CODES, Amount, DeadLetter, DeadLetterRow, KeptAside
 from syncer.state.sql import rows, tables
 from syncer.state.sql.cache import Cache
 from syncer.state.sql.statements import inserting, octets
@@ -24,7 +24,7 @@ class AsideRows:
     _connection: Connection
     _cache: Cache
 
-    def quarantine(self, poison: Poison, now: Millis) -> None:
+    def quarantine(self, poison: DeadLetter, now: Millis) -> None:
         """Keep something that cannot be handled; the same origin and position is kept once."""
         table, position = tables.quarantine, rows.storable(poison.position)
         same = select(table.c.id).where(table.c.origin == poison.origin, table.c.position == position)
@@ -58,7 +58,7 @@ class AsideRows:
         future = Amount(*map(int, self._connection.execute(query).one()))
         return KeptAside(strangers=strangers, poison=poison, future=future)
 
-    def poison_row(self, number: int) -> PoisonRow | None:
+    def poison_row(self, number: int) -> DeadLetterRow | None:
         """A quarantined thing by its number."""
         table = tables.quarantine
         row = self._connection.execute(select(table).where(table.c.id == number)).mappings().first()

@@ -210,8 +210,8 @@ def _bytes(path: MetaPath, register: Register | None) -> int:
         return taken
     if (known := register.known) is not None:
         taken += _VERSION_BYTES + _COUNTER_BYTES * len(known.seen)
-    if (seated := register.seated) is not None:
-        taken += _VERSION_BYTES + _COUNTER_BYTES * len(seated.seen)
+    if (stored := register.stored) is not None:
+        taken += _VERSION_BYTES + _COUNTER_BYTES * len(stored.seen)
     if (intent := register.intent) is not None:
         taken += _VERSION_BYTES + _COUNTER_BYTES * len(intent.version.seen)
     return taken + (len(register.hold.detail) if register.hold is not None else 0)

@@ -38,8 +38,8 @@ def new_id(region: Region) -> str:
 
 def identity_of(row: RowMapping) -> tuple[Identity, int]:
     """The facts of a database and its number of living paths, from the columns by name."""
-    facts: Any = {name: value for name, value in row.items() if name not in {"one", "alive_count"}}
-    return Identity(**{**facts, "genesis": bool(row["genesis"])}), row["alive_count"]
+    facts: Any = {name: value for name, value in row.items() if name not in {"one", "alive_count", "genesis"}}
+    return Identity(**facts, first_scan_done=bool(row["genesis"])), row["alive_count"]
 
 
 class SqlState:

@@ -16,7 +16,7 @@ from sqlalchemy import RowMapping
 from syncer.conflict.acts import Decision, Journal
 from syncer.conflict.causality.consumed import Consumed
 from syncer.conflict.causality.vectors import bounded
-from syncer.conflict.register import Hold, HoldReason, Intent, Parked, ParkReason, Register, Seated, Shown, Wish
+from syncer.conflict.register import Hold, HoldReason, Intent, Parked, ParkReason, Register, Shown, Stored, Wish
 from syncer.model import (
     Counter,
     Digest,
@@ -31,7 +31,7 @@ from syncer.model import (
     Version,
 )
 from syncer.paths import tenant_of
-from syncer.state.contract import ConflictRow, Operation, OperationState, PeerRow, Poison, PoisonRow
+from syncer.state.contract import ConflictRow, DeadLetter, DeadLetterRow, Operation, OperationState, PeerRow
 
 Row = tuple[Any, ...]
 
@@ -108,9 +108,9 @@ def seen_of(text: str, by: str) -> Seen:
 
 def register_row(register: Register) -> tuple[int, Row]:
     """The shape of a register's row, and the row: the columns of :func:`columns_of`."""
-    path, known, seated, intent, hold = register.path, register.known, register.seated, register.intent, register.hold
+    path, known, stored, intent, hold = register.path, register.known, register.stored, register.intent, register.hold
     due = register.due or register.wish is not None
-    alive = seated is not None and seated.digest is not None
+    alive = stored is not None and stored.digest is not None
     unsettled = due or intent is not None
     row: list[Any] = [path, 1 if alive else 0, 1 if due else 0, 1 if unsettled else 0, tenant_of(path), register.own]
     shape = 0
@@ -118,11 +118,11 @@ def register_row(register: Register) -> tuple[int, Row]:
         shape = KNOWN
         stamp = known.stamp
         row += (stamp.updated_at_ms, stamp.region, known.by, dumps(known.seen), as_bytes(known.digest))
-    if seated is not None:
+    if stored is not None:
         shape |= SEATED
-        stamp = seated.stamp
-        row += (stamp.updated_at_ms, stamp.region, seated.by, dumps(seated.seen), as_bytes(seated.digest))
-        row.append(seated.revision)
+        stamp = stored.stamp
+        row += (stamp.updated_at_ms, stamp.region, stored.by, dumps(stored.seen), as_bytes(stored.digest))
+        row.append(stored.revision)
     if register.left is not None:
         shape |= LEFT
         row.append(as_bytes(register.left))
@@ -220,18 +220,18 @@ def register_of(row: Sequence[Any]) -> Register:
         *rest,
     ) = row
     *extras, k_value, intent_value = rest
-    known = seated = None
+    known = stored = None
     if k_time is not None:
         known = Version(
             stamp=Stamp(k_time, k_region), by=k_by, seen=seen_of(k_seen, k_by), digest=k_digest, value=k_value
         )
     if s_time is not None:
-        seated = Seated(
+        stored = Stored(
             stamp=Stamp(s_time, s_region), by=s_by, seen=seen_of(s_seen, s_by), digest=s_digest, revision=s_revision
         )
     if not any(field is not None for field in extras):
-        return Register(path=path, known=known, seated=seated, own=own)
-    return _with_extras(Register(path=path, known=known, seated=seated, own=own), extras, intent_value)
+        return Register(path=path, known=known, stored=stored, own=own)
+    return _with_extras(Register(path=path, known=known, stored=stored, own=own), extras, intent_value)
 
 
 def _with_extras(plain: Register, extras: Sequence[Any], intent_value: bytes | None) -> Register:
@@ -244,7 +244,7 @@ def _with_extras(plain: Register, extras: Sequence[Any], intent_value: bytes | N
     return Register(
         path=plain.path,
         known=plain.known,
-        seated=plain.seated,
+        stored=plain.stored,
         own=plain.own,
         hold=hold_of(hold),
         allowed=stamp_of(allowed[0], allowed[1]),
@@ -395,9 +395,9 @@ def conflict_of(row: RowMapping) -> ConflictRow:
     )
 
 
-def poison_of(row: RowMapping) -> PoisonRow:
+def poison_of(row: RowMapping) -> DeadLetterRow:
     """A quarantined thing from its columns by name."""
-    poison = Poison(
+    poison = DeadLetter(
         origin=row["origin"],
         code=row["code"],
         detail=row["detail"],
@@ -406,7 +406,7 @@ def poison_of(row: RowMapping) -> PoisonRow:
         payload=row["payload"],
         properties=orjson.loads(row["properties"]),
     )
-    return PoisonRow(id=row["id"], poison=poison, recorded_at_ms=row["recorded_at"])
+    return DeadLetterRow(id=row["id"], poison=poison, recorded_at_ms=row["recorded_at"])
 
 
 def operation_of(row: RowMapping) -> Operation:

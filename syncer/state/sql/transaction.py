@@ -128,7 +128,7 @@ class SqlTransaction(AsideRows, ConflictRows, DeadRows, ListedRows, RepairRows):
         cached = self._cache.registers
         for register in changed:
             former = before.get(register.path)
-            self._cache.alive += register.seated_alive - (former is not None and former.seated_alive)
+            self._cache.alive += register.stored_alive - (former is not None and former.stored_alive)
             cached.put(register.path, register)
 
     def parents_of_living(self, paths: Collection[MetaPath]) -> set[MetaPath]:

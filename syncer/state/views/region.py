@@ -18,7 +18,7 @@ from syncer.conflict.acts import Journal
 from syncer.conflict.register import Hold, HoldReason, Parked, Register, Shown
 from syncer.errors import InvariantBroken, StateForeign, StateMissing, StateUnavailable
 from syncer.model import Digest, EventType, MetaPath, Millis, Region, Stamp
-from syncer.state.contract import Identity, Membership, Operation, OperationState, PeerRow, PoisonRow
+from syncer.state.contract import DeadLetterRow, Identity, Membership, Operation, OperationState, PeerRow
 from syncer.state.sql import listing, opening, presence, rows, tables
 from syncer.state.sql.database import identity_of, wall_clock
 from syncer.state.sql.dead import membership_of
@@ -94,7 +94,7 @@ class ConflictSummary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PoisonSummary:
+class DeadLetterSummary:
     """A quarantined thing without its payload."""
 
     id: int
@@ -328,7 +328,7 @@ class Views(RepairViews, PathViews):
             for row in found
         ]
 
-    def quarantine(self, limit: int, after: int = 0) -> list[PoisonSummary]:
+    def quarantine(self, limit: int, after: int = 0) -> list[DeadLetterSummary]:
         """Quarantined things by number, above ``after``."""
         table = tables.quarantine
         size = func.length(table.c.payload).label("size")
@@ -336,7 +336,7 @@ class Views(RepairViews, PathViews):
         with self._reading() as connection:
             found = connection.execute(query.order_by(table.c.id).limit(limit)).mappings().all()
         return [
-            PoisonSummary(
+            DeadLetterSummary(
                 id=row["id"],
                 origin=row["origin"],
                 position=row["position"],
@@ -349,7 +349,7 @@ class Views(RepairViews, PathViews):
             for row in found
         ]
 
-    def poison(self, number: int) -> PoisonRow | None:
+    def poison(self, number: int) -> DeadLetterRow | None:
         """A quarantined thing by its number, whole."""
         table = tables.quarantine
         with self._reading() as connection:

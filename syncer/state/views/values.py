@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from sqlalchemy import Connection, select
 
 from syncer.model import MetadataChangeEvent, MetaPath
-from syncer.state.contract import ConflictRow, PoisonRow
+from syncer.state.contract import ConflictRow, DeadLetterRow
 from syncer.state.sql import rows, tables
 
 
@@ -23,7 +23,7 @@ class PathViews:
             row = connection.execute(select(tables.conflicts).where(tables.conflicts.c.id == number)).mappings().first()
             return rows.conflict_of(row) if row is not None else None
 
-    def quarantined_at(self, path: MetaPath, limit: int) -> list[PoisonRow]:
+    def quarantined_at(self, path: MetaPath, limit: int) -> list[DeadLetterRow]:
         """What is quarantined of a path, the latest first."""
         table = tables.quarantine
         query = select(table).where(table.c.path == path).order_by(table.c.id.desc()).limit(limit)

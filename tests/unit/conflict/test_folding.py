@@ -28,9 +28,9 @@ from tests.unit.registers import (
     only,
     register,
     replica,
-    seated,
     seen,
     settled_on,
+    stored,
     version,
 )
 
@@ -134,7 +134,7 @@ def test_a_merge_supplies_the_value_that_lacks_and_none_that_does_not() -> None:
     supplied = replica().fold(register(known=lacks, parked=missing), event(X, at(1, THIRD)), NOW).register
     assert supplied.known == version(X, at(2, THERE), at(1, THIRD))
     assert supplied.parked is None
-    stands = replica().fold(register(known=lacks, seated=seated(X, at(0))), event(X, at(1, THIRD)), NOW).register
+    stands = replica().fold(register(known=lacks, stored=stored(X, at(0))), event(X, at(1, THIRD)), NOW).register
     assert stands.known == version(X, at(2, THERE), at(1, THIRD), kept=False)
 
 
@@ -222,7 +222,7 @@ def test_an_event_of_this_region_raises_the_time_that_it_may_never_give_again() 
     assert replica().fold(register(own=Millis(NOW + 9)), event(X, at(5)), NOW).register.own == NOW + 9
 
 
-@pytest.mark.parametrize("reason", [HoldReason.FIRST_CONTACT, HoldReason.FLIPPING])
+@pytest.mark.parametrize("reason", [HoldReason.FIRST_CONTACT, HoldReason.FLAPPING])
 def test_a_newer_version_ends_the_hold_the_permission_and_the_wish_of_the_former(reason: HoldReason) -> None:
     hold = Hold(reason=reason, stamp=at(1, THERE), since_ms=NOW, detail="")
     before = register(known=version(X, at(1, THERE)), hold=hold, allowed=at(1, THERE), wish=Wish.REASSERT)
@@ -236,14 +236,14 @@ def test_a_newer_version_ends_the_hold_the_permission_and_the_wish_of_the_former
 
 
 def test_a_newer_version_ends_the_wish_to_revive_without_a_word() -> None:
-    before = register(known=version(None, at(1, THERE)), seated=seated(X, at(0)), wish=Wish.REVIVE)
+    before = register(known=version(None, at(1, THERE)), stored=stored(X, at(0)), wish=Wish.REVIVE)
     outcome = replica().fold(before, event(Y, at(2, THIRD)), NOW)
     assert outcome.register.wish is None
     assert Decision.OVERTAKEN not in decisions(outcome)
 
 
 def test_a_loser_ends_nothing() -> None:
-    hold = Hold(reason=HoldReason.FLIPPING, stamp=at(2, THERE), since_ms=NOW, detail="")
+    hold = Hold(reason=HoldReason.FLAPPING, stamp=at(2, THERE), since_ms=NOW, detail="")
     before = register(known=version(X, at(2, THERE)), hold=hold, wish=Wish.REASSERT)
     assert replica().fold(before, event(Y, at(1, THIRD)), NOW).register == before
 
@@ -253,7 +253,7 @@ def test_a_loser_ends_nothing() -> None:
 )
 def test_a_frozen_or_unreadable_path_stays_so(reason: HoldReason, local: bool) -> None:
     hold = Hold(reason=reason, stamp=at(1), since_ms=NOW, detail="", local=local)
-    before = register(known=version(X, at(1)), seated=seated(X, at(1)), hold=hold)
+    before = register(known=version(X, at(1)), stored=stored(X, at(1)), hold=hold)
     after = replica().fold(before, event(Y, at(2, THIRD)), NOW).register
     assert after.hold == hold
     assert after.due

@@ -24,7 +24,7 @@ from syncer.conflict.settings import Limits, Settings
 from syncer.errors import InvariantBroken
 from syncer.model import Millis, ResourceKind, Stamp
 from tests.property.strategies import NOW, PATH_OF_KIND
-from tests.unit.registers import HERE, THERE, X, at, seated, version
+from tests.unit.registers import HERE, THERE, X, at, stored, version
 
 NAMESPACE, TENANT = ResourceKind.NAMESPACE, ResourceKind.TENANT
 TOPIC = ResourceKind.PARTITIONED_TOPIC
@@ -36,7 +36,7 @@ def proposal(
 ) -> Proposal:
     """A write to a value that its author had seen, in a region that serves ``clusters`` and knows blue and green."""
     facts = Facts(now=NOW, clusters=frozenset({"blue", "green"}), topics=changes.pop("topics", Topics.NOT_ASKED))
-    register = Register(path=PATH_OF_KIND[kind], seated=seated(X, at(0)))
+    register = Register(path=PATH_OF_KIND[kind], stored=stored(X, at(0)))
     return replace(
         Proposal(
             register=register,
@@ -275,7 +275,7 @@ def test_a_value_of_first_contact_is_not_replaced_unseen(
         TENANT,
         {},
         None if value is None else {},
-        register=Register(path=PATH_OF_KIND[TENANT], seated=seated(X, found)),
+        register=Register(path=PATH_OF_KIND[TENANT], stored=stored(X, found)),
         known=version(value, at(5, THERE), *also),
     )
     assert reason(asked) == expected
@@ -285,8 +285,8 @@ def test_a_value_of_first_contact_is_not_replaced_unseen(
 
 
 def test_there_is_no_first_contact_with_nothing() -> None:
-    for before in (None, seated(None, Stamp(Millis(1), HERE))):
-        register = Register(path=PATH_OF_KIND[TENANT], seated=before)
+    for before in (None, stored(None, Stamp(Millis(1), HERE))):
+        register = Register(path=PATH_OF_KIND[TENANT], stored=before)
         asked = proposal(TENANT, None, {}, register=register, known=version(X, at(5, THERE)))
         assert reason(asked) is None
 
@@ -294,11 +294,11 @@ def test_there_is_no_first_contact_with_nothing() -> None:
 # -- (f) flipping
 
 
-@pytest.mark.parametrize(("flips", "expected"), [(5, None), (6, HoldReason.FLIPPING), (16, HoldReason.FLIPPING)])
+@pytest.mark.parametrize(("flips", "expected"), [(5, None), (6, HoldReason.FLAPPING), (16, HoldReason.FLAPPING)])
 def test_a_path_may_flip_that_often(flips: int, expected: HoldReason | None) -> None:
     asked = proposal(TENANT, {}, {})
-    flipping = replace(asked.register, flips=tuple(Millis(NOW - step) for step in range(flips, 0, -1)))
-    assert reason(replace(asked, register=flipping)) == expected
+    flapping = replace(asked.register, flips=tuple(Millis(NOW - step) for step in range(flips, 0, -1)))
+    assert reason(replace(asked, register=flapping)) == expected
 
 
 def test_only_flips_within_the_window_count() -> None:

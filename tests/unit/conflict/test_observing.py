@@ -32,9 +32,9 @@ from tests.unit.registers import (
     only,
     register,
     replica,
-    seated,
     seen,
     settled_on,
+    stored,
     version,
 )
 
@@ -54,7 +54,7 @@ def test_the_seated_value_at_another_revision_is_no_change() -> None:
     before = settled_on(X, at(0))
     outcome = replica().observe(before, entry(X.replace(b" ", b"   "), "9"), moment())
     assert outcome.acts == ()
-    assert outcome.register.seated == seated(X, at(0), revision="9")
+    assert outcome.register.stored == stored(X, at(0), revision="9")
     assert outcome.register.known == before.known
 
 
@@ -72,18 +72,18 @@ def test_an_empty_inner_node_holds_nothing() -> None:
     outcome = replica().observe(register(), entry(b""), moment())
     assert (outcome.register, outcome.acts) == (register(), ())
     dead = replica().observe(settled_on(None, at(0)), entry(b"", "9"), moment()).register
-    assert dead.seated is not None
-    assert dead.seated.revision == "9"  # the write of a value is conditional on it
+    assert dead.stored is not None
+    assert dead.stored.revision == "9"  # the write of a value is conditional on it
 
 
 # -- the store met the known value
 
 
 def test_a_store_that_met_the_known_value_by_itself_needs_no_write() -> None:
-    hold = Hold(reason=HoldReason.FLIPPING, stamp=at(5, THERE), since_ms=NOW, detail="")
+    hold = Hold(reason=HoldReason.FLAPPING, stamp=at(5, THERE), since_ms=NOW, detail="")
     before = register(
         known=version(Y, at(5, THERE)),
-        seated=seated(X, at(0)),
+        stored=stored(X, at(0)),
         hold=hold,
         parked=Parked(reason=ParkReason.PARENT_MISSING, since_ms=NOW),
         wish=Wish.REVIVE,
@@ -91,7 +91,7 @@ def test_a_store_that_met_the_known_value_by_itself_needs_no_write() -> None:
     )
     outcome = replica().observe(before, entry(Y), moment())
     after = outcome.register
-    assert after.seated == seated(Y, at(5, THERE), at(0), revision="8"), "its writer had seen what stood there too"
+    assert after.stored == stored(Y, at(5, THERE), at(0), revision="8"), "its writer had seen what stood there too"
     assert not after.due
     assert (after.hold, after.parked, after.wish, after.allowed) == (None, None, None, None)
     assert after.known == version(Y, at(5, THERE), kept=False)
@@ -100,8 +100,8 @@ def test_a_store_that_met_the_known_value_by_itself_needs_no_write() -> None:
 
 
 def test_a_store_that_met_the_known_delete_by_itself() -> None:
-    outcome = replica().observe(register(known=version(None, at(5, THERE)), seated=seated(X, at(0))), None, moment())
-    assert outcome.register.seated == seated(None, at(5, THERE), at(0))
+    outcome = replica().observe(register(known=version(None, at(5, THERE)), stored=stored(X, at(0))), None, moment())
+    assert outcome.register.stored == stored(None, at(5, THERE), at(0))
     assert decisions(outcome) == [Decision.MET]
 
 
@@ -116,13 +116,13 @@ def test_a_digest_of_the_past_is_a_new_change() -> None:
 
 
 def test_a_value_found_before_the_first_scan_ended_is_a_baseline() -> None:
-    outcome = replica(generation=3).observe(register(), entry(X), moment(genesis=False))
+    outcome = replica(generation=3).observe(register(), entry(X), moment(first_scan_done=False))
     baseline = Stamp(baseline_time(3), HERE)
     change = only(outcome, Publish).event
     assert (change.stamp, change.by, change.seen) == (baseline, "here~3", {"here~3": baseline_time(3)})
     assert (change.type, change.base, change.value) == (EventType.CREATED, None, X)
-    assert outcome.register.seated is not None
-    assert outcome.register.seated.stamp == baseline
+    assert outcome.register.stored is not None
+    assert outcome.register.stored.stamp == baseline
     assert outcome.register.own == baseline_time(3)
     assert not outcome.register.due
     assert decisions(outcome) == [Decision.BASELINE]
@@ -131,7 +131,7 @@ def test_a_value_found_before_the_first_scan_ended_is_a_baseline() -> None:
 def test_a_baseline_loses_to_any_change_and_is_kept() -> None:
     """Schedule 19: whoever starts last must not win."""
     before = register(known=version(Y, at(0, THERE)))
-    outcome = replica().observe(before, entry(X), moment(genesis=False))
+    outcome = replica().observe(before, entry(X), moment(first_scan_done=False))
     assert outcome.register.known == before.known
     assert outcome.register.due
     record = only(outcome, RecordConflict)
@@ -142,20 +142,20 @@ def test_a_baseline_loses_to_any_change_and_is_kept() -> None:
 def test_a_baseline_whose_stamp_was_guessed_is_kept_if_the_other_value_stands() -> None:
     lesser, greater = sorted((X, Y), key=lambda value: version(value, at(1, THERE)).digest or b"")
     other = version(greater, Stamp(baseline_time(1), HERE))
-    outcome = replica().observe(register(known=other), entry(lesser), moment(genesis=False))
+    outcome = replica().observe(register(known=other), entry(lesser), moment(first_scan_done=False))
     assert outcome.register.known == other
     assert outcome.register.due
     assert only(outcome, RecordConflict).value == lesser
     assert none_of(outcome, Publish)
     other = version(lesser, Stamp(baseline_time(1), HERE))
-    outcome = replica().observe(register(known=other), entry(greater), moment(genesis=False))
+    outcome = replica().observe(register(known=other), entry(greater), moment(first_scan_done=False))
     assert only(outcome, RecordConflict).value == lesser
     assert only(outcome, Publish).event.value == greater
 
 
 def test_a_baseline_that_wins_over_another_one_is_published() -> None:
     other = version(Y, Stamp(baseline_time(1), THERE))
-    outcome = replica().observe(register(known=other), entry(X), moment(genesis=False))
+    outcome = replica().observe(register(known=other), entry(X), moment(first_scan_done=False))
     assert outcome.register.known is not None
     assert outcome.register.known.stamp == Stamp(baseline_time(1), HERE)
     assert only(outcome, RecordConflict).value == Y
@@ -183,7 +183,7 @@ def test_a_local_change_is_stamped_seated_and_published_at_once() -> None:
     assert change.seen == seen(at(-9, THERE), at(-1))
     assert (change.base, change.value, change.path) == (at(-9, THERE), Y, before.path)
     assert (change.resource_name, change.sender, change.sequence) == ("acme", "", 0)
-    assert after.seated == seated(Y, at(-1), at(-9, THERE), revision="8")
+    assert after.stored == stored(Y, at(-1), at(-9, THERE), revision="8")
     assert after.known == version(Y, at(-1), at(-9, THERE), kept=False)
     assert (after.own, after.parked, after.wish, after.due) == (NOW - 1, None, None, False)
     assert decisions(outcome) == [Decision.PUBLISHED]
@@ -193,7 +193,7 @@ def test_a_local_delete() -> None:
     outcome = replica().observe(settled_on(X, at(-9)), None, moment(0, seen_at=-3))
     change = only(outcome, Publish).event
     assert (change.type, change.value, change.stamp) == (EventType.DELETED, None, at(-3))
-    assert outcome.register.seated == seated(None, at(-3), at(-9))
+    assert outcome.register.stored == stored(None, at(-3), at(-9))
     assert outcome.register.known == version(None, at(-3), at(-9))
 
 
@@ -203,7 +203,7 @@ def test_a_path_made_again_after_its_delete_is_created() -> None:
 
 
 @pytest.mark.parametrize(
-    ("modified", "seated_at", "own", "expected"),
+    ("modified", "stored_at", "own", "expected"),
     [
         (-5, -9, -9, -5),  # the store's own time
         (-9, -5, -9, -4),  # but later than what its author saw
@@ -216,15 +216,15 @@ def test_a_path_made_again_after_its_delete_is_created() -> None:
         (None, -1, -9, 0),
     ],
 )
-def test_the_time_of_a_local_change(modified: int | None, seated_at: int, own: int, expected: int) -> None:
-    before = replace(settled_on(X, at(seated_at, THERE)), own=Millis(NOW + own))
+def test_the_time_of_a_local_change(modified: int | None, stored_at: int, own: int, expected: int) -> None:
+    before = replace(settled_on(X, at(stored_at, THERE)), own=Millis(NOW + own))
     outcome = replica().observe(before, entry(Y, modified=modified), moment(0, seen_at=-2))
     assert only(outcome, Publish).event.stamp == at(expected)
 
 
 def test_stamp_and_vector_come_from_the_seated_value_not_from_the_known_one() -> None:
     """Schedule 3: x was folded and not written; y's author could not see it."""
-    before = register(known=version(X, at(50, THERE)), seated=seated(Z, at(0)))
+    before = register(known=version(X, at(50, THERE)), stored=stored(Z, at(0)))
     outcome = replica().observe(before, entry(Y, modified=60), moment(60))
     change = only(outcome, Publish).event
     assert change.seen == seen(at(60))
@@ -234,13 +234,13 @@ def test_stamp_and_vector_come_from_the_seated_value_not_from_the_known_one() ->
 
 
 def test_a_local_change_that_loses_is_published_and_kept() -> None:
-    before = register(known=version(X, at(50, THERE)), seated=seated(Z, at(0)), allowed=at(50, THERE))
+    before = register(known=version(X, at(50, THERE)), stored=stored(Z, at(0)), allowed=at(50, THERE))
     outcome = replica().observe(before, entry(Y, modified=40), moment(60))
     assert only(outcome, Publish).event.value == Y
     record = only(outcome, RecordConflict)
     assert (record.loser, record.value) == (at(40), Y)
     assert outcome.register.known == before.known
-    assert outcome.register.seated == seated(Y, at(40), at(0), revision="8")
+    assert outcome.register.stored == stored(Y, at(40), at(0), revision="8")
     assert outcome.register.due
 
 
@@ -289,11 +289,11 @@ def test_a_newer_local_change_replaces_the_held_one() -> None:
 
 
 def test_a_winning_local_change_ends_a_remote_hold() -> None:
-    hold = Hold(reason=HoldReason.FLIPPING, stamp=at(1, THERE), since_ms=NOW, detail="")
-    before = register(known=version(X, at(1, THERE)), seated=seated(Z, at(0)), hold=hold)
+    hold = Hold(reason=HoldReason.FLAPPING, stamp=at(1, THERE), since_ms=NOW, detail="")
+    before = register(known=version(X, at(1, THERE)), stored=stored(Z, at(0)), hold=hold)
     assert replica().observe(before, entry(Y, modified=2), moment(2)).register.hold is None
     assert replica().observe(before, entry(Y, modified=1, revision="9"), moment(2)).register.hold is None
-    late = register(known=version(X, at(9, THERE)), seated=seated(Z, at(0)), hold=replace(hold, stamp=at(9, THERE)))
+    late = register(known=version(X, at(9, THERE)), stored=stored(Z, at(0)), hold=replace(hold, stamp=at(9, THERE)))
     assert replica().observe(late, entry(Y, modified=2), moment(2)).register.hold == late.hold
 
 
@@ -371,7 +371,7 @@ def test_a_value_that_can_be_read_again_opens_the_path(found: object, published:
 
 
 def test_an_edit_of_a_path_that_does_not_publish_is_kept_and_not_published() -> None:
-    before = register(known=version(Y, at(5, THERE)), seated=seated(X, at(0, THERE)))
+    before = register(known=version(Y, at(5, THERE)), stored=stored(X, at(0, THERE)))
     outcome = replica().observe(before, entry(Z, modified=7), moment(9), publishes=False)
     record = only(outcome, RecordConflict)
     assert (record.loser, record.value, record.reason, record.winner) == (at(7), Z, "drift", at(5, THERE))
@@ -379,21 +379,21 @@ def test_an_edit_of_a_path_that_does_not_publish_is_kept_and_not_published() -> 
     assert none_of(outcome, Publish)
     assert decisions(outcome) == [Decision.DRIFT]
     assert outcome.register.known == before.known
-    assert outcome.register.seated_digest == tenant_digest(Z)
+    assert outcome.register.stored_digest == tenant_digest(Z)
     assert outcome.register.due
 
 
 def test_a_delete_where_nothing_is_published_is_drift_too() -> None:
-    before = register(known=version(Y, at(5, THERE)), seated=seated(X, at(0, THERE)))
+    before = register(known=version(Y, at(5, THERE)), stored=stored(X, at(0, THERE)))
     outcome = replica().observe(before, None, moment(9, seen_at=8), publishes=False)
     record = only(outcome, RecordConflict)
     assert (record.loser, record.loser_digest, record.value) == (at(8), None, None)
-    assert outcome.register.seated is not None
-    assert (outcome.register.seated.alive, outcome.register.seated.revision) == (False, None)
+    assert outcome.register.stored is not None
+    assert (outcome.register.stored.alive, outcome.register.stored.revision) == (False, None)
 
 
 def test_two_edits_of_the_same_moment_are_kept_by_two_names() -> None:
-    before = register(known=version(X, at(5, THERE)), seated=seated(X, at(5, THERE)))
+    before = register(known=version(X, at(5, THERE)), stored=stored(X, at(5, THERE)))
     first = replica().observe(before, entry(Y, "8", modified=7), moment(9), publishes=False)
     second = replica().observe(first.register, entry(Z, "9", modified=7), moment(9), publishes=False)
     assert only(first, RecordConflict).loser == at(7)
@@ -401,7 +401,7 @@ def test_two_edits_of_the_same_moment_are_kept_by_two_names() -> None:
 
 
 def test_an_edit_that_stays_here_is_not_named_like_a_change_of_this_region() -> None:
-    before = replace(register(known=version(Y, at(5, THERE)), seated=seated(X, at(0, THERE))), own=Millis(NOW + 20))
+    before = replace(register(known=version(Y, at(5, THERE)), stored=stored(X, at(0, THERE))), own=Millis(NOW + 20))
     outcome = replica().observe(before, entry(Z, modified=7), moment(9), publishes=False)
     assert only(outcome, RecordConflict).loser == at(21)
 
@@ -413,9 +413,9 @@ def test_drift_of_an_unknown_path_is_nobodys_business() -> None:
 
 def test_the_groups_value_is_laid_over_an_edit() -> None:
     core = replica()
-    before = register(known=version(Y, at(5, THERE)), seated=seated(X, at(0, THERE)))
+    before = register(known=version(Y, at(5, THERE)), stored=stored(X, at(0, THERE)))
     drifted = core.observe(before, entry(Z, "8"), moment(9), publishes=False).register
-    outcome = core.seat(drifted, entry(Z, "8"), Facts(now=Millis(NOW + 9)), "b1")
+    outcome = core.apply_due(drifted, entry(Z, "8"), Facts(now=Millis(NOW + 9)), "b1")
     assert isinstance(outcome.write, Put)
     assert tenant_digest(outcome.write.value) == tenant_digest(Y)
     assert outcome.register.hold is None
@@ -425,11 +425,11 @@ def test_drift_from_a_value_that_is_no_longer_kept_waits_for_a_peer() -> None:
     """The value went with its write; an edit makes it due again, and there is nothing here to write."""
     core = replica()
     drifted = core.observe(settled_on(Y, at(5, THERE)), entry(Z), moment(9), publishes=False).register
-    parked = core.seat(drifted, entry(Z), Facts(now=Millis(NOW + 9)), "b1").register.parked
+    parked = core.apply_due(drifted, entry(Z), Facts(now=Millis(NOW + 9)), "b1").register.parked
     assert parked is not None
     assert parked.reason is ParkReason.VALUE_MISSING  # for which the shell asks the peers
     told = core.fold(drifted, event(Y, at(5, THERE)), Millis(NOW + 10)).register
-    outcome = core.seat(told, entry(Z), Facts(now=Millis(NOW + 10)), "b1")
+    outcome = core.apply_due(told, entry(Z), Facts(now=Millis(NOW + 10)), "b1")
     assert isinstance(outcome.write, Put)
 
 
@@ -444,27 +444,27 @@ def test_a_value_that_stood_there_before_the_group_told_its_own_is_first_contact
     found = core.observe(register(known=version(Y, at(5, THERE))), entry(Z), moment(9), publishes=False).register
     for value, revision in [(Z, "8"), (X, "9")]:  # edited once more, it still is
         found = core.observe(found, entry(value, revision), moment(9), publishes=False).register
-        outcome = core.seat(found, entry(value, revision), Facts(now=Millis(NOW + 9)), "b1")
+        outcome = core.apply_due(found, entry(value, revision), Facts(now=Millis(NOW + 9)), "b1")
         assert outcome.register.hold is not None
         assert outcome.register.hold.reason is HoldReason.FIRST_CONTACT
 
 
 def test_a_war_over_a_path_that_only_takes_changes_is_noticed() -> None:
     core, clock = replica(), 10
-    state = register(known=version(Y, at(5, THERE)), seated=seated(X, at(0, THERE)))
+    state = register(known=version(Y, at(5, THERE)), stored=stored(X, at(0, THERE)))
     for turn in range(1, 20):
         clock += 10
         state = core.observe(state, entry(Z, f"z{turn}"), moment(clock), publishes=False).register
         if state.known is not None and state.known.value is None:  # a peer is asked
             state = core.fold(state, event(Y, at(5, THERE)), Millis(NOW + clock)).register
-        outcome = core.seat(state, entry(Z, f"z{turn}"), Facts(now=Millis(NOW + clock)), f"b{turn}")
+        outcome = core.apply_due(state, entry(Z, f"z{turn}"), Facts(now=Millis(NOW + clock)), f"b{turn}")
         state = outcome.register
         if state.hold is not None:
             break
         answer = Written(path=state.path, revision=Revision(f"y{turn}"))
         state = core.written(state, answer, Millis(NOW + clock)).register
     assert state.hold is not None
-    assert state.hold.reason is HoldReason.FLIPPING
+    assert state.hold.reason is HoldReason.FLAPPING
 
 
 # -- odds and ends

@@ -7,7 +7,7 @@ import pytest
 from syncer.conflict.acts import Decision, Journal, Need, Outcome, Publish, RecordConflict
 from syncer.conflict.guards import Facts
 from syncer.conflict.rebuilding import Answer, Hearing, filled, learn, unsupplied, untold
-from syncer.conflict.register import HoldReason, Parked, ParkReason, Seated, Wish
+from syncer.conflict.register import HoldReason, Parked, ParkReason, Stored, Wish
 from syncer.conflict.settings import Settings
 from syncer.model import Millis, Region, Stamp, Version, baseline_time, counter_of
 from syncer.replacing import replace
@@ -26,7 +26,7 @@ from tests.unit.registers import (
     only,
     register,
     replica,
-    seated,
+    stored,
     version,
 )
 
@@ -69,7 +69,7 @@ def test_times_that_a_former_database_has_given_are_not_given_again() -> None:
 def test_a_differing_value_is_kept_and_not_stamped() -> None:
     learned = register(known=bare(X, at(1, THERE)))
     outcome = replica(generation=2).observe(
-        learned, entry(Y, modified=5), replace(moment(genesis=False), rebuilding=True)
+        learned, entry(Y, modified=5), replace(moment(first_scan_done=False), rebuilding=True)
     )
     record, note = outcome.acts
     assert isinstance(record, RecordConflict)
@@ -78,18 +78,18 @@ def test_a_differing_value_is_kept_and_not_stamped() -> None:
     assert isinstance(note, Journal)
     assert note.decision is Decision.UNKNOWN_PROVENANCE
     assert outcome.register.due
-    assert outcome.register.seated is not None
-    assert outcome.register.seated.seen == {}
+    assert outcome.register.stored is not None
+    assert outcome.register.stored.seen == {}
 
 
 def test_an_equal_value_is_seated() -> None:
     learned = register(known=bare(X, at(1, THERE)))
-    met = replica(generation=2).observe(learned, entry(X), replace(moment(genesis=False), rebuilding=True))
+    met = replica(generation=2).observe(learned, entry(X), replace(moment(first_scan_done=False), rebuilding=True))
     assert not met.register.due
 
 
 def test_a_path_that_nobody_knows_is_a_baseline_of_the_new_generation() -> None:
-    found = replica(generation=2).observe(register(), entry(X), replace(moment(genesis=False), rebuilding=True))
+    found = replica(generation=2).observe(register(), entry(X), replace(moment(first_scan_done=False), rebuilding=True))
     assert found.register.known is not None
     assert found.register.known.stamp.updated_at_ms == baseline_time(2)
 
@@ -102,7 +102,7 @@ def test_a_value_that_comes_again_is_taken_only_where_it_is_due_and_lacking() ->
     assert filled(lacking, whole, whole) is lacking
     waits = replace(lacking, parked=Parked(reason=ParkReason.PARENT_MISSING, since_ms=Millis(1)))
     assert filled(waits, known, whole).parked == waits.parked
-    sits = register(known=known, seated=seated(X, at(1, THERE)))
+    sits = register(known=known, stored=stored(X, at(1, THERE)))
     assert filled(sits, known, whole) is sits
     given_up = replace(lacking, wish=Wish.REVIVE)
     assert filled(given_up, known, whole) == register(known=whole), "it is there after all"
@@ -116,9 +116,11 @@ UNTOLD = untold(register(), THERE, Millis(NOW), "its digest is none").register
 def test_what_a_peer_tells_wrongly_is_left_as_it_is() -> None:
     assert UNTOLD.hold is not None
     assert (UNTOLD.hold.reason, UNTOLD.held) == (HoldReason.UNTOLD, True)
-    for genesis in (False, True):
-        assert replica(generation=2).observe(UNTOLD, entry(X), moment(genesis=genesis)) == Outcome(UNTOLD)
-    for changes in ({"known": bare(X, at(1, THERE))}, {"hold": replace(UNTOLD.hold, reason=HoldReason.FLIPPING)}):
+    for first_scan_done in (False, True):
+        assert replica(generation=2).observe(UNTOLD, entry(X), moment(first_scan_done=first_scan_done)) == Outcome(
+            UNTOLD
+        )
+    for changes in ({"known": bare(X, at(1, THERE))}, {"hold": replace(UNTOLD.hold, reason=HoldReason.FLAPPING)}):
         assert untold(register(**changes), THERE, Millis(NOW), "why") == Outcome(register(**changes))
 
 
@@ -134,7 +136,7 @@ def test_of_two_listed_values_of_one_stamp_the_same_one_is_known_whichever_comes
 def test_another_listing_of_it_ends_that() -> None:
     assert UNTOLD.hold is not None
     assert learn(SETTINGS, UNTOLD, bare(X, at(1, THIRD))).register == register(known=bare(X, at(1, THIRD)))
-    held = replace(UNTOLD, hold=replace(UNTOLD.hold, reason=HoldReason.FLIPPING))
+    held = replace(UNTOLD, hold=replace(UNTOLD.hold, reason=HoldReason.FLAPPING))
     assert learn(SETTINGS, held, bare(X, at(1, THIRD))).register.hold == held.hold
 
 
@@ -152,21 +154,21 @@ def test_a_change_of_it_ends_that_and_what_the_store_holds_is_of_unknown_provena
     assert not same.register.due
     absent = core.observe(told.register, None, moment())
     assert absent.register.hold is None
-    written = core.seat(absent.register, None, Facts(now=Millis(NOW)), "b").write
+    written = core.apply_due(absent.register, None, Facts(now=Millis(NOW)), "b").write
     assert isinstance(written, Put)
 
 
 MISSING = Parked(reason=ParkReason.VALUE_MISSING, since_ms=NOW)
-OF_UNKNOWN_PROVENANCE = replace(seated(Y, at(0)), stamp=Stamp(Millis(0), HERE), seen={})
+OF_UNKNOWN_PROVENANCE = replace(stored(Y, at(0)), stamp=Stamp(Millis(0), HERE), seen={})
 
 
 def test_what_nobody_can_supply_gives_way_to_what_the_store_holds_and_nobody_claims_to_have_seen_it() -> None:
     core = replica(generation=2)
-    lacking = register(known=bare(X, at(1, THERE)), seated=OF_UNKNOWN_PROVENANCE, parked=MISSING)
+    lacking = register(known=bare(X, at(1, THERE)), stored=OF_UNKNOWN_PROVENANCE, parked=MISSING)
     outcome = unsupplied(lacking, publishes=True)
     assert outcome.need is Need.READ
     assert decisions(outcome) == [Decision.UNSUPPLIED]
-    asserted = core.seat(outcome.register, entry(Y, revision="7"), Facts(now=Millis(NOW)), "b")
+    asserted = core.apply_due(outcome.register, entry(Y, revision="7"), Facts(now=Millis(NOW)), "b")
     event = only(asserted, Publish).event
     assert (event.value, event.stamp, event.base) == (Y, at(2), None)
     assert event.seen == {"here~2": NOW + 2}
@@ -176,13 +178,13 @@ def test_what_nobody_can_supply_gives_way_to_what_the_store_holds_and_nobody_cla
 
 
 @pytest.mark.parametrize(
-    ("stands", "publishes"), [(None, True), (seated(None, at(0)), True), (OF_UNKNOWN_PROVENANCE, False)]
+    ("stands", "publishes"), [(None, True), (stored(None, at(0)), True), (OF_UNKNOWN_PROVENANCE, False)]
 )
 def test_what_nobody_can_supply_is_unknown_again_where_nothing_can_be_asserted(
-    stands: Seated | None, publishes: bool
+    stands: Stored | None, publishes: bool
 ) -> None:
-    outcome = unsupplied(register(known=bare(X, at(1, THERE)), seated=stands, parked=MISSING), publishes=publishes)
-    assert outcome.register == register(seated=stands)
+    outcome = unsupplied(register(known=bare(X, at(1, THERE)), stored=stands, parked=MISSING), publishes=publishes)
+    assert outcome.register == register(stored=stands)
     assert decisions(outcome) == [Decision.UNSUPPLIED]
 
 
@@ -190,11 +192,11 @@ def test_what_nobody_can_supply_is_unknown_again_where_nothing_can_be_asserted(
 @pytest.mark.parametrize("stands", [None, OF_UNKNOWN_PROVENANCE])
 @pytest.mark.parametrize("publishes", [True, False])
 def test_what_members_know_in_place_of_what_nobody_can_supply_is_known_and_nothing_is_asserted(
-    instead: Version, stands: Seated | None, publishes: bool
+    instead: Version, stands: Stored | None, publishes: bool
 ) -> None:
-    lacking = register(known=bare(X, at(1, THERE)), seated=stands, parked=MISSING)
+    lacking = register(known=bare(X, at(1, THERE)), stored=stands, parked=MISSING)
     outcome = unsupplied(lacking, publishes=publishes, instead=instead)
-    assert outcome.register == register(known=instead, seated=stands)
+    assert outcome.register == register(known=instead, stored=stands)
     assert outcome.need is Need.READ
     note = only(outcome, Journal)
     assert (note.decision, note.stamp, note.against) == (Decision.UNSUPPLIED, at(1, THERE), at(0, THIRD))
@@ -207,7 +209,7 @@ def test_only_what_lacks_is_given_up() -> None:
         {"known": lacks},
         {"known": lacks, "parked": replace(MISSING, reason=ParkReason.PARENT_MISSING)},
         {"known": bare(None, at(1, THERE)), "parked": MISSING},
-        {"known": lacks, "seated": seated(X, at(1, THERE)), "parked": MISSING},
+        {"known": lacks, "stored": stored(X, at(1, THERE)), "parked": MISSING},
         {"parked": MISSING},
     ):
         unchanged = register(**changes)

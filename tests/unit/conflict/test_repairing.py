@@ -11,7 +11,7 @@ from syncer.model import MetadataChangeEvent, Millis
 from syncer.repair.rules import DETAILS, Bounds, Why, retell
 from syncer.replacing import replace
 from tests.property.strategies import NOW, TENANT
-from tests.unit.registers import HERE, SKEW, THERE, X, Y, at, event, register, seated, version
+from tests.unit.registers import HERE, SKEW, THERE, X, Y, at, event, register, stored, version
 
 SETTINGS = Settings(region=HERE)
 NEVER = Bounds(floor_ms=Millis(0), knows_all=True)
@@ -34,7 +34,7 @@ def test_a_version_that_nobody_here_knows_is_folded_and_told() -> None:
 
 @pytest.mark.parametrize("value", [X, None])
 def test_what_is_known_already_is_told_again_and_changes_nothing(value: bytes | None) -> None:
-    known = register(known=version(value, OLD, kept=False), seated=seated(value, OLD))
+    known = register(known=version(value, OLD, kept=False), stored=stored(value, OLD))
     assert verdict(known, event(value, OLD)) == Outcome(known)
 
 
@@ -47,12 +47,12 @@ def test_a_value_that_lacks_here_is_filled() -> None:
 
 @pytest.mark.parametrize("value", [X, None])
 def test_what_is_outgrown_here_is_never_told(value: bytes | None) -> None:
-    known = register(known=version(value, LATER), seated=seated(value, LATER))
+    known = register(known=version(value, LATER), stored=stored(value, LATER))
     assert verdict(known, event(Y, OLD)) is Why.SUPERSEDED
 
 
 def test_a_later_version_wins_over_what_is_known() -> None:
-    known = register(known=version(X, OLD, kept=False), seated=seated(X, OLD))
+    known = register(known=version(X, OLD, kept=False), stored=stored(X, OLD))
     found = verdict(known, event(None, LATER, OLD))
     assert isinstance(found, Outcome)
     assert found.register.known == version(None, LATER, OLD)
@@ -98,7 +98,7 @@ def test_what_is_stamped_too_far_ahead_is_not_told() -> None:
 
 
 def test_a_value_without_a_read_stays_out_of_the_journal_when_nothing_is_new() -> None:
-    known = register(known=version(X, OLD, kept=False), seated=seated(X, OLD))
+    known = register(known=version(X, OLD, kept=False), stored=stored(X, OLD))
     found = verdict(known, event(X, OLD))
     assert isinstance(found, Outcome)
     assert not [act for act in found.acts if isinstance(act, Journal)]

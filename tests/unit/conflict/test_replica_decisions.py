@@ -32,17 +32,17 @@ from tests.unit.registers import (
     only,
     register,
     replica,
-    seated,
     seen,
     settled_on,
+    stored,
     version,
 )
 
 
-def held(value: bytes | None = Y, reason: HoldReason = HoldReason.FLIPPING, **changes: Any) -> Register:
+def held(value: bytes | None = Y, reason: HoldReason = HoldReason.FLAPPING, **changes: Any) -> Register:
     """A remote change that waits for a person."""
     hold = Hold(reason=reason, stamp=at(5, THERE), since_ms=NOW, detail="why")
-    return register(known=version(value, at(5, THERE)), seated=seated(X, at(0)), hold=hold, **changes)
+    return register(known=version(value, at(5, THERE)), stored=stored(X, at(0)), hold=hold, **changes)
 
 
 def shown_of(state: Register) -> Look:
@@ -106,7 +106,7 @@ def test_an_undone_delete_was_never_told_and_its_value_comes_back_from_a_peer() 
     assert core.observe(outcome.register, None, moment(1)).acts == ()
     told = core.fold(outcome.register, event(X, at(-9, THERE)), Millis(NOW + 6))
     assert told.need is Need.READ
-    assert isinstance(core.seat(told.register, None, facts(), "b").write, Put)
+    assert isinstance(core.apply_due(told.register, None, facts(), "b").write, Put)
 
 
 def test_a_change_that_arrived_meanwhile_is_due_after_the_undo() -> None:
@@ -136,17 +136,17 @@ def test_nothing_is_held(decide: str) -> None:
 def test_a_confirmed_change_passes_the_guards_once() -> None:
     core = replica()
     stubborn = register(
-        known=version(encoded({"allowedClusters": ["nowhere"]}), at(5, THERE), at(0)), seated=seated(X, at(0))
+        known=version(encoded({"allowedClusters": ["nowhere"]}), at(5, THERE), at(0)), stored=stored(X, at(0))
     )
-    waiting = core.seat(stubborn, entry(X, "7"), facts(), "b").register
+    waiting = core.apply_due(stubborn, entry(X, "7"), facts(), "b").register
     confirmed = core.confirm(waiting, shown_of(waiting))
     assert confirmed.need is Need.READ
     assert confirmed.register.allowed == at(5, THERE)
-    assert core.seat(confirmed.register, entry(X, "7"), facts(), "b").write is not None
+    assert core.apply_due(confirmed.register, entry(X, "7"), facts(), "b").write is not None
     newer = core.fold(
         confirmed.register, event(encoded({"allowedClusters": ["elsewhere"]}), at(6, THERE), at(5, THERE), at(0)), NOW
     ).register
-    assert core.seat(newer, entry(X, "7"), facts(), "b").write is None
+    assert core.apply_due(newer, entry(X, "7"), facts(), "b").write is None
 
 
 def test_what_cannot_be_read_cannot_be_confirmed() -> None:
@@ -155,17 +155,17 @@ def test_what_cannot_be_read_cannot_be_confirmed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("stored", "kind"), [(X, EventType.MODIFIED), (None, EventType.DELETED)], ids=["value", "absent"]
+    ("value", "kind"), [(X, EventType.MODIFIED), (None, EventType.DELETED)], ids=["value", "absent"]
 )
-def test_a_rejected_change_loses_everywhere(stored: bytes | None, kind: EventType) -> None:
+def test_a_rejected_change_loses_everywhere(value: bytes | None, kind: EventType) -> None:
     core = replica()
-    state = replace(held(), seated=seated(stored, at(0)))
+    state = replace(held(), stored=stored(value, at(0)))
     asked = core.reject(state, shown_of(state))
     assert (asked.register.wish, asked.register.hold, asked.need) == (Wish.REASSERT, None, Need.READ)
     assert asked.register.shown == state.shows
-    outcome = core.seat(asked.register, None if stored is None else entry(stored, "7"), facts(), "b")
+    outcome = core.apply_due(asked.register, None if value is None else entry(value, "7"), facts(), "b")
     change = only(outcome, Publish).event
-    assert (change.type, change.value, change.stamp) == (kind, stored, at(10))
+    assert (change.type, change.value, change.stamp) == (kind, value, at(10))
     assert change.seen == seen(at(5, THERE), at(10))
     assert outcome.write is None
     assert (outcome.register.due, outcome.register.wish, outcome.register.own) == (False, None, NOW + 10)
@@ -176,21 +176,21 @@ def test_a_rejected_change_loses_everywhere(stored: bytes | None, kind: EventTyp
 
 def test_a_reassertion_wins_over_clocks_that_are_ahead() -> None:
     core = replica()
-    state = wishing(known=version(Y, at(500, THERE)), seated=seated(X, at(600)), own=Millis(NOW + 700))
-    assert only(core.seat(state, entry(X, "7"), facts(), "b"), Publish).event.stamp == at(701)
+    state = wishing(known=version(Y, at(500, THERE)), stored=stored(X, at(600)), own=Millis(NOW + 700))
+    assert only(core.apply_due(state, entry(X, "7"), facts(), "b"), Publish).event.stamp == at(701)
     state = replace(state, own=Millis(0))
-    assert only(core.seat(state, entry(X, "7"), facts(), "b"), Publish).event.stamp == at(601)
+    assert only(core.apply_due(state, entry(X, "7"), facts(), "b"), Publish).event.stamp == at(601)
 
 
 def test_an_empty_inner_node_is_reasserted_as_nothing() -> None:
     state = wishing(known=version(Y, at(5, THERE)))
-    assert only(replica().seat(state, entry(b"", "3"), facts(), "b"), Publish).event.type is EventType.DELETED
+    assert only(replica().apply_due(state, entry(b"", "3"), facts(), "b"), Publish).event.type is EventType.DELETED
 
 
 @pytest.mark.parametrize("told", [{"outbox_open": True}, {}])
 def test_a_reassertion_waits_like_a_write(told: dict[str, Any]) -> None:
     state = replace(held() if not told else replace(held(), hold=None), wish=Wish.REASSERT, shown=held().shows)
-    outcome = replica().seat(state, entry(X, "7"), facts(**told), "b")
+    outcome = replica().apply_due(state, entry(X, "7"), facts(**told), "b")
     assert (outcome.register, outcome.acts, outcome.write) == (state, (), None)
 
 
@@ -202,8 +202,8 @@ def test_a_newer_change_ends_the_wish_to_reassert() -> None:
 
 MOVED = {
     "a newer change is known": lambda state: replace(state, known=version(Z, at(6, THIRD))),
-    "the store holds a newer change": lambda state: replace(state, seated=seated(Z, at(4))),
-    "the store holds another edit of the same name": lambda state: replace(state, seated=seated(Z, at(0))),
+    "the store holds a newer change": lambda state: replace(state, stored=stored(Z, at(4))),
+    "the store holds another edit of the same name": lambda state: replace(state, stored=stored(Z, at(0))),
 }
 """What may have come between an operator's look and the daemon's act, with the very same hold."""
 ANOTHER = {
@@ -241,7 +241,7 @@ def test_what_comes_before_the_read_ends_the_decision(moved: str) -> None:
     """Nothing of it is stamped; the guards see the path again, and the operator sees that it has ended."""
     core = replica()
     asked = core.reject(held(), shown_of(held())).register
-    outcome = core.seat(MOVED[moved](asked), entry(X, "7"), facts(), "b")
+    outcome = core.apply_due(MOVED[moved](asked), entry(X, "7"), facts(), "b")
     assert (outcome.register.wish, outcome.register.shown, outcome.need) == (None, None, Need.READ)
     assert decisions(outcome) == [Decision.OVERTAKEN]
     assert outcome.write is None
@@ -249,10 +249,10 @@ def test_what_comes_before_the_read_ends_the_decision(moved: str) -> None:
 
 def test_a_wish_of_an_older_version_ends_and_is_decided_anew() -> None:
     """Its database says neither whose it was nor what he was shown."""
-    outcome = replica().seat(replace(held(), hold=None, wish=Wish.REASSERT), entry(X, "7"), facts(), "b")
+    outcome = replica().apply_due(replace(held(), hold=None, wish=Wish.REASSERT), entry(X, "7"), facts(), "b")
     assert (outcome.register.wish, decisions(outcome)) == (None, [Decision.OVERTAKEN])
-    nothing = register(seated=seated(X, at(0)), wish=Wish.REASSERT)
-    assert replica().seat(nothing, entry(X, "7"), facts(), "b").acts == (), "there is nothing to tell of"
+    nothing = register(stored=stored(X, at(0)), wish=Wish.REASSERT)
+    assert replica().apply_due(nothing, entry(X, "7"), facts(), "b").acts == (), "there is nothing to tell of"
 
 
 def test_a_change_in_the_store_ends_the_wish_and_is_said_so() -> None:
@@ -295,7 +295,7 @@ def test_a_restored_loser_is_the_newest_version_for_everybody(value: bytes | Non
     assert decisions(outcome) == [Decision.RESTORED]
     assert (outcome.register.due, outcome.need) == (True, Need.READ)
     assert outcome.register.own == NOW + 10
-    write = core.seat(outcome.register, entry(Y, "7"), facts(), "b").write
+    write = core.apply_due(outcome.register, entry(Y, "7"), facts(), "b").write
     assert write is not None
     assert outcome.register.known is not None
     assert outcome.register.known.digest == tenant_digest(value)
@@ -304,7 +304,7 @@ def test_a_restored_loser_is_the_newest_version_for_everybody(value: bytes | Non
 def test_a_restore_of_an_unknown_path() -> None:
     outcome = replica().restore(register(), X, {}, NOW)
     assert only(outcome, Publish).event.seen == seen(at(0))
-    assert isinstance(replica().seat(outcome.register, None, facts(), "b").write, Put)
+    assert isinstance(replica().apply_due(outcome.register, None, facts(), "b").write, Put)
 
 
 def test_what_is_no_value_is_not_restored() -> None:

@@ -30,20 +30,20 @@ from tests.unit.registers import (
     only,
     register,
     replica,
-    seated,
     seen,
     settled_on,
+    stored,
     version,
 )
 
 GRACE = 5 * 60_000
-HOLD = Hold(reason=HoldReason.FLIPPING, stamp=at(5, THERE), since_ms=NOW, detail="")
+HOLD = Hold(reason=HoldReason.FLAPPING, stamp=at(5, THERE), since_ms=NOW, detail="")
 INTENT = Intent(batch="b0", version=version(Y, at(5, THERE), kept=False), expected=Revision("7"))
 
 
 def due(value: bytes | None = Y, over: bytes | None = X, **changes: Any) -> Register:
     """Known at 5 from there, over a value seated at 0 that its author had seen."""
-    return register(known=version(value, at(5, THERE), at(0, THIRD)), seated=seated(over, at(0, THIRD)), **changes)
+    return register(known=version(value, at(5, THERE), at(0, THIRD)), stored=stored(over, at(0, THIRD)), **changes)
 
 
 def facts(offset: int = 10, **changes: Any) -> Facts:
@@ -72,7 +72,10 @@ def test_nothing_is_due(before: Register) -> None:
 )
 def test_a_due_write_waits_without_being_parked(changes: dict[str, Any], told: dict[str, Any]) -> None:
     before = due(**changes)
-    for outcome in (replica().waits(before, facts(**told)), replica().seat(before, entry(X, "7"), facts(**told), "b")):
+    for outcome in (
+        replica().waits(before, facts(**told)),
+        replica().apply_due(before, entry(X, "7"), facts(**told), "b"),
+    ):
         assert outcome is not None
         assert (outcome.register, outcome.acts, outcome.write) == (before, (), None)
 
@@ -99,7 +102,7 @@ def test_a_delete_waits_for_the_children_and_is_answered_after_the_grace() -> No
     wish = replica().waits(parked.register, facts(10 + GRACE, child_alive=True))
     assert wish is not None
     assert (wish.register.wish, wish.need) == (Wish.REVIVE, Need.READ)
-    revived = replica().seat(wish.register, entry(X, "7"), facts(10 + GRACE, child_alive=True), "b")
+    revived = replica().apply_due(wish.register, entry(X, "7"), facts(10 + GRACE, child_alive=True), "b")
     change = only(revived, Publish).event
     assert change.stamp == at(10 + GRACE)
     assert change.value == X
@@ -107,7 +110,7 @@ def test_a_delete_waits_for_the_children_and_is_answered_after_the_grace() -> No
     assert decisions(revived) == [Decision.REASSERTED]
     after = revived.register
     assert (after.due, after.wish, after.parked, after.own) == (False, None, None, NOW + 10 + GRACE)
-    assert after.seated_digest == tenant_digest(X)
+    assert after.stored_digest == tenant_digest(X)
 
 
 def test_the_reason_of_a_wait_may_change_and_its_time_starts_anew() -> None:
@@ -129,23 +132,23 @@ def test_equal_digests_wait_for_nobody(told: dict[str, Any]) -> None:
 def test_equal_digests_are_seated_without_a_write_and_what_was_seen_is_joined() -> None:
     before = register(
         known=version(X, at(5, THERE)),
-        seated=seated(X, at(0, THIRD)),
+        stored=stored(X, at(0, THIRD)),
         parked=Parked(reason=ParkReason.STORE_REFUSED, since_ms=NOW),
     )
-    outcome = replica().seat(before, entry(X, "7"), facts(), "b")
+    outcome = replica().apply_due(before, entry(X, "7"), facts(), "b")
     after = outcome.register
     assert (outcome.write, outcome.acts, after.due, after.parked) == (None, (), False, None)
-    assert after.seated is not None
-    assert (after.seated.stamp, after.seated.revision) == (at(5, THERE), "7")
-    assert after.seated.seen == seen(at(0, THIRD), at(5, THERE))
+    assert after.stored is not None
+    assert (after.stored.stamp, after.stored.revision) == (at(5, THERE), "7")
+    assert after.stored.seen == seen(at(0, THIRD), at(5, THERE))
     assert after.known is not None
     assert after.known.value is None
 
 
 def test_who_overwrites_a_value_that_two_authors_wrote_has_seen_both() -> None:
-    merged = register(known=version(X, at(5, THERE)), seated=seated(X, at(0, THIRD)))
+    merged = register(known=version(X, at(5, THERE)), stored=stored(X, at(0, THIRD)))
     core = replica()
-    held = core.seat(merged, entry(X, "7"), facts(), "b").register
+    held = core.apply_due(merged, entry(X, "7"), facts(), "b").register
     written = only(core.observe(held, entry(Y, "8", modified=9), moment(9)), Publish).event
     elsewhere = replica(region=THIRD)
     outcome = elsewhere.fold(register(known=version(X, at(0, THIRD)), own=Millis(NOW)), written, Millis(NOW + 9))
@@ -153,7 +156,7 @@ def test_who_overwrites_a_value_that_two_authors_wrote_has_seen_both() -> None:
 
 
 def test_two_deletes_need_no_write() -> None:
-    outcome = replica().seat(due(None, None), None, facts(child_alive=True), "b")
+    outcome = replica().apply_due(due(None, None), None, facts(child_alive=True), "b")
     assert (outcome.write, outcome.register.due) == (None, False)
 
 
@@ -165,7 +168,7 @@ def test_a_value_is_laid_over_the_one_just_read() -> None:
     first = core.observe(Register(path=path), replace(entry(stored, "7"), path=path), moment(-5)).register
     change = replace(event(X, at(5, THERE), at(0)), path=path, value=author, resource=ResourceKind.NAMESPACE)
     folded = core.fold(first, change, NOW).register
-    outcome = core.seat(folded, replace(entry(stored, "7"), path=path), facts(), "b1")
+    outcome = core.apply_due(folded, replace(entry(stored, "7"), path=path), facts(), "b1")
     assert isinstance(outcome.write, Put)
     assert outcome.write == Put(
         path=path,
@@ -176,7 +179,7 @@ def test_a_value_is_laid_over_the_one_just_read() -> None:
 
 
 def test_a_write_is_an_intent_at_the_revision_just_read() -> None:
-    outcome = replica().seat(due(), entry(X, "7"), facts(), "b1")
+    outcome = replica().apply_due(due(), entry(X, "7"), facts(), "b1")
     assert isinstance(outcome.write, Put)
     assert (outcome.write.path, outcome.write.expected) == (TENANT, "7")
     assert tenant_digest(outcome.write.value) == tenant_digest(Y)
@@ -189,52 +192,52 @@ def test_a_write_is_an_intent_at_the_revision_just_read() -> None:
 
 def test_a_create_expects_nothing_there() -> None:
     for before in (register(known=version(Y, at(5, THERE))), due(Y, None)):
-        outcome = replica().seat(before, None, facts(), "b1")
+        outcome = replica().apply_due(before, None, facts(), "b1")
         assert isinstance(outcome.write, Put)
         assert (outcome.write.expected, outcome.write.scaffold) == (None, ("/admin", "/admin/policies"))
 
 
 def test_a_value_lands_in_an_empty_inner_node_at_its_revision() -> None:
-    outcome = replica().seat(due(Y, None), entry(b"", "3"), facts(), "b1")
+    outcome = replica().apply_due(due(Y, None), entry(b"", "3"), facts(), "b1")
     assert isinstance(outcome.write, Put)
     assert outcome.write.expected == "3"
 
 
 def test_a_delete_expects_the_revision_just_read() -> None:
-    outcome = replica().seat(due(None), entry(X, "7"), facts(), "b1")
+    outcome = replica().apply_due(due(None), entry(X, "7"), facts(), "b1")
     assert outcome.write == Delete(path=TENANT, expected=Revision("7"))
 
 
 def test_a_delete_of_what_was_read_to_be_absent_is_a_bug() -> None:
     with pytest.raises(InvariantBroken, match="read to be absent"):
-        replica().seat(due(None), None, facts(), "b1")
+        replica().apply_due(due(None), None, facts(), "b1")
 
 
 def test_a_due_value_that_is_not_known_here_waits_for_a_peer() -> None:
-    lost = register(known=version(Y, at(5, THERE), kept=False), seated=seated(X, at(0, THIRD)))
-    parked = replica().seat(lost, entry(X, "7"), facts(), "b1")
+    lost = register(known=version(Y, at(5, THERE), kept=False), stored=stored(X, at(0, THIRD)))
+    parked = replica().apply_due(lost, entry(X, "7"), facts(), "b1")
     assert parked.write is None
     assert parked.register.parked is not None
     assert parked.register.parked.reason is ParkReason.VALUE_MISSING
     came = replica().fold(parked.register, event(Y, at(5, THERE)), NOW)
     assert came.need is Need.READ
     assert came.register.parked is None
-    assert replica().seat(came.register, entry(X, "7"), facts(), "b1").write is not None
+    assert replica().apply_due(came.register, entry(X, "7"), facts(), "b1").write is not None
 
 
 def test_something_due_of_which_nothing_is_known_is_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(apply, "waits", lambda *_: None)
     with pytest.raises(InvariantBroken, match="nothing is known"):
-        replica().seat(register(), None, facts(), "b1")
+        replica().apply_due(register(), None, facts(), "b1")
 
 
 def test_the_whole_loser_is_kept_before_it_is_overwritten() -> None:
     """Schedule 30: local fields and all."""
-    stored = encoded({"adminRoles": [], "number": 1, "unknown": "field"})
-    before = register(known=version(Y, at(5, THERE)), seated=seated(stored, at(0, THIRD)))
-    outcome = replica().seat(before, entry(stored, "7"), facts(), "b1")
+    whole = encoded({"adminRoles": [], "number": 1, "unknown": "field"})
+    before = register(known=version(Y, at(5, THERE)), stored=stored(whole, at(0, THIRD)))
+    outcome = replica().apply_due(before, entry(whole, "7"), facts(), "b1")
     fill = only(outcome, FillConflict)
-    assert (fill.path, fill.digest, fill.value) == (TENANT, tenant_digest(stored), stored)
+    assert (fill.path, fill.digest, fill.value) == (TENANT, tenant_digest(whole), whole)
     assert outcome.write is not None
 
 
@@ -244,25 +247,25 @@ def test_the_whole_loser_is_kept_before_it_is_overwritten() -> None:
     ids=["nothing-there", "never-known"],
 )
 def test_nothing_is_kept_where_nothing_is_lost(before: Register) -> None:
-    assert replica().seat(before, None, facts(), "b1").acts == ()
+    assert replica().apply_due(before, None, facts(), "b1").acts == ()
 
 
 def test_a_loser_is_kept_although_a_later_winner_has_seen_it() -> None:
     """It lost to an earlier winner, whose conflict was recorded while the value stood in the store only."""
     before = due()
     assert before.known is not None
-    assert before.seated is not None
-    assert before.known.seen[before.seated.by] >= before.seated.stamp.updated_at_ms
-    assert only(replica().seat(before, entry(X, "7"), facts(), "b1"), FillConflict).value == X
+    assert before.stored is not None
+    assert before.known.seen[before.stored.by] >= before.stored.stamp.updated_at_ms
+    assert only(replica().apply_due(before, entry(X, "7"), facts(), "b1"), FillConflict).value == X
 
 
 def test_a_guard_holds_the_write_and_keeps_the_loser() -> None:
     before = register(
         known=version(encoded({"allowedClusters": ["nowhere"]}), at(5, THERE)),
-        seated=seated(X, at(0, THIRD)),
+        stored=stored(X, at(0, THIRD)),
         parked=Parked(reason=ParkReason.PARENT_MISSING, since_ms=NOW),
     )
-    outcome = replica().seat(before, entry(X, "7"), facts(), "b1")
+    outcome = replica().apply_due(before, entry(X, "7"), facts(), "b1")
     hold = outcome.register.hold
     assert hold is not None
     assert (hold.reason, hold.stamp, hold.since_ms, hold.local) == (
@@ -280,11 +283,11 @@ def test_a_guard_holds_the_write_and_keeps_the_loser() -> None:
 
 def test_a_guard_that_has_to_ask_changes_nothing_yet() -> None:
     path = MetaPath("/admin/policies/acme/orders")
-    before = Register(path=path, known=version(None, at(5, THERE)), seated=seated(X, at(0, THIRD)))
-    stored = replace(entry(X, "7"), path=path)
-    outcome = replica().seat(before, stored, facts(), "b1")
+    before = Register(path=path, known=version(None, at(5, THERE)), stored=stored(X, at(0, THIRD)))
+    found = replace(entry(X, "7"), path=path)
+    outcome = replica().apply_due(before, found, facts(), "b1")
     assert (outcome.register, outcome.acts, outcome.need, outcome.write) == (before, (), Need.TOPICS, None)
-    gone = replica().seat(before, stored, facts(topics=Topics.NONE), "b1")
+    gone = replica().apply_due(before, found, facts(topics=Topics.NONE), "b1")
     assert gone.write == Delete(path=path, expected=Revision("7"))
 
 
@@ -296,13 +299,13 @@ def landed(state: Register, answer: Written | None) -> Any:
 
 
 def test_a_confirmed_write_is_what_the_store_holds() -> None:
-    sent = replica().seat(
+    sent = replica().apply_due(
         due(parked=Parked(reason=ParkReason.PARENT_MISSING, since_ms=NOW)), entry(X, "7"), facts(), "b"
     )
     outcome = landed(replace(sent.register, allowed=at(5, THERE)), Written(path=TENANT, revision=Revision("8")))
     after = outcome.register
-    assert after.seated is not None
-    assert (after.seated.stamp, after.seated.revision, after.seated.seen) == (
+    assert after.stored is not None
+    assert (after.stored.stamp, after.stored.revision, after.stored.seen) == (
         at(5, THERE),
         "8",
         seen(at(0, THIRD), at(5, THERE)),
@@ -317,8 +320,8 @@ def test_a_write_that_a_receipt_proves_is_read_again() -> None:
     """Schedule 10: it landed, the answer was lost; what is found now is somebody's change, or nobody's."""
     outcome = landed(due(intent=INTENT), None)
     assert outcome.need is Need.READ
-    assert outcome.register.seated is not None
-    assert outcome.register.seated.revision is None
+    assert outcome.register.stored is not None
+    assert outcome.register.stored.revision is None
     deleted = replica().observe(outcome.register, None, moment(30))
     assert only(deleted, Publish).event.value is None
     same = replica().observe(outcome.register, entry(Y, "12"), moment(30))
@@ -329,16 +332,16 @@ def test_what_landed_is_seated_even_if_something_newer_is_known_by_now() -> None
     """Schedule 11: the store holds the intent's version, not today's."""
     newer = version(Z, at(9, THIRD), at(5, THERE))
     outcome = landed(replace(due(intent=INTENT), known=newer), Written(path=TENANT, revision=Revision("8")))
-    assert outcome.register.seated is not None
-    assert outcome.register.seated.stamp == at(5, THERE)
+    assert outcome.register.stored is not None
+    assert outcome.register.stored.stamp == at(5, THERE)
     assert outcome.register.known == newer
     assert (outcome.register.due, outcome.need) == (True, Need.READ)
 
 
 def test_a_confirmed_delete() -> None:
-    sent = replica().seat(due(None), entry(X, "7"), facts(), "b").register
+    sent = replica().apply_due(due(None), entry(X, "7"), facts(), "b").register
     after = landed(sent, Written(path=TENANT, revision=None)).register
-    assert (after.seated_alive, after.due) == (False, False)
+    assert (after.stored_alive, after.due) == (False, False)
 
 
 def test_an_overwritten_value_that_was_not_the_one_read_is_an_alarm() -> None:
@@ -352,8 +355,8 @@ def test_an_overwritten_value_that_was_not_the_one_read_is_an_alarm() -> None:
         at(5, THERE),
     )
     assert decisions(outcome) == [Decision.ALARM]
-    assert outcome.register.seated is not None
-    assert outcome.register.seated.stamp == at(5, THERE)
+    assert outcome.register.stored is not None
+    assert outcome.register.stored.stamp == at(5, THERE)
 
 
 def test_an_alarm_is_not_named_like_what_was_kept_in_the_same_moment() -> None:
@@ -397,13 +400,13 @@ def test_a_flip_is_counted_by_what_we_write_too() -> None:
     state = settled_on(X, at(0, THERE))
     state = core.observe(state, entry(Y, "8", modified=1), moment(1)).register
     state = core.fold(state, event(X, at(2, THERE), at(1)), Millis(NOW + 2)).register
-    state = core.seat(state, entry(Y, "8"), facts(3), "b").register
+    state = core.apply_due(state, entry(Y, "8"), facts(3), "b").register
     state = core.written(state, Written(path=TENANT, revision=Revision("9")), Millis(NOW + 3)).register
     assert state.flips == (NOW + 3,)
 
 
 def test_versions_carry_no_value_into_an_intent() -> None:
-    sent = replica().seat(due(), entry(X, "7"), facts(), "b").register
+    sent = replica().apply_due(due(), entry(X, "7"), facts(), "b").register
     assert sent.intent is not None
     assert isinstance(sent.intent.version, Version)
     assert sent.intent.version.value is None

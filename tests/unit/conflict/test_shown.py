@@ -14,10 +14,10 @@ from syncer.conflict.shown import arguments, check_look, check_shown, look_at, l
 from syncer.errors import PreconditionFailed
 from syncer.model import Digest, Millis, Region, Stamp
 from tests.property.strategies import NOW
-from tests.unit.registers import THERE, X, Y, at, register, seated, version
+from tests.unit.registers import THERE, X, Y, at, register, stored, version
 
-HOLD = Hold(reason=HoldReason.FLIPPING, stamp=at(5, THERE), since_ms=NOW, detail="why")
-STATE = register(known=version(Y, at(5, THERE)), seated=seated(X, at(0)), hold=HOLD)
+HOLD = Hold(reason=HoldReason.FLAPPING, stamp=at(5, THERE), since_ms=NOW, detail="why")
+STATE = register(known=version(Y, at(5, THERE)), stored=stored(X, at(0)), hold=HOLD)
 TOLD = arguments(STATE.shows, HOLD)
 
 stamps = st.none() | st.builds(
@@ -69,8 +69,8 @@ def test_a_region_may_have_a_sign_of_its_own() -> None:
     [
         ({"known": version(X, at(9, THERE))}, "the newest change is .*9@there now, and was .*5@there"),
         ({"known": None}, "the newest change is nothing now"),
-        ({"seated": seated(X, at(9))}, "the store holds .* now, and held"),
-        ({"seated": seated(Y, at(0))}, "the store holds another value"),
+        ({"stored": stored(X, at(9))}, "the store holds .* now, and held"),
+        ({"stored": stored(Y, at(0))}, "the store holds another value"),
         ({"hold": None}, "nothing is held"),
         ({"hold": replace(HOLD, reason=HoldReason.FIRST_CONTACT)}, "another change is held now"),
     ],

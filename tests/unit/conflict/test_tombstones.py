@@ -21,7 +21,7 @@ from syncer.conflict.tombstones import (
     waiting,
 )
 from syncer.model import Millis, Region
-from tests.unit.registers import X, at, register, seated, settled_on, version
+from tests.unit.registers import X, at, register, settled_on, stored, version
 
 A, B, C = Region("a"), Region("b"), Region("c")
 UNTIL = Millis(1000)
@@ -74,7 +74,7 @@ def test_a_member_that_may_lack_a_delete_holds_it_up(changes: dict[str, Any], ca
     told = reports(c=changes)
     epoch = carried(close(reports(), UNTIL), told, told)
     assert epoch.phase is Phase.SEATING
-    assert epoch.seated == {A, B}
+    assert epoch.stored == {A, B}
     waits = waiting(epoch, told)
     assert list(waits) == [C]
     assert waits[C].cause is cause
@@ -134,8 +134,8 @@ def test_only_a_mere_tombstone_is_forgettable() -> None:
     assert dead.forgettable
     assert not register().forgettable
     assert not settled_on(X, at(0)).forgettable
-    assert not register(known=version(None, at(1)), seated=seated(X, at(0))).forgettable
-    assert not replace(dead, hold=Hold(reason=HoldReason.FLIPPING, stamp=at(0), since_ms=UNTIL, detail="")).forgettable
+    assert not register(known=version(None, at(1)), stored=stored(X, at(0))).forgettable
+    assert not replace(dead, hold=Hold(reason=HoldReason.FLAPPING, stamp=at(0), since_ms=UNTIL, detail="")).forgettable
     assert not replace(dead, intent=Intent(batch="1", version=version(None, at(0)), expected=None)).forgettable
     assert not replace(dead, wish=Wish.REASSERT).forgettable
     assert not replace(dead, parked=Parked(reason=ParkReason.STORE_REFUSED, since_ms=UNTIL)).forgettable

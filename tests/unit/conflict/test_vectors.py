@@ -26,9 +26,9 @@ from tests.unit.registers import (
     only,
     register,
     replica,
-    seated,
     seen,
     settled_on,
+    stored,
     version,
 )
 
@@ -84,7 +84,7 @@ def test_what_was_inherited_is_cut_at_the_next_edit() -> None:
     lie = {BY_THERE: YEAR_9999, BY_THIRD: YEAR_9999, counter_of(THIRD, 2): at(1).updated_at_ms}
     before = register(
         known=replace(version(X, at(2, THERE)), seen=lie),
-        seated=replace(seated(X, at(2, THERE)), seen=lie),
+        stored=replace(stored(X, at(2, THERE)), seen=lie),
     )
     outcome = replica().observe(before, entry(Y), moment(5))
     edited = outcome.register.known
@@ -127,7 +127,7 @@ def test_what_is_told_in_the_name_of_this_region_has_seen_nothing_that_is_known_
 def test_a_change_of_this_region_is_nobodys_ancestor() -> None:
     """Not even where an earlier version of the program has believed that somebody had seen it before it was made."""
     forged = version(Y, at(20_000, THIRD), at(10_000))
-    before = register(known=forged, seated=seated(X, at(1, THERE)))
+    before = register(known=forged, stored=stored(X, at(1, THERE)))
     outcome = replica().observe(before, entry(Z, modified=5), moment(5))
     record = only(outcome, RecordConflict)
     assert (record.loser, record.value) == (at(5), Z)
@@ -136,7 +136,7 @@ def test_a_change_of_this_region_is_nobodys_ancestor() -> None:
 
 def test_what_is_stamped_above_the_known_version_includes_it_whatever_its_vector_says() -> None:
     lie = replace(version(X, at(2, THERE)), seen={BY_THERE: YEAR_9999})
-    before = register(known=lie, seated=seated(Y, at(1, THIRD)))
+    before = register(known=lie, stored=stored(Y, at(1, THIRD)))
     restored = replica().restore(before, Z, {}, NOW).register.known
     assert restored is not None
     assert relate(lie, restored) is Relation.SUCCESSOR

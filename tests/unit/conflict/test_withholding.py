@@ -10,7 +10,7 @@ import pytest
 
 from syncer.conflict.acts import Act, FillConflict, HoldEvent, Journal, Publish, Quarantine, RecordConflict
 from syncer.conflict.projection import PROJECTIONS, WITHHELD, Projection, canonical, carried, parse
-from syncer.conflict.register import Register, Seated, Wish
+from syncer.conflict.register import Register, Stored, Wish
 from syncer.conflict.withholding import carried_entry, carried_value, reprojected, withholds
 from syncer.model import (
     Counter,
@@ -90,13 +90,13 @@ def version(value: bytes | None, stamp: Stamp, *, kept: bool = True, by: Project
     return Version(stamp=stamp, by=counter, seen=seen, digest=digest, value=value if kept else None)
 
 
-def seated(value: bytes, stamp: Stamp, revision: str = "7", *, by: Projection = CLUSTER) -> Seated:
+def stored(value: bytes, stamp: Stamp, revision: str = "7", *, by: Projection = CLUSTER) -> Stored:
     held = version(value, stamp, by=by)
-    return Seated(stamp=stamp, by=held.by, seen=held.seen, digest=held.digest, revision=Revision(revision))
+    return Stored(stamp=stamp, by=held.by, seen=held.seen, digest=held.digest, revision=Revision(revision))
 
 
 def settled(value: bytes, stamp: Stamp, *, by: Projection = CLUSTER) -> Register:
-    return Register(path=PATH, known=version(value, stamp, kept=False, by=by), seated=seated(value, stamp, by=by))
+    return Register(path=PATH, known=version(value, stamp, kept=False, by=by), stored=stored(value, stamp, by=by))
 
 
 def event(value: bytes | None, stamp: Stamp) -> MetadataChangeEvent:
@@ -174,7 +174,7 @@ def test_a_local_change_leaves_without_its_secrets() -> None:
 
 
 def test_a_baseline_leaves_without_its_secrets() -> None:
-    outcome = replica().observe(Register(path=PATH), entry(whole()), moment(genesis=False))
+    outcome = replica().observe(Register(path=PATH), entry(whole()), moment(first_scan_done=False))
     clean(*outcome.acts)
     assert outcome.register.known is not None
 
@@ -183,8 +183,8 @@ def test_a_secret_that_changes_is_no_change() -> None:
     before = settled(whole(), at(-9))
     outcome = replica().observe(before, entry(whole(authenticationParameters="another")), moment())
     assert outcome.acts == ()
-    assert outcome.register.seated is not None
-    assert outcome.register.seated.revision == "8"
+    assert outcome.register.stored is not None
+    assert outcome.register.stored.revision == "8"
 
 
 def test_an_edit_that_may_not_leave_is_kept_without_its_secrets() -> None:
@@ -217,7 +217,7 @@ def test_a_loser_is_kept_without_its_secrets_and_the_store_keeps_them() -> None:
     before = settled(whole(), at(-9))
     met = replica().fold(before, event(encoded(peerClusterNames=["other"]), at(-5, THERE)), Millis(NOW))
     clean(*met.acts)
-    outcome = replica().seat(met.register, entry(whole(), "7"), facts(), "batch")
+    outcome = replica().apply_due(met.register, entry(whole(), "7"), facts(), "batch")
     clean(*outcome.acts)
     assert any(isinstance(act, FillConflict) for act in outcome.acts)
     assert isinstance(outcome.write, Put)
@@ -227,7 +227,7 @@ def test_a_loser_is_kept_without_its_secrets_and_the_store_keeps_them() -> None:
 def test_what_is_asserted_or_restored_is_told_without_its_secrets() -> None:
     known = version(encoded(peerClusterNames=["other"]), at(-1, THERE))
     asserting = replace(settled(whole(), at(-9)), known=known, wish=Wish.REASSERT)
-    outcome = replica().seat(asserting, entry(whole(), "7"), facts(), "batch")
+    outcome = replica().apply_due(asserting, entry(whole(), "7"), facts(), "batch")
     clean(*outcome.acts)
     restored = replica().restore(settled(whole(), at(-9)), whole(peerClusterNames=["again"]), {}, Millis(NOW))
     clean(*restored.acts)
@@ -245,8 +245,8 @@ def test_a_digest_of_the_former_projection_is_made_anew_and_that_is_no_change() 
     clean(*outcome.acts)
     after = outcome.register
     assert after.known is not None
-    assert after.seated is not None
-    assert after.known.digest == after.seated.digest == CLUSTER.digest(whole())
+    assert after.stored is not None
+    assert after.known.digest == after.stored.digest == CLUSTER.digest(whole())
     assert not after.due
     assert replica().observe(after, entry(whole(), "7"), moment()).acts == ()
 
@@ -261,7 +261,7 @@ def test_what_waits_to_be_written_is_made_anew_too_where_its_value_is_known(kept
 
 
 def test_only_a_living_value_of_a_cluster_is_looked_at() -> None:
-    dead = Register(path=PATH, seated=replace(seated(whole(), at(-9)), digest=None))
+    dead = Register(path=PATH, stored=replace(stored(whole(), at(-9)), digest=None))
     for register, found in (
         (Register(path=PATH), entry(whole())),
         (dead, entry(whole(), "7")),

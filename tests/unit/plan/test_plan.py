@@ -15,7 +15,7 @@ from syncer.model import MetaPath, Millis, Region
 from syncer.plan.diffing import diff, differing, fingerprint, operation, pictured
 from syncer.plan.operations import Action, Operation, Plan, planned
 from syncer.plan.rendering import changes, summary
-from syncer.plan.review import ALLOWABLE, Reason, Surroundings, review, to_be_asked
+from syncer.plan.review import ALLOWABLE, Reason, TargetFacts, review, to_be_asked
 
 HERE = Region("east")
 TENANT = MetaPath("/admin/policies/acme")
@@ -44,8 +44,8 @@ def gone(path: MetaPath, before: bytes = b"{}") -> Operation:
     return Operation(path=path, before=before, after=None)
 
 
-def around(**changed: Any) -> Surroundings:
-    usual = Surroundings(
+def around(**changed: Any) -> TargetFacts:
+    usual = TargetFacts(
         settings=Settings(region=HERE, clusters=frozenset({"blue"})),
         scope=EVERYTHING,
         clusters=frozenset({"blue"}),
@@ -54,14 +54,14 @@ def around(**changed: Any) -> Surroundings:
     return replace(usual, **changed)
 
 
-def reasons(plan: Plan, surroundings: Surroundings, **options: Any) -> dict[MetaPath, list[Reason]]:
-    found = review(plan, surroundings, **options)
+def reasons(plan: Plan, facts: TargetFacts, **options: Any) -> dict[MetaPath, list[Reason]]:
+    found = review(plan, facts, **options)
     assert {each.path for each in found.accepted} | found.refused.keys() == {each.path for each in plan.operations}
     return {path: [each.reason for each in refusals] for path, refusals in found.refused.items()}
 
 
 @pytest.mark.parametrize(
-    ("operation", "surroundings", "reason"),
+    ("operation", "facts", "reason"),
     [
         (put(TOPIC, value(partitions=2), value(partitions=4)), {}, Reason.FEWER_PARTITIONS),
         (put(SPACE, value(replication_clusters=["global"]), BLUE), {}, Reason.LEAVES_CLUSTER_OUT),
@@ -80,9 +80,9 @@ def reasons(plan: Plan, surroundings: Surroundings, **options: Any) -> dict[Meta
     ],
 )
 def test_a_guard_refuses_until_a_person_names_its_reason(
-    operation: Operation, surroundings: dict[str, Any], reason: Reason
+    operation: Operation, facts: dict[str, Any], reason: Reason
 ) -> None:
-    plan, target = plan_of(operation), around(**surroundings)
+    plan, target = plan_of(operation), around(**facts)
     assert reasons(plan, target, deletes=True) == {operation.path: [reason]}
     others = ALLOWABLE - {reason}
     assert reasons(plan, target, deletes=True, allow=others) == {operation.path: [reason]}
