@@ -36,7 +36,7 @@ from syncer.state.sql.presence import DaemonRole, Presence
 from syncer.state.views.region import Views
 from tests.support.certificates import Authority
 from tests.support.state_writer import event
-from tests.unit.test_state_contract import EAST, living
+from tests.unit.state.test_contract import EAST, living
 
 RACES = 60 if os.environ.get("TEST_FORM") == "long" else 15
 DEADLINE_S = 30.0

@@ -9,8 +9,8 @@ import pytest
 
 from syncer.state.sql.database import SqlState
 from syncer.state.views.region import Views
-from tests.unit.test_state_contract import *  # noqa: F403 - each test of the suite runs here too, on the subject below
-from tests.unit.test_state_contract import EAST, Subject
+from tests.unit.state.test_contract import *  # noqa: F403 - each test of the suite runs here too, on the subject below
+from tests.unit.state.test_contract import EAST, Subject
 
 
 @pytest.fixture  # type: ignore[no-redef]  # in the place of the suite's own

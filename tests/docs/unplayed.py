@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 _SUITE: Final = "it is a suite of the tests itself (tests/suites.toml), or the long form of one"
-_SYSTEMD: Final = "it needs root, and systemd as the first process; tests/unit/test_deploy_systemd.py reads the units"
+_SYSTEMD: Final = "it needs root, and systemd as the first process; tests/unit/deploy/test_systemd.py reads the units"
 _INSTALLED: Final = "tests/real/test_wheel.py installs the wheel beside the lock, by the commands of the container file"
-_PODMAN: Final = "it needs podman and an image from a registry; tests/unit/test_deploy_container.py reads the file"
+_PODMAN: Final = "it needs podman and an image from a registry; tests/unit/deploy/test_container.py reads the file"
 _KUBERNETES: Final = "it needs Kubernetes"
 _OBJECTS: Final = "it needs an object store"
 _INDEX: Final = "it needs a package index that carries this package"

@@ -22,9 +22,9 @@ from tests.fuzz.shares import drawing
 from tests.fuzz.test_messages import messages, spoilt
 from tests.support.group_keys import keyring
 from tests.support.memory_state import MemoryDatabase, MemoryState
-from tests.unit.test_antientropy import CAPABILITIES
-from tests.unit.test_codec import CONTROL, HEARTBEAT, LISTING_ASKED, LISTING_TOLD
-from tests.unit.test_signing import TREE
+from tests.unit.bus.trust.test_signing import TREE
+from tests.unit.bus.wire.test_codec import CONTROL, HEARTBEAT, LISTING_ASKED, LISTING_TOLD
+from tests.unit.replication.antientropy.test_protocol import CAPABILITIES
 
 NOW: Final = Millis(1_700_000_000_000)
 EAST: Final = Region("here")

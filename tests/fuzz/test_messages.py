@@ -43,8 +43,8 @@ from tests.fuzz.shares import drawing
 from tests.property.test_codec import natives
 from tests.support.group_keys import key, keyring, unsealed
 from tests.support.region_keys import ring
-from tests.unit.test_codec import CHANGE, CONTROL, DELETE, EAST, HEARTBEAT, LISTING_ASKED, LISTING_TOLD, NOW
-from tests.unit.test_signing import TREE
+from tests.unit.bus.trust.test_signing import TREE
+from tests.unit.bus.wire.test_codec import CHANGE, CONTROL, DELETE, EAST, HEARTBEAT, LISTING_ASKED, LISTING_TOLD, NOW
 
 OURS = keyring("ours")
 BY_REGION = ring(EAST, (EAST, "us-west"), required=True)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from syncer.conflict.causality.consumed import Consumed
 from syncer.model import MetadataChangeEvent, MetaPath
-from tests.unit.test_antientropy import Said, path_of
-from tests.unit.test_retelling import changed, had, pair_with
+from tests.unit.replication.antientropy.test_protocol import Said, path_of
+from tests.unit.replication.gc.test_gap_fill import changed, had, pair_with
 
 PATHS = tuple(map(path_of, ("p", "q", "r")))
 numbers = st.sets(st.integers(1, 12))

@@ -32,8 +32,8 @@ from syncer.state.sql.database import SqlState
 from syncer.terminal import json_text, visible, visible_lines, yaml_text
 from tests.api.test_app import STATUS, Daemon
 from tests.support.logs import logging_restored
+from tests.unit.cli.commands.test_state import fill
 from tests.unit.registers import HERE
-from tests.unit.test_cli_state import fill
 
 SIGNS: Final = (
     "\x00\x07\x08\x0b\x0c\r\x1b\x7f"  # controls

@@ -80,7 +80,7 @@ RARE: Final = {
     f"held: {HoldReason.FLAPPING}": "tests/unit/conflict/test_observing.py",
     f"held: {HoldReason.HAS_TOPICS}": "tests/unit/conflict/test_guards.py",
     f"held: {HoldReason.LEAVES_CLUSTER_OUT}": "tests/unit/conflict/test_guards.py",
-    f"held: {HoldReason.UNTOLD}": "tests/unit/test_listing.py",
+    f"held: {HoldReason.UNTOLD}": "tests/unit/replication/recovery/test_state_transfer.py",
 }
 """What takes such a coincidence that thousands of schedules may not meet it, and which tests always do."""
 

@@ -15,7 +15,7 @@ from deploy.lab.software import chromium
 from spark_snapshot.diff.summary import CLASSES, Counts
 from spark_snapshot.report.page import render
 from tests.conftest import require
-from tests.unit.test_snapshot_report import page, summary
+from tests.unit.spark_snapshot.report.test_page import page, summary
 
 NAMES: Final = (
     "customer-relations-europe-west",

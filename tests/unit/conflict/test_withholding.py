@@ -25,7 +25,7 @@ from syncer.model import (
 )
 from syncer.stores.contract import Entry, Put
 from tests.property.strategies import NOW, TENANT
-from tests.unit.conflict.test_seating import facts
+from tests.unit.conflict.test_apply import facts
 from tests.unit.registers import THERE, at, moment, replica
 
 PATH: Final = MetaPath("/admin/clusters/west")
