@@ -18,7 +18,7 @@ from syncer.model import EventType, Millis, Region
 from syncer.repair.file import Finding, Head, RepairFile
 from syncer.repair.terms import Objection, Offer, Terms, objections
 from syncer.replacing import replace
-from syncer.state.repair import Repair, RepairState, Telling
+from syncer.state.contract.repairs import Repair, RepairState, Telling
 from syncer.state.sql.repairs import portions
 
 ROWS_AT_ONCE: Final = 500

@@ -13,7 +13,7 @@ import orjson
 
 from syncer.errors import PreconditionFailed, ValueInvalid
 from syncer.model import Revision
-from syncer.state.contract import JOINING, Identity
+from syncer.state.contract.transaction import JOINING, Identity
 from syncer.stores.contract import Entry
 
 RECEIPTS: Final = 8

@@ -18,13 +18,13 @@ import structlog
 
 from syncer.conflict.acts import RecordConflict
 from syncer.model import Millis
-from syncer.state.contract import Amount
+from syncer.state.contract.transaction import Amount
 
 if TYPE_CHECKING:
     from syncer.conflict.acts import Outcome
     from syncer.conflict.register import Register
     from syncer.replication.context import Context
-    from syncer.state.contract import Transaction
+    from syncer.state.contract.transaction import Transaction
 
 log = structlog.get_logger()
 

@@ -18,7 +18,8 @@ from syncer.conflict.register import Register
 from syncer.errors import Fenced, StateUnavailable
 from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis, Region, Stamp
 from syncer.paths import child_prefixes
-from syncer.state.contract import (
+from syncer.state.contract.repairs import RefusedTelling, Repair, RepairState, Telling
+from syncer.state.contract.transaction import (
     Amount,
     ConflictRow,
     DeadLetter,
@@ -34,7 +35,6 @@ from syncer.state.contract import (
     State,
     Tombstone,
 )
-from syncer.state.repair import RefusedTelling, Repair, RepairState, Telling
 from tests.support.memory_state import (
     chosen_conflicts,
     dead,
@@ -217,7 +217,7 @@ class Disk:
 
 
 class DiskState:
-    """Implements :class:`syncer.state.contract.State` for one daemon."""
+    """Implements :class:`syncer.state.contract.transaction.State` for one daemon."""
 
     def __init__(self, disk: Disk) -> None:
         self._disk = disk
@@ -278,7 +278,7 @@ class _Block(AbstractContextManager["DiskTransaction"]):
 
 
 class DiskTransaction:
-    """Implements :class:`syncer.state.contract.Transaction`. Copies the tables at its first change."""
+    """Implements :class:`syncer.state.contract.transaction.Transaction`. Copies the tables at its first change."""
 
     def __init__(self, tables: Tables) -> None:
         self._read = tables

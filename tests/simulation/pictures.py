@@ -9,7 +9,7 @@ from syncer.conflict.scope import Scope
 from syncer.model import EventType, MetadataChangeEvent, MetaPath, Millis, Region, TieOrder
 from syncer.paths import classify
 from syncer.plan.diffing import fingerprint
-from syncer.state.repair import Repair, RepairState, Telling
+from syncer.state.contract.repairs import Repair, RepairState, Telling
 
 if TYPE_CHECKING:
     from tests.simulation.world import Site

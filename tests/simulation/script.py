@@ -10,7 +10,7 @@ from syncer.conflict.acts import Decision
 from syncer.conflict.settings import Limits
 from syncer.errors import PayloadInvalid
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region
-from syncer.state.contract import ConflictRow, Operation
+from syncer.state.contract.transaction import ConflictRow, Operation
 from tests.simulation.bus import Delivery
 from tests.simulation.faults import MODES
 from tests.simulation.looking import Look, at_conflict, at_event, at_hold

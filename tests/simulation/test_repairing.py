@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from syncer.model import Region
-from syncer.state.repair import RepairState
+from syncer.state.contract.repairs import RepairState
 from tests.simulation import pictures
 from tests.simulation.pictures import Picture
 from tests.simulation.script import Script

@@ -18,7 +18,8 @@ from syncer.conflict.tombstones import COUNTED
 from syncer.errors import Fenced, InvariantBroken
 from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis, Region, Stamp
 from syncer.paths import child_prefixes
-from syncer.state.contract import (
+from syncer.state.contract.repairs import RefusedTelling, Repair, RepairState, Telling
+from syncer.state.contract.transaction import (
     STRANGE_CODES,
     Amount,
     ConflictRow,
@@ -34,7 +35,6 @@ from syncer.state.contract import (
     PeerRow,
     Tombstone,
 )
-from syncer.state.repair import RefusedTelling, Repair, RepairState, Telling
 from syncer.state.sql.rows import dumps, event_head
 from syncer.state.sql.transaction import check_changes
 
@@ -73,7 +73,7 @@ class MemoryDatabase:
 
 
 class MemoryState:
-    """Implements :class:`syncer.state.contract.State`."""
+    """Implements :class:`syncer.state.contract.transaction.State`."""
 
     def __init__(self, database: MemoryDatabase) -> None:
         self.database: Final = database
@@ -158,7 +158,7 @@ class MemoryState:
 
 
 class MemoryTransaction:
-    """Implements :class:`syncer.state.contract.Transaction`."""
+    """Implements :class:`syncer.state.contract.transaction.Transaction`."""
 
     def __init__(self, database: MemoryDatabase) -> None:
         self._db = database

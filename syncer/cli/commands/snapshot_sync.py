@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from syncer.repair.delivery import Consent, Preview
     from syncer.repair.file import RepairFile
     from syncer.repair.terms import Objection
-    from syncer.state.repair import RefusedTelling, Repair
+    from syncer.state.contract.repairs import RefusedTelling, Repair
     from syncer.state.views.region import Views
 
 REPORT_EVERY_S: Final = 1.0

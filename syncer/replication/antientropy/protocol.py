@@ -47,7 +47,7 @@ from syncer.replication.context import Context
 from syncer.replication.group.peers import PEERS_KEPT
 from syncer.replication.local.dirty import ReadCause
 from syncer.replication.unit_of_work import UnitOfWork
-from syncer.state.contract import Transaction
+from syncer.state.contract.transaction import Transaction
 
 MAX_REQUESTED: Final = 50_000
 """Registers that peers have asked for and that were not yet sent; more are asked for again."""

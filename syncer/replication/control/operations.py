@@ -26,7 +26,7 @@ from syncer.replication.membership import forget
 from syncer.replication.recovery import rebuild, state_transfer
 from syncer.replication.recovery.progress import Phase
 from syncer.replication.unit_of_work import UnitOfWork
-from syncer.state.contract import DeadLetter, Operation, OperationState, Transaction
+from syncer.state.contract.transaction import DeadLetter, Operation, OperationState, Transaction
 
 log = structlog.get_logger()
 

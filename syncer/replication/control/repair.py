@@ -28,8 +28,8 @@ from syncer.replication.membership import forget
 from syncer.replication.recovery import rebuild
 from syncer.replication.recovery.progress import Phase
 from syncer.replication.unit_of_work import UnitOfWork
-from syncer.state.contract import Operation, Transaction
-from syncer.state.repair import RefusedTelling, Repair, RepairState, Telling
+from syncer.state.contract.repairs import RefusedTelling, Repair, RepairState, Telling
+from syncer.state.contract.transaction import Operation, Transaction
 
 PORTION: Final = 64
 """Tellings of one transaction; a value has at most a megabyte."""

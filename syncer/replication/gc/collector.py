@@ -28,7 +28,7 @@ from syncer.model import MetaPath, Millis, Region, TieOrder
 from syncer.replication.context import Context
 from syncer.replication.group.hearsay import disputes
 from syncer.replication.membership import forget
-from syncer.state.contract import Transaction
+from syncer.state.contract.transaction import Transaction
 
 MEMBERS_AT_LEAST: Final = 2
 """Nothing is forgotten while no other region is known: who is not known cannot be asked."""

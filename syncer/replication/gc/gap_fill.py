@@ -42,7 +42,7 @@ from syncer.replication.antientropy import protocol
 from syncer.replication.context import Context
 from syncer.replication.gc.state import SequenceGap
 from syncer.replication.local.observe import state_event
-from syncer.state.contract import Transaction
+from syncer.state.contract.transaction import Transaction
 
 SPARE: Final = 100
 """Living paths that are looked at for one that can be told in place of deletes."""

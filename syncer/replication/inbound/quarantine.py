@@ -19,7 +19,7 @@ from syncer.model import MetadataChangeEvent, MetaPath, Millis
 from syncer.replication.context import Context
 from syncer.replication.local.misfits import MISFIT
 from syncer.replication.unit_of_work import UnitOfWork
-from syncer.state.contract import STRANGE_CODES, Amount, DeadLetter, KeptAside, Transaction
+from syncer.state.contract.transaction import STRANGE_CODES, Amount, DeadLetter, KeptAside, Transaction
 
 log = structlog.get_logger()
 

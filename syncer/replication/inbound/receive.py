@@ -38,7 +38,7 @@ from syncer.replication.membership import forget
 from syncer.replication.recovery import missing_values, rebuild, state_transfer
 from syncer.replication.recovery.progress import Phase
 from syncer.replication.unit_of_work import UnitOfWork
-from syncer.state.contract import Transaction
+from syncer.state.contract.transaction import Transaction
 
 STRANGE_SENDERS: Final = 1_000
 """Databases that never told their region of which is kept what was consumed."""

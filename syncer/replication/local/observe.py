@@ -27,7 +27,7 @@ from syncer.replication.local.write_queue import Packer
 from syncer.replication.recovery import missing_values, rebuild, rollback_detection
 from syncer.replication.recovery.progress import Phase
 from syncer.replication.unit_of_work import UnitOfWork
-from syncer.state.contract import Transaction
+from syncer.state.contract.transaction import Transaction
 from syncer.stores.contract import Entry
 
 log = structlog.get_logger()

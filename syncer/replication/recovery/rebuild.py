@@ -33,7 +33,7 @@ from syncer.replication.recovery import generations, missing_values
 from syncer.replication.recovery.progress import Member, Phase, Rebuild, RecoveryState
 from syncer.replication.recovery.state_transfer import answers, questions
 from syncer.replication.unit_of_work import UnitOfWork
-from syncer.state.contract import Transaction
+from syncer.state.contract.transaction import Transaction
 
 FORMER_KEPT: Final = 16
 CARRIED_AT_ONCE: Final = 500

@@ -6,14 +6,14 @@ from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, 
 
 from syncer.conflict.acts import FillConflict, RecordConflict
 from syncer.model import Millis, Region
-from syncer.state.contract import Amount, ConflictRow
+from syncer.state.contract.transaction import Amount, ConflictRow
 from syncer.state.sql import rows, tables
 from syncer.state.sql.cache import Cache
 from syncer.state.sql.statements import octets
 
 
 class ConflictRows:
-    """Implements :class:`syncer.state.conflict.ConflictTransaction`."""
+    """Implements :class:`syncer.state.contract.conflicts.ConflictTransaction`."""
 
     _connection: Connection
     _cache: Cache

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Select, delete, insert, select, tuple_, updat
 
 from syncer.errors import InvariantBroken
 from syncer.model import Millis
-from syncer.state.repair import RefusedTelling, Repair, RepairState, Telling
+from syncer.state.contract.repairs import RefusedTelling, Repair, RepairState, Telling
 from syncer.state.sql import rows, tables
 
 _AT_ONCE: Final = 500
@@ -70,7 +70,7 @@ def prune(connection: Connection, before: Millis, limit: int) -> int:
 
 
 class RepairRows:
-    """Methods of :class:`syncer.state.contract.Transaction` about repairs."""
+    """Methods of :class:`syncer.state.contract.transaction.Transaction` about repairs."""
 
     _connection: Connection
 

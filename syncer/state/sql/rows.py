@@ -31,7 +31,7 @@ from syncer.model import (
     Version,
 )
 from syncer.paths import tenant_of
-from syncer.state.contract import ConflictRow, DeadLetter, DeadLetterRow, Operation, OperationState, PeerRow
+from syncer.state.contract.transaction import ConflictRow, DeadLetter, DeadLetterRow, Operation, OperationState, PeerRow
 
 Row = tuple[Any, ...]
 

@@ -16,7 +16,7 @@ from syncer.errors import InvariantBroken
 from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis, Region
 from syncer.paths import child_prefixes
 from syncer.replacing import replace
-from syncer.state.contract import (
+from syncer.state.contract.transaction import (
     Identity,
     KeptTree,
     Operation,
@@ -72,7 +72,7 @@ def prune(connection: Connection, journal_before: Millis, limit: int) -> int:
 
 
 class SqlTransaction(AsideRows, ConflictRows, DeadRows, ListedRows, RepairRows):
-    """Implements :class:`syncer.state.contract.Transaction`.
+    """Implements :class:`syncer.state.contract.transaction.Transaction`.
 
     ``touched`` holds the paths whose register it has changed, in the cache too.
     """

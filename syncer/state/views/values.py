@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from sqlalchemy import Connection, select
 
 from syncer.model import MetadataChangeEvent, MetaPath
-from syncer.state.contract import ConflictRow, DeadLetterRow
+from syncer.state.contract.transaction import ConflictRow, DeadLetterRow
 from syncer.state.sql import rows, tables
 
 

@@ -28,7 +28,16 @@ from syncer.model import (
     Stamp,
     Version,
 )
-from syncer.state.contract import Amount, DeadLetter, KeptAside, Membership, OperationState, PeerRow, State, Transaction
+from syncer.state.contract.transaction import (
+    Amount,
+    DeadLetter,
+    KeptAside,
+    Membership,
+    OperationState,
+    PeerRow,
+    State,
+    Transaction,
+)
 from syncer.state.sql.database import SqlState
 from syncer.state.views.region import Views
 from tests.support.memory_state import MemoryDatabase, MemoryState

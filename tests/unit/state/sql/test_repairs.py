@@ -16,7 +16,7 @@ from syncer.repair import delivery
 from syncer.repair.delivery import Consent, bring_in, preview
 from syncer.repair.file import Finding, Head, RegionPart, RepairFile, write
 from syncer.replacing import replace
-from syncer.state.repair import RefusedTelling, Repair, RepairState
+from syncer.state.contract.repairs import RefusedTelling, Repair, RepairState
 from syncer.state.sql.database import SqlState
 from syncer.state.sql.repairs import portions
 from syncer.state.views.region import Views

@@ -1,6 +1,6 @@
 """Repairs as the sidecar database keeps them: what snapshots show to differ, and how far the telling of it is.
 
-Values, and what the shell needs of a transaction about them; see :mod:`syncer.state.contract`.
+Values, and what the shell needs of a transaction about them; see :mod:`syncer.state.contract.transaction`.
 """
 
 from __future__ import annotations

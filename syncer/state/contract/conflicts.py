@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from syncer.conflict.acts import FillConflict, RecordConflict
     from syncer.model import Millis, Region
-    from syncer.state.contract import Amount, ConflictRow
+    from syncer.state.contract.transaction import Amount, ConflictRow
 
 
 class ConflictTransaction(Protocol):

@@ -19,8 +19,8 @@ from syncer.conflict.register import Register
 from syncer.errors import MessageUnreadable, SignatureInvalid, SpeakerInvalid
 from syncer.making import made_quickly
 from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis, Region, Seen, Stamp
-from syncer.state.conflict import ConflictTransaction
-from syncer.state.repair import RepairTransaction
+from syncer.state.contract.conflicts import ConflictTransaction
+from syncer.state.contract.repairs import RepairTransaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
