@@ -41,7 +41,7 @@ from syncer.replication.runtime.environment import Environment, Timing, wall_clo
 from syncer.replication.runtime.leadership import Leadership
 from syncer.replication.runtime.loops import Pumps
 from syncer.snapshotting import Schedule
-from syncer.state.contract.transaction import JOINING
+from syncer.state.contract.membership import JOINING
 from syncer.state.sql import opening
 from syncer.state.sql.database import SqlState
 from syncer.state.sql.presence import DaemonRole, Presence

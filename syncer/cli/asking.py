@@ -21,7 +21,7 @@ from syncer.terminal import visible
 
 if TYPE_CHECKING:
     from syncer.operations.decisions import Request
-    from syncer.state.contract.transaction import Operation
+    from syncer.state.contract.operations import Operation
     from syncer.state.views.region import Views
 
 POLL_S: Final = 0.05

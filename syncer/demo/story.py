@@ -16,7 +16,8 @@ from syncer.demo.world import MAX_DELETES, REGIONS, World
 from syncer.model import MetaPath
 from syncer.operations.decisions import Request, held_of, lost_in
 from syncer.paths import PARTITIONED_TOPICS, namespace_path, tenant_path
-from syncer.state.contract.transaction import ConflictRow, Operation, OperationState
+from syncer.state.contract.conflicts import ConflictRow
+from syncer.state.contract.operations import Operation, OperationState
 from syncer.state.views.region import HoldRow
 
 CONVERGE_S: Final = 40.0

@@ -13,11 +13,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from syncer.bus.wire.messages import LEFT
 from syncer.inspection import conditions
 from syncer.model import Region
-from syncer.state.contract.transaction import JOINING
+from syncer.state.contract.membership import JOINING
 
 if TYPE_CHECKING:
     from syncer.config import Config
-    from syncer.state.contract.transaction import PeerRow
+    from syncer.state.contract.peers import PeerRow
     from syncer.state.sql.presence import DaemonRow
     from syncer.state.views.region import Status, Views
 

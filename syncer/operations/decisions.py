@@ -18,7 +18,7 @@ from syncer.model import MetaPath, Millis, Stamp
 
 if TYPE_CHECKING:
     from syncer.conflict.register import Hold, Register
-    from syncer.state.contract.transaction import ConflictRow
+    from syncer.state.contract.conflicts import ConflictRow
     from syncer.state.views.region import HeldEvent, HoldRow
 
 PAGE: Final = 500

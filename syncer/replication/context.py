@@ -40,7 +40,10 @@ from syncer.replication.local.unanswered import UnansweredTopics
 from syncer.replication.local.write_queue import Packer, WriteQueue
 from syncer.replication.quotas import Rooms
 from syncer.replication.recovery.progress import RecoveryState
-from syncer.state.contract.transaction import JOINING, Identity, State, Transaction
+from syncer.state.contract.identity import Identity
+from syncer.state.contract.membership import JOINING
+from syncer.state.contract.state import State
+from syncer.state.contract.transaction import Transaction
 
 DIRTY_BOUND: Final = 200_000
 WAITING_BOUND: Final = 100_000

@@ -44,7 +44,10 @@ from syncer.replication.membership import forget
 from syncer.replication.recovery import rebuild, rollback_detection
 from syncer.replication.recovery.progress import Phase
 from syncer.replication.unit_of_work import UnitOfWork
-from syncer.state.contract.transaction import DeadLetter, Identity, OutboxRow, State
+from syncer.state.contract.identity import Identity
+from syncer.state.contract.outbox import OutboxRow
+from syncer.state.contract.quarantine import DeadLetter
+from syncer.state.contract.state import State
 from syncer.stores.contract import BatchRefused, Capabilities, Entry, Put, Write, Written
 
 READ_LIMIT = 200

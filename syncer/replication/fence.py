@@ -13,7 +13,8 @@ import orjson
 
 from syncer.errors import PreconditionFailed, ValueInvalid
 from syncer.model import Revision
-from syncer.state.contract.transaction import JOINING, Identity
+from syncer.state.contract.identity import Identity
+from syncer.state.contract.membership import JOINING
 from syncer.stores.contract import Entry
 
 RECEIPTS: Final = 8

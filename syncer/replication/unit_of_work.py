@@ -24,7 +24,8 @@ from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis
 from syncer.paths import child_prefixes, classify
 from syncer.replication.context import Context
 from syncer.replication.local.dirty import ReadCause
-from syncer.state.contract.transaction import DeadLetter, Transaction
+from syncer.state.contract.quarantine import DeadLetter
+from syncer.state.contract.transaction import Transaction
 
 
 class UnitOfWork:

@@ -26,7 +26,7 @@ from deploy.lab.process import freeze
 from syncer.conflict.acts import Decision, Journal
 from syncer.errors import ConfigError, Fenced, PreconditionFailed, StateForeign, StateUnavailable
 from syncer.model import MetaPath, Millis, Stamp
-from syncer.state.contract.transaction import DeadLetter
+from syncer.state.contract.quarantine import DeadLetter
 from syncer.state.maintenance.compact import compact
 from syncer.state.sql import opening, tables
 from syncer.state.sql.database import REDIAL_S, SqlState, wall_clock

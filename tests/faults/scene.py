@@ -19,7 +19,7 @@ from syncer.errors import SyncerError
 from syncer.inspection.status import collect
 from syncer.model import MetaPath
 from syncer.paths import PARTITIONED_TOPICS, POLICIES, namespace_path, tenant_path
-from syncer.state.contract.transaction import PeerRow
+from syncer.state.contract.peers import PeerRow
 from syncer.state.views.region import Status
 from tests.faults.disk import SmallDisk
 from tests.faults.record import ROOT, TOPICS, Record

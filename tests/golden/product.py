@@ -44,8 +44,8 @@ from syncer.model import Digest, EventType, MetadataChangeEvent, MetaPath, Milli
 from syncer.planning import plan_file
 from syncer.repair.file import RepairFile
 from syncer.replication.runtime.environment import wall_clock_ms
+from syncer.state.contract.operations import OperationState
 from syncer.state.contract.repairs import RepairState
-from syncer.state.contract.transaction import OperationState
 from syncer.state.sql.opening import head
 from syncer.state.sql.tables import metadata
 from syncer.state.views.region import Views

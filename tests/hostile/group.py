@@ -20,7 +20,7 @@ from syncer.conflict.projection import PROJECTIONS
 from syncer.errors import ExitCode, StateForeign, StateUnavailable
 from syncer.model import MetaPath
 from syncer.paths import classify
-from syncer.state.contract.transaction import Identity
+from syncer.state.contract.identity import Identity
 from syncer.state.views.region import DeadLetterSummary
 from tests.hostile import commands, daemon
 from tests.hostile.ground import Ground

@@ -34,7 +34,8 @@ from syncer.model import (
 from syncer.operations.decisions import Held, Request, held_at, joining, lost_in, met_until
 from syncer.paths import CLUSTERS, classify
 from syncer.replication.runtime.environment import wall_clock_ms
-from syncer.state.contract.transaction import DeadLetterRow, Operation, OperationState
+from syncer.state.contract.operations import Operation, OperationState
+from syncer.state.contract.quarantine import DeadLetterRow
 from syncer.state.views.region import HoldRow, Status, Views
 from syncer.stores.sqlite import OutsideWriter
 

@@ -19,8 +19,8 @@ from syncer.paths import classify
 from syncer.plan.diffing import fingerprint
 from syncer.repair.delivery import Consent, ask_for, bring_in
 from syncer.repair.file import Finding, Head, RegionPart, RepairFile, write
+from syncer.state.contract.operations import Operation, OperationState
 from syncer.state.contract.repairs import Repair
-from syncer.state.contract.transaction import Operation, OperationState
 from syncer.state.views.region import Views
 from tests.shell.region import Site, until
 

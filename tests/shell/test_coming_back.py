@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from syncer.errors import StateForeign, StateUnavailable
-from syncer.state.contract.transaction import OperationState
+from syncer.state.contract.operations import OperationState
 from tests.shell.conftest import MakeSite
 from tests.shell.on_bus import Bystander, change, distinct_changes_on, heartbeat
 from tests.shell.region import Site, active, equal, path_of, tenant, until

@@ -12,7 +12,7 @@ from syncer.conflict.register import HoldReason, ParkReason
 from syncer.model import EventType, MetaPath
 from syncer.operations.decisions import lost_in
 from syncer.paths import CLUSTERS
-from syncer.state.contract.transaction import OperationState
+from syncer.state.contract.operations import OperationState
 from tests.shell.conftest import MakeSite
 from tests.shell.on_bus import Bystander, change, distinct_changes_on
 from tests.shell.region import NAMESPACE, TENANT, TOPIC, Site, active, equal, path_of, tenant, tenants, until

@@ -16,7 +16,7 @@ from syncer.bus.wire.codec import encode
 from syncer.bus.wire.messages import LEFT, Action, Control, Heartbeat
 from syncer.model import MetaPath, Millis, Region, TieOrder
 from syncer.replication.runtime.environment import wall_clock_ms
-from syncer.state.contract.transaction import OperationState
+from syncer.state.contract.operations import OperationState
 from tests.shell.conftest import MakeSite
 from tests.shell.on_bus import Bystander, change, heartbeat
 from tests.shell.region import TENANT, Site, active, equal, path_of, tenant, until

@@ -14,7 +14,7 @@ import anyio
 
 from syncer.errors import SyncerError
 from syncer.model import MetaPath
-from syncer.state.contract.transaction import OperationState
+from syncer.state.contract.operations import OperationState
 from syncer.state.views.region import Views
 from tests.shell.conftest import MakeSite
 from tests.shell.on_bus import Bystander, backlog, change, changes_on, distinct_changes_on

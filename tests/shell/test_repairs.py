@@ -14,8 +14,8 @@ from syncer.repair.file import Finding, RepairFile, write
 from syncer.replacing import replace
 from syncer.replication.antientropy import protocol
 from syncer.replication.context import Context
+from syncer.state.contract.operations import OperationState
 from syncer.state.contract.repairs import RepairState
-from syncer.state.contract.transaction import OperationState
 from tests.shell.conftest import MakeSite
 from tests.shell.on_bus import change, changes_on
 from tests.shell.region import Site, active, equal, path_of, tenant, until

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from syncer.cli.commands.regions import first_contact_plan
 from syncer.conflict.register import HoldReason
-from syncer.state.contract.transaction import JOINING, OperationState
+from syncer.state.contract.membership import JOINING
+from syncer.state.contract.operations import OperationState
 from tests.shell.conftest import MakeSite
 from tests.shell.on_bus import Bystander, changes_on, distinct_changes_on, heartbeat
 from tests.shell.region import Site, active, equal, path_of, tenant, until

@@ -18,23 +18,18 @@ from syncer.conflict.register import Register
 from syncer.errors import Fenced, StateUnavailable
 from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis, Region, Stamp
 from syncer.paths import child_prefixes
+from syncer.state.contract.amounts import Amount
+from syncer.state.contract.conflicts import ConflictRow
+from syncer.state.contract.identity import Identity
+from syncer.state.contract.membership import Membership
+from syncer.state.contract.operations import Operation, OperationState
+from syncer.state.contract.outbox import OutboxRow
+from syncer.state.contract.peers import PeerRow
+from syncer.state.contract.quarantine import DeadLetter, DeadLetterRow, KeptAside
 from syncer.state.contract.repairs import RefusedTelling, Repair, RepairState, Telling
-from syncer.state.contract.transaction import (
-    Amount,
-    ConflictRow,
-    DeadLetter,
-    DeadLetterRow,
-    Identity,
-    KeptAside,
-    KeptTree,
-    Membership,
-    Operation,
-    OperationState,
-    OutboxRow,
-    PeerRow,
-    State,
-    Tombstone,
-)
+from syncer.state.contract.state import State
+from syncer.state.contract.tombstones import Tombstone
+from syncer.state.contract.tree import KeptTree
 from tests.support.memory_state import (
     chosen_conflicts,
     dead,
@@ -217,7 +212,7 @@ class Disk:
 
 
 class DiskState:
-    """Implements :class:`syncer.state.contract.transaction.State` for one daemon."""
+    """Implements :class:`syncer.state.contract.state.State` for one daemon."""
 
     def __init__(self, disk: Disk) -> None:
         self._disk = disk
@@ -278,7 +273,7 @@ class _Block(AbstractContextManager["DiskTransaction"]):
 
 
 class DiskTransaction:
-    """Implements :class:`syncer.state.contract.transaction.Transaction`. Copies the tables at its first change."""
+    """Implements :class:`~syncer.state.contract.transaction.Transaction`. Copies the tables at its first change."""
 
     def __init__(self, tables: Tables) -> None:
         self._read = tables

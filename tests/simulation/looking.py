@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from syncer.conflict.register import Hold, Register
 from syncer.conflict.shown import arguments
 from syncer.model import Digest, MetadataChangeEvent, MetaPath, Stamp
-from syncer.state.contract.transaction import ConflictRow
+from syncer.state.contract.conflicts import ConflictRow
 from tests.simulation.history import Content, History
 
 if TYPE_CHECKING:

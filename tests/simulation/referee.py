@@ -30,7 +30,9 @@ from syncer.model import (
 )
 from syncer.paths import classify
 from syncer.replication.inbound.isolation import UNTAKEN
-from syncer.state.contract.transaction import JOINING, ConflictRow, OperationState
+from syncer.state.contract.conflicts import ConflictRow
+from syncer.state.contract.membership import JOINING
+from syncer.state.contract.operations import OperationState
 from tests.simulation.disk import Tables
 from tests.simulation.history import Content, History, Violation
 from tests.simulation.looking import Look

@@ -23,7 +23,7 @@ from syncer.replication.local.apply import Landing
 from syncer.replication.local.full_scan import PageTicket, Scan
 from syncer.replication.local.observe import ReadPlan
 from syncer.replication.local.write_queue import Batch
-from syncer.state.contract.transaction import OutboxRow
+from syncer.state.contract.outbox import OutboxRow
 from syncer.stores.contract import Armed, BatchRefused, Changed, Entry, Gap, Put, Write, Written
 from tests.simulation.bus import Delivery, Publishing
 from tests.simulation.disk import Crash

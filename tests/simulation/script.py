@@ -10,7 +10,8 @@ from syncer.conflict.acts import Decision
 from syncer.conflict.settings import Limits
 from syncer.errors import PayloadInvalid
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region
-from syncer.state.contract.transaction import ConflictRow, Operation
+from syncer.state.contract.conflicts import ConflictRow
+from syncer.state.contract.operations import Operation
 from tests.simulation.bus import Delivery
 from tests.simulation.faults import MODES
 from tests.simulation.looking import Look, at_conflict, at_event, at_hold

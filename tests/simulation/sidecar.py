@@ -20,8 +20,11 @@ from sqlalchemy import Connection, Engine, event, update
 from sqlalchemy.exc import OperationalError
 
 from syncer.model import Millis, Region
+from syncer.state.contract.identity import Identity
 from syncer.state.contract.repairs import Repair, Telling
-from syncer.state.contract.transaction import Identity, KeptTree, State, Transaction
+from syncer.state.contract.state import State
+from syncer.state.contract.transaction import Transaction
+from syncer.state.contract.tree import KeptTree
 from syncer.state.sql import opening, tables
 from syncer.state.sql.database import SqlState
 from syncer.state.views.region import Views
@@ -224,7 +227,7 @@ class SqlDisk(Disk):
 
 
 class MirroredState:
-    """Implements :class:`syncer.state.contract.transaction.State` twice, for one daemon."""
+    """Implements :class:`syncer.state.contract.state.State` twice, for one daemon."""
 
     def __init__(self, disk: SqlDisk, real: SqlState) -> None:
         self._disk = disk
@@ -277,7 +280,10 @@ class MirroredState:
 
 
 class MirroredTransaction:
-    """Implements :class:`syncer.state.contract.transaction.Transaction`: each call is made on both, and must give the same."""
+    """Implements :class:`~syncer.state.contract.transaction.Transaction`: both get each call.
+
+    They must give the same.
+    """
 
     def __init__(self, real: Transaction, plain: DiskTransaction) -> None:
         self._real = real

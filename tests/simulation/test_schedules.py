@@ -14,7 +14,7 @@ from syncer.conflict.settings import DEFAULT_CLOCK_SKEW_MS, Direction
 from syncer.errors import Fenced, PreconditionFailed
 from syncer.model import MetaPath, Region, Stamp, baseline_time
 from syncer.replication.driver import Driver
-from syncer.state.contract.transaction import JOINING
+from syncer.state.contract.membership import JOINING
 from tests.simulation.disk import Disk, DiskState, Trouble
 from tests.simulation.faults import PARK_GRACE_MS, WIDE
 from tests.simulation.history import Violation

@@ -13,7 +13,8 @@ import pytest
 
 from syncer.model import MetaPath, Millis, Region, Stamp
 from syncer.replacing import replace
-from syncer.state.contract.transaction import Amount, DeadLetter
+from syncer.state.contract.amounts import Amount
+from syncer.state.contract.quarantine import DeadLetter
 from syncer.state.sql.transaction import SqlTransaction
 from tests.property.strategies import tenant_event
 from tests.simulation.campaign import Tier, errands, run

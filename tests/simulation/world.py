@@ -23,7 +23,7 @@ from syncer.model import MetaPath, Millis, Region, ResourceKind
 from syncer.paths import classify, fence_path
 from syncer.replication.fence import Fence, order_of
 from syncer.replication.membership.forget import LEFT_REASON
-from syncer.state.contract.transaction import JOINING
+from syncer.state.contract.membership import JOINING
 from syncer.stores.contract import BatchRefused
 from tests.simulation import pictures
 from tests.simulation.bus import Publishing, SimBus

@@ -18,23 +18,17 @@ from syncer.conflict.tombstones import COUNTED
 from syncer.errors import Fenced, InvariantBroken
 from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis, Region, Stamp
 from syncer.paths import child_prefixes
+from syncer.state.contract.amounts import Amount
+from syncer.state.contract.conflicts import ConflictRow
+from syncer.state.contract.identity import Identity
+from syncer.state.contract.membership import Membership
+from syncer.state.contract.operations import Operation, OperationState
+from syncer.state.contract.outbox import OutboxRow
+from syncer.state.contract.peers import PeerRow
+from syncer.state.contract.quarantine import STRANGE_CODES, DeadLetter, DeadLetterRow, KeptAside
 from syncer.state.contract.repairs import RefusedTelling, Repair, RepairState, Telling
-from syncer.state.contract.transaction import (
-    STRANGE_CODES,
-    Amount,
-    ConflictRow,
-    DeadLetter,
-    DeadLetterRow,
-    Identity,
-    KeptAside,
-    KeptTree,
-    Membership,
-    Operation,
-    OperationState,
-    OutboxRow,
-    PeerRow,
-    Tombstone,
-)
+from syncer.state.contract.tombstones import Tombstone
+from syncer.state.contract.tree import KeptTree
 from syncer.state.sql.rows import dumps, event_head
 from syncer.state.sql.transaction import check_changes
 
@@ -73,7 +67,7 @@ class MemoryDatabase:
 
 
 class MemoryState:
-    """Implements :class:`syncer.state.contract.transaction.State`."""
+    """Implements :class:`syncer.state.contract.state.State`."""
 
     def __init__(self, database: MemoryDatabase) -> None:
         self.database: Final = database
@@ -158,7 +152,7 @@ class MemoryState:
 
 
 class MemoryTransaction:
-    """Implements :class:`syncer.state.contract.transaction.Transaction`."""
+    """Implements :class:`~syncer.state.contract.transaction.Transaction`."""
 
     def __init__(self, database: MemoryDatabase) -> None:
         self._db = database

@@ -25,7 +25,7 @@ from syncer.bus.wire.messages import Message
 from syncer.bus.wire.native import NativeEvent, NativeType, encode_native
 from syncer.model import MetadataChangeEvent, MetaPath
 from syncer.paths import tenant_path
-from syncer.state.contract.transaction import ConflictRow
+from syncer.state.contract.conflicts import ConflictRow
 from syncer.state.views.region import HoldRow
 
 BOTH: Final = ("us-east", "us-west")

@@ -18,7 +18,7 @@ from syncer.documents.commands import FirstContact, FirstContactPlan
 from syncer.errors import PreconditionFailed
 from syncer.model import MetaPath, Millis
 from syncer.operations.decisions import Request, joining, met_first, met_until
-from syncer.state.contract.transaction import COME_BACK, JOINING
+from syncer.state.contract.membership import COME_BACK, JOINING
 
 if TYPE_CHECKING:
     from syncer.state.views.region import Views

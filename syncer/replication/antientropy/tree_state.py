@@ -19,7 +19,8 @@ from syncer.conflict.register import Register
 from syncer.conflict.scope import Scope
 from syncer.conflict.settings import Direction
 from syncer.model import Digest, MetaPath
-from syncer.state.contract.transaction import State, Transaction
+from syncer.state.contract.state import State
+from syncer.state.contract.transaction import Transaction
 
 SLICE: Final = 5_000
 """Paths that are summed, or looked through, at a time: some tens of milliseconds of the driver's time."""

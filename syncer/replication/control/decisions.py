@@ -17,7 +17,8 @@ from syncer.replication.context import Context
 from syncer.replication.control.effects import Effect, Wanted
 from syncer.replication.inbound.receive import look_again
 from syncer.replication.unit_of_work import UnitOfWork
-from syncer.state.contract.transaction import Operation, Transaction
+from syncer.state.contract.operations import Operation
+from syncer.state.contract.transaction import Transaction
 
 CONFLICTS_AT_ONCE: Final = 10_000
 """Conflicts that one operation forgets."""

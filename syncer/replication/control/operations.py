@@ -26,7 +26,9 @@ from syncer.replication.membership import forget
 from syncer.replication.recovery import rebuild, state_transfer
 from syncer.replication.recovery.progress import Phase
 from syncer.replication.unit_of_work import UnitOfWork
-from syncer.state.contract.transaction import DeadLetter, Operation, OperationState, Transaction
+from syncer.state.contract.operations import Operation, OperationState
+from syncer.state.contract.quarantine import DeadLetter
+from syncer.state.contract.transaction import Transaction
 
 log = structlog.get_logger()
 

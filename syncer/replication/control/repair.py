@@ -28,8 +28,9 @@ from syncer.replication.membership import forget
 from syncer.replication.recovery import rebuild
 from syncer.replication.recovery.progress import Phase
 from syncer.replication.unit_of_work import UnitOfWork
+from syncer.state.contract.operations import Operation
 from syncer.state.contract.repairs import RefusedTelling, Repair, RepairState, Telling
-from syncer.state.contract.transaction import Operation, Transaction
+from syncer.state.contract.transaction import Transaction
 
 PORTION: Final = 64
 """Tellings of one transaction; a value has at most a megabyte."""

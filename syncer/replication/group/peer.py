@@ -14,7 +14,7 @@ from syncer.bus.wire.messages import LEFT, Heartbeat
 from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.tombstones import Report
 from syncer.model import Millis, Region, ResourceKind, TieOrder
-from syncer.state.contract.transaction import PeerRow
+from syncer.state.contract.peers import PeerRow
 
 WINDOW: Final = 60
 """Heartbeats that an estimate of a peer's clock looks back on."""

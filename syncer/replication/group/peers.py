@@ -15,7 +15,7 @@ from syncer.conflict.tombstones import Report
 from syncer.model import Millis, Region, ResourceKind
 from syncer.replacing import replace
 from syncer.replication.group.peer import REFUSED_KEPT, WINDOW, Claims, Peer, Rules
-from syncer.state.contract.transaction import PeerRow
+from syncer.state.contract.peers import PeerRow
 
 PEERS_KEPT: Final = 1_000
 """Regions that are remembered; beyond these, regions that were never heard are not refused on hearsay."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from syncer.model import Region
-from syncer.state.contract.transaction import PeerRow
+from syncer.state.contract.peers import PeerRow
 
 KEPT: Final = 8
 """Databases of a region, with names that do not show it, that are remembered as its own; newest last."""

@@ -18,7 +18,8 @@ from syncer.model import MetadataChangeEvent, Region, home_of
 from syncer.replacing import replace
 from syncer.replication.group.speakers import OF_ROW, Speakers
 from syncer.replication.recovery import rebuild
-from syncer.state.contract.transaction import PeerRow, Transaction
+from syncer.state.contract.peers import PeerRow
+from syncer.state.contract.transaction import Transaction
 
 if TYPE_CHECKING:
     from syncer.replication.context import Context

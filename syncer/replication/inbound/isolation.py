@@ -20,7 +20,7 @@ from syncer.replication.inbound.arrived import Arrived
 from syncer.replication.inbound.prefetch import Prefetch, Prefetched, prefetch
 from syncer.replication.inbound.quarantine import Quota, set_aside
 from syncer.replication.unit_of_work import UnitOfWork
-from syncer.state.contract.transaction import DeadLetter
+from syncer.state.contract.quarantine import DeadLetter
 
 log = structlog.get_logger()
 

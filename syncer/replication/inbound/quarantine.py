@@ -19,7 +19,9 @@ from syncer.model import MetadataChangeEvent, MetaPath, Millis
 from syncer.replication.context import Context
 from syncer.replication.local.misfits import MISFIT
 from syncer.replication.unit_of_work import UnitOfWork
-from syncer.state.contract.transaction import STRANGE_CODES, Amount, DeadLetter, KeptAside, Transaction
+from syncer.state.contract.amounts import Amount
+from syncer.state.contract.quarantine import STRANGE_CODES, DeadLetter, KeptAside
+from syncer.state.contract.transaction import Transaction
 
 log = structlog.get_logger()
 

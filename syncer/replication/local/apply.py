@@ -17,7 +17,8 @@ from syncer.replication.local.observe import check_fence
 from syncer.replication.local.topic_checks import ask_again
 from syncer.replication.local.write_queue import Batch
 from syncer.replication.unit_of_work import UnitOfWork
-from syncer.state.contract.transaction import DeadLetter, Transaction
+from syncer.state.contract.quarantine import DeadLetter
+from syncer.state.contract.transaction import Transaction
 from syncer.stores.contract import BatchRefused, Entry, Put, Write, Written
 
 

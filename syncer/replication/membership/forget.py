@@ -24,7 +24,10 @@ from syncer.replication.context import Context
 from syncer.replication.group.hearsay import Held, judge
 from syncer.replication.recovery import rebuild
 from syncer.replication.unit_of_work import UnitOfWork
-from syncer.state.contract.transaction import COME_BACK, Operation, PeerRow, Transaction
+from syncer.state.contract.membership import COME_BACK
+from syncer.state.contract.operations import Operation
+from syncer.state.contract.peers import PeerRow
+from syncer.state.contract.transaction import Transaction
 
 SPOKE_LATELY_MS: Final = 5 * 60_000
 PAGE: Final = 500

@@ -26,7 +26,7 @@ from syncer.replication.group.peers import PEERS_KEPT
 from syncer.replication.recovery import generations
 from syncer.replication.recovery.progress import Member, Phase, Rebuild
 from syncer.replication.unit_of_work import UnitOfWork
-from syncer.state.contract.transaction import DeadLetter
+from syncer.state.contract.quarantine import DeadLetter
 
 PAGE_ENTRIES: Final = 500
 PAGE_BYTES: Final = 128 * 1024

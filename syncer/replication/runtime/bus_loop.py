@@ -19,7 +19,7 @@ from syncer.replication.control.effects import Effect, Wanted
 from syncer.replication.inbound.arrived import Arrived, arrived_of
 from syncer.replication.inbound.prefetch import Prefetch, Prefetched
 from syncer.replication.runtime.environment import IDLE_S, Environment
-from syncer.state.contract.transaction import OutboxRow
+from syncer.state.contract.outbox import OutboxRow
 
 log = structlog.get_logger()
 

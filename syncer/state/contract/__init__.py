@@ -1,6 +1,6 @@
-"""What the shell needs of a sidecar database, noun by noun: values and the part of a transaction that is about them.
+"""What the shell needs of a sidecar database, noun by noun: its values, and the part of a transaction that is about it.
 
-:class:`syncer.state.contract.transaction.Transaction` joins the parts, :class:`syncer.state.contract.state.State` begins
-one. Two implementations: :mod:`syncer.state.sql.database` (SQLite, PostgreSQL), which outlives the daemon, and
-:mod:`syncer.state.memory`, which does not.
+:class:`~syncer.state.contract.transaction.Transaction` joins the parts; :class:`~syncer.state.contract.state.State`
+begins one. Two implementations: :mod:`syncer.state.sql.database` (SQLite, PostgreSQL) for the daemon, and a plain one
+in the tests for the simulated world.
 """

@@ -1,13 +1,29 @@
-"""What the shell needs of a database to keep the losers of conflicts, and to make room for more."""
+"""Conflicts: the losers of concurrent changes, kept whole, and room for more."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass, field
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from syncer.conflict.acts import FillConflict, RecordConflict
-    from syncer.model import Millis, Region
-    from syncer.state.contract.transaction import Amount, ConflictRow
+from syncer.conflict.acts import FillConflict, RecordConflict
+from syncer.model import Digest, MetaPath, Millis, Region, Seen, Stamp
+from syncer.state.contract.amounts import Amount
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConflictRow:
+    """A conflict as kept: what lost, to whom, and its whole value where it was known."""
+
+    id: int
+    path: MetaPath
+    loser: Stamp
+    loser_seen: Seen
+    loser_digest: Digest | None
+    value: bytes | None = field(repr=False)
+    winner: Stamp
+    reason: str
+    recorded_at_ms: Millis
+    restored_at_ms: Millis | None = None
 
 
 class ConflictTransaction(Protocol):

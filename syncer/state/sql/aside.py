@@ -8,7 +8,8 @@ from typing import Final
 from sqlalchemy import ColumnElement, Connection, delete, func, insert, select
 
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Stamp
-from syncer.state.contract.transaction import STRANGE_CODES, Amount, DeadLetter, DeadLetterRow, KeptAside
+from syncer.state.contract.amounts import Amount
+from syncer.state.contract.quarantine import STRANGE_CODES, DeadLetter, DeadLetterRow, KeptAside
 from syncer.state.sql import rows, tables
 from syncer.state.sql.cache import Cache
 from syncer.state.sql.statements import inserting, octets
@@ -19,7 +20,7 @@ here needs no counting: its number was not consumed, or it says what lives, on w
 
 
 class AsideRows:
-    """Methods of :class:`syncer.state.contract.transaction.Transaction` about the quarantine and events from the future."""
+    """Methods of a transaction (:mod:`syncer.state.contract`) about the quarantine and events from the future."""
 
     _connection: Connection
     _cache: Cache

@@ -12,7 +12,8 @@ from typing import Final
 from syncer.conflict.causality.consumed import Consumed
 from syncer.conflict.register import Register
 from syncer.model import MetadataChangeEvent, MetaPath
-from syncer.state.contract.transaction import Amount, Identity
+from syncer.state.contract.amounts import Amount
+from syncer.state.contract.identity import Identity
 
 MAX_REGISTERS: Final = 50_000
 """About 2 KB each. Paths that change in turn miss every time once there are more of them than places."""

@@ -15,7 +15,7 @@ from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
 from syncer.errors import Fenced, InvariantBroken, StateForeign, StateUnavailable
 from syncer.model import Millis, Region, database_id
-from syncer.state.contract.transaction import Identity
+from syncer.state.contract.identity import Identity
 from syncer.state.sql import opening, tables
 from syncer.state.sql.cache import Cache, Facts
 from syncer.state.sql.copying import keep_copy
@@ -43,7 +43,7 @@ def identity_of(row: RowMapping) -> tuple[Identity, int]:
 
 
 class SqlState:
-    """Implements :class:`syncer.state.contract.transaction.State`. Threads may share it; their transactions take turns.
+    """Implements :class:`syncer.state.contract.state.State`. Threads may share it; their transactions take turns.
 
     Invariant: the cache holds only what is committed, or written by the open transaction.
     """
@@ -149,7 +149,7 @@ class SqlState:
             return identity
 
     def keep_copy(self) -> None:
-        """Keep this database as it is beside it; see :meth:`syncer.state.contract.transaction.State.keep_copy`.
+        """Keep this database as it is beside it; see :meth:`syncer.state.contract.state.State.keep_copy`.
 
         Raises:
             StateUnavailable: There is no room for it, or it cannot be written.
@@ -160,7 +160,7 @@ class SqlState:
                 keep_copy(file)
 
     def renew(self, generation: int, store_id: str, rebuild: str, *, carry: bool = False) -> Identity:
-        """Begin anew as another database, under a new id; see :meth:`syncer.state.contract.transaction.State.renew`.
+        """Begin anew as another database, under a new id; see :meth:`syncer.state.contract.state.State.renew`.
 
         Raises:
             Fenced: Another daemon has become active since; nothing was changed.

@@ -9,7 +9,8 @@ from sqlalchemy import Connection, Select, delete, func, select, tuple_
 from syncer.conflict.tombstones import COUNTED
 from syncer.model import MetaPath, Millis, Stamp
 from syncer.replacing import replace
-from syncer.state.contract.transaction import Membership, Tombstone
+from syncer.state.contract.membership import Membership
+from syncer.state.contract.tombstones import Tombstone
 from syncer.state.sql import tables
 from syncer.state.sql.cache import Cache
 from syncer.state.sql.statements import upserting
@@ -23,7 +24,7 @@ def membership_of(connection: Connection) -> Membership:
 
 
 class DeadRows:
-    """Methods of :class:`syncer.state.contract.transaction.Transaction` about tombstones and membership."""
+    """Methods of :class:`~syncer.state.contract.transaction.Transaction` about tombstones and membership."""
 
     _connection: Connection
     _cache: Cache

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from sqlalchemy import Connection, delete, func, insert, select
 
-from syncer.state.contract.transaction import KeptTree
+from syncer.state.contract.tree import KeptTree
 from syncer.state.sql.statements import upserting
 from syncer.state.sql.tables import tree, tree_log, tree_pages
 

@@ -6,7 +6,7 @@ from sqlalchemy import Connection, func, select
 
 from syncer.conflict.register import Register
 from syncer.model import MetaPath
-from syncer.state.contract.transaction import Amount
+from syncer.state.contract.amounts import Amount
 from syncer.state.sql import rows, tables
 from syncer.state.sql.statements import octets
 
@@ -19,7 +19,7 @@ def due(connection: Connection, limit: int, after: MetaPath | None) -> list[Regi
 
 
 class ListedRows:
-    """Methods of :class:`syncer.state.contract.transaction.Transaction` that list registers."""
+    """Methods of :class:`~syncer.state.contract.transaction.Transaction` that list registers."""
 
     _connection: Connection
 

@@ -70,7 +70,7 @@ def prune(connection: Connection, before: Millis, limit: int) -> int:
 
 
 class RepairRows:
-    """Methods of :class:`syncer.state.contract.transaction.Transaction` about repairs."""
+    """Implements :class:`~syncer.state.contract.repairs.RepairTransaction`."""
 
     _connection: Connection
 

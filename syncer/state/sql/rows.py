@@ -31,7 +31,10 @@ from syncer.model import (
     Version,
 )
 from syncer.paths import tenant_of
-from syncer.state.contract.transaction import ConflictRow, DeadLetter, DeadLetterRow, Operation, OperationState, PeerRow
+from syncer.state.contract.conflicts import ConflictRow
+from syncer.state.contract.operations import Operation, OperationState
+from syncer.state.contract.peers import PeerRow
+from syncer.state.contract.quarantine import DeadLetter, DeadLetterRow
 
 Row = tuple[Any, ...]
 

@@ -16,14 +16,11 @@ from syncer.errors import InvariantBroken
 from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis, Region
 from syncer.paths import child_prefixes
 from syncer.replacing import replace
-from syncer.state.contract.transaction import (
-    Identity,
-    KeptTree,
-    Operation,
-    OperationState,
-    OutboxRow,
-    PeerRow,
-)
+from syncer.state.contract.identity import Identity
+from syncer.state.contract.operations import Operation, OperationState
+from syncer.state.contract.outbox import OutboxRow
+from syncer.state.contract.peers import PeerRow
+from syncer.state.contract.tree import KeptTree
 from syncer.state.sql import digest_tree, repairs, rows, tables
 from syncer.state.sql.aside import AsideRows
 from syncer.state.sql.cache import MAX_OPEN, Cache, OpenPaths, Unknown
@@ -72,7 +69,7 @@ def prune(connection: Connection, journal_before: Millis, limit: int) -> int:
 
 
 class SqlTransaction(AsideRows, ConflictRows, DeadRows, ListedRows, RepairRows):
-    """Implements :class:`syncer.state.contract.transaction.Transaction`.
+    """Implements :class:`~syncer.state.contract.transaction.Transaction`.
 
     ``touched`` holds the paths whose register it has changed, in the cache too.
     """

@@ -18,7 +18,11 @@ from syncer.conflict.acts import Journal
 from syncer.conflict.register import Hold, HoldReason, Parked, Register, Shown
 from syncer.errors import InvariantBroken, StateForeign, StateMissing, StateUnavailable
 from syncer.model import Digest, EventType, MetaPath, Millis, Region, Stamp
-from syncer.state.contract.transaction import DeadLetterRow, Identity, Membership, Operation, OperationState, PeerRow
+from syncer.state.contract.identity import Identity
+from syncer.state.contract.membership import Membership
+from syncer.state.contract.operations import Operation, OperationState
+from syncer.state.contract.peers import PeerRow
+from syncer.state.contract.quarantine import DeadLetterRow
 from syncer.state.sql import listing, opening, presence, rows, tables
 from syncer.state.sql.database import identity_of, wall_clock
 from syncer.state.sql.dead import membership_of

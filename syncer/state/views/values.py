@@ -8,7 +8,8 @@ from contextlib import AbstractContextManager
 from sqlalchemy import Connection, select
 
 from syncer.model import MetadataChangeEvent, MetaPath
-from syncer.state.contract.transaction import ConflictRow, DeadLetterRow
+from syncer.state.contract.conflicts import ConflictRow
+from syncer.state.contract.quarantine import DeadLetterRow
 from syncer.state.sql import rows, tables
 
 

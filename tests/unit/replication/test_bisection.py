@@ -31,7 +31,7 @@ from syncer.replication.local.dirty import ReadCause
 from syncer.replication.runtime.bus_loop import BusPumps
 from syncer.replication.runtime.engine_thread import DriverThread
 from syncer.replication.runtime.environment import Environment, Timing
-from syncer.state.contract.transaction import PeerRow
+from syncer.state.contract.peers import PeerRow
 from syncer.stores.contract import Entry
 from tests.shell.on_bus import heartbeat
 from tests.support.memory_state import MemoryTransaction

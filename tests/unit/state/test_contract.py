@@ -28,16 +28,13 @@ from syncer.model import (
     Stamp,
     Version,
 )
-from syncer.state.contract.transaction import (
-    Amount,
-    DeadLetter,
-    KeptAside,
-    Membership,
-    OperationState,
-    PeerRow,
-    State,
-    Transaction,
-)
+from syncer.state.contract.amounts import Amount
+from syncer.state.contract.membership import Membership
+from syncer.state.contract.operations import OperationState
+from syncer.state.contract.peers import PeerRow
+from syncer.state.contract.quarantine import DeadLetter, KeptAside
+from syncer.state.contract.state import State
+from syncer.state.contract.transaction import Transaction
 from syncer.state.sql.database import SqlState
 from syncer.state.views.region import Views
 from tests.support.memory_state import MemoryDatabase, MemoryState

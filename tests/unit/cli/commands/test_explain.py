@@ -20,7 +20,7 @@ from syncer.conflict.register import Hold, HoldReason, Register
 from syncer.documents.commands import ConflictDetail, ExplainDocument
 from syncer.inspection.status import StatusDocument
 from syncer.model import MetaPath, Millis, ResourceKind, Stamp
-from syncer.state.contract.transaction import DeadLetter
+from syncer.state.contract.quarantine import DeadLetter
 from syncer.state.sql.database import SqlState
 from syncer.stores.sqlite.writer import OutsideWriter
 from tests.property.strategies import NOW

@@ -20,7 +20,7 @@ from syncer.documents.commands import OperationList, RepairDocument, RepairList,
 from syncer.model import MetaPath, Millis, Revision
 from syncer.repair.file import Finding, Head, RegionPart, write
 from syncer.replication.driver import Driver
-from syncer.state.contract.transaction import PeerRow
+from syncer.state.contract.peers import PeerRow
 from syncer.state.sql.database import SqlState
 from syncer.stores.contract import Written
 from tests.property.strategies import NOW

@@ -48,7 +48,9 @@ from syncer.replication.driver import Driver
 from syncer.replication.recovery import rebuild
 from syncer.replication.recovery.progress import Phase, Rebuild
 from syncer.replication.unit_of_work import UnitOfWork
-from syncer.state.contract.transaction import JOINING, DeadLetter, PeerRow
+from syncer.state.contract.membership import JOINING
+from syncer.state.contract.peers import PeerRow
+from syncer.state.contract.quarantine import DeadLetter
 from syncer.state.maintenance.compact import compact
 from syncer.state.sql.database import SqlState, wall_clock
 from syncer.state.sql.presence import DaemonRole, Presence

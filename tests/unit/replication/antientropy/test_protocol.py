@@ -25,7 +25,7 @@ from syncer.replication.antientropy.exchanges import MAX_OUTGOING, Exchanges, Pa
 from syncer.replication.antientropy.tree_state import label_of
 from syncer.replication.driver import Driver
 from syncer.replication.inbound.arrived import Arrived
-from syncer.state.contract.transaction import JOINING
+from syncer.state.contract.membership import JOINING
 from syncer.stores.contract import Capabilities, Entry, Put, Written
 from tests.simulation.store import digest_of
 from tests.support.memory_state import MemoryDatabase, MemoryState

@@ -15,8 +15,9 @@ from syncer.paths import classify
 from syncer.replacing import replace
 from syncer.replication.control import repair
 from syncer.replication.control.repair import OUTBOX_ROOM, PORTION, Turn
+from syncer.state.contract.membership import JOINING
+from syncer.state.contract.operations import Operation, OperationState
 from syncer.state.contract.repairs import Repair, RepairState, Telling
-from syncer.state.contract.transaction import JOINING, Operation, OperationState
 from tests.support.memory_state import MemoryState
 from tests.unit.replication.antientropy.test_protocol import T0, Pair, Site, both_have, path_of, value_of, version
 

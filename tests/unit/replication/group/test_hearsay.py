@@ -14,7 +14,8 @@ from syncer.replication.gc import collector
 from syncer.replication.group.evidence import SILENCE_MS, Evidence
 from syncer.replication.membership import forget
 from syncer.replication.unit_of_work import UnitOfWork
-from syncer.state.contract.transaction import JOINING, Operation, OperationState
+from syncer.state.contract.membership import JOINING
+from syncer.state.contract.operations import Operation, OperationState
 from tests.unit.replication.antientropy.test_protocol import BEAT_MS, T0, Site, path_of
 from tests.unit.replication.gc.test_gap_fill import FORGETTING, GONE, changed
 from tests.unit.replication.membership.test_membership import beat_of, forgets, listens, refused_by

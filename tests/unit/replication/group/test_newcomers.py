@@ -13,7 +13,7 @@ from syncer.model import Millis, Region, ResourceKind, TieOrder
 from syncer.replication.gc.state import TombstoneGc
 from syncer.replication.group import newcomers, peers
 from syncer.replication.inbound import receive
-from syncer.state.contract.transaction import OperationState
+from syncer.state.contract.operations import OperationState
 from tests.unit.replication.antientropy.test_protocol import Site, path_of
 from tests.unit.replication.gc.test_gap_fill import changed
 from tests.unit.replication.group.test_hearsay import Told

@@ -20,7 +20,8 @@ from syncer.replication.control import operations
 from syncer.replication.inbound import receive
 from syncer.replication.inbound.arrived import Arrived, arrived_of
 from syncer.replication.inbound.isolation import FUTURE, UNTAKEN
-from syncer.state.contract.transaction import DeadLetter, Operation, OperationState
+from syncer.state.contract.operations import Operation, OperationState
+from syncer.state.contract.quarantine import DeadLetter
 from tests.shell.on_bus import change, heartbeat
 from tests.unit.replication.antientropy.test_protocol import T0, Said, Site, path_of, value_of
 

@@ -14,7 +14,7 @@ from syncer.conflict.settings import Direction
 from syncer.model import NOTHING_SEEN, EventType, MetadataChangeEvent, MetaPath, Millis, Region, ResourceKind, Stamp
 from syncer.replication.recovery import missing_values
 from syncer.replication.recovery.progress import MissingValue
-from syncer.state.contract.transaction import ConflictRow
+from syncer.state.contract.conflicts import ConflictRow
 from tests.simulation.store import digest_of
 from tests.unit.replication.antientropy.test_protocol import BEAT_MS, T0, Pair, Site, path_of, value_of, version
 

@@ -19,7 +19,7 @@ from syncer.replication.driver import Driver
 from syncer.replication.fence import Fence
 from syncer.replication.inbound.arrived import Arrived
 from syncer.replication.recovery import missing_values, rebuild, state_transfer
-from syncer.state.contract.transaction import JOINING
+from syncer.state.contract.membership import JOINING
 from syncer.stores.contract import Entry, Written
 from tests.support.memory_state import MemoryDatabase, MemoryState
 from tests.unit.replication.antientropy.test_protocol import CAPABILITIES, T0, path_of, version

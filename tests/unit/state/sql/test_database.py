@@ -18,7 +18,9 @@ from syncer.conflict.acts import Decision, Journal, RecordConflict
 from syncer.conflict.register import Register
 from syncer.errors import ConfigError, StateForeign, StateUnavailable
 from syncer.model import Digest, MetaPath, Millis, Region
-from syncer.state.contract.transaction import DeadLetter, OperationState, Transaction
+from syncer.state.contract.operations import OperationState
+from syncer.state.contract.quarantine import DeadLetter
+from syncer.state.contract.transaction import Transaction
 from syncer.state.sql import tables
 from syncer.state.sql.cache import MAX_OPEN, MAX_REGISTERS, MAX_VALUE_BYTES, RegisterCache
 from syncer.state.sql.database import SqlState
