@@ -27,7 +27,8 @@ from syncer.errors import ConfigError, StateUnavailable, SyncerError
 from syncer.inspection.status import StatusDocument, collect
 from syncer.metrics import Metrics
 from syncer.model import Region
-from syncer.state.views.region import Status, Views
+from syncer.state.views.region import Views
+from syncer.state.views.summaries import Status
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry

@@ -20,7 +20,8 @@ from syncer.conflict.projection import PROJECTIONS
 from syncer.errors import StateError, ValueInvalid
 from syncer.model import Digest, MetaPath, Region
 from syncer.paths import classify
-from syncer.state.views.region import HoldRow, Status, Views
+from syncer.state.views.region import Views
+from syncer.state.views.summaries import HoldRow, Status
 
 BUS_TOPIC: Final = "persistent://pulsar-syncer/metadata/events"
 HEARTBEAT: Final = "2s"

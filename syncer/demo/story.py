@@ -18,7 +18,7 @@ from syncer.operations.decisions import Request, held_of, lost_in
 from syncer.paths import PARTITIONED_TOPICS, namespace_path, tenant_path
 from syncer.state.contract.conflicts import ConflictRow
 from syncer.state.contract.operations import Operation, OperationState
-from syncer.state.views.region import HoldRow
+from syncer.state.views.summaries import HoldRow
 
 CONVERGE_S: Final = 40.0
 ANSWER_S: Final = 20.0

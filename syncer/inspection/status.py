@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from syncer.config import Config
     from syncer.state.contract.peers import PeerRow
     from syncer.state.sql.presence import DaemonRow
-    from syncer.state.views.region import Status, Views
+    from syncer.state.views.region import Views
+    from syncer.state.views.summaries import Status
 
 SILENT_AFTER_S: Final = 15.0
 """A daemon reports every few seconds; after so long without a report it does not run, or hangs."""

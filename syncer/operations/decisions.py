@@ -19,7 +19,7 @@ from syncer.model import MetaPath, Millis, Stamp
 if TYPE_CHECKING:
     from syncer.conflict.register import Hold, Register
     from syncer.state.contract.conflicts import ConflictRow
-    from syncer.state.views.region import HeldEvent, HoldRow
+    from syncer.state.views.summaries import HeldEvent, HoldRow
 
 PAGE: Final = 500
 MAX_FUTURE: Final = 10_000

@@ -13,7 +13,7 @@ from typing import Any, Final, Self
 
 from deploy.lab.region import LabRegion
 from deploy.lab.waiting import wait_for
-from syncer.state.views.region import Status
+from syncer.state.views.summaries import Status
 from syncer.stores.sqlite import OutsideWriter
 from tests.run import REPOSITORY
 

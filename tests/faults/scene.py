@@ -20,7 +20,7 @@ from syncer.inspection.status import collect
 from syncer.model import MetaPath
 from syncer.paths import PARTITIONED_TOPICS, POLICIES, namespace_path, tenant_path
 from syncer.state.contract.peers import PeerRow
-from syncer.state.views.region import Status
+from syncer.state.views.summaries import Status
 from tests.faults.disk import SmallDisk
 from tests.faults.record import ROOT, TOPICS, Record
 from tests.faults.stores import Away, OutsideStore, outside_store

@@ -21,7 +21,7 @@ from syncer.errors import ExitCode, StateForeign, StateUnavailable
 from syncer.model import MetaPath
 from syncer.paths import classify
 from syncer.state.contract.identity import Identity
-from syncer.state.views.region import DeadLetterSummary
+from syncer.state.views.summaries import DeadLetterSummary
 from tests.hostile import commands, daemon
 from tests.hostile.ground import Ground
 from tests.shell.region import Site, heard, path_of, tenant, until

@@ -36,7 +36,8 @@ from syncer.paths import CLUSTERS, classify
 from syncer.replication.runtime.environment import wall_clock_ms
 from syncer.state.contract.operations import Operation, OperationState
 from syncer.state.contract.quarantine import DeadLetterRow
-from syncer.state.views.region import HoldRow, Status, Views
+from syncer.state.views.region import Views
+from syncer.state.views.summaries import HoldRow, Status
 from syncer.stores.sqlite import OutsideWriter
 
 DEADLINE_S = 20.0

@@ -26,7 +26,7 @@ from syncer.bus.wire.native import NativeEvent, NativeType, encode_native
 from syncer.model import MetadataChangeEvent, MetaPath
 from syncer.paths import tenant_path
 from syncer.state.contract.conflicts import ConflictRow
-from syncer.state.views.region import HoldRow
+from syncer.state.views.summaries import HoldRow
 
 BOTH: Final = ("us-east", "us-west")
 DEADLINE_S: Final = 45.0

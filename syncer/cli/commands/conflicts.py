@@ -30,7 +30,7 @@ from syncer.operations.decisions import Request, lost_in
 
 if TYPE_CHECKING:
     from syncer.operations.decisions import Lost
-    from syncer.state.views.region import ConflictSummary
+    from syncer.state.views.summaries import ConflictSummary
 
 app = typer.Typer(no_args_is_help=True, help="Losers of concurrent changes; each is kept whole.")
 

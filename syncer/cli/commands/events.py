@@ -13,7 +13,7 @@ from syncer.cli.session import Session, session_of
 from syncer.documents.commands import DecisionDocument
 
 if TYPE_CHECKING:
-    from syncer.state.views.region import JournalRow
+    from syncer.state.views.summaries import JournalRow
 
 POLL_S: Final = 0.25
 PAGE: Final = 500
