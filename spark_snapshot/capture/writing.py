@@ -8,7 +8,7 @@ from typing import Final
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
 
-from spark_snapshot.diff import tables
+from spark_snapshot.format import tables
 from spark_snapshot.format.drafts import Draft, begun
 from spark_snapshot.format.files import bucket_of, examine
 from spark_snapshot.format.layout import DATA, Snapshot, latest

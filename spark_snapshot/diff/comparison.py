@@ -14,9 +14,9 @@ from collections.abc import Mapping, Sequence
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
 
-from spark_snapshot.diff import tables
 from spark_snapshot.diff.findings import DDL, Findings
 from spark_snapshot.diff.regions import check_number, diff
+from spark_snapshot.format import tables
 from spark_snapshot.format.layout import DATA, Snapshot
 from syncer.model import Region, TieOrder
 

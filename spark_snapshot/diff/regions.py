@@ -6,7 +6,7 @@ Says of every path what :func:`spark_snapshot.diff.verdict.judge` says. Two step
    is a value everywhere, and the same? Most paths end here.
 2. *Verdict*: the narrow columns of the suspects, which are few, grouped by path and judged.
 
-Both need the rows by path and nothing else. Snapshots that lie in buckets by path (:mod:`spark_snapshot.diff.tables`)
+Both need the rows by path and nothing else. Snapshots that lie in buckets by path (:mod:`spark_snapshot.format.tables`)
 bring them that way: nothing is moved between processes, nothing is sorted. Values are not read.
 """
 

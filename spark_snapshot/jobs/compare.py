@@ -14,12 +14,13 @@ from typing import Final
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, Observation, Row
 
-from spark_snapshot.diff import history, picking, tables
+from spark_snapshot.diff import history, picking
 from spark_snapshot.diff.comparison import compared
 from spark_snapshot.diff.fields import Differences, differences
 from spark_snapshot.diff.regions import diff
 from spark_snapshot.diff.summary import Summary, summarised
 from spark_snapshot.diff.values import with_winners
+from spark_snapshot.format import tables
 from spark_snapshot.format.extent import Extent, shared
 from spark_snapshot.format.layout import Snapshot, comparable
 from spark_snapshot.format.selection import Selection

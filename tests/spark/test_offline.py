@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from deploy.lab.etcd import EtcdNode
 from deploy.lab.zookeeper import ZooKeeperServer
-from spark_snapshot.diff import tables
+from spark_snapshot.format import tables
 from spark_snapshot.format.layout import open_snapshot
 from spark_snapshot.format.places import place
 from syncer.documents.snapshots import SnapshotDiffDocument, SnapshotDocument

@@ -13,11 +13,11 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from spark_snapshot.capture.writing import write_snapshot
-from spark_snapshot.diff import tables
 from spark_snapshot.diff.comparison import compared
 from spark_snapshot.diff.regions import diff
 from spark_snapshot.diff.values import versions, with_winners
 from spark_snapshot.diff.verdict import State
+from spark_snapshot.format import tables
 from spark_snapshot.format.drafts import LOCK
 from spark_snapshot.format.layout import DATA, Snapshot, latest, listing, open_snapshot, verify
 from spark_snapshot.format.manifest import Described, StoreFacts, described_scope

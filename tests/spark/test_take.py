@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
 from deploy.lab.waiting import wait_for
-from spark_snapshot.diff import tables
+from spark_snapshot.format import tables
 from spark_snapshot.format.drafts import LOCK, READ
 from spark_snapshot.format.layout import DATA, listing, verify
 from spark_snapshot.format.manifest import MANIFEST
