@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 from typing import Any
 
@@ -11,6 +10,7 @@ from fastapi import FastAPI
 from api import health, problems, status
 from api.conventions import Conventions
 from api.probe import Probe
+from syncer.version import version
 
 
 def create_app(probe: Probe) -> FastAPI:
@@ -21,7 +21,7 @@ def create_app(probe: Probe) -> FastAPI:
     """
     app = FastAPI(
         title="pulsar-syncer",
-        version=importlib.metadata.version("pulsar-syncer"),
+        version=version(),
         description="Health, metrics and status of one region's daemon. Errors are problem documents (RFC 9457).",
         redirect_slashes=False,  # to wherever the client's own Host header says
         docs_url=None,

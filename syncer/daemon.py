@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import os
 import signal
 import socket
@@ -20,16 +19,12 @@ import anyio.to_thread
 import structlog
 
 from syncer import notify, snapshotting
-from syncer.admin.auth import CertificateAuth, TokenAuth, Trust
-from syncer.admin.client import AdminConfig as AdminSettings
-from syncer.admin.topic_probe import StoreProbe, TopicProbe
-from syncer.admin.topics import ClustersProbe
 from syncer.bus.contract import Bus
 from syncer.bus.trust.signing import UNSIGNED, Keyring
 from syncer.config import believing, trusting
+from syncer.config.admin_clients import topic_probe
 from syncer.config.group_keys import keyring
 from syncer.config.model import Config, in_ms
-from syncer.config.tables import AdminConfig
 from syncer.conflict.replica import Replica
 from syncer.errors import Fenced, InvariantBroken, StateUnavailable, SyncerError
 from syncer.model import Millis, Region
@@ -46,6 +41,7 @@ from syncer.state.sql import opening
 from syncer.state.sql.database import SqlState
 from syncer.state.sql.presence import DaemonRole, Presence
 from syncer.stores.contract import MetadataStore
+from syncer.version import version
 
 log = structlog.get_logger()
 
@@ -57,11 +53,6 @@ HEARD_WITHIN: Final = 3
 """A peer is heard within so many intervals of heartbeats, or is none."""
 STALLED_S: Final = 30.0
 """A loop that did not turn for so long is taken as hanging."""
-
-
-def version() -> str:
-    """Version of the installed program."""
-    return importlib.metadata.version("pulsar-syncer")
 
 
 @dataclass(slots=True)
@@ -360,38 +351,11 @@ async def _opened(name: str, make: Callable[[], Opened], opening: dict[str, str]
             await thing.close()
 
 
-@asynccontextmanager
-async def topic_probe(config: Config, store: MetadataStore) -> AsyncIterator[TopicProbe]:
-    """Whom to ask whether topics exist: the brokers where ``[admin]`` names one, else the store itself."""
-    if config.admin is None:
-        has_brokers = config.store.kind != "sqlite"
-        yield StoreProbe(store, has_brokers=has_brokers, serves_one=len(config.clusters) <= 1)
-        return
-    async with ClustersProbe(admin_settings(config.admin), config.clusters) as probe:
-        yield probe
-
-
 def _fenced(error: BaseException) -> bool:
     """Whether another daemon has raised the fence."""
     if isinstance(error, BaseExceptionGroup):
         return error.subgroup(Fenced) is not None
     return isinstance(error, Fenced)
-
-
-def admin_settings(config: AdminConfig) -> AdminSettings:
-    """The admin client's settings."""
-    auth: TokenAuth | CertificateAuth | None = None
-    if config.token_file is not None:
-        auth = TokenAuth(file=config.token_file)
-    elif config.cert_file is not None and config.key_file is not None:
-        auth = CertificateAuth(certificate=config.cert_file, key=config.key_file)
-    return AdminSettings(
-        url=config.url.rstrip("/"),
-        brokers=config.brokers,
-        auth=auth,
-        trust=Trust(certificates=config.ca_file),
-        timeout=config.timeout,
-    )
 
 
 def observing_bus(config: Config) -> object:

@@ -22,13 +22,14 @@ from api.probe import Dependency
 from syncer import metrics
 from syncer.bus.contract import Role
 from syncer.config.model import Config
-from syncer.daemon import Daemon, cause_of, supervise, version
+from syncer.daemon import Daemon, cause_of, supervise
 from syncer.errors import ConfigError, StateUnavailable, SyncerError
 from syncer.inspection.status import StatusDocument, collect
 from syncer.metrics import Metrics
 from syncer.model import Region
 from syncer.state.views.region import Views
 from syncer.state.views.summaries import Status
+from syncer.version import version
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry

@@ -29,8 +29,8 @@ from spark_snapshot.runtime.phases import Job
 from spark_snapshot.sources.place import Facts, StorePlace
 from syncer.config.model import Config
 from syncer.conflict.scope import Scope
-from syncer.daemon import version
 from syncer.errors import PreconditionFailed, SnapshotDamaged, SnapshotRefused
+from syncer.version import made_by
 
 _STORE: Final = "store"
 _REGISTERS: Final = "registers"
@@ -113,7 +113,7 @@ def read_region(job: Job, draft: Draft, wanted: Wanted, place: StorePlace, befor
         about=Described(
             region=config.region,
             taken_at_ms=wanted.taken_at_ms,
-            made_by=f"pulsar-syncer {version()}",
+            made_by=made_by(),
             store=_store_facts(before, after),
             registers=sidecar is not None,
             watermark=dict(sidecar.watermark) if sidecar is not None else {},

@@ -21,8 +21,8 @@ import anyio
 
 from syncer.admin.client import AdminClient
 from syncer.cli import leaving
+from syncer.config.admin_clients import admin_settings
 from syncer.config.group_keys import read_keys, region_key
-from syncer.daemon import admin_settings
 from syncer.documents.commands import DependencyDocument
 from syncer.errors import StateUnavailable, SyncerError
 from syncer.model import Region

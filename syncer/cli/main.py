@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import io
 import sys
 import traceback
@@ -39,6 +38,7 @@ from syncer.cli.session import Session
 from syncer.dispositions import disposition
 from syncer.errors import ConfigDenied, ConfigError, ExitCode, StateDenied, SyncerError
 from syncer.terminal import visible_lines
+from syncer.version import made_by
 
 DEFAULT_CONFIG: Final = Path("/etc/pulsar-syncer/config.toml")
 _ARGUMENTS: Final = "syncer.arguments"
@@ -114,7 +114,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        out(f"pulsar-syncer {importlib.metadata.version('pulsar-syncer')}")
+        out(made_by())
         raise typer.Exit
 
 

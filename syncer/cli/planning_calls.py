@@ -74,7 +74,7 @@ class Target:
 
     async def judged(self, plan: Plan, wish: Wish) -> Review:
         """Judge a plan by what the region is like now."""
-        from syncer.daemon import topic_probe
+        from syncer.config.admin_clients import topic_probe
         from syncer.planning.preconditions import reviewed
 
         async with topic_probe(self.config, self.store) as probe:

@@ -17,6 +17,7 @@ from syncer.cli.render.snapshots import snapshot_document, snapshot_facts
 from syncer.cli.session import Session
 from syncer.errors import PreconditionFailed, SparkMissing
 from syncer.model import MetaPath
+from syncer.version import made_by
 
 if TYPE_CHECKING:
     from spark_snapshot.format.layout import Snapshot
@@ -257,10 +258,3 @@ def _page(result: Compared) -> Page:
         findings=result.findings,
         notes=result.notes,
     )
-
-
-def made_by() -> str:
-    """Program and version."""
-    from syncer.daemon import version
-
-    return f"pulsar-syncer {version()}"

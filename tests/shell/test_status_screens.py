@@ -29,13 +29,13 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from syncer.daemon import version
 from syncer.errors import StateForeign, StateUnavailable
 from syncer.inspection.status import StatusDocument, collect
 from syncer.model import MetaPath
 from syncer.paths import CLUSTERS
 from syncer.stores.contract import Entry
 from syncer.stores.sqlite.store import SqliteStore
+from syncer.version import version
 from tests.shell.region import NAMESPACE, TENANT, TOPIC, Site, equal, tenant, until
 from tests.shell.test_decisions import partitions, policies
 from tests.support.stranger import CLOSED, OWNER, STRANGER, run

@@ -51,7 +51,7 @@ def create(
 ) -> None:
     """Write all resources in scope to a new directory, with a manifest and checksums. Whole, or not at all."""
     from syncer.backup.taking import take_backup
-    from syncer.daemon import version
+    from syncer.version import made_by
 
     session = session_of(context)
     config = session.config()
@@ -71,7 +71,7 @@ def create(
                 directory,
                 clusters=config.clusters,
                 now=now_ms(),
-                made_by=f"pulsar-syncer {version()}",
+                made_by=made_by(),
                 report=report,
             )
 

@@ -44,7 +44,6 @@ from syncer.cli.snapshot_calls import (
     check_writable,
     folder_of,
     job_of,
-    made_by,
     named,
     selection_of,
     to_compare,
@@ -53,6 +52,7 @@ from syncer.cli.snapshot_calls import (
 from syncer.documents.snapshots import BrokenDocument, PruneDocument, RemoveDocument, SnapshotDocument, SnapshotList
 from syncer.errors import ExitCode
 from syncer.inspection.status import Document
+from syncer.version import made_by
 
 app = typer.Typer(no_args_is_help=True, help="Snapshots: compare any number of regions, and make them equal.")
 snapshot_sync.add_to(app)

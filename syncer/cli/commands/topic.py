@@ -137,7 +137,7 @@ def _pairs(texts: list[str], option: str) -> dict[str, str]:
 def admins_of(config: Config, urls: dict[str, str], timeout_s: float) -> dict[str, AdminConfig]:
     """Cluster → settings of its admin client: those of [admin], with another URL."""
     from syncer.admin.client import AdminConfig
-    from syncer.daemon import admin_settings
+    from syncer.config.admin_clients import admin_settings
 
     base = admin_settings(config.admin).model_dump() if config.admin is not None else {}
     base["retry_for"] = min(timeout_s, ONE_CALL_S)
