@@ -1,0 +1,241 @@
+"""The house is one in which a stranger finds the way: sizes, names, first lines, and who may look into whom."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.run import REPOSITORY
+
+PRODUCT: Final = ("syncer", "api", "spark_snapshot")
+ROOMS: Final = Path("syncer/replication")
+DRIVER: Final = ROOMS / "driver.py"
+UNSIZED: Final = {Path("syncer/state/migrations/versions")}
+"""Schema revisions only grow in number."""
+MAX_MODULES: Final = 20
+MAX_FIELDS: Final = 18
+MAX_SHARED_NAMES: Final = 43
+MAX_REACHES: Final = {"product": 34, "tests": 287}
+"""How often somebody reaches through the driver into its parts."""
+
+WIDE: Final = {"Context", "Exchange", "RecoveryState"}
+"""Classes that still have too many fields."""
+SHARED_WITHIN: Final = {"Pace", "Wanted"}
+"""Names of classes that still occur twice within the shell of replication."""
+
+FORMER: Final = frozenset(
+    [
+        "tell",
+        "hear",
+        "seat",
+        "seated",
+        "Talk",
+        "Lack",
+        "lacking",
+        "listing",
+        "ListingAsked",
+        "ListingTold",
+        "provenance",
+        "marks",
+        "ahead",
+        "Ahead",
+        "Remembered",
+        "setting_aside",
+        "Shelves",
+        "Poison",
+        "retelling",
+        "forgetting",
+        "echo",
+        "Echo",
+        "Sums",
+        "Comparison",
+        "asking",
+        "unanswered",
+        "Unanswered",
+        "Unit",
+        "Surroundings",
+        "genesis",
+        "doubted",
+        "flipping",
+        "Seated",
+        "Retelling",
+        "Forgetting",
+        "Provenance",
+        "person",
+    ]
+)
+"""Words that the field's own words have taken the place of: no module, class or function bears one alone."""
+FORMER_HERE: Final = frozenset({"Gap", "Origin", "Seen", "ready", "topics"})
+"""Words that mean something else outside of the shell of replication."""
+STILL_NAMED: Final[Mapping[str, int]] = {
+    "Comparison": 1,
+    "asking": 1,
+    "doubted": 2,
+    "hear": 6,
+    "lacking": 2,
+    "listing": 4,
+    "ready": 2,
+    "tell": 9,
+    "unanswered": 1,
+}
+"""Former words that are still in use, and how often."""
+
+
+@cache
+def trees(*roots: str) -> Mapping[Path, ast.Module]:
+    """The modules below the folders, parsed."""
+    files = [file for root in roots for file in sorted((REPOSITORY / root).rglob("*.py"))]
+    return {file.relative_to(REPOSITORY): ast.parse(file.read_text(encoding="utf-8")) for file in files}
+
+
+def product() -> Mapping[Path, ast.Module]:
+    return trees(*PRODUCT)
+
+
+def within(path: Path, folder: Path) -> bool:
+    return folder in path.parents
+
+
+def classes(tree: ast.Module) -> Iterator[ast.ClassDef]:
+    return (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+
+
+def test_a_folder_holds_no_more_modules_than_one_can_overlook() -> None:
+    sizes = Counter(path.parent for path in product())
+    assert {folder: size for folder, size in sizes.items() if size > MAX_MODULES and folder not in UNSIZED} == {}
+
+
+def test_every_folder_is_a_package_and_every_module_says_first_what_it_is() -> None:
+    folders = {path.parent for path in product()}
+    assert [folder for folder in folders if folder / "__init__.py" not in product() and folder not in UNSIZED] == []
+    short = []
+    for path, tree in product().items():
+        first = (ast.get_docstring(tree) or "").partition("\n")[0]
+        if len(first.split()) < 3 or not first.endswith("."):
+            short.append(f"{path}: {first}")
+    assert short == []
+
+
+def fields_of(cls: ast.ClassDef) -> set[str]:
+    """The names of what an instance holds: annotated in the class, or set on ``self``."""
+    found = {
+        node.target.id
+        for node in cls.body
+        if isinstance(node, ast.AnnAssign)
+        and isinstance(node.target, ast.Name)
+        and "ClassVar" not in ast.unparse(node.annotation)
+    }
+    return found | {
+        node.attr
+        for node in ast.walk(cls)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.ctx, ast.Store)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "self"
+    }
+
+
+def test_no_class_of_replication_is_a_bag_of_everything() -> None:
+    wide = {
+        cls.name: len(fields_of(cls))
+        for path, tree in product().items()
+        if within(path, ROOMS)
+        for cls in classes(tree)
+        if len(fields_of(cls)) > MAX_FIELDS
+    }
+    assert wide.keys() <= WIDE, wide
+
+
+def driver() -> ast.ClassDef:
+    (found,) = (cls for cls in classes(product()[DRIVER]) if cls.name == "Driver")
+    return found
+
+
+def parts_of_the_driver() -> set[str]:
+    """What the driver holds, and properties that hand it out."""
+    given = {
+        node.name
+        for node in driver().body
+        if isinstance(node, ast.FunctionDef) and any(ast.unparse(each) == "property" for each in node.decorator_list)
+    }
+    return fields_of(driver()) | given
+
+
+def is_driver(node: ast.expr) -> bool:
+    name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+    return name.lstrip("_") == "driver"
+
+
+def reaches(tree: ast.Module, parts: set[str]) -> list[int]:
+    """Lines on which a part of a driver is used as if it were one's own; a plain value that it gives is no part."""
+    beyond = {
+        id(node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Attribute)
+    }
+    held = fields_of(driver())
+    return [
+        node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and is_driver(node.value)
+        and (node.attr in held or (node.attr in parts and id(node) in beyond))
+    ]
+
+
+@pytest.mark.parametrize("side", MAX_REACHES)
+def test_nobody_reaches_through_the_driver_into_its_parts(side: str) -> None:
+    parts = parts_of_the_driver()
+    modules = product() if side == "product" else trees("tests", "deploy")
+    found = [f"{path}:{line}" for path, tree in modules.items() if path != DRIVER for line in reaches(tree, parts)]
+    assert len(found) <= MAX_REACHES[side], "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("self.driver.context.peers.rows()", 1),
+        ("work(driver.context)", 1),
+        ("driver.heartbeat(now).region", 0),
+        ("driver.Driver", 0),
+    ],
+)
+def test_reaching_through_the_driver_is_seen(code: str, found: int) -> None:
+    held = next(iter(sorted(fields_of(driver()))))
+    assert len(reaches(ast.parse(code.replace("context", held)), parts_of_the_driver())) == found
+
+
+def test_the_name_of_a_class_has_one_meaning() -> None:
+    places = defaultdict[str, list[Path]](list)
+    for path, tree in product().items():
+        for cls in classes(tree):
+            if not cls.name.startswith("_"):
+                places[cls.name].append(path)
+    shared = {name: found for name, found in places.items() if len(found) > 1}
+    assert len(shared) <= MAX_SHARED_NAMES, sorted(shared)
+    twice = {name for name, found in shared.items() if sum(within(path, ROOMS) for path in found) > 1}
+    assert twice <= SHARED_WITHIN
+
+
+def names_in(path: Path, tree: ast.Module) -> Iterator[str]:
+    """The names that a module brings into the world: its own, those of its classes and functions, its folder's."""
+    yield path.parent.name if path.stem == "__init__" else path.stem
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield node.name
+
+
+def test_no_name_is_a_word_that_the_fields_own_took_the_place_of() -> None:
+    found = defaultdict[str, list[str]](list)
+    for path, tree in product().items():
+        former = FORMER | FORMER_HERE if within(path, ROOMS) else FORMER
+        for name in names_in(path, tree):
+            if name in former:
+                found[name].append(str(path))
+    assert {name: places for name, places in found.items() if len(places) > STILL_NAMED.get(name, 0)} == {}
