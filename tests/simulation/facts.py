@@ -37,7 +37,7 @@ from tests.simulation.store import SimStore
 from tests.simulation.world import Site
 
 RECORD: Final = Path(__file__).with_name("plays.txt")
-SEEDS: Final[dict[Tier, int]] = {Tier.CORE: 25, Tier.SHELL: 5}
+SEEDS: Final[dict[Tier, int]] = {Tier.CORE: 5, Tier.SHELL: 5}
 """How many plays of each mode are recorded."""
 PER_LINE: Final = 5
 

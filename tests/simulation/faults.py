@@ -299,6 +299,7 @@ MODES: Final[dict[str, Mode]] = {
             decide=0.05,
             crash=0.005,
             gap=0.005,
+            compares=True,
         ),
         replace(
             _CALM,
@@ -326,6 +327,7 @@ MODES: Final[dict[str, Mode]] = {
             pause=0.02,
             crash=0.005,
             gap=0.01,
+            compares=True,
         ),
         replace(_FORGETTING_STORM, name="repairs-forgetting", picture=0.05, actions=(300, 500)),
         replace(_WIPED_FORGETTING, name="repairs-wiped", picture=0.05),

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from syncer.bus.wire.messages import Control
 from syncer.conflict.acts import Decision
 from syncer.conflict.register import HoldReason
 from syncer.model import Region
-from tests.simulation.faults import NARROW
+from tests.simulation.faults import NARROW, WIDE
 from tests.simulation.script import ETCD, ZOOKEEPER, Script
 from tests.simulation.store import StoreKind
 from tests.simulation.world import LONE
@@ -176,3 +177,25 @@ def test_a_change_is_let_pass_over_what_was_shown_and_over_nothing_else(kind: St
     w.ask("a", "confirm", w.look("a", P))
     w.end()
     assert w.value(P, LATER) in w.lost_values("a", P)
+
+
+@both_stores
+def test_what_a_delete_has_taken_that_is_taken_back_comes_by_comparing_where_nobody_had_it_when_asked(
+    kind: StoreKind,
+) -> None:
+    """The value is on the bus, its author has read it again there, and the question overtakes it."""
+    w = Script(kind, kind, compares=True, limits=replace(WIDE, max_deletes=0, min_deletes=0))
+    w.write("b", P, FIRST)
+    told = w.tell("b")
+    w.deliver("b", told)
+    w.remove("b", P)
+    w.learn("b")
+    w.ask("b", "undo", w.look("b", P))
+    w.daemon("b").operate()
+    asked = w.bus.log[-1]
+    assert isinstance(asked, Control)
+    w.deliver("a", asked)
+    w.learn("a")
+    w.deliver("a", told)
+    w.end()
+    w.holds(P, FIRST)

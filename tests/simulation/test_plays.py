@@ -17,7 +17,7 @@ from tests.simulation.faults import MODES
 
 RECORDED = recorded()
 BEGINNINGS = [(tier, mode) for tier, mode, seed in RECORDED if not seed]
-SAMPLE = 2
+SAMPLE = 3
 """In the short form every so manieth of these is played."""
 
 
