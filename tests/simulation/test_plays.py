@@ -17,7 +17,7 @@ from tests.simulation.faults import MODES
 
 RECORDED = recorded()
 BEGINNINGS = [(tier, mode) for tier, mode, seed in RECORDED if not seed]
-SAMPLE = 3
+SAMPLE = 7
 """In the short form every so manieth of these is played."""
 
 

@@ -52,7 +52,7 @@ def test_every_schedule_ends_as_the_rules_demand(mode: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(3_600)
 @pytest.mark.parametrize("part", range(LONG_PARTS))
 @pytest.mark.parametrize("mode", MODES)
 def test_every_schedule_ends_as_the_rules_demand_in_the_long_run(mode: str, part: int) -> None:
