@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 import anyio
 import typer
 
-from syncer.cli.asking import Yes
 from syncer.cli.commands import plan
+from syncer.cli.operations import Yes
 from syncer.cli.planning_calls import (
     Allow,
     Deletes,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from syncer.cli.asking import Timeout, Why, Yes, agree, ask
+from syncer.cli.operations import Timeout, Why, Yes, agree, ask
 from syncer.cli.render import output
 from syncer.cli.render.output import Format, counted, moment, out, say, stamped, with_times
 from syncer.cli.session import session_of

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from syncer.cli.asking import Timeout, Why, Yes, agree, ask
+from syncer.cli.operations import Timeout, Why, Yes, agree, ask
 from syncer.cli.render import output
 from syncer.cli.render.output import Format, moment, say, stamped, with_times
 from syncer.cli.session import session_of

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from syncer.cli.asking import Timeout, Why, Yes, agree, ask
 from syncer.cli.commands.status import regions
+from syncer.cli.operations import Timeout, Why, Yes, agree, ask
 from syncer.cli.render import output
 from syncer.cli.render.output import Format, counted, say, stamped
 from syncer.cli.session import session_of

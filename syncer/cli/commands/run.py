@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from syncer.cli.asking import Timeout, Why, Yes, agree, ask
+from syncer.cli.operations import Timeout, Why, Yes, agree, ask
 from syncer.cli.session import session_of
 from syncer.errors import ConfigDenied, ConfigError
 from syncer.operations.decisions import Request

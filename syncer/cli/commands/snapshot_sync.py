@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from syncer.cli.asking import POLL_S, Timeout, Why, Yes, agree, ask, exit_code, wait, who
+from syncer.cli.operations import POLL_S, Timeout, Why, Yes, agree, ask, exit_code, wait, who
 from syncer.cli.planning_calls import now_ms
 from syncer.cli.render import output
 from syncer.cli.render.output import Format, counted, moment, say, stamped, with_times

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from syncer.cli.asking import Timeout, Why, Yes, agree, ask
+from syncer.cli.operations import Timeout, Why, Yes, agree, ask
 from syncer.cli.render import output
 from syncer.cli.render.output import Format, say
 from syncer.cli.session import looked_for, session_of
