@@ -125,6 +125,11 @@ DISPOSITIONS: Final[dict[type[SyncerError], Disposition]] = {
 }
 
 
+def disposition_of_code(code: str) -> Disposition:
+    """Look up how the error with this code leaves the program; an unknown code is an ordinary failure."""
+    return next((row for cls, row in DISPOSITIONS.items() if cls.code == code), DISPOSITIONS[SyncerError])
+
+
 def disposition(error: SyncerError | type[SyncerError]) -> Disposition:
     """Look up how an error leaves the program; a subclass without an entry of its own has its parent's."""
     cls = error if isinstance(error, type) else type(error)

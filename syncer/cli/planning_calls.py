@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import anyio
 import typer
 
-from syncer.cli.operations import agree
+from syncer.cli.confirmation import agree
 from syncer.cli.render.output import Format, counted, say
 from syncer.cli.render.plans import Applied, plan_document, show_applied, show_plan, tell_plan
 from syncer.errors import ConfigError, ExitCode, PreconditionFailed, SyncerError

@@ -14,7 +14,8 @@ from typing import Final
 from syncer.demo.screen import Screen
 from syncer.demo.world import MAX_DELETES, REGIONS, World
 from syncer.model import MetaPath
-from syncer.operations.decisions import Request, held_of, lost_in
+from syncer.operations.contract import Request
+from syncer.operations.decisions import held_of, lost_in
 from syncer.paths import PARTITIONED_TOPICS, namespace_path, tenant_path
 from syncer.state.contract.conflicts import ConflictRow
 from syncer.state.contract.operations import Operation, OperationState

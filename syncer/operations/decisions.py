@@ -15,6 +15,7 @@ from syncer.conflict.register import HoldReason, Shown
 from syncer.conflict.shown import arguments
 from syncer.errors import NotFound
 from syncer.model import MetaPath, Millis, Stamp
+from syncer.operations.contract import Kind, Request
 
 if TYPE_CHECKING:
     from syncer.conflict.register import Hold, Register
@@ -48,14 +49,6 @@ class Waiting(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """One operation that is asked for."""
-
-    kind: str
-    arguments: Mapping[str, str]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Held:
     """A change that waits for an operator, as it is shown.
@@ -83,12 +76,12 @@ class Held:
     @property
     def confirming(self) -> Request:
         """What lets it pass."""
-        return Request("release" if self.waits == "event" else "confirm", self.facts)
+        return Request(Kind.RELEASE if self.waits == "event" else Kind.CONFIRM, self.facts)
 
     @property
     def refusing(self) -> Request:
         """What refuses it."""
-        kinds = {"write": "reject", "publication": "undo", "event": "decline"}
+        kinds = {"write": Kind.REJECT, "publication": Kind.UNDO, "event": Kind.DECLINE}
         return Request(kinds[self.waits], self.facts)
 
 
@@ -103,7 +96,7 @@ class Lost:
     def restoring(self) -> Request:
         """What makes the loser the newest."""
         facts = {"conflict": str(self.row.id), "loser": str(self.row.loser), **arguments(self.shown)}
-        return Request("restore", facts)
+        return Request(Kind.RESTORE, facts)
 
 
 def every_hold(views: Waiting, after: str = "") -> Iterator[Held]:
@@ -144,7 +137,7 @@ def met_until(views: Waiting) -> Millis:
 
 def joining(until: Millis | None) -> Request:
     """What lets a region take part (``None``), or lets all pass that first contact held until that moment."""
-    return Request("regions-join", {} if until is None else {"until": str(until)})
+    return Request(Kind.REGIONS_JOIN, {} if until is None else {"until": str(until)})
 
 
 def in_order(*some: Iterable[Held]) -> list[Held]:

@@ -15,6 +15,7 @@ from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.register import HELD_BACK
 from syncer.errors import PlanInvalid, PreconditionFailed
 from syncer.model import EventType, Millis, Region
+from syncer.operations.contract import Kind
 from syncer.repair.file import Finding, Head, RepairFile
 from syncer.repair.terms import Objection, Offer, Terms, objections
 from syncer.replacing import replace
@@ -23,8 +24,6 @@ from syncer.state.sql.repairs import portions
 
 ROWS_AT_ONCE: Final = 500
 BYTES_AT_ONCE: Final = 4 * 1024 * 1024
-SYNC: Final = "snapshot-sync"
-CANCEL: Final = "snapshot-cancel"
 SHOWN: Final = 1_000
 """Paths of a preview that are named; all are counted."""
 
@@ -209,7 +208,7 @@ def ask_for(views: Loading, repair: Repair, consent: Consent) -> int:
         "allow_deletes": str(consent.deletes).lower(),
         "force_old": str(consent.old).lower(),
     }
-    return views.ask(SYNC, arguments, repair.asked_by, repair.reason)
+    return views.ask(Kind.SNAPSHOT_SYNC, arguments, repair.asked_by, repair.reason)
 
 
 def check_projections(head: Head) -> None:

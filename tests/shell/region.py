@@ -31,7 +31,8 @@ from syncer.model import (
     Millis,
     ResourceKind,
 )
-from syncer.operations.decisions import Held, Request, held_at, joining, lost_in, met_until
+from syncer.operations.contract import Request
+from syncer.operations.decisions import Held, held_at, joining, lost_in, met_until
 from syncer.paths import CLUSTERS, classify
 from syncer.replication.runtime.environment import wall_clock_ms
 from syncer.state.contract.operations import Operation, OperationState

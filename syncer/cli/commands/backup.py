@@ -9,7 +9,7 @@ import anyio
 import typer
 
 from syncer.cli.commands import plan
-from syncer.cli.operations import Yes
+from syncer.cli.confirmation import Yes
 from syncer.cli.planning_calls import (
     Allow,
     Deletes,

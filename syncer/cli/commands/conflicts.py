@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from syncer.cli.operations import Timeout, Why, Yes, agree, ask
+from syncer.cli.confirmation import Yes, agree
+from syncer.cli.operations import Timeout, Why, ask
 from syncer.cli.render import output
 from syncer.cli.render.output import Format, counted, moment, out, say, stamped, with_times
 from syncer.cli.session import session_of
@@ -26,7 +27,8 @@ from syncer.documents.commands import ConflictDetail, ConflictDocument, Conflict
 from syncer.documents.values import ChangeDocument
 from syncer.errors import NotFound, PreconditionFailed
 from syncer.model import Region
-from syncer.operations.decisions import Request, lost_in
+from syncer.operations.contract import Kind, Request
+from syncer.operations.decisions import lost_in
 
 if TYPE_CHECKING:
     from syncer.operations.decisions import Lost
@@ -158,7 +160,7 @@ def discard(
         if number is not None:
             row = lost_in(views, number).row
             agree(row.path, f"The value of {stamped(row.loser)}, which lost, would be forgotten here.", yes=yes)
-            request = Request("conflicts-discard", {"conflict": str(number)})
+            request = Request(Kind.CONFLICTS_DISCARD, {"conflict": str(number)})
         else:
             count, last = views.lost_by(Region(by))
             if not count:
@@ -168,7 +170,7 @@ def discard(
                 f"{counted(count, 'value')} of {by} that lost, up to conflict {last}, would be forgotten here.",
                 yes=yes,
             )
-            request = Request("conflicts-discard", {"by": by, "until": str(last)})
+            request = Request(Kind.CONFLICTS_DISCARD, {"by": by, "until": str(last)})
         ask(views, [request], reason=reason, timeout_s=timeout, form=session.form)
 
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from syncer.cli.confirmation import Yes, agree
 from syncer.cli.naming import path_of
-from syncer.cli.operations import Timeout, Why, Yes, agree, ask
+from syncer.cli.operations import Timeout, Why, ask
 from syncer.cli.render import output
 from syncer.cli.render.output import Format, moment, say, stamped, with_times
 from syncer.cli.session import session_of

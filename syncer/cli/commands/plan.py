@@ -8,7 +8,7 @@ from typing import Annotated
 import anyio
 import typer
 
-from syncer.cli.operations import Yes
+from syncer.cli.confirmation import Yes
 from syncer.cli.planning_calls import (
     Allow,
     Deletes,

@@ -6,14 +6,15 @@ from typing import Annotated
 
 import typer
 
-from syncer.cli.operations import Timeout, Why, Yes, agree, ask
+from syncer.cli.confirmation import Yes, agree
+from syncer.cli.operations import Timeout, Why, ask
 from syncer.cli.render import output
 from syncer.cli.render.output import Format, moment, say, stamped, with_times
 from syncer.cli.session import session_of
 from syncer.documents.commands import ParkedDocument, ParkedList, QuarantineDocument, QuarantineList
 from syncer.errors import NotFound
 from syncer.model import MetaPath
-from syncer.operations.decisions import Request
+from syncer.operations.contract import Kind, Request
 
 app = typer.Typer(no_args_is_help=True, help="Messages and values that could not be handled.")
 parked = typer.Typer(no_args_is_help=True, help="Writes that wait for a parent, for children or for the store.")
@@ -80,7 +81,7 @@ def _position(entry: QuarantineDocument) -> str | None:
 @app.command("retry")
 def retry(context: typer.Context, number: Number, reason: Why = "", timeout: Timeout = 10.0) -> None:
     """Handle an entry again, after its cause was removed. It comes back if it fails again."""
-    _ask(context, "quarantine-retry", number, reason, timeout)
+    _ask(context, Kind.QUARANTINE_RETRY, number, reason, timeout)
 
 
 @app.command("discard")
@@ -90,7 +91,7 @@ def discard(
     """Throw an entry away, for good."""
     _exists(context, number)
     agree(str(number), f"Entry {number} would be thrown away, and what it said be lost here.", yes=yes)
-    _ask(context, "quarantine-discard", number, reason, timeout)
+    _ask(context, Kind.QUARANTINE_DISCARD, number, reason, timeout)
 
 
 def _exists(context: typer.Context, number: int) -> None:
@@ -99,7 +100,7 @@ def _exists(context: typer.Context, number: int) -> None:
             raise NotFound(f"nothing is quarantined as {number}", hint="See 'syncer quarantine list'.")
 
 
-def _ask(context: typer.Context, kind: str, number: int, reason: str, timeout: float) -> None:
+def _ask(context: typer.Context, kind: Kind, number: int, reason: str, timeout: float) -> None:
     _exists(context, number)
     session = session_of(context)
     with session.views() as views:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from syncer.cli.commands.status import regions
-from syncer.cli.operations import Timeout, Why, Yes, agree, ask
+from syncer.cli.confirmation import Yes, agree
+from syncer.cli.operations import Timeout, Why, ask
 from syncer.cli.render import output
 from syncer.cli.render.output import Format, counted, say, stamped
 from syncer.cli.session import session_of
@@ -17,7 +18,8 @@ from syncer.conflict.register import Register
 from syncer.documents.commands import FirstContact, FirstContactPlan
 from syncer.errors import PreconditionFailed
 from syncer.model import MetaPath, Millis
-from syncer.operations.decisions import Request, joining, met_first, met_until
+from syncer.operations.contract import Kind, Request
+from syncer.operations.decisions import joining, met_first, met_until
 from syncer.state.contract.membership import COME_BACK, JOINING
 
 if TYPE_CHECKING:
@@ -95,7 +97,7 @@ def leave(
             "only come back as a new member, with a new sidecar database under another region id.",
             yes=yes,
         )
-        request = Request("regions-leave", {"force": str(force).lower()})
+        request = Request(Kind.REGIONS_LEAVE, {"force": str(force).lower()})
         ask(views, [request], reason=reason, timeout_s=timeout, form=session.form)
 
 
@@ -118,7 +120,7 @@ def forget(
             "region id.",
             yes=yes,
         )
-        request = Request("regions-forget", {"region": region, "force": str(force).lower()})
+        request = Request(Kind.REGIONS_FORGET, {"region": region, "force": str(force).lower()})
         ask(views, [request], reason=reason, timeout_s=timeout, form=session.form)
 
 
@@ -143,7 +145,13 @@ def admit(
             "refused might come back with it.",
             yes=yes,
         )
-        ask(views, [Request("regions-admit", {"region": region})], reason=reason, timeout_s=timeout, form=session.form)
+        ask(
+            views,
+            [Request(Kind.REGIONS_ADMIT, {"region": region})],
+            reason=reason,
+            timeout_s=timeout,
+            form=session.form,
+        )
 
 
 def first_contact_plan(views: Views, limit: int, *, waits: bool) -> FirstContactPlan:

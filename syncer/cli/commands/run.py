@@ -6,10 +6,11 @@ from typing import Annotated, Literal
 
 import typer
 
-from syncer.cli.operations import Timeout, Why, Yes, agree, ask
+from syncer.cli.confirmation import Yes, agree
+from syncer.cli.operations import Timeout, Why, ask
 from syncer.cli.session import session_of
 from syncer.errors import ConfigDenied, ConfigError
-from syncer.operations.decisions import Request
+from syncer.operations.contract import Kind, Request
 
 Everywhere = Annotated[bool, typer.Option("--everywhere", help="In all regions, by a message on the bus.")]
 
@@ -54,7 +55,7 @@ def pause(
     with session.views() as views:
         if everywhere:
             agree("everywhere", "Every region would stop writing and publishing until it is resumed.", yes=yes)
-        request = Request("pause", {"everywhere": str(everywhere).lower()})
+        request = Request(Kind.PAUSE, {"everywhere": str(everywhere).lower()})
         ask(views, [request], reason=reason, timeout_s=timeout, form=session.form)
 
 
@@ -62,5 +63,5 @@ def resume(context: typer.Context, everywhere: Everywhere = False, reason: Why =
     """Go on writing and publishing."""
     session = session_of(context)
     with session.views() as views:
-        request = Request("resume", {"everywhere": str(everywhere).lower()})
+        request = Request(Kind.RESUME, {"everywhere": str(everywhere).lower()})
         ask(views, [request], reason=reason, timeout_s=timeout, form=session.form)

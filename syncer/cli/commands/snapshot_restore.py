@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import anyio
 import typer
 
-from syncer.cli.operations import Yes
+from syncer.cli.confirmation import Yes
 from syncer.cli.planning_calls import (
     Allow,
     Deletes,

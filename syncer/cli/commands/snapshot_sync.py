@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from syncer.cli.operations import POLL_S, Timeout, Why, Yes, agree, ask, exit_code, wait, who
+from syncer.cli.confirmation import Yes, agree
+from syncer.cli.operations import Timeout, Why, ask
 from syncer.cli.planning_calls import now_ms
 from syncer.cli.render import output
 from syncer.cli.render.output import Format, counted, moment, say, stamped, with_times
@@ -24,7 +25,8 @@ from syncer.documents.commands import (
 )
 from syncer.errors import ExitCode, NotFound
 from syncer.model import Region
-from syncer.operations.decisions import Request
+from syncer.operations.client import POLL_S, this_user, wait
+from syncer.operations.contract import Kind, Request
 
 if TYPE_CHECKING:
     from syncer.repair.delivery import Consent, Preview
@@ -136,12 +138,10 @@ def progress(
 
 def cancel(context: typer.Context, number: Number, reason: Why = "", timeout: Timeout = 10.0) -> None:
     """End a repair. What was told stays told; the rest is dropped."""
-    from syncer.repair.delivery import CANCEL
-
     session = session_of(context)
     with session.views() as views:
         _repair(views, number)
-        request = Request(CANCEL, {"repair": str(number)})
+        request = Request(Kind.SNAPSHOT_CANCEL, {"repair": str(number)})
         ask(views, [request], reason=reason, timeout_s=timeout, form=session.form)
 
 
@@ -153,15 +153,15 @@ def _carry_out(
 
     deadline = time.monotonic() + timeout_s
     teller = _Teller()
-    repair = bring_in(views, file, asked_by=who(), reason=reason, made_at_ms=now_ms(), report=teller.brought_in)
+    repair = bring_in(views, file, asked_by=this_user(), reason=reason, made_at_ms=now_ms(), report=teller.brought_in)
     answers = wait(views, [ask_for(views, repair, consent)], timeout_s)
-    if not answers or answers[0].state.value == "pending":
+    if not answers.operations or answers.pending:
         say(f"no answer from the daemon; repair {repair.id} begins when it runs")
         raise typer.Exit(ExitCode.UNREACHABLE)
-    if answers[0].state.value == "failed":
+    if answers.failure is not None:
         views.drop_repair(repair.id)
-        say(f"error: {answers[0].answer}")
-        raise typer.Exit(exit_code(answers[0].code))
+        say(f"error: {answers.failed[0].answer}")
+        raise typer.Exit(answers.failure.exit_code)
     _follow(views, repair.id, deadline)
     _show(session, views, repair.id)
 

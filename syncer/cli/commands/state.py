@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from syncer.cli.operations import Timeout, Why, Yes, agree, ask
+from syncer.cli.confirmation import Yes, agree
+from syncer.cli.operations import Timeout, Why, ask
 from syncer.cli.render import output
 from syncer.cli.render.output import Format, say
 from syncer.cli.session import looked_for, session_of
 from syncer.documents.commands import CompactDocument, StateCheckDocument, StateFindingDocument
 from syncer.errors import ExitCode, PreconditionFailed
-from syncer.operations.decisions import Request
+from syncer.operations.contract import Kind, Request
 
 if TYPE_CHECKING:
     from syncer.cli.session import Session
@@ -96,5 +97,5 @@ def _ask_for_rebuild(
             "recognised as older, and a delete that only they know might be undone. No value would be lost.",
             yes=yes,
         )
-        request = Request("rebuild", {"without": ",".join(without), "alone": str(alone).lower()})
+        request = Request(Kind.REBUILD, {"without": ",".join(without), "alone": str(alone).lower()})
         ask(views, [request], reason=reason, timeout_s=timeout_s, form=session.form)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from syncer.cli.operations import Yes, agree
+from syncer.cli.confirmation import Yes, agree
 from syncer.cli.render import output
 from syncer.cli.render.output import Format, say
 from syncer.cli.session import Session, log_to_stderr, session_of

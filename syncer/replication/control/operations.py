@@ -13,6 +13,8 @@ from syncer.bus.wire.messages import Action
 from syncer.conflict.register import HoldReason, Register
 from syncer.errors import InvariantBroken, MessageUnreadable, NotFound, PreconditionFailed, SyncerError
 from syncer.model import MetadataChangeEvent, Millis, Region
+from syncer.operations.contract import Kind
+from syncer.operations.registry import Registry
 from syncer.replication import bisection
 from syncer.replication.context import Context
 from syncer.replication.control import decisions, repair
@@ -43,10 +45,8 @@ def perform(context: Context, operation: Operation, now: Millis) -> Effect:
     try:
         with context.state.transaction() as tx:
             unit = UnitOfWork(context, tx, now)
-            handler = _HANDLERS.get(operation.kind)
-            if handler is None:
-                raise NotFound(f"no such operation: {operation.kind}")
-            if operation.kind not in _ALWAYS and rebuild.phase_of(context) is Phase.HEARING:
+            handler = HANDLERS.handler(operation.kind)
+            if HANDLERS.waits_for_rebuild(operation.kind) and rebuild.phase_of(context) is Phase.HEARING:
                 forget.check_belongs(context)  # else its rebuild will never end
                 raise PreconditionFailed(
                     "this region's database was lost and is being rebuilt: nothing can be decided until the peers have "
@@ -203,27 +203,34 @@ def _cancel(context: Context, unit: UnitOfWork, tx: Transaction, operation: Oper
     return repair.cancel(tx, operation, unit.now), None
 
 
-_ALWAYS: Final = frozenset({"pause", "resume", "quarantine-discard", "rebuild", "regions-admit", "snapshot-cancel"})
-"""What may be done while a lost database is being rebuilt."""
-
-_HANDLERS: Final[dict[str, Handler]] = {
-    "confirm": decisions.confirm,
-    "reject": decisions.reject,
-    "undo": decisions.undo,
-    "restore": decisions.restore,
-    "conflicts-discard": decisions.discard_conflicts,
-    "release": decisions.release,
-    "decline": decisions.decline,
-    "pause": _pause,
-    "resume": _resume,
-    "regions-forget": _forget,
-    "regions-admit": _admit,
-    "regions-leave": _leave,
-    "regions-join": _join,
-    "quarantine-retry": _retry,
-    "quarantine-discard": _discard,
-    "rebuild": _rebuild,
-    "snapshot-sync": _sync,
-    "snapshot-cancel": _cancel,
-}
-"""Every operation by its kind; the CLI and the REST API ask by these names."""
+HANDLERS: Final[Registry[Handler]] = Registry(
+    {
+        Kind.CONFIRM: decisions.confirm,
+        Kind.REJECT: decisions.reject,
+        Kind.UNDO: decisions.undo,
+        Kind.RESTORE: decisions.restore,
+        Kind.CONFLICTS_DISCARD: decisions.discard_conflicts,
+        Kind.RELEASE: decisions.release,
+        Kind.DECLINE: decisions.decline,
+        Kind.PAUSE: _pause,
+        Kind.RESUME: _resume,
+        Kind.REGIONS_FORGET: _forget,
+        Kind.REGIONS_ADMIT: _admit,
+        Kind.REGIONS_LEAVE: _leave,
+        Kind.REGIONS_JOIN: _join,
+        Kind.QUARANTINE_RETRY: _retry,
+        Kind.QUARANTINE_DISCARD: _discard,
+        Kind.REBUILD: _rebuild,
+        Kind.SNAPSHOT_SYNC: _sync,
+        Kind.SNAPSHOT_CANCEL: _cancel,
+    },
+    while_rebuilding={
+        Kind.PAUSE,
+        Kind.RESUME,
+        Kind.QUARANTINE_DISCARD,
+        Kind.REBUILD,
+        Kind.REGIONS_ADMIT,
+        Kind.SNAPSHOT_CANCEL,
+    },
+)
+"""Every operation by its kind."""

@@ -558,7 +558,7 @@ def test_what_holds_cannot_do_is_said(arguments: list[str], code: int, run: Run)
 def test_a_person_types_the_name_of_what_it_is_about(
     run: Run, state: SqlState, daemon: Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("syncer.cli.operations.attended", lambda: True)
+    monkeypatch.setattr("syncer.cli.confirmation.attended", lambda: True)
     assert run("holds", "confirm", REMOTE, stdin="yes\n").exit_code == 5
     assert registers(state, REMOTE).hold is not None
     good(run("holds", "confirm", REMOTE, stdin=f"{REMOTE}\n"))
