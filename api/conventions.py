@@ -1,4 +1,4 @@
-"""What HTTP asks of every server: HEAD where there is GET, an answer to OPTIONS, whole URLs, and a word on caching."""
+"""Conventions of HTTP for every server: HEAD where there is GET, an answer to OPTIONS, whole URLs, and caching."""
 
 from __future__ import annotations
 

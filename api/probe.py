@@ -1,4 +1,4 @@
-"""What the HTTP surface asks of the daemon behind it. The daemon implements this; the routes know nothing else."""
+"""The contract between the HTTP surface and the daemon behind it, which implements it; the routes know nothing else."""
 
 from __future__ import annotations
 

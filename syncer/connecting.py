@@ -1,4 +1,4 @@
-"""Why a connection was not made, in words that name a cause: clients tell it in as many ways as there are clients."""
+"""Causes of failed connections, in one form: clients report them in as many ways as there are clients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Remembering what a function said of a path, in a room of bytes: who writes to a store decides how long a path is.
+"""Memoizing of functions of a path, bounded in bytes: whoever writes to a store decides how long a path is.
 
 Two generations: what is asked for goes into the younger one; when that has half of the room, it becomes the older one,
 which is let go. So what is used stays, and a look-up that finds it costs what that of a dictionary costs. Threads may

@@ -1,4 +1,4 @@
-"""Whose a file is that this process may not use: where the way to it is closed, and which user owns it.
+"""Ownership of a file that this process may not use: where the way to it is closed, and which user owns it.
 
 What counts is what the system refuses, tried on the file itself: rights by lists, mounts and containers are seen too.
 """

@@ -1,4 +1,4 @@
-"""What a path means: kinds, names, parents, children, and the scaffold around them. No IO.
+"""Paths of the store and the resources that they name: kinds, names, parents, children, scaffold. No IO.
 
 Source: Pulsar 4.0 configuration metadata; the same paths in 5.0.
 """

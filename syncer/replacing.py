@@ -1,4 +1,4 @@
-"""A changed copy of a frozen value, at a fraction of what ``dataclasses.replace`` costs: the hottest call of decisions.
+"""Copies of frozen values with changes, at a fraction of the cost of ``dataclasses.replace``.
 
 The copy is filled while it is of a twin class with the same slots that is not frozen, and becomes what it is at the
 end: ``object.__setattr__``, slot by slot, costs several times as much. For slotted classes without ``__post_init__``.

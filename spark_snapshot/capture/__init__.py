@@ -1,1 +1,1 @@
-"""Capturing a snapshot: reading a store and registers, joining them, writing the result."""
+"""Capture of a snapshot: a store and registers are read, joined, and written."""

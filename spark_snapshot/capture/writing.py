@@ -1,4 +1,4 @@
-"""Writing a snapshot: rows first, then what is known of them, and its name last."""
+"""Write a snapshot: rows first, then what is known of them, and its name last."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which fields of one resource differ between regions: exact places, the replicated part apart from the local one.
+"""Fields of one resource that differ between regions: exact places, the replicated part apart from the local one.
 
 Places are JSON pointers (RFC 6901), since names may hold dots and slashes. A list is one value: a set of the projection
 is sorted first, so its order never differs. What differs in the replicated part is what a repair would change; local

@@ -1,4 +1,4 @@
-"""What differs between the same buckets of several snapshots, as rows of :data:`spark_snapshot.diff.regions.COLUMNS`.
+"""Findings between the same buckets of several snapshots, as rows of :data:`spark_snapshot.diff.regions.COLUMNS`.
 
 A bucket holds all that any region says of its paths, so each is judged where it is read, by
 :func:`spark_snapshot.diff.verdict.judge`. Runs in a worker of Spark; imports little, for that is what a small

@@ -1,4 +1,4 @@
-"""What one region's change between two moments: two snapshots in, rows of what is not the same out.
+"""History of one region between two moments: two snapshots in, rows of what is not the same out.
 
 Nobody wins here: the later snapshot is what the region holds. A path is ``created``, ``modified`` or ``deleted``; where
 the digests are equal nothing has changed, whatever was stamped or rewritten in between.

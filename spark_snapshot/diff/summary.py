@@ -1,4 +1,4 @@
-"""What a comparison comes to: counts by class, resource and tenant. DataFrame in, plain values out.
+"""Summary of a comparison: counts by class, resource and tenant. DataFrame in, plain values out.
 
 Cost: two small aggregations over what differs; what is the same is a number that the comparison has told.
 """

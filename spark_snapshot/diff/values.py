@@ -1,4 +1,4 @@
-"""What a comparison did not read: the winners' values, and all that is needed to tell the others of them."""
+"""Values that a comparison did not read: the winners', and all that is needed to publish them again."""
 
 from __future__ import annotations
 

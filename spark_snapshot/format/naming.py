@@ -1,4 +1,4 @@
-"""Which snapshot a person means: a folder, an id or its beginning, a region's newest one, or an older one."""
+"""Names of snapshots as operators give them: a folder, an id or its beginning, a region's newest or an older one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which snapshots of each region and extent are kept: the latest, as many as wished, what is young. Deleting others."""
+"""Retention of snapshots by region and extent: the latest, some more and young ones stay, others are deleted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which part of a snapshot is meant: some tenants, some namespaces, some paths with all below them. No IO."""
+"""Selection of a part of a snapshot: some tenants, some namespaces, some paths with all below them. No IO."""
 
 from __future__ import annotations
 

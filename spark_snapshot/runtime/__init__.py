@@ -1,1 +1,1 @@
-"""Running on Spark: sessions, phases, progress, and errors in the words of the product."""
+"""The Spark runtime: sessions, phases, progress, and errors in the words of the product."""

@@ -1,4 +1,4 @@
-"""From what Spark says to what is wrong: an error of the product that a worker raised comes back as itself.
+"""Errors of Spark, translated: an error of the product that a worker raised comes back as itself.
 
 A worker's exception crosses two languages as text. Its class stands in the last line of the traceback.
 """

@@ -1,4 +1,4 @@
-"""What every job on Spark shares: phases that are named, watched and can be cancelled, and errors of the product.
+"""Phases of a job on Spark: named, watched, cancellable, with errors of the product.
 
     with listening() as cancel, session.opened(settings) as spark:
         take(Job(spark, report, cancel), …)

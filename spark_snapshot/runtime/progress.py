@@ -1,4 +1,4 @@
-"""How far a job has come: rows, rate and what is left, read from Spark's own figures while an action runs."""
+"""Progress of a job: rows, rate and what is left, read from Spark's own figures while an action runs."""
 
 from __future__ import annotations
 

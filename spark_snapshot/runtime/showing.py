@@ -1,4 +1,4 @@
-"""How far a job has come, for those who watch: a line of bars on a terminal, a line of JSON for the daemon."""
+"""Progress of a job as shown: a line of bars on a terminal, a line of JSON for the daemon."""
 
 from __future__ import annotations
 

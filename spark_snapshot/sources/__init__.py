@@ -1,4 +1,4 @@
-"""What snapshots are made of: readers of stores and of registers, as tables of Spark.
+"""Sources of snapshots: readers of stores and of registers, as tables of Spark.
 
 The readers themselves are plain generators and know nothing of Spark; only the functions here do, when they are called.
 """

@@ -1,4 +1,4 @@
-"""What is decided once for all that lies directly below a path: kind, tenant, and whether it is asked for.
+"""Folders of paths: kind, tenant and selection, decided once for all that lies directly below one.
 
 Looking at every path by itself costs more than reading it; what lies in one folder differs by its last name only.
 """

@@ -1,4 +1,4 @@
-"""What a reader finds: resources with their values, by column, in batches of bounded size."""
+"""Batches of what a reader finds: resources with their values, by column, of bounded size."""
 
 from __future__ import annotations
 

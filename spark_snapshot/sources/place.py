@@ -1,4 +1,4 @@
-"""Where a region's metadata is read from, and the one reader for each kind of place. No Spark here.
+"""Places that a region's metadata is read from, with the one reader for each kind. No Spark here.
 
 What names a place has no secret in it: stores name the files of their secrets, which every worker must have.
 """

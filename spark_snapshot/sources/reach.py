@@ -1,4 +1,4 @@
-"""What of a store is to be read: the scope, narrowed to tenants or a subtree, and the share of one of several readers.
+"""The reach of a reader: the scope, narrowed to tenants or a subtree, and its share among several readers.
 
 Pushed down to where names become known, so that a reader asks for no value that nobody wants.
 """

@@ -1,4 +1,4 @@
-"""Where a reader keeps what it has read until it knows that all of it belongs to one moment of the store.
+"""A spool for what a reader has read until it is known that all of it belongs to one moment of the store.
 
 Nothing of a read that fails, or begins anew, has been seen by anybody. Small reads stay in memory, large ones go to a
 file without a name, which is gone when the process is.

@@ -1,4 +1,4 @@
-"""How the product proves who it is to a Pulsar cluster, by client protocol and by REST. Secrets stay in files."""
+"""Authentication to a Pulsar cluster, by client protocol and by REST. Secrets stay in files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a broker may send a call on to: a call about a topic is answered by the broker that owns it, by a redirect.
+"""Redirects between brokers that are followed: a call about a topic is answered by the broker that owns it.
 
 The client that follows sends its credentials along, so an address counts only by what others say of it than the one
 who redirects: the cluster's list of its brokers, as the configured address tells it, or, where the role may not read

@@ -1,4 +1,4 @@
-"""Whether topics exist below a namespace or a partitioned topic: asked before it is deleted, or left by its brokers."""
+"""The contract of topic checks: a namespace or a partitioned topic is asked for topics before it is deleted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether topics exist below a namespace or a partitioned topic, asked of the brokers."""
+"""Topic checks asked of the brokers: the topics below a namespace or a partitioned topic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading a backup: every pass checks what it reads against the manifest, so that nothing damaged is ever used.
+"""Readers of a backup: every pass checks what it reads against the manifest, so that nothing damaged is ever used.
 
 ``verify`` goes on after a fault and lists them all; every other reader stops at the first one.
 """

@@ -1,4 +1,4 @@
-"""Taking a backup of a live region: a scan of its scope, and the parents that the scan has passed by."""
+"""Take a backup of a live region: a scan of its scope, and the parents that the scan has passed by."""
 
 from __future__ import annotations
 

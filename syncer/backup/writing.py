@@ -1,4 +1,4 @@
-"""Writing a backup: into a directory of its own, which takes its name only when everything in it is on the disk.
+"""Write a backup into a directory of its own, which takes its name only when everything in it is on the disk.
 
 Whatever happens before that, no directory of that name exists; one that exists is never touched.
 """

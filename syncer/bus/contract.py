@@ -1,4 +1,4 @@
-"""What the daemon needs of a bus: a replicated topic with one active reader per region.
+"""The contract of buses: a replicated topic with one active reader per region.
 
 A bus is one module, one entry point in the group ``syncer.buses`` and one pass of the contract suite. It moves opaque
 payloads with string properties; :mod:`syncer.bus.wire.codec` gives them meaning.

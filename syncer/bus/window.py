@@ -1,4 +1,4 @@
-"""What was delivered and is not acknowledged yet: bounds it, and turns acknowledgements in any order into one mark."""
+"""The window of at-least-once delivery: it bounds what is not acknowledged, and puts acknowledgements into order."""
 
 from __future__ import annotations
 

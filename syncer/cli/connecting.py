@@ -1,4 +1,4 @@
-"""Dialling all that a daemon needs, at once and within one deadline: ``syncer config check --connect``.
+"""Connection checks of all that a daemon needs, at once and within one deadline: ``syncer config check --connect``.
 
 Each dependency is dialled in a thread and an event loop of its own, so that one whose client hangs keeps none of the
 others from being told. When the deadline is over, what has not answered is told as such, with what its client knows of

@@ -1,4 +1,4 @@
-"""What an operator may call a path: the path itself, or the name that Pulsar's tools have for what stands there."""
+"""Names of paths as operators give them: the path itself, or the name that Pulsar's tools have for the resource."""
 
 from __future__ import annotations
 

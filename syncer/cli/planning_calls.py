@@ -1,4 +1,4 @@
-"""What the commands around plans and backups share: regions opened, plans made, judged and performed."""
+"""Shared steps of the commands around plans and backups: regions opened, plans made, judged and performed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every command shares: the options before the command, and the configuration and database that they lead to."""
+"""The session of a command: the options before the command, and the configuration and database that they lead to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the commands of snapshots share: their options, sessions of Spark, and which snapshots a person means."""
+"""Shared steps of the commands of snapshots: their options, sessions of Spark, and the snapshots that are meant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Waiting for a daemon that has just been started: until the first scan of its store is done."""
+"""Wait for a daemon that has just been started until the first scan of its store is done."""
 
 from __future__ import annotations
 

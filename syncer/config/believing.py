@@ -1,4 +1,4 @@
-"""Whom the configuration believes without proof: said in the log, the status and by ``syncer config check``."""
+"""Trust without proof that the configuration gives: warned of in the log, the status and by ``syncer config check``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the sources to a checked configuration, or to a list of everything that is wrong with them."""
+"""Loading: from the sources to a checked configuration, or to a list of everything that is wrong with them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where settings come from, in order: flags, ``SYNCER_`` environment, credential files, the file, defaults.
+"""Sources of settings, in order: flags, ``SYNCER_`` environment, credential files, the file, defaults.
 
 A credential file is named like its field (``state.url`` or ``state__url``) and lies in ``$CREDENTIALS_DIRECTORY``,
 where systemd's ``LoadCredential=`` puts it (from a directory: as ``credentials_state.url``), or a mount of secrets.

@@ -1,4 +1,4 @@
-"""Where the configuration gives up a check of TLS: said aloud, since nobody sees that a check was not made."""
+"""Checks of TLS that the configuration gives up: warned of, since nobody sees that a check was not made."""
 
 from __future__ import annotations
 

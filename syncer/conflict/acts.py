@@ -1,4 +1,4 @@
-"""What the replica asks of the shell, as data: the shell stores registers and acts of a batch in one transaction."""
+"""Acts: effects that the replica asks of the shell, as data; registers and acts are stored in one transaction."""
 
 from __future__ import annotations
 

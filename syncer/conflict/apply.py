@@ -1,4 +1,4 @@
-"""Seating: bringing the store to what is known, one conditional write at a time.
+"""Applying: conditional writes (compare and set) that bring the store to what is known, one at a time.
 
 Nothing is overwritten unless the store was just read to hold the seated value, at the revision that the write expects,
 and no local change of the path is still on its way to the bus.

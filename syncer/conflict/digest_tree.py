@@ -1,4 +1,4 @@
-"""The digest tree: sums over everything that is known to be alive, two fixed levels of 256, kept up change by change.
+"""The digest tree, a Merkle tree with sums for hashes: two fixed levels of 256 over all that is known to be alive.
 
 A path belongs for ever to the bucket that its hash names: 256 groups of 256 buckets. An *element* is the hash of a path
 and the digest of its known value; a bucket's sum is the sum of its elements modulo 2^128, a group's the sum of its

@@ -1,4 +1,4 @@
-"""Folding: what a version does to what is known of its path. Known only grows in stamp order."""
+"""Folding, the merge of a register: a version meets what is known of its path, and known only grows in stamp order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changes that wait for a person. Each guard says why, or nothing; none of them changes anything.
+"""Guards against mass deletes, flapping, lost topics and the like: such changes wait for an operator.
 
 Letters refer to the rules: (a) mass delete, (b) a cluster left out, (c) fewer partitions, (d) unknown cluster,
 (e) first contact, (f) flipping, (g) topics still there, (h) the bus's own resources.

@@ -1,4 +1,4 @@
-"""Observing: what a valid read of a path means. A difference from the seated value is a local change, nothing else."""
+"""Change capture: a valid read unlike the stored value is a local change, stamped by a hybrid logical clock."""
 
 from __future__ import annotations
 

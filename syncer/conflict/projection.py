@@ -1,4 +1,4 @@
-"""The replicated part of a value: projection, canonical bytes, digest, and how it is laid over a local value.
+"""Projections: the replicated part of a value, its canonical form and digest, and its overlay on a local value.
 
 Invariants: ``project(overlay(p, any)) == p`` and ``digest`` depends on the projection alone, never on the order of
 keys, of set members, on white space, or on fields that belong to one cluster.

@@ -1,4 +1,4 @@
-"""Which reads may decide.
+"""Stale reads are told from valid ones, which alone may decide.
 
 A notice, a scan and a refusal decide nothing; they only cause a read. The answer of a read is valid only if (a) the row
 did not change since the read was issued, (b) no read of the path that was issued later was handled before, (c) it was

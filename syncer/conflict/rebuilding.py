@@ -1,4 +1,4 @@
-"""Rebuilding: how a region whose database was lost learns anew what the group knows, and judges what its store holds.
+"""Bootstrap of a lost database: learning anew what the group knows, and judging what the store holds.
 
 Nothing of what was lost is inferred. What peers list is known, without values; a value of the store that differs from
 it has no past: it is kept as a conflict of unknown provenance, never stamped. Only a path that nobody knows is a

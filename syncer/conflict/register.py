@@ -1,4 +1,4 @@
-"""What a region knows of one path, and what else waits on it. Plain values that answer questions about themselves."""
+"""The register of one path: what is known and what is stored of it, and what waits. Plain values without decisions."""
 
 from __future__ import annotations
 

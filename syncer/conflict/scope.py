@@ -1,4 +1,4 @@
-"""Which paths take part, and which way they flow. The first rule that matches a path decides; no match: ignored."""
+"""The scope, a replication filter: rules by path and direction. The first that matches decides; no match: ignored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one region's replica is set to: identity, order, limits, scope. Values only."""
+"""Settings of one region's replica: identity, order, limits, scope. Values only."""
 
 from __future__ import annotations
 

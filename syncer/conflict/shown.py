@@ -1,4 +1,4 @@
-"""What an operator was shown of a path: a decision is about that, and about nothing that came since.
+"""Lost updates by operators are refused: a decision is about the path as it was shown, not about what came since.
 
 A decision is performed some time after the look at it: the operator thinks, the daemon has other work. What another
 region or a broker has written meanwhile would be overruled by somebody who never saw it. So each decision carries what

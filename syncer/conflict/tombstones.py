@@ -1,4 +1,4 @@
-"""When deletes may be forgotten: never by clocks alone, only after two rounds of reports by every member.
+"""Tombstone garbage collection: deletes are forgotten after two rounds of reports by all members, by no clock alone.
 
 A tombstone D is what keeps an older value from rising again. It may go once no message older than D, or concurrent
 with it, can still arrive, and no member can still make one. Tombstones that are dead and seated here are gathered into

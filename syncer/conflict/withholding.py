@@ -1,4 +1,4 @@
-"""Withholding: what of a value may leave its store, where a kind has secrets, and digests that were made otherwise."""
+"""Redaction: secrets of a value that must not leave its store are withheld; digests made otherwise are made anew."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the demo shows: one line per thing that happens, a table at the end. Plain text where there is no terminal."""
+"""The demo's screen: one line per thing that happens, a table at the end. Plain text where there is no terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the commands print with ``-o json``: a contract. Fields may be added; none changes its meaning or goes away.
+"""JSON documents that commands print with ``-o json``: a contract. Fields may be added; none changes or goes away.
 
 Units: ``*_ms`` milliseconds since the epoch, UTC; ``*_s`` seconds. A stamp is ``time@region``, a digest hexadecimal.
 """

@@ -1,4 +1,4 @@
-"""What the commands of snapshots print with ``-o json``: a contract, like :mod:`syncer.documents.commands`."""
+"""JSON documents of the commands of snapshots: a contract, like :mod:`syncer.documents.commands`."""
 
 from __future__ import annotations
 

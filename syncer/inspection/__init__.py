@@ -1,1 +1,1 @@
-"""How a region is: its status, the verdict on it, and the conditions it can report."""
+"""Inspection of a region: its status, the verdict on it, and the conditions it can report."""

@@ -1,4 +1,4 @@
-"""How a region is: one document for ``syncer status`` and for ``/api/v1/status``, read from the sidecar database.
+"""The status of a region: one document for ``syncer status`` and ``/api/v1/status``, read from the sidecar database.
 
 Units: ``*_ms`` milliseconds since the epoch, UTC; ``*_s`` seconds.
 """

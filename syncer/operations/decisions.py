@@ -1,4 +1,4 @@
-"""Deciding about what waits for an operator: what is shown, and what is asked of the daemon by that.
+"""Decisions of operators about what waits: what is shown of it, and the operation that is asked of the daemon by that.
 
 The command line and the REST API show what is found here, and ask for what comes with it: nothing is looked up anew
 between the look and the request, so the daemon can tell whether anything has changed since.

@@ -1,4 +1,4 @@
-"""How much of what was held may be gone before an operator is asked: a share and a number, both. Pure.
+"""Loss limits: how much of what was held may be gone before an operator is asked, by share and by number. Pure.
 
 A source that lost nearly all that it held is most often another one than was meant: a wrong address, an empty replica,
 a restore that ended early. A small source may lose a good share of itself on any day, and a large one a good number;

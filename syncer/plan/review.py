@@ -1,4 +1,4 @@
-"""What of a plan may be performed: the guards of replication, and the rules of parents and deletes. Pure.
+"""Review of a plan before it is performed: the guards of replication, and the rules of parents and deletes. Pure.
 
 Every refusal is shown with its reason. Those that only a person can weigh give way to the person who names the reason
 (``allow``); a child without its parent and a parent without its children's consent never do.

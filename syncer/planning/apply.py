@@ -1,4 +1,4 @@
-"""Performing operations on a store, as any outside writer does: conditional writes in batches that the store can take.
+"""Perform a plan's operations on a store, as any outside writer does: conditional writes in batches.
 
 Before anything is written, every operation is checked against what the store holds. Each batch is then read again,
 written on the revisions just read, and is one transaction: all of it or nothing. So what somebody changes meanwhile is

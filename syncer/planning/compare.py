@@ -1,4 +1,4 @@
-"""Comparing a live region with another side: fingerprints first, values only of what differs."""
+"""Compare a live region with another side: fingerprints first, values only of what differs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looking at a target for what the review of a plan depends on: parents, children, clusters, topics."""
+"""Preconditions of a plan, read from its target: parents, children, clusters, topics."""
 
 from __future__ import annotations
 

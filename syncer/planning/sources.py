@@ -1,4 +1,4 @@
-"""What can be compared: a live region, and a backup. Each gives fingerprints of all it holds, and values on demand."""
+"""Sides of a comparison: each gives fingerprints of all it holds, and values on demand."""
 
 from __future__ import annotations
 

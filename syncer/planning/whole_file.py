@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Atomic files: written whole, or not at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is done with a repair plan: shown before anything happens, and brought to the daemon that is to tell it.
+"""Delivery of a repair plan: shown before anything happens, and brought to the daemon that is to publish it.
 
 The daemon may run on another machine, and another one may take its place; so the tellings go into the sidecar database,
 in short transactions that keep no daemon waiting, and the daemon is asked only when all of them are there.

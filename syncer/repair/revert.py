@@ -1,4 +1,4 @@
-"""Taking a repair back in one region: to what its snapshot holds, and only where the repair's version still stands."""
+"""Revert a repair in one region: to what its snapshot holds, and only where the repair's version still stands."""
 
 from __future__ import annotations
 

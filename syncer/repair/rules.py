@@ -1,4 +1,4 @@
-"""What becomes of a version that an old picture of a store tells again: told to the group, or not, and why.
+"""Rules of read repair by snapshots: a version of an old picture is published again, or not, for a reason.
 
 A snapshot may say anything that was once true. To tell it again is safe as long as nobody tells what he has outgrown:
 

@@ -1,4 +1,4 @@
-"""On what terms a repair may begin at all: compared by our rules, not too old, not deleting too much.
+"""Terms of a repair, without which it does not begin: compared by our rules, not too old, not deleting too much.
 
 The daemon asks before it tells anything; whoever only looks at a plan asks the same, so that both say the same.
 """

@@ -1,4 +1,4 @@
-"""What many things together make fail is narrowed down to the ones at fault, which are given up alone.
+"""Bisection: of many items that fail together the ones at fault are found, and given up alone.
 
 Things are taken together in one transaction. When that fails for a reason that may lie in one of them, nothing of it is
 stored, and halves of them are taken alone, and halves of these, until what fails is a single one. So whoever sends one

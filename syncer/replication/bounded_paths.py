@@ -1,4 +1,4 @@
-"""Paths in memory, with something about each, in a room of bytes: what finds none is not kept, and is found again."""
+"""A bounded set of paths in memory, by bytes: a path that finds no room is not kept, and is found again later."""
 
 from __future__ import annotations
 

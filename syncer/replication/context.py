@@ -1,4 +1,4 @@
-"""What the steps of one daemon share: the replica, the sidecar database, and what is only in memory.
+"""The state that the steps of one daemon share: the replica, the sidecar database, and what is only in memory.
 
 Everything in memory can be lost at any instant: the scan after a start finds it again.
 """

@@ -1,4 +1,4 @@
-"""The fence: one node in the region's own store that names the only writer, and carries the receipts of what it wrote.
+"""The fence, a fencing token: one node in the region's store that names its only writer, with receipts of its writes.
 
 Every transaction on the store rewrites the fence at the revision that the writer last saw, with the id of the batch in
 it. So a former writer's request cannot land any more, and after a crash the fence tells exactly which batches did.

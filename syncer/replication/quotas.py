@@ -1,4 +1,4 @@
-"""Room, in bytes, for what members may make this region keep: losers of conflicts, and values that are not written.
+"""Quotas, in bytes, of what members may make this region keep: losers of conflicts, and values that are not written.
 
 Whoever is believed can make conflicts, and changes that the store refuses or a guard holds, with values of megabytes.
 Each kind has a room of its own. What finds none is not folded: nothing that is known or stored gives way to it, nothing

@@ -1,4 +1,4 @@
-"""One unit of work: registers are loaded, outcomes are taken, and all of it is stored in one transaction.
+"""The unit of work: registers are loaded, outcomes are taken, and all is stored, outbox included, in one transaction.
 
 What has to happen in memory after the transaction is collected and done by :meth:`Unit.settle`, never before.
 """

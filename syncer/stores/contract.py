@@ -1,4 +1,4 @@
-"""What the daemon needs of a metadata store, and nothing more.
+"""The contract of metadata stores: what the daemon needs of one, and nothing more.
 
 A store is one module, one entry point in the group ``syncer.stores`` and one pass of the contract suite
 (``tests/contract``). Adapters translate their client's errors into :mod:`syncer.errors` at this seam; nothing of

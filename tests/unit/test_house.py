@@ -17,7 +17,7 @@ PRODUCT: Final = ("syncer", "api", "spark_snapshot")
 ROOMS: Final = Path("syncer/replication")
 DRIVER: Final = ROOMS / "driver.py"
 UNSIZED: Final = {Path("syncer/state/migrations/versions")}
-"""Schema revisions only grow in number."""
+"""Schema revisions only grow in number, and one that was released is never changed."""
 MAX_MODULES: Final = 20
 MAX_FIELDS: Final = 18
 MAX_SHARED_NAMES: Final = 43
@@ -29,6 +29,8 @@ WIDE: Final = {"Context", "Exchange", "RecoveryState"}
 SHARED_WITHIN: Final = {"Pace", "Wanted"}
 """Names of classes that still occur twice within the shell of replication."""
 
+RIDDLES: Final = {"What", "Whether", "How", "Which", "Where", "When", "Who", "Whom", "Whose", "Why"}
+"""A first line that asks is no answer."""
 FORMER: Final = frozenset(
     [
         "tell",
@@ -117,7 +119,11 @@ def test_every_folder_is_a_package_and_every_module_says_first_what_it_is() -> N
     short = []
     for path, tree in product().items():
         first = (ast.get_docstring(tree) or "").partition("\n")[0]
-        if len(first.split()) < 3 or not first.endswith("."):
+        if (
+            len(first.split()) < 3
+            or not first.endswith(".")
+            or (first.split()[0] in RIDDLES and path.parent not in UNSIZED)
+        ):
             short.append(f"{path}: {first}")
     assert short == []
 

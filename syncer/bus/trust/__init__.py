@@ -1,1 +1,1 @@
-"""Who has made a message: signatures of the group, and keys of its regions."""
+"""Message authentication: signatures of the group, and keys of its regions."""

@@ -1,4 +1,4 @@
-"""Key pairs of regions: with them a message shows which region has made it, not only that a member has.
+"""Public key signatures by key pairs of regions: a message shows which region has made it, not only that a member has.
 
 The signature is Ed25519 (RFC 8032), in the property ``syncer.proof``: version, id of the key, 128
 hexadecimal digits. It covers what the group's covers (:mod:`syncer.bus.trust.signing`), under a domain of its own. The

@@ -1,4 +1,4 @@
-"""Whether a message of the topic was made by a member of the group: the one place that signs, and the one that checks.
+"""Message signatures (HMAC) by a key of the group: the one place that signs, and the one that checks.
 
 Every message of ours, of whatever kind, carries in the property ``syncer.signature`` an HMAC-SHA256 under a key that
 all members of the group have. What is signed is unambiguous: each part stands behind its length.

@@ -1,4 +1,4 @@
-"""What a message of the topic means: changes, and what daemons say to each other, to and from payload and properties.
+"""The codec of messages: changes, and what daemons send to each other, to and from payload and properties.
 
 The payload is always Pulsar's own record (:mod:`syncer.bus.wire.native`), so a region that runs Pulsar's synchronizer
 reads changes of ours as if a broker had sent them. What the record has no field for travels as properties with the

@@ -1,4 +1,4 @@
-"""What daemons say to each other on the topic besides changes: heartbeats, control messages, digest trees, listings."""
+"""Messages of daemons besides changes: heartbeats, control messages, digest trees, pages of state."""
 
 from __future__ import annotations
 

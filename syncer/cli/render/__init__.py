@@ -1,1 +1,1 @@
-"""How documents are shown: rows for people, JSON for programs."""
+"""Rendering of documents: rows for operators, JSON for programs."""

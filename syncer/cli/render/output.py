@@ -1,4 +1,4 @@
-"""How documents reach stdout, and how the program talks on stderr.
+"""Output: documents on stdout, messages on stderr.
 
 Columns for people are laid out by rich, which is loaded with the first of them. They are never cut nor wrapped.
 """

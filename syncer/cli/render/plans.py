@@ -1,4 +1,4 @@
-"""How plans, their outcome and backups are shown: rows for people, documents for programs."""
+"""Rendering of plans, their outcome and backups: rows for operators, documents for programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How snapshots and what differs between them are shown: rows for people, documents for programs."""
+"""Rendering of snapshots and of what differs between them: rows for operators, documents for programs."""
 
 from __future__ import annotations
 

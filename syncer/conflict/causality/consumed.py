@@ -1,4 +1,4 @@
-"""Which numbers of a sender were consumed: for duplicates, and for proof that nothing before a number is missing."""
+"""Deduplication: the numbers of a sender that were consumed; proof, too, that nothing before a number is missing."""
 
 from __future__ import annotations
 

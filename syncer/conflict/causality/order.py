@@ -1,4 +1,4 @@
-"""Which of two versions wins, and whether one author could see the other.
+"""Last writer wins: the order of any two versions, and the relation (ancestor, successor, concurrent) of two changes.
 
 The stamp alone decides the winner. The relation only decides whether a conflict is recorded.
 """

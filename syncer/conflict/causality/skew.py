@@ -1,4 +1,4 @@
-"""The guard against clocks that are ahead: the moment from which on a version may be folded.
+"""Clock skew: the guard against clocks that are ahead, as the moment from which on a version may be folded.
 
 The limit is one of the clock, never of what is known: else a chain of changes, each a little beyond the one before,
 carries a path ahead of all clocks in no time. Let the *lead* of a version be its time minus the clock of this region,

@@ -1,4 +1,4 @@
-"""Version vectors: what an author had seen, how much of it is believed, and how much room it may take.
+"""Version vectors: the versions that an author had seen, how far that is believed, and how much room it may take.
 
 A vector is a claim. Three things bound what a false one can do:
 

@@ -1,4 +1,4 @@
-"""What a region remembers of its comparisons with each peer: when to begin one, how it went, what to tell people.
+"""Exchanges of anti-entropy with each peer: when to begin one, how it went, what an operator should see of it.
 
 All of it is in memory and may be lost at any instant: the peers' next heartbeats begin it anew.
 

@@ -1,4 +1,4 @@
-"""The digest tree of one daemon: in memory, in step with the registers, and kept in the database with them.
+"""State of one daemon's digest tree: in memory, in step with the registers, and kept in the database with them.
 
 Every transaction that changes what is known of paths logs what that adds to the sums; from time to time all sums are
 written anew and the log is forgotten. Memory takes a change over only after its commit. A row of the log that memory

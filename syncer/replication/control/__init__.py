@@ -1,1 +1,1 @@
-"""What operators ask of a daemon, and what it reports of itself."""
+"""Control: operations that operators ask of a daemon, and its reports of itself."""

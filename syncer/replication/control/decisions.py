@@ -1,4 +1,4 @@
-"""What an operator decides about a path: performed where it is as he was shown it, and refused with a hint elsewhere.
+"""Decisions of operators about a path: performed where it is as it was shown, and refused with a hint elsewhere.
 
 Every operation here names what was shown (:mod:`syncer.conflict.shown`). It is compared in the transaction that
 performs it, so nothing comes between.

@@ -1,4 +1,4 @@
-"""What an operation asks the shell to do beside."""
+"""Effects of an operation outside of its transaction."""
 
 from __future__ import annotations
 

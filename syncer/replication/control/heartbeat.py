@@ -1,4 +1,4 @@
-"""What this region tells of itself in its heartbeats."""
+"""Heartbeats: the state that this region gossips of itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person asked for: each operation is performed in a transaction of its own, and answered."""
+"""Operations that an operator asked for: each is performed in a transaction of its own, and answered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Telling the group again what snapshots hold, in bounded portions: the operation ``snapshot-sync``, and its work.
+"""Repair by snapshots: versions are published again in bounded portions; the operation ``snapshot-sync``, and its work.
 
     the command line   ─▶ tellings, in portions ─▶ operation snapshot-sync
     operation          checks the whole ─▶ running

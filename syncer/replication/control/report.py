@@ -1,4 +1,4 @@
-"""What the daemon tells of itself: one document, kept in the sidecar database for the CLI and the REST API."""
+"""The daemon's report of itself: one document, kept in the sidecar database for the CLI and the REST API."""
 
 from __future__ import annotations
 

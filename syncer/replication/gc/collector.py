@@ -1,4 +1,4 @@
-"""Forgetting deletes: tombstones are gathered, their epoch is carried through its two rounds, then they are dropped.
+"""The tombstone collector: deletes are gathered, their epoch is carried through its two rounds, then they are dropped.
 
 What must hold before one may go is decided by :mod:`syncer.conflict.tombstones`. An epoch lives in memory only: a
 daemon that starts anew gathers anew. A region that is off, or behind, keeps all tombstones where they are, which the

@@ -1,4 +1,4 @@
-"""What takes the place of messages that never came: every delete is told again, then the numbers before count as had.
+"""Gap detection and fill: for messages that never came every delete is published again; then the gap counts as closed.
 
 Forgetting a delete waits until every member has consumed all numbers up to some (:mod:`syncer.conflict.tombstones`). A
 lost message leaves a gap that nothing fills: comparing brings what a path *is*, under another number, and never a

@@ -1,4 +1,4 @@
-"""How deletes are forgotten, and where that stands. Nothing here decides what may go."""
+"""State of tombstone gc: its settings, and how far its epoch is. Nothing here decides what may go."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far behind this region is on the bus: its own heartbeats come back to it, each behind all that was said before.
+"""Bus lag: a region's own heartbeats come back to it behind all that was sent before, which shows how far it is behind.
 
 Memory only. Units: milliseconds, of this region's own clock.
 """

@@ -1,4 +1,4 @@
-"""A region's own evidence of the group: that it hears the bus, that the bus has heard it, and since when.
+"""Failure detection by a region's own evidence: that it hears the bus, that the bus has heard it, and since when.
 
 What others say of a region counts only where this agrees with it (:mod:`syncer.replication.group.hearsay`). The
 evidence is this region's own heartbeats: each of them comes back to it, behind all that was said before. As long as

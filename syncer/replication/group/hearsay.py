@@ -1,4 +1,4 @@
-"""What others say of a region's databases: obeyed where this region's own evidence agrees, held where it does not.
+"""Hearsay, gossip about members: obeyed where this region's own evidence agrees, held where it does not.
 
 A region that an operator forgets somewhere is to be refused everywhere, also by who was off then, or joins later; so
 every heartbeat names the databases that its region refuses. But anybody who may speak can say so of a region that is

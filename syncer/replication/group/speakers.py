@@ -1,4 +1,4 @@
-"""What keys of regions have proved of who speaks, by which databases."""
+"""Speakers: the region that a database speaks for, as keys of regions have proved it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose word counts here: why what a region says, by the database that says it, is not taken; as a code and its detail.
+"""Admission of senders: the reason, as a code with its detail, why a message of a region's database is not taken.
 
 What proves who has said it was looked at before (:mod:`syncer.replication.inbound.attribution`).
 """

@@ -1,4 +1,4 @@
-"""Who speaks: a member with a key of its own speaks for its own region, by a database of its own.
+"""Attribution of messages to regions: a member with a key speaks for its own region, by a database of its own.
 
 A message's signature shows the region that has made it (:mod:`syncer.bus.trust.region_keys`). A database shows its
 region by its name; one that was named before names did so belongs to the region that first proved that it speaks by it.

@@ -1,4 +1,4 @@
-"""One message cannot hurt the others: what cannot be taken is narrowed down to the messages at fault, and set aside.
+"""Poison messages are isolated: those at fault are found by bisection and set aside, so that none hurts the others.
 
 Whoever may publish on the topic decides what stands in a message. The codec and the rules refuse what they know to be
 wrong; this is for what they do not (:mod:`syncer.replication.bisection`).

@@ -1,4 +1,4 @@
-"""Reading ahead: what the store holds of paths whose changes have just arrived, before these are folded.
+"""Prefetch: the store is read at paths whose changes have just arrived, before these are folded.
 
 Where it is known what the store holds, a change is written by the very transaction that folds it. Where nothing is
 remembered of the path, or what is remembered cannot be told from others by a conditional write, the path is read first:

@@ -1,4 +1,4 @@
-"""What of the bus cannot be handled, or not yet: kept with its reason for a person, but never more than there is room.
+"""The quarantine, a dead letter queue: messages that cannot be handled are kept with their reason, within a quota.
 
 Whoever may publish on the topic can send more than a disk holds. What finds no room is counted, told, and let go: its
 number does not count as consumed, so the gap stays seen, and what it said of a path comes by anti-entropy as soon as

@@ -1,4 +1,4 @@
-"""From messages of the bus to what is known: changes are folded, what peers tell and ask for is heard."""
+"""The inbound path of the bus: changes are folded, heartbeats and requests of peers are taken."""
 
 from __future__ import annotations
 

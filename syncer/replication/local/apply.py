@@ -1,4 +1,4 @@
-"""Writes to the store: the transaction that goes out, and what its answer means."""
+"""Writes to the store by write-ahead intents: the transaction that goes out, and what its answer means."""
 
 from __future__ import annotations
 

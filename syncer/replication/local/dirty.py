@@ -1,4 +1,4 @@
-"""Paths that have to be read, each once, in the order in which they became dirty, with where that was learnt."""
+"""Dirty paths: those that have to be read, each once, in the order in which they became so, with the cause."""
 
 from __future__ import annotations
 

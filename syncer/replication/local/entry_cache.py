@@ -1,4 +1,4 @@
-"""Writing without another read: what the store held when it was last read, as long as nothing was noticed since.
+"""A cache of entries: what the store held when it was last read, as long as nothing was noticed since.
 
 Every write is conditional: one by a memory that is out of date is refused, and the path is read and decided again. So a
 remote change is spared one read and one transaction on its way into the store.

@@ -1,4 +1,4 @@
-"""Scans: after every arming of the watch the whole scope is read once, so that nothing that a gap hid stays hidden."""
+"""Full resync: after every arming of the watch the whole scope is read once, so that nothing stays hidden in a gap."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the answers of reads to local changes and writes."""
+"""Observation of the store: reads are planned, and their answers become local changes and writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notices of what this daemon itself has written: they tell nothing new, so that nothing is read because of them.
+"""Echo suppression: notices of what this daemon itself has written tell nothing new, so nothing is read for them.
 
 Where the store names in a notice the transaction that it tells of, such a notice is known by that. A name is good until
 the next gap of the watch: a store that is put back from a backup gives names out again.

@@ -1,4 +1,4 @@
-"""Marks: a number in the fence and in the database that rises, at small intervals, as long as the database goes on.
+"""The rollback counter: a number in the fence and in the database that rises as long as the database goes on.
 
 Whatever is put back from a backup lacks the latest mark: a store that lacks one which the database saw in it is old,
 and so is a database that lacks one which stands in the fence.

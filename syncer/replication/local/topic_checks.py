@@ -1,4 +1,4 @@
-"""Questions about topics below a path: asked for a guard, and again while a change is held for want of an answer.
+"""Topic checks: questions about topics below a path, asked for a guard, and again while a change is held for that.
 
 A broker that is away, or too busy, answers nothing, and what was to be deleted is held. It is asked again each minute;
 once it tells, the guards decide anew, without a person.

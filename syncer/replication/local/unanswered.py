@@ -1,4 +1,4 @@
-"""What is remembered of questions about topics that nobody could answer. All of it is in memory and may be lost.
+"""Topic checks that nobody could answer yet. All of it is in memory and may be lost.
 
 Units: milliseconds.
 """

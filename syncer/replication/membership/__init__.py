@@ -1,1 +1,1 @@
-"""Who belongs to the group: join, leave, forget."""
+"""Membership of the group: join, leave, forget."""

@@ -1,4 +1,4 @@
-"""Who belongs to the group: regions that are forgotten, regions that leave, and first contact that a person lets pass.
+"""Membership changes: regions that are forgotten, that leave, and that join once an operator lets first contact pass.
 
 What others say of a region is hearsay: when it is obeyed is decided by :mod:`syncer.replication.group.hearsay`.
 

@@ -1,4 +1,4 @@
-"""Which generations of this region's databases others are believed to have heard.
+"""Generations (incarnation numbers) of this region's databases, and how far peers are believed that claim to know them.
 
 Two databases of a region must not count under one generation, so a peer that has heard a higher one of another database
 is obeyed: this one takes the next. But a generation only rises, and there is an end of them; so what is claimed counts

@@ -1,4 +1,4 @@
-"""Values that are due here and lacking: asked of the members in turn, and given up once every one has said it has none.
+"""Missing values: those that are due here are asked of the members in turn, and given up once every one has none.
 
 A listing tells what is known without values; a value that its author's database or store has lost since, or that was
 lost with its author's region, nobody can supply. Waiting for it for ever would keep two regions different for ever, and

@@ -1,4 +1,4 @@
-"""How far the rebuild of a lost database has got: what is kept of it, and what is only in memory."""
+"""Progress of the recovery of a lost database: what is kept of it, and what is only in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rebuilding a lost database: when it begins, whom it hears, and when it is over.
+"""Bootstrap of a lost database from its peers: when it begins, whom it hears, and when it is over.
 
     fence names another database, or our own one is an old copy
       ─▶ begin anew: new id, new generation ─▶ raise the fence ─▶ hearing: ask every member, page by page

@@ -1,4 +1,4 @@
-"""What the fence tells of the database and the store: which of them is not what it was when they last met."""
+"""Rollback detection: fence and database show which of database and store is older than when they last met."""
 
 from __future__ import annotations
 

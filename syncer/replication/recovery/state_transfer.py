@@ -1,4 +1,4 @@
-"""What regions list to one another so that a lost database is rebuilt: pages asked for, told, and learned.
+"""State transfer: pages of all registers, by which a lost database is rebuilt; asked for, sent, and learned.
 
 Every question carries all that its answer needs, so that both may be lost or come twice; what was learned stays.
 """

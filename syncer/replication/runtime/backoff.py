@@ -1,4 +1,4 @@
-"""Waiting: back-off between repeats, and a ceiling on writes per second."""
+"""Exponential backoff between repeats, and a rate limit on writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pumps between the bus and the driver: events out, events in, heartbeats, and what others are asked for."""
+"""Loops between the bus and the driver: the transactional outbox is published, messages come in, heartbeats go out."""
 
 from __future__ import annotations
 

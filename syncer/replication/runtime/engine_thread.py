@@ -1,4 +1,4 @@
-"""One thread for the driver: its calls run there, one after the other, so that no step ever meets another half done.
+"""The engine thread: the driver's calls run on it, one after the other, so that no step meets another half done.
 
 A step that only touches memory may run where its caller is, as long as the thread is idle: two changes of thread cost
 more than most of these steps, and a single change passes through a dozen of them on its way.

@@ -1,4 +1,4 @@
-"""What all pumps share: the driver and its thread, store and bus, the clock, and the signals that wake one another."""
+"""The environment of all loops: the driver and its thread, store and bus, the clock, and the signals between them."""
 
 from __future__ import annotations
 

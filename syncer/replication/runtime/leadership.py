@@ -1,4 +1,4 @@
-"""Being active or standby: the bus says who should try, the fence in the store decides.
+"""Leader election and failover: the bus says who should try to be active, the fence in the store decides.
 
 bus: ACTIVE ──▶ pumps run ──▶ Fenced: another daemon is the writer ──▶ try again once the bus has said so anew
 bus: STANDBY ─▶ pumps are cancelled at once; the fence keeps what was under way from landing twice

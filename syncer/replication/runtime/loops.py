@@ -1,4 +1,4 @@
-"""The pumps of an active daemon: each moves observations to the driver or actions away from it, and decides nothing.
+"""Loops of an active daemon: each moves observations to the driver or actions away from it, and decides nothing.
 
     store.watch ─▶ watch ─▶ scan        read ◀─▶ store.read        write ─▶ store.apply ─▶ land
     bus.receive ─▶ receive              publish ─▶ bus.publish     tick: clock, heartbeats, operations, status

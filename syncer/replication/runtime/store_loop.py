@@ -1,4 +1,4 @@
-"""The pumps between the store and the driver: notices, scans, reads, writes, and questions about topics."""
+"""Loops between the store and the driver: notices, scans, reads, writes, and topic checks."""
 
 from __future__ import annotations
 

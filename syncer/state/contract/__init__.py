@@ -1,4 +1,4 @@
-"""What the shell needs of a sidecar database, noun by noun: its values, and the part of a transaction that is about it.
+"""The contract of sidecar databases, noun by noun: its values, and the part of a transaction that is about it.
 
 :class:`~syncer.state.contract.transaction.Transaction` joins the parts; :class:`~syncer.state.contract.state.State`
 begins one. Two implementations: :mod:`syncer.state.sql.database` (SQLite, PostgreSQL) for the daemon, and a plain one

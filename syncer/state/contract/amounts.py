@@ -1,4 +1,4 @@
-"""How much of something is kept."""
+"""Amounts of what is kept: rows and bytes."""
 
 from __future__ import annotations
 

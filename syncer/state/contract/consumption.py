@@ -1,4 +1,4 @@
-"""What was consumed of each sender: sequence numbers, and their gaps."""
+"""Consumption of each sender's messages: sequence numbers, and their gaps."""
 
 from __future__ import annotations
 

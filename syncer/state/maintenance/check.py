@@ -1,4 +1,4 @@
-"""Whether a sidecar database is sound. A check may run beside a daemon."""
+"""Integrity check of a sidecar database, which may run beside a daemon."""
 
 from __future__ import annotations
 

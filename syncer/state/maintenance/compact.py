@@ -1,4 +1,4 @@
-"""Making a sidecar database small: what is past its retention goes, unused space is given back.
+"""Compaction of a sidecar database: what is past its retention goes, unused space is given back.
 
 The daemon must not run. It is asked for in two ways: a daemon says that it is there, and its file is locked as long as
 anybody has it open, be it frozen or silent. Nobody is made to stop being the writer: should a daemon be missed on a

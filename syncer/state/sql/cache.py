@@ -1,4 +1,4 @@
-"""What the one writer remembers of its database between transactions. Valid because nobody else writes."""
+"""The writer's cache of its database between transactions, valid because nobody else writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keeping a sidecar database beside itself before it is given up."""
+"""Copies of a sidecar database, kept beside it before it is given up."""
 
 from __future__ import annotations
 

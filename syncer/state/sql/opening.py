@@ -1,4 +1,4 @@
-"""How a sidecar database is reached: engines, the file, its schema, and its errors in the words of this program.
+"""Opening a sidecar database: engines, the file, schema migration, and errors in the words of this program.
 
 SQLite needs two things from us: transactions that begin when we say so (``BEGIN IMMEDIATE`` for a writer, so that what
 it has read cannot be overtaken), and a file that is never made again by accident once it was there.

@@ -1,4 +1,4 @@
-"""What the CLI and REST read of a sidecar database, beside a running daemon or without one.
+"""Views of a sidecar database for the CLI and REST, beside a running daemon or without one.
 
 Only ``ask`` writes, and what brings a repair in.
 Every method is one short transaction of its own; lists are pages in key order, to be continued by the last key.

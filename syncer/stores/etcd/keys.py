@@ -1,4 +1,4 @@
-"""How paths become keys of etcd, and back."""
+"""Keys of etcd for paths, and back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which keys to ask for next when a long range is read in pages.
+"""Paging through a long range of keys: the next keys to ask for.
 
 Invariants: every key of the range is asked for in order; none that a page has brought is asked for again.
 

@@ -1,4 +1,4 @@
-"""Reading and writing entries: plain functions on one connection."""
+"""Entries read and written by plain functions on one connection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Following the log of changes."""
+"""The log of changes, followed by a watch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writing to the file from outside of any store."""
+"""An outside writer to the file, beside any store."""
 
 from __future__ import annotations
 
