@@ -24,7 +24,7 @@ from syncer.replication.group.peer import Peer
 from syncer.replication.group.peers import Peers
 from syncer.replication.inbound import admission, receive
 from syncer.replication.inbound.quarantine import set_aside
-from syncer.replication.membership import forget
+from syncer.replication.membership import forget, leave
 from syncer.replication.recovery import generations, rebuild, state_transfer
 
 Patches = Sequence[tuple[Any, str, Any]]
@@ -51,7 +51,7 @@ def who_is_said_to_be_forgotten_stands_still() -> Patches:
 
     def obeying(context: Context, tx: Any, said: Any, now: Any) -> None:
         if said and context.left_at is None:
-            forget._stand_still(context, tx, now, "somebody has forgotten this region's database")
+            leave.stand_still(context, tx, now, "somebody has forgotten this region's database")
 
     return [(forget, "_look_at_ours", obeying)]
 

@@ -43,9 +43,9 @@ from syncer.replication.control import decisions, repair
 from syncer.replication.driver import Driver
 from syncer.replication.fence import Fence, HeldFence
 from syncer.replication.gc import collector, gap_fill
-from syncer.replication.inbound import receive
+from syncer.replication.inbound import receive, write_through
 from syncer.replication.inbound.prefetch import Prefetched
-from syncer.replication.local import apply, entry_cache, full_scan, observe
+from syncer.replication.local import apply, full_scan, observe
 from syncer.replication.local.dirty import DirtyPaths, ReadCause
 from syncer.replication.local.own_writes import OwnWrites
 from syncer.replication.recovery import missing_values, rebuild, rollback_detection
@@ -259,13 +259,13 @@ def _own_write_looks_foreign() -> Patches:
 
 def _read_ahead_is_not_compared() -> Patches:
     def hasty(context: Context, unit: UnitOfWork, paths: Any, seen: Prefetched | None = None) -> Any:
-        found = entry_cache.ready(context, unit, paths, seen)
+        found = write_through.writable_at_once(context, unit, paths, seen)
         for path, entry in seen.answers.items() if seen is not None else ():
             if entry is not None and unit[path].due and unit[path].intent is None and path not in unit.opened:
                 found[path] = entry
         return found
 
-    return [(receive, "ready", hasty)]
+    return [(receive, "writable_at_once", hasty)]
 
 
 def _every_named_notice_is_own() -> Patches:

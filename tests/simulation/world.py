@@ -22,7 +22,7 @@ from syncer.errors import RevisionMismatch
 from syncer.model import MetaPath, Millis, Region, ResourceKind
 from syncer.paths import classify, fence_path
 from syncer.replication.fence import Fence, order_of
-from syncer.replication.membership.forget import LEFT_REASON
+from syncer.replication.membership.leave import LEFT_REASON
 from syncer.state.contract.membership import JOINING
 from syncer.stores.contract import BatchRefused
 from tests.simulation import pictures

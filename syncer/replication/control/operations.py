@@ -24,7 +24,7 @@ from syncer.replication.inbound import isolation
 from syncer.replication.inbound.arrived import arrived_of
 from syncer.replication.inbound.receive import take
 from syncer.replication.local.observe import state_event
-from syncer.replication.membership import forget
+from syncer.replication.membership import forget, join, leave
 from syncer.replication.recovery import rebuild, state_transfer
 from syncer.replication.recovery.progress import Phase
 from syncer.replication.unit_of_work import UnitOfWork
@@ -47,7 +47,7 @@ def perform(context: Context, operation: Operation, now: Millis) -> Effect:
             unit = UnitOfWork(context, tx, now)
             handler = HANDLERS.handler(operation.kind)
             if HANDLERS.waits_for_rebuild(operation.kind) and rebuild.phase_of(context) is Phase.HEARING:
-                forget.check_belongs(context)  # else its rebuild will never end
+                join.check_belongs(context)  # else its rebuild will never end
                 raise PreconditionFailed(
                     "this region's database was lost and is being rebuilt: nothing can be decided until the peers have "
                     "told what they know",
@@ -74,7 +74,7 @@ def perform(context: Context, operation: Operation, now: Millis) -> Effect:
 
 def _pause(context: Context, unit: UnitOfWork, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
     del unit
-    forget.check_takes_part(context)
+    join.check_takes_part(context)
     reason = operation.reason or f"asked by {operation.asked_by}"
     context.paused = reason
     tx.set_identity(paused=reason)
@@ -86,7 +86,7 @@ def _pause(context: Context, unit: UnitOfWork, tx: Transaction, operation: Opera
 
 def _resume(context: Context, unit: UnitOfWork, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
     del unit
-    forget.check_takes_part(context)
+    join.check_takes_part(context)
     context.paused = None
     tx.set_identity(paused=None)
     everywhere = operation.arguments.get("everywhere") == "true"
@@ -105,13 +105,13 @@ def _admit(context: Context, unit: UnitOfWork, tx: Transaction, operation: Opera
 
 
 def _leave(context: Context, unit: UnitOfWork, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
-    forget.leave(context, tx, unit.now, force=operation.arguments.get("force") == "true")
+    leave.leave(context, tx, unit.now, force=operation.arguments.get("force") == "true")
     return "this region has left: it writes and publishes nothing any more", None
 
 
 def _join(context: Context, unit: UnitOfWork, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
     begins = context.joining
-    passed = forget.join(context, unit, tx, operation.arguments)
+    passed = join.join(context, unit, tx, operation.arguments)
     if begins:
         return "this region takes part now; values that differ from the group's are held for a second look", None
     return f"{passed} changes that first contact held, and that were shown, will be written", None

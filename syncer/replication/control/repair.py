@@ -24,7 +24,7 @@ from syncer.repair.terms import Offer, Terms, objections
 from syncer.replacing import replace
 from syncer.replication.context import Context
 from syncer.replication.local.observe import state_event
-from syncer.replication.membership import forget
+from syncer.replication.membership import join
 from syncer.replication.recovery import rebuild
 from syncer.replication.recovery.progress import Phase
 from syncer.replication.unit_of_work import UnitOfWork
@@ -197,7 +197,7 @@ def _check_region(context: Context) -> None:
     Raises:
         PreconditionFailed: It does not take part, or stands still.
     """
-    forget.check_takes_part(context)
+    join.check_takes_part(context)
     if context.observing:
         raise PreconditionFailed("this daemon only observes", hint="Ask a region whose daemon is active.")
     if context.paused is not None:

@@ -27,7 +27,7 @@ from syncer.conflict.tombstones import (
 from syncer.model import MetaPath, Millis, Region, TieOrder
 from syncer.replication.context import Context
 from syncer.replication.group.hearsay import disputes
-from syncer.replication.membership import forget
+from syncer.replication.recovery import rebuild
 from syncer.state.contract.transaction import Transaction
 
 MEMBERS_AT_LEAST: Final = 2
@@ -117,7 +117,7 @@ def _reports(
             silent[member] = Wait(cause=Cause.UNLIKE, text=text)
         else:
             reports[member] = report
-    silent.update(disputes(peers, context.expected, region, partial(forget.is_ours, context)))
+    silent.update(disputes(peers, context.expected, region, partial(rebuild.is_ours, context)))
     if not context.expected:
         nameless = {sender for sender in tx.senders() if not peers.knows(sender) and sender != own.sender}
         since = context.tombstones.nameless = {

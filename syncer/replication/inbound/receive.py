@@ -32,7 +32,7 @@ from syncer.replication.inbound import admission, attribution
 from syncer.replication.inbound.arrived import Arrived
 from syncer.replication.inbound.prefetch import Prefetched
 from syncer.replication.inbound.quarantine import TOO_EARLY, Quota, may_wait, refuse, set_aside
-from syncer.replication.local.entry_cache import ready
+from syncer.replication.inbound.write_through import writable_at_once
 from syncer.replication.local.observe import apply_due
 from syncer.replication.membership import forget
 from syncer.replication.recovery import missing_values, rebuild, state_transfer
@@ -79,7 +79,7 @@ def _consume(context: Context, arrived: Sequence[Arrived], now: Millis, seen: Pr
     with context.state.transaction() as tx:
         unit = UnitOfWork(context, tx, now)
         take(context, unit, tx, arrived)
-        answers = ready(context, unit, unit.changed, seen)
+        answers = writable_at_once(context, unit, unit.changed, seen)
         if answers:
             unit.decided(answers)
             apply_due(context, unit, tx, answers, packer)

@@ -1,4 +1,4 @@
-"""Membership changes: regions that are forgotten, that leave, and that join once an operator lets first contact pass.
+"""Membership changes: regions that are forgotten, by an operator or by members, and that are admitted again.
 
 What others say of a region is hearsay: when it is obeyed is decided by :mod:`syncer.replication.group.hearsay`.
 
@@ -16,12 +16,12 @@ from typing import Final
 from syncer.bus.wire.fields import is_id
 from syncer.bus.wire.messages import Control
 from syncer.conflict.causality.consumed import Consumed
-from syncer.conflict.register import HoldReason, Register
-from syncer.conflict.shown import look_at, until_in
+from syncer.conflict.register import Register
 from syncer.errors import NotFound, PreconditionFailed
 from syncer.model import MetadataChangeEvent, Millis, Region
 from syncer.replication.context import Context
 from syncer.replication.group.hearsay import Held, judge
+from syncer.replication.membership import leave
 from syncer.replication.recovery import rebuild
 from syncer.replication.unit_of_work import UnitOfWork
 from syncer.state.contract.membership import COME_BACK
@@ -30,11 +30,9 @@ from syncer.state.contract.peers import PeerRow
 from syncer.state.contract.transaction import Transaction
 
 SPOKE_LATELY_MS: Final = 5 * 60_000
-PAGE: Final = 500
 FORGOTTEN: Final = "has forgotten this region's database"
 HELD_ASIDE: Final = "region-held"
 """Code of what is kept aside until an operator has decided whether its region belongs to the group."""
-LEFT_REASON: Final = "this region has left the group"
 KEPT_FRACTION: Final = 60
 """How often, in the time of a silence, it is kept that this region was heard."""
 
@@ -139,20 +137,12 @@ def _nameless(context: Context, tx: Transaction, name: str) -> set[str]:
 def _admit_here(context: Context, unit: UnitOfWork, tx: Transaction) -> str:
     if context.left_at is None:
         raise PreconditionFailed("this region takes part: nothing is in its way")
-    if context.paused == LEFT_REASON:
+    if context.paused == leave.LEFT_REASON:
         raise PreconditionFailed("this region has left the group by its own operator's word", hint=COME_BACK)
-    _move_again(context, tx)
+    leave.move_again(context, tx)
     context.evidence.vouched(unit.now)
     context.identity = tx.set_identity(heard_until=unit.now)
     return "this region takes part again; the others are to admit it too, where they refuse it"
-
-
-def _move_again(context: Context, tx: Transaction) -> None:
-    """Stand still no longer."""
-    tx.set_left(None)
-    context.left_at = context.paused = None
-    context.identity = tx.set_identity(paused=None)
-    context.conditions.pop("forgotten-here", None)
 
 
 def forget_as_told(context: Context, tx: Transaction, control: Control, now: Millis) -> None:
@@ -183,7 +173,7 @@ def review(context: Context, tx: Transaction, now: Millis) -> None:
         if context.evidence.silent(since, now):
             _refuse(context, tx, region, (database,), now)
     verdict = judge(
-        peers, context.evidence, context.expected, own, partial(is_ours, context), now, joining=context.joining
+        peers, context.evidence, context.expected, own, partial(rebuild.is_ours, context), now, joining=context.joining
     )
     for region, databases in verdict.due.items():
         if not _refuse(context, tx, region, databases, now):
@@ -210,7 +200,9 @@ def _look_at_ours(context: Context, tx: Transaction, said: Mapping[str, frozense
     if context.left_at is not None:
         context.hearsay.ours = frozenset()
         if FORGOTTEN in (context.paused or "") and there - tellers:
-            _move_again(context, tx)  # whoever said so first is not alone here: another member waits for this region
+            leave.move_again(
+                context, tx
+            )  # whoever said so first is not alone here: another member waits for this region
         return
     context.hearsay.ours = tellers
     if not tellers:
@@ -220,16 +212,11 @@ def _look_at_ours(context: Context, tx: Transaction, said: Mapping[str, frozense
     if not evidence.away(now) or there - tellers:
         return
     reason = f"{min(tellers)} {FORGOTTEN}. {COME_BACK}"
-    _stand_still(context, tx, now, reason)
+    leave.stand_still(context, tx, now, reason)
     context.conditions["forgotten-here"] = (
         f"{reason} If it was not meant, 'syncer regions admit {context.identity.region}'"
     )
     context.hearsay.ours = frozenset()
-
-
-def is_ours(context: Context, database: str) -> bool:
-    """Whether a database speaks, or spoke, for this region."""
-    return database == context.identity.database_id or rebuild.is_former(context, database)
 
 
 def _refuse(context: Context, tx: Transaction, region: Region, databases: Sequence[str], now: Millis) -> bool:
@@ -251,119 +238,3 @@ def _part(context: Context, region: Region) -> None:
     """Keep nothing in memory of a region that is gone."""
     context.comparisons.part(region)
     context.retelling.gaps.pop(region, None)
-
-
-def leave(context: Context, tx: Transaction, now: Millis, *, force: bool = False) -> None:
-    """Take this region out of the group; its heartbeats say so from now on.
-
-    Args:
-        context: The daemon's context.
-        tx: The transaction.
-        now: Our clock.
-        force: Even if a member has not consumed all that this region has published.
-
-    Raises:
-        PreconditionFailed: It has left already, or not everything is read, published, or consumed by all.
-    """
-    if context.left_at is not None:
-        raise PreconditionFailed("this region has left the group already", hint=COME_BACK)
-    if not force and not (context.scanned and context.ledger.idle and not len(context.dirty)):
-        raise PreconditionFailed(
-            "not all of this region's store is read and decided: it may hold changes that the group would lose",
-            hint="Try again in a moment; 'syncer status' shows whether the store is read. --force leaves all the same.",
-        )
-    if tx.outbox(1):
-        raise PreconditionFailed(
-            "changes of this region are not published yet; the group would lose them",
-            hint="Wait until 'syncer status' shows an empty outbox, and try again.",
-        )
-    behind = _behind(context, tx)
-    if behind and not force:
-        raise PreconditionFailed(
-            f"not every member has said that it has all changes of this region: {'; '.join(behind)}",
-            hint="Wait for the next heartbeats and try again, or let the others forget who is off by 'syncer regions "
-            "forget'; --force leaves all the same.",
-        )
-    _stand_still(context, tx, now, LEFT_REASON)
-
-
-def _behind(context: Context, tx: Transaction) -> list[str]:
-    """Members that have not said that they have consumed all that this region has given out."""
-    identity = tx.identity()
-    found = []
-    for region, report in context.peers.members(context.expected).items():
-        had = report.consumed.get(identity.database_id, 0) if report is not None else 0
-        if had < identity.last_sequence:
-            found.append(f"{region} has {had} of {identity.last_sequence}")
-    return found
-
-
-def _stand_still(context: Context, tx: Transaction, now: Millis, reason: str) -> None:
-    """Neither write nor publish any more, and say so in heartbeats."""
-    tx.set_left(now)
-    context.left_at, context.paused = now, reason
-    tx.set_identity(paused=reason)
-
-
-def check_takes_part(context: Context) -> None:
-    """Refuse what only a region may do that takes part.
-
-    Raises:
-        PreconditionFailed: This region has left the group, or has not joined it yet.
-    """
-    check_belongs(context)
-    if context.joining:
-        raise PreconditionFailed(
-            "this region has not joined yet", hint="See the plan by 'syncer regions join', then --confirm it."
-        )
-
-
-def check_belongs(context: Context) -> None:
-    """Refuse what only a member may do.
-
-    Raises:
-        PreconditionFailed: This region has left the group.
-    """
-    if context.left_at is not None:
-        raise PreconditionFailed(
-            f"{LEFT_REASON}, or was forgotten, and the group may have forgotten deletes since",
-            hint=COME_BACK,
-        )
-
-
-def join(context: Context, unit: UnitOfWork, tx: Transaction, told: Mapping[str, str]) -> int:
-    """Let this region take part, or let everything pass that first contact holds; how many changes that were.
-
-    Where it begins to take part, nothing passes: values that differ are held then, for a second look. Of these pass
-    what was shown at it, which is what was held until then and stands as it was found.
-
-    Args:
-        context: The daemon's context.
-        unit: The work.
-        tx: The transaction.
-        told: Arguments of the operation.
-
-    Raises:
-        PreconditionFailed: This region has left the group, has not read its whole store yet, or nobody says what was
-            shown.
-    """
-    check_belongs(context)
-    passed, after = 0, None
-    if context.joining:
-        if not context.first_scan_done:
-            raise PreconditionFailed("the store is not read to its end yet, so the plan is not known")
-        context.paused = None
-        tx.set_identity(paused=None)
-        return passed
-    until = until_in(told)
-    while page := tx.due(PAGE, after):
-        for register in page:
-            hold, stored = register.hold, register.stored
-            if hold is None or hold.reason is not HoldReason.FIRST_CONTACT or hold.since_ms > until:
-                continue
-            if stored is not None and stored.stamp.is_baseline:
-                unit.load((register.path,))
-                unit.take(context.replica.confirm(register, look_at(register, hold)))
-                passed += 1
-        after = page[-1].path
-    return passed

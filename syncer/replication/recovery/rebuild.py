@@ -154,6 +154,11 @@ def is_former(context: Context, sender: str) -> bool:
     return kept is not None and sender in kept.former
 
 
+def is_ours(context: Context, database: str) -> bool:
+    """Whether a database speaks, or spoke, for this region."""
+    return database == context.identity.database_id or is_former(context, database)
+
+
 def hear(context: Context, tx: Transaction, beat: Heartbeat) -> None:
     """A peer is there; and what it has of this very database tells whether this is an old copy."""
     _compare_generations(context, beat)

@@ -12,7 +12,8 @@ from syncer.errors import PreconditionFailed
 from syncer.model import Millis, Region
 from syncer.replication.gc import collector
 from syncer.replication.group.evidence import SILENCE_MS, Evidence
-from syncer.replication.membership import forget
+from syncer.replication.membership.forget import admit
+from syncer.replication.membership.leave import leave
 from syncer.replication.unit_of_work import UnitOfWork
 from syncer.state.contract.membership import JOINING
 from syncer.state.contract.operations import Operation, OperationState
@@ -276,10 +277,10 @@ def test_who_has_left_by_his_own_word_is_not_admitted() -> None:
     context = told.east.driver.context
     context.scanned = True
     with told.east.state.transaction() as tx:
-        forget.leave(context, tx, told.now, force=True)
+        leave(context, tx, told.now, force=True)
         operation = Operation(id=1, kind="regions-admit", arguments={"region": "east"}, asked_by="", reason="")
         with pytest.raises(PreconditionFailed, match="own operator"):
-            forget.admit(context, UnitOfWork(context, tx, told.now), tx, operation)
+            admit(context, UnitOfWork(context, tx, told.now), tx, operation)
 
 
 def test_who_joins_obeys_at_once_and_its_plan_shows_it() -> None:

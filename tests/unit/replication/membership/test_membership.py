@@ -14,7 +14,7 @@ from syncer.replication.group import peers
 from syncer.replication.group.evidence import SILENCE_MS
 from syncer.replication.inbound.arrived import Arrived
 from syncer.replication.local.dirty import ReadCause
-from syncer.replication.membership.forget import leave
+from syncer.replication.membership.leave import leave
 from syncer.state.contract.operations import OperationState
 from tests.unit.replication.antientropy.test_protocol import BEAT_MS, T0, Pair, Site, path_of
 from tests.unit.replication.gc.test_gap_fill import FORGETTING, GONE, changed, pair_with
