@@ -20,7 +20,7 @@ from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis, Region, 
 from syncer.paths import child_prefixes
 from syncer.state.contract.amounts import Amount
 from syncer.state.contract.conflicts import ConflictRow
-from syncer.state.contract.identity import Identity
+from syncer.state.contract.identity import Identity, check_changes
 from syncer.state.contract.membership import Membership
 from syncer.state.contract.operations import Operation, OperationState
 from syncer.state.contract.outbox import OutboxRow
@@ -29,8 +29,7 @@ from syncer.state.contract.quarantine import STRANGE_CODES, DeadLetter, DeadLett
 from syncer.state.contract.repairs import RefusedTelling, Repair, RepairState, Telling
 from syncer.state.contract.tombstones import Tombstone
 from syncer.state.contract.tree import KeptTree
-from syncer.state.sql.rows import dumps, event_head
-from syncer.state.sql.transaction import check_changes
+from syncer.state.encoding import dumps, event_head
 
 K = TypeVar("K")
 V = TypeVar("V")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Collection
+from dataclasses import dataclass, fields
+from typing import Final, Protocol
 
+from syncer.errors import InvariantBroken
 from syncer.model import Millis, Region
 
 
@@ -43,6 +45,21 @@ class Identity:
     mark: int = 0
     marked: int = 0
     heard_until: Millis = Millis(0)
+
+
+FIXED_FACTS: Final = frozenset({"region", "database_id", "last_sequence", "epoch"})
+_FACTS: Final = frozenset(field.name for field in fields(Identity)) - FIXED_FACTS
+
+
+def check_changes(changes: Collection[str]) -> None:
+    """Refuse changes of facts that are not the caller's to change.
+
+    Raises:
+        InvariantBroken: A bug of the caller.
+    """
+    wrong = sorted(set(changes) - _FACTS)
+    if wrong:
+        raise InvariantBroken(f"these facts of the database cannot be set: {', '.join(wrong)}")
 
 
 class IdentityTransaction(Protocol):

@@ -11,6 +11,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from syncer.errors import StateMissing, StateUnavailable
 from syncer.model import Region
+from syncer.state import encoding
 from syncer.state.sql import opening, rows, tables
 from syncer.state.sql.opening import translated
 from syncer.state.views.region import Views
@@ -124,7 +125,7 @@ def _outbox(connection: Connection) -> Iterator[str]:
         yield f"event {lowest} waits: numbers begin at 1"
     for row in connection.execute(select(table).order_by(table.c.sequence).limit(_PAGE)):
         try:
-            rows.event_of(row.path, row.head, row.value)
+            encoding.event_of(row.path, row.head, row.value)
         except Exception as exc:  # noqa: BLE001 - whatever cannot be read is the finding
             yield f"event {row.sequence} cannot be read: {type(exc).__name__}: {exc}"
 

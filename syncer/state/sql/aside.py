@@ -8,6 +8,7 @@ from typing import Final
 from sqlalchemy import ColumnElement, Connection, delete, func, insert, select
 
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Stamp
+from syncer.state import encoding
 from syncer.state.contract.amounts import Amount
 from syncer.state.contract.quarantine import STRANGE_CODES, DeadLetter, DeadLetterRow, KeptAside
 from syncer.state.sql import rows, tables
@@ -27,7 +28,7 @@ class AsideRows:
 
     def quarantine(self, poison: DeadLetter, now: Millis) -> None:
         """Keep something that cannot be handled; the same origin and position is kept once."""
-        table, position = tables.quarantine, rows.storable(poison.position)
+        table, position = tables.quarantine, encoding.storable(poison.position)
         same = select(table.c.id).where(table.c.origin == poison.origin, table.c.position == position)
         if self._connection.execute(same).first() is not None:
             return
@@ -35,9 +36,9 @@ class AsideRows:
             origin=poison.origin,
             position=position,
             code=poison.code,
-            detail=rows.storable(poison.detail),
-            path=None if poison.path is None else rows.storable(poison.path),
-            properties=rows.dumps_texts(poison.properties),
+            detail=encoding.storable(poison.detail),
+            path=None if poison.path is None else encoding.storable(poison.path),
+            properties=encoding.dumps_texts(poison.properties),
             recorded_at=now,
             payload=poison.payload,
         )
@@ -93,7 +94,7 @@ class AsideRows:
             time=event.stamp.updated_at_ms,
             region=event.stamp.region,
             held_at=now,
-            head=rows.event_head(event),
+            head=encoding.event_head(event),
             value=event.value,
             until=until,
         )
@@ -115,7 +116,7 @@ class AsideRows:
         table = tables.future_events
         query = select(table.c.path, table.c.head, table.c.value).where(which)
         query = query.order_by(table.c.time, table.c.region, table.c.path).limit(limit)
-        return [rows.event_of(*row) for row in self._connection.execute(query)]
+        return [encoding.event_of(*row) for row in self._connection.execute(query)]
 
     def _holds_future(self) -> bool:
         """Whether any event is held; asked of the database at most once after each that was dropped."""
@@ -131,7 +132,7 @@ class AsideRows:
         if stamp is not None:
             query = query.where(table.c.time == stamp.updated_at_ms, table.c.region == stamp.region)
         row = self._connection.execute(query.order_by(table.c.time, table.c.region).limit(1)).first()
-        return rows.event_of(*row) if row is not None else None
+        return encoding.event_of(*row) if row is not None else None
 
     def drop_future(self, path: MetaPath, stamp: Stamp) -> None:
         """Forget a held event."""

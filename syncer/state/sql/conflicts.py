@@ -6,6 +6,7 @@ from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, 
 
 from syncer.conflict.acts import FillConflict, RecordConflict
 from syncer.model import Millis, Region
+from syncer.state import encoding
 from syncer.state.contract.amounts import Amount
 from syncer.state.contract.conflicts import ConflictRow
 from syncer.state.sql import rows, tables
@@ -36,7 +37,7 @@ class ConflictRows:
             path=record.path,
             loser_time=record.loser.updated_at_ms,
             loser_region=record.loser.region,
-            loser_seen=rows.dumps(record.loser_seen),
+            loser_seen=encoding.dumps(record.loser_seen),
             loser_digest=record.loser_digest,
             winner_time=record.winner.updated_at_ms,
             winner_region=record.winner.region,

@@ -12,8 +12,9 @@ from sqlalchemy import Connection, Select, delete, insert, select, tuple_, updat
 
 from syncer.errors import InvariantBroken
 from syncer.model import Millis
+from syncer.state import encoding
 from syncer.state.contract.repairs import RefusedTelling, Repair, RepairState, Telling
-from syncer.state.sql import rows, tables
+from syncer.state.sql import tables
 
 _AT_ONCE: Final = 500
 _NEVER_BEGUN: Final = tables.repairs.c.state.in_([RepairState.LOADING.value, RepairState.READY.value])
@@ -33,7 +34,7 @@ def repair_row(repair: Repair) -> dict[str, Any]:
     document = {each.name: getattr(repair, each.name) for each in fields(repair) if each.name not in _APART}
     return {
         "state": repair.state.value,
-        "document": rows.dumps(document),
+        "document": encoding.dumps(document),
         "made_at": repair.made_at_ms,
         "finished_at": repair.finished_at_ms,
     }
@@ -93,7 +94,7 @@ class RepairRows:
                 number=number,
                 path=path,
                 found_in=found_in,
-                event=rows.event_of(path, head, value) if head is not None else None,
+                event=encoding.event_of(path, head, value) if head is not None else None,
             )
             for number, path, found_in, head, value in self._connection.execute(query.order_by(c.number).limit(limit))
         ]
@@ -107,7 +108,7 @@ class RepairRows:
         self._connection.execute(gone)
         for each in refused:
             this = update(table).where(c.repair == repair, c.number == each.number)
-            self._connection.execute(this.values(refused=rows.storable(each.reason), value=None, head=None))
+            self._connection.execute(this.values(refused=encoding.storable(each.reason), value=None, head=None))
 
 
 class RepairViews:
@@ -143,7 +144,7 @@ class RepairViews:
                 "path": each.path,
                 "found_in": each.found_in,
                 "refused": None,
-                "head": rows.event_head(each.event) if each.event is not None else None,
+                "head": encoding.event_head(each.event) if each.event is not None else None,
                 "value": each.event.value if each.event is not None else None,
             }
             for each in tellings

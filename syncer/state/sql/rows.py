@@ -1,13 +1,11 @@
 """Rows of the sidecar database and the values that they stand for. Both directions, nothing else.
 
-Version vectors and other small maps are compact JSON. An event is its path, a ``head`` (all that is short, as a JSON
-list) and its value, byte for byte.
+What they hold as text is written by :mod:`syncer.state.encoding`.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import orjson
@@ -20,12 +18,8 @@ from syncer.conflict.register import Hold, HoldReason, Intent, Parked, ParkReaso
 from syncer.model import (
     Counter,
     Digest,
-    EventType,
-    MetadataChangeEvent,
-    MetaPath,
     Millis,
     Region,
-    ResourceKind,
     Seen,
     Stamp,
     Version,
@@ -35,10 +29,10 @@ from syncer.state.contract.conflicts import ConflictRow
 from syncer.state.contract.operations import Operation, OperationState
 from syncer.state.contract.peers import PeerRow
 from syncer.state.contract.quarantine import DeadLetter, DeadLetterRow
+from syncer.state.encoding import dumps, stamp_of, storable
 
 Row = tuple[Any, ...]
 
-_UNSTORABLE: Final = re.compile("[\0\ud800-\udfff]")
 
 PARTS: Final[tuple[tuple[str, ...], ...]] = (
     ("k_time", "k_region", "k_by", "k_seen", "k_digest"),
@@ -75,32 +69,9 @@ def columns_of(shape: int) -> tuple[str, ...]:
     return ALWAYS + tuple(name for index, part in enumerate(PARTS) if shape & 1 << index for name in part)
 
 
-def storable(text: str) -> str:
-    """Text that any database takes; strangers and stores write what they like, and details quote it.
-
-    PostgreSQL has no zero byte in a text, and half of a surrogate pair can be written nowhere.
-    """
-    if text.isascii() and "\0" not in text:
-        return text
-    return _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", text)
-
-
 def as_bytes(value: bytes | None) -> bytearray | None:
     """Bytes in the form that is bound fastest."""
     return None if value is None else bytearray(value)
-
-
-def dumps(value: object) -> str:
-    """Compact JSON; mappings of any type count as objects."""
-    return orjson.dumps(value, default=dict).decode()
-
-
-def dumps_texts(texts: Mapping[str, str]) -> str:
-    """Compact JSON of names and texts from outside; what is no Unicode of them is replaced."""
-    try:
-        return dumps(texts)
-    except TypeError:
-        return dumps({storable(name): storable(text) for name, text in texts.items()})
 
 
 def seen_of(text: str, by: str) -> Seen:
@@ -286,51 +257,6 @@ def parked_of(row: Sequence[Any]) -> Parked | None:
     """The parking of the columns reason, since, detail."""
     reason, since, detail = row
     return None if reason is None else Parked(reason=ParkReason(reason), since_ms=since, detail=detail)
-
-
-def stamp_of(time: int | None, region: str | None) -> Stamp | None:
-    """A stamp, or ``None`` where there is none."""
-    return None if time is None or region is None else Stamp(Millis(time), Region(region))
-
-
-def event_head(event: MetadataChangeEvent) -> str:
-    """All of an event but its path, value, sender and sequence number, as a JSON list."""
-    stamp, base = event.stamp, event.base
-    return dumps(
-        (
-            event.type,
-            event.resource,
-            event.resource_name,
-            stamp.updated_at_ms,
-            stamp.region,
-            event.by,
-            event.seen,
-            base.updated_at_ms if base is not None else None,
-            base.region if base is not None else None,
-            event.sender,
-            event.sequence,
-        )
-    )
-
-
-def event_of(
-    path: str, head: str, value: bytes | None, sender: str | None = None, sequence: int = 0
-) -> MetadataChangeEvent:
-    """The event of its columns. With ``sender`` it is one of our own, numbered by ``sequence``."""
-    kind, resource, name, time, region, by, seen, base_time, base_region, author, number = orjson.loads(head)
-    return MetadataChangeEvent(
-        type=EventType(kind),
-        resource=ResourceKind(resource),
-        resource_name=name,
-        path=MetaPath(path),
-        value=value,
-        stamp=Stamp(time, region),
-        by=Counter(by),
-        seen=bounded(seen, Counter(by)),
-        base=stamp_of(base_time, base_region),
-        sender=author if sender is None else sender,
-        sequence=number if sender is None else sequence,
-    )
 
 
 def journal_row(entry: Journal, now: Millis) -> Row:

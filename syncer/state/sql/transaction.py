@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import astuple, fields
-from typing import Any, Final
+from dataclasses import astuple
+from typing import Any
 
 from sqlalchemy import Connection, CursorResult, delete, exists, func, or_, select, update
 
@@ -16,7 +16,8 @@ from syncer.errors import InvariantBroken
 from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis, Region
 from syncer.paths import child_prefixes
 from syncer.replacing import replace
-from syncer.state.contract.identity import Identity
+from syncer.state import encoding
+from syncer.state.contract.identity import Identity, check_changes
 from syncer.state.contract.operations import Operation, OperationState
 from syncer.state.contract.outbox import OutboxRow
 from syncer.state.contract.peers import PeerRow
@@ -30,24 +31,10 @@ from syncer.state.sql.listing import ListedRows
 from syncer.state.sql.repairs import RepairRows
 from syncer.state.sql.statements import Statements, upserting
 
-FIXED_FACTS: Final = frozenset({"region", "database_id", "last_sequence", "epoch"})
-_FACTS: Final = frozenset(field.name for field in fields(Identity)) - FIXED_FACTS
-
 
 def beyond(prefix: str) -> str:
     """The smallest string greater than every one that starts with the prefix."""
     return prefix[:-1] + chr(ord(prefix[-1]) + 1)
-
-
-def check_changes(changes: Collection[str]) -> None:
-    """Refuse changes of facts that are not the caller's to change.
-
-    Raises:
-        InvariantBroken: A bug of the caller.
-    """
-    wrong = sorted(set(changes) - _FACTS)
-    if wrong:
-        raise InvariantBroken(f"these facts of the database cannot be set: {', '.join(wrong)}")
 
 
 def prune(connection: Connection, journal_before: Millis, limit: int) -> int:
@@ -178,7 +165,7 @@ class SqlTransaction(AsideRows, ConflictRows, DeadRows, ListedRows, RepairRows):
         self._many(
             self._statements.enqueue,
             [
-                (number, event.path, now, rows.event_head(event), rows.as_bytes(event.value))
+                (number, event.path, now, encoding.event_head(event), rows.as_bytes(event.value))
                 for number, event in numbered
             ],
         )
@@ -189,7 +176,7 @@ class SqlTransaction(AsideRows, ConflictRows, DeadRows, ListedRows, RepairRows):
         """What was carried over of the outbox of the database before, in its order, by numbers of its own."""
         table = tables.carried
         query = select(table.c.id, table.c.path, table.c.head, table.c.value).order_by(table.c.id).limit(limit)
-        return {number: rows.event_of(*row) for number, *row in self._connection.execute(query)}
+        return {number: encoding.event_of(*row) for number, *row in self._connection.execute(query)}
 
     def drop_carried(self, numbers: Collection[int]) -> None:
         """These were published, or need not be."""
@@ -197,14 +184,14 @@ class SqlTransaction(AsideRows, ConflictRows, DeadRows, ListedRows, RepairRows):
 
     def hold_publication(self, event: MetadataChangeEvent) -> None:
         """Keep an event back; it replaces one held before for the same path."""
-        self._many(self._statements.hold_publication, [(event.path, rows.event_head(event), event.value)])
+        self._many(self._statements.hold_publication, [(event.path, encoding.event_head(event), event.value)])
         self._open().holding = True
 
     def held_publication(self, path: MetaPath) -> MetadataChangeEvent | None:
         """The event that is held back for a path."""
         table = tables.held_publications
         row = self._connection.execute(select(table).where(table.c.path == path)).first()
-        return rows.event_of(*row) if row is not None else None
+        return encoding.event_of(*row) if row is not None else None
 
     def drop_held(self, path: MetaPath) -> None:
         """Forget the held event of a path, if there is one."""
@@ -230,7 +217,7 @@ class SqlTransaction(AsideRows, ConflictRows, DeadRows, ListedRows, RepairRows):
         table, sender = tables.outbox, self._identity.database_id
         query = select(table.c.sequence, table.c.path, table.c.head, table.c.value).where(table.c.sequence > after)
         return [
-            OutboxRow(sequence=sequence, event=rows.event_of(path, head, value, sender, sequence))
+            OutboxRow(sequence=sequence, event=encoding.event_of(path, head, value, sender, sequence))
             for sequence, path, head, value in self._connection.execute(query.order_by(table.c.sequence).limit(limit))
         ]
 
@@ -303,7 +290,7 @@ class SqlTransaction(AsideRows, ConflictRows, DeadRows, ListedRows, RepairRows):
     def set_identity(self, **changes: object) -> Identity:
         """Change some fields of the identity (not region, database id, epoch or last sequence)."""
         check_changes(changes)
-        texts = {name: rows.storable(text) for name, text in changes.items() if isinstance(text, str)}
+        texts = {name: encoding.storable(text) for name, text in changes.items() if isinstance(text, str)}
         changed: Any = replace(self._identity, **{**changes, **texts})  # type: ignore[arg-type]  # checked by name above
         self._know(changed)
         return self._identity
@@ -315,7 +302,7 @@ class SqlTransaction(AsideRows, ConflictRows, DeadRows, ListedRows, RepairRows):
             "sender": peer.sender,
             "heard_at": peer.heard_at_ms,
             "sent_at": peer.sent_at_ms,
-            "document": rows.dumps(peer.document),
+            "document": encoding.dumps(peer.document),
         }
         self._connection.execute(upserting(self._connection.dialect, tables.peers), row)
 
@@ -332,7 +319,7 @@ class SqlTransaction(AsideRows, ConflictRows, DeadRows, ListedRows, RepairRows):
 
     def save_status(self, document: dict[str, object], now: Millis) -> None:
         """Keep the daemon's own report."""
-        row = {"one": 1, "reported_at": now, "document": rows.dumps(document)}
+        row = {"one": 1, "reported_at": now, "document": encoding.dumps(document)}
         self._connection.execute(upserting(self._connection.dialect, tables.status), row)
 
     # -- operations
@@ -346,7 +333,7 @@ class SqlTransaction(AsideRows, ConflictRows, DeadRows, ListedRows, RepairRows):
     def finish_operation(self, number: int, state: OperationState, answer: str, code: str, now: Millis) -> None:
         """Answer an operation."""
         table = tables.operations
-        values = {"state": state.value, "answer": rows.storable(answer), "code": code, "finished_at": now}
+        values = {"state": state.value, "answer": encoding.storable(answer), "code": code, "finished_at": now}
         self._connection.execute(update(table).where(table.c.id == number).values(values))
 
     # -- upkeep

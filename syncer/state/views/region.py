@@ -16,6 +16,7 @@ from sqlalchemy import URL, Connection, Engine, Select, Table, func, insert, sel
 from syncer.conflict.register import HoldReason, Register, Shown
 from syncer.errors import InvariantBroken, StateForeign, StateMissing, StateUnavailable
 from syncer.model import MetaPath, Millis, Region, Stamp
+from syncer.state import encoding
 from syncer.state.contract.identity import Identity
 from syncer.state.contract.membership import Membership
 from syncer.state.contract.operations import Operation, OperationState
@@ -301,7 +302,7 @@ class Views(RepairViews, PathViews):
             for path, time, region, *columns in connection.execute(query):
                 parked = rows.parked_of(columns)
                 if parked is not None:
-                    found.append(ParkedRow(path=path, parked=parked, stamp=rows.stamp_of(time, region)))
+                    found.append(ParkedRow(path=path, parked=parked, stamp=encoding.stamp_of(time, region)))
         return found
 
     # -- operations
@@ -314,9 +315,9 @@ class Views(RepairViews, PathViews):
         """
         row = {
             "kind": kind,
-            "arguments": rows.dumps(dict(arguments)),
-            "asked_by": rows.storable(asked_by),
-            "reason": rows.storable(reason),
+            "arguments": encoding.dumps(dict(arguments)),
+            "asked_by": encoding.storable(asked_by),
+            "reason": encoding.storable(reason),
             "asked_at": self._clock(),
             "state": OperationState.PENDING.value,
             "answer": "",
@@ -389,7 +390,7 @@ def _outbox(connection: Connection) -> OutboxFacts:
 
 
 def _held(path: str, head: str, size: int | None, at: int | None, shown: Shown | None) -> HeldEvent:
-    event = rows.event_of(path, head, None)
+    event = encoding.event_of(path, head, None)
     return HeldEvent(
         path=event.path,
         type=event.type,

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from sqlalchemy import Connection, select
 
 from syncer.model import MetadataChangeEvent, MetaPath
+from syncer.state import encoding
 from syncer.state.contract.conflicts import ConflictRow
 from syncer.state.contract.quarantine import DeadLetterRow
 from syncer.state.sql import rows, tables
@@ -36,4 +37,4 @@ class PathViews:
         c = tables.future_events.c
         query = select(c.head, c.value).where(c.path == path).order_by(c.time, c.region).limit(limit)
         with self._reading() as connection:
-            return [rows.event_of(path, head, value) for head, value in connection.execute(query)]
+            return [encoding.event_of(path, head, value) for head, value in connection.execute(query)]
