@@ -18,10 +18,10 @@ from syncer.errors import SyncerError
 from syncer.model import Millis, Region
 from syncer.replication.driver import Driver
 from syncer.replication.inbound.arrived import arrived_of
+from syncer.state.memory.transaction import MemoryDatabase, MemoryState
 from tests.fuzz.shares import drawing
 from tests.fuzz.test_messages import messages, spoilt
 from tests.support.group_keys import keyring
-from tests.support.memory_state import MemoryDatabase, MemoryState
 from tests.unit.bus.trust.test_signing import TREE
 from tests.unit.bus.wire.test_codec import CONTROL, HEARTBEAT, LISTING_ASKED, LISTING_TOLD
 from tests.unit.replication.antientropy.test_protocol import CAPABILITIES

@@ -32,9 +32,9 @@ from syncer.replication.runtime.bus_loop import BusPumps
 from syncer.replication.runtime.engine_thread import DriverThread
 from syncer.replication.runtime.environment import Environment, Timing
 from syncer.state.contract.peers import PeerRow
+from syncer.state.memory.transaction import MemoryTransaction
 from syncer.stores.contract import Entry
 from tests.shell.on_bus import heartbeat
-from tests.support.memory_state import MemoryTransaction
 from tests.unit.replication.antientropy.test_protocol import Site, path_of, value_of
 from tests.unit.replication.inbound.test_isolation import NOW, SENDER, aside, event, had
 

@@ -35,9 +35,9 @@ from syncer.state.contract.peers import PeerRow
 from syncer.state.contract.quarantine import DeadLetter, KeptAside
 from syncer.state.contract.state import State
 from syncer.state.contract.transaction import Transaction
+from syncer.state.memory.transaction import MemoryDatabase, MemoryState
 from syncer.state.sql.database import SqlState
 from syncer.state.views.region import Views
-from tests.support.memory_state import MemoryDatabase, MemoryState
 
 EAST = Region("us-east")
 WEST = Region("us@west")

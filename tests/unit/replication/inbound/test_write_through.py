@@ -18,8 +18,8 @@ from syncer.replication.inbound.prefetch import Prefetch, Prefetched
 from syncer.replication.local.dirty import ReadCause
 from syncer.replication.local.own_writes import KEPT, OwnWrites
 from syncer.replication.local.write_queue import Batch
+from syncer.state.memory.transaction import MemoryDatabase, MemoryState
 from syncer.stores.contract import Entry, Put, Written
-from tests.support.memory_state import MemoryDatabase, MemoryState
 from tests.unit.replication.antientropy.test_protocol import CAPABILITIES, T0, path_of, value_of
 
 P, Q = path_of("p"), path_of("q")
@@ -316,7 +316,7 @@ def test_a_read_ahead_serves_one_fold_only(blurred: Site, monkeypatch: pytest.Mo
         def fails(*_: object) -> None:
             raise StateUnavailable("the disk is full")
 
-        broken.setattr("tests.support.memory_state.MemoryTransaction.save", fails)
+        broken.setattr("syncer.state.memory.transaction.MemoryTransaction.save", fails)
         with pytest.raises(StateUnavailable):
             blurred.driver.consume([update], NOW, seen)
     blurred.driver.consume([update], NOW, seen)

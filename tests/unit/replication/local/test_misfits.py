@@ -14,8 +14,8 @@ from syncer.paths import MAX_PATH_BYTES
 from syncer.replication.control.report import report
 from syncer.replication.local import misfits
 from syncer.replication.local.misfits import COUNTED, MISFIT, MISFITS, Misfits
+from syncer.state.memory.transaction import MemoryTransaction
 from syncer.stores.contract import Entry
-from tests.support.memory_state import MemoryTransaction
 from tests.unit.replication.antientropy.test_protocol import T0, Site, path_of
 
 NOW = Millis(T0 + 1_000)

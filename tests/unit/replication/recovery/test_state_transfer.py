@@ -20,8 +20,8 @@ from syncer.replication.fence import Fence
 from syncer.replication.inbound.arrived import Arrived
 from syncer.replication.recovery import missing_values, rebuild, state_transfer
 from syncer.state.contract.membership import JOINING
+from syncer.state.memory.transaction import MemoryDatabase, MemoryState
 from syncer.stores.contract import Entry, Written
-from tests.support.memory_state import MemoryDatabase, MemoryState
 from tests.unit.replication.antientropy.test_protocol import CAPABILITIES, T0, path_of, version
 
 EAST, WEST, NORTH = Region("east"), Region("west"), Region("north")
@@ -261,7 +261,7 @@ def test_a_page_that_could_not_be_stored_was_not_heard(monkeypatch: pytest.Monke
         raise StateUnavailable("the disk is full")
 
     with monkeypatch.context() as broken:
-        broken.setattr("tests.support.memory_state.MemoryTransaction.save", fails)
+        broken.setattr("syncer.state.memory.transaction.MemoryTransaction.save", fails)
         with pytest.raises(StateUnavailable):
             lost.hears(page)
     assert lost.asks(), "it is asked for again"
