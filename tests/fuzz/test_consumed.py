@@ -18,7 +18,7 @@ from syncer.errors import SyncerError
 from syncer.model import Millis, Region
 from syncer.replication.driver import Driver
 from syncer.replication.inbound.arrived import arrived_of
-from syncer.state.memory.transaction import MemoryDatabase, MemoryState
+from syncer.state.memory import MemoryDatabase, MemoryState
 from tests.fuzz.shares import drawing
 from tests.fuzz.test_messages import messages, spoilt
 from tests.support.group_keys import keyring

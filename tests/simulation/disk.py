@@ -30,7 +30,7 @@ from syncer.state.contract.repairs import RefusedTelling, Repair, RepairState, T
 from syncer.state.contract.state import State
 from syncer.state.contract.tombstones import Tombstone
 from syncer.state.contract.tree import KeptTree
-from syncer.state.memory.transaction import (
+from syncer.state.memory.selection import (
     chosen_conflicts,
     dead,
     dying,

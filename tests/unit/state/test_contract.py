@@ -1,4 +1,4 @@
-"""One suite for every state: SQLite in a file, SQLite in memory, and the simulator's dictionaries."""
+"""One suite for every state: SQLite in a file, SQLite in memory, and plain dictionaries."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from syncer.state.contract.peers import PeerRow
 from syncer.state.contract.quarantine import DeadLetter, KeptAside
 from syncer.state.contract.state import State
 from syncer.state.contract.transaction import Transaction
-from syncer.state.memory.transaction import MemoryDatabase, MemoryState
+from syncer.state.memory import MemoryDatabase, MemoryState
 from syncer.state.sql.database import SqlState
 from syncer.state.views.region import Views
 

@@ -26,7 +26,7 @@ from syncer.replication.antientropy.tree_state import label_of
 from syncer.replication.driver import Driver
 from syncer.replication.inbound.arrived import Arrived
 from syncer.state.contract.membership import JOINING
-from syncer.state.memory.transaction import MemoryDatabase, MemoryState
+from syncer.state.memory import MemoryDatabase, MemoryState
 from syncer.stores.contract import Capabilities, Entry, Put, Written
 from tests.simulation.store import digest_of
 

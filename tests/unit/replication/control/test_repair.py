@@ -18,7 +18,7 @@ from syncer.replication.control.repair import OUTBOX_ROOM, PORTION, Turn
 from syncer.state.contract.membership import JOINING
 from syncer.state.contract.operations import Operation, OperationState
 from syncer.state.contract.repairs import Repair, RepairState, Telling
-from syncer.state.memory.transaction import MemoryState
+from syncer.state.memory import MemoryState
 from tests.unit.replication.antientropy.test_protocol import T0, Pair, Site, both_have, path_of, value_of, version
 
 EAST, WEST = Region("east"), Region("west")

@@ -18,7 +18,7 @@ from syncer.replication.inbound.prefetch import Prefetch, Prefetched
 from syncer.replication.local.dirty import ReadCause
 from syncer.replication.local.own_writes import KEPT, OwnWrites
 from syncer.replication.local.write_queue import Batch
-from syncer.state.memory.transaction import MemoryDatabase, MemoryState
+from syncer.state.memory import MemoryDatabase, MemoryState
 from syncer.stores.contract import Entry, Put, Written
 from tests.unit.replication.antientropy.test_protocol import CAPABILITIES, T0, path_of, value_of
 

@@ -35,7 +35,7 @@ from syncer.replication.inbound.arrived import Arrived
 from syncer.replication.local.rollback_counter import INTERVAL_MS, RollbackCounter
 from syncer.replication.recovery import rebuild
 from syncer.replication.recovery.progress import Phase
-from syncer.state.memory.transaction import MemoryDatabase, MemoryState
+from syncer.state.memory import MemoryDatabase, MemoryState
 from syncer.stores.contract import Entry, Put, Written
 from tests.unit.replication.antientropy.test_protocol import CAPABILITIES, T0, path_of
 

@@ -20,7 +20,7 @@ from syncer.replication.fence import Fence
 from syncer.replication.inbound.arrived import Arrived
 from syncer.replication.recovery import missing_values, rebuild, state_transfer
 from syncer.state.contract.membership import JOINING
-from syncer.state.memory.transaction import MemoryDatabase, MemoryState
+from syncer.state.memory import MemoryDatabase, MemoryState
 from syncer.stores.contract import Entry, Written
 from tests.unit.replication.antientropy.test_protocol import CAPABILITIES, T0, path_of, version
 
