@@ -1,3 +1,5 @@
+"""The client of operations: what is asked, how long answers are waited for, and by which code it leaves."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping

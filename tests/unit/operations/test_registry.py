@@ -1,3 +1,5 @@
+"""The registry of operations: every kind that was ever stored is performed by somebody, any other is not found."""
+
 from __future__ import annotations
 
 import pytest
