@@ -20,7 +20,7 @@ from syncer.cli import snapshot_calls
 from syncer.cli.commands import snapshot
 from syncer.cli.main import DEFAULT_CONFIG, Root
 from syncer.cli.render.output import Format
-from syncer.cli.session import Session
+from syncer.cli.session import CommandSession
 
 app = typer.Typer(
     cls=Root, no_args_is_help=True, pretty_exceptions_enable=False, help="Snapshots of metadata stores, on Spark."
@@ -36,8 +36,8 @@ def root(
     output: Annotated[Format, typer.Option("--output", "-o", help="Form of the result on stdout.")] = Format.JSON,
 ) -> None:
     """Take the options that hold for every command."""
-    context.obj = Session(config_path=config, form=output)
-    context.meta[snapshot_calls.PROGRESS_FORM] = snapshot_calls.Shown.JSON
+    context.obj = CommandSession(config_path=config, form=output)
+    context.meta[snapshot_calls.PROGRESS_FORM] = snapshot_calls.ProgressForm.JSON
 
 
 app.command("take")(snapshot.take)

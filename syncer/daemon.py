@@ -200,7 +200,7 @@ class Daemon:
         if self.config_file is None:
             log.error("snapshots_not_scheduled", cause="the configuration does not come from a file")
             return None
-        plan = snapshotting.Plan(
+        plan = snapshotting.SchedulePlan(
             interval_ms=in_ms(config.snapshot_interval),
             time_limit_ms=in_ms(config.snapshots.time_limit),
             work=work,

@@ -47,7 +47,7 @@ _DETAIL_CHARACTERS: Final = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class SchedulePlan:
     """When and how snapshots are taken.
 
     Args:
@@ -90,7 +90,7 @@ class Schedule:
         clock: The clock.
     """
 
-    def __init__(self, plan: Plan, active: Callable[[], bool], clock: Callable[[], Millis]) -> None:
+    def __init__(self, plan: SchedulePlan, active: Callable[[], bool], clock: Callable[[], Millis]) -> None:
         self._plan = plan
         self._active = active
         self._clock = clock

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
 from pyspark.sql.types import StringType
 
 from spark_snapshot.format.rows import SNAPSHOT
-from spark_snapshot.format.words import Origin
+from spark_snapshot.format.words import StampOrigin
 from syncer.conflict.settings import DEFAULT_CLOCK_SKEW_MS
 
 NO_TIME: Final = 0
@@ -51,7 +51,7 @@ def picture(
             *_kept(),
             F.coalesce(modified, F.lit(NO_TIME)).cast("long").alias("updated_ms"),
             F.lit(region).alias("author"),
-            F.lit(Origin.STORE.value).alias("origin"),
+            F.lit(StampOrigin.STORE.value).alias("origin"),
             _no_text().alias("hold"),
             F.lit("").alias("by"),
             F.lit(_NOTHING_SEEN).alias("seen"),
@@ -77,9 +77,9 @@ def picture(
         .cast("long")
         .alias("updated_ms"),
         F.when(agreed, F.col("_author")).otherwise(F.lit(region)).alias("author"),
-        F.when(unknown, Origin.STORE.value)
-        .when(agreed, Origin.REGISTER.value)
-        .otherwise(Origin.UNSEEN.value)
+        F.when(unknown, StampOrigin.STORE.value)
+        .when(agreed, StampOrigin.REGISTER.value)
+        .otherwise(StampOrigin.UNSEEN.value)
         .alias("origin"),
         F.col("_hold").alias("hold"),
         F.coalesce("_by", F.lit("")).alias("by"),
@@ -103,7 +103,7 @@ def _absent(store: DataFrame, registers: DataFrame, region: str) -> DataFrame:
             F.lit(None).cast("binary").alias("digest"),
             F.when(vanished, F.col("updated_ms") + 1).otherwise(F.col("updated_ms")).alias("updated_ms"),
             F.when(vanished, F.lit(region)).otherwise(F.col("author")).alias("author"),
-            F.when(vanished, Origin.UNSEEN.value).otherwise(Origin.REGISTER.value).alias("origin"),
+            F.when(vanished, StampOrigin.UNSEEN.value).otherwise(StampOrigin.REGISTER.value).alias("origin"),
             "hold",
             "by",
             "seen",

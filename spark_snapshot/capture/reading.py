@@ -20,13 +20,13 @@ from pyspark.sql.types import StructType
 
 from spark_snapshot import sources
 from spark_snapshot.capture.watermark import Sidecar, sidecar_of
-from spark_snapshot.format.drafts import READ, Draft, flush_all
+from spark_snapshot.format.drafts import READ, SnapshotDraft, flush_all
 from spark_snapshot.format.extent import Extent
-from spark_snapshot.format.manifest import Described, Part, StoreFacts, current_projections, described_scope
+from spark_snapshot.format.manifest import Described, ManifestTable, StoreFacts, current_projections, described_scope
 from spark_snapshot.format.places import Place
 from spark_snapshot.format.rows import REGISTERS, STORE
 from spark_snapshot.runtime.phases import Job
-from spark_snapshot.sources.place import Facts, StorePlace
+from spark_snapshot.sources.place import PlaceFacts, StorePlace
 from syncer.config.model import Config
 from syncer.conflict.scope import Scope
 from syncer.errors import PreconditionFailed, SnapshotDamaged, SnapshotRefused
@@ -37,7 +37,7 @@ _REGISTERS: Final = "registers"
 _CHECKED: Final = {"parquet.page.verify-checksum.enabled": "true"}
 
 
-class ReadFile(Part):
+class ReadFile(ManifestTable):
     """A file of rows."""
 
     name: str
@@ -45,7 +45,7 @@ class ReadFile(Part):
     bytes: int
 
 
-class Read(Part):
+class Read(ManifestTable):
     """What was read, and how it is to be understood: the files of the store's rows, and of the registers'."""
 
     version: Literal[1] = 1
@@ -60,7 +60,7 @@ class Read(Part):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class CaptureRequest:
     """What is to be read.
 
     Args:
@@ -78,7 +78,7 @@ class Wanted:
     expected: int | None
 
 
-def read_region(job: Job, draft: Draft, wanted: Wanted, place: StorePlace, before: Facts) -> Read:
+def read_region(job: Job, draft: SnapshotDraft, wanted: CaptureRequest, place: StorePlace, before: PlaceFacts) -> Read:
     """Read a region's registers and its store into a draft, and note what that was.
 
     Args:
@@ -146,7 +146,7 @@ def read_store(
     return tuple(ReadFile.model_validate_json(row["file"]) for row in told)
 
 
-def read_before(draft: Draft, config: Config) -> Read:
+def read_before(draft: SnapshotDraft, config: Config) -> Read:
     """What an earlier job has read into a draft.
 
     Raises:
@@ -176,7 +176,7 @@ def read_before(draft: Draft, config: Config) -> Read:
     return read
 
 
-def tables_of(session: SparkSession, draft: Draft, read: Read) -> tuple[DataFrame, DataFrame | None]:
+def tables_of(session: SparkSession, draft: SnapshotDraft, read: Read) -> tuple[DataFrame, DataFrame | None]:
     """What was read, as rows of ``STORE`` and of ``REGISTERS``; ``None`` where no registers took part."""
     store = _rows(session, STORE, draft.place / _STORE, read.files)
     known = _rows(session, REGISTERS, draft.place / _REGISTERS, read.registers) if read.about.registers else None
@@ -208,7 +208,7 @@ def _registers(session: SparkSession, sidecar: Sidecar, config: Config, extent: 
     )
 
 
-def _store_facts(before: Facts, after: Facts) -> StoreFacts:
+def _store_facts(before: PlaceFacts, after: PlaceFacts) -> StoreFacts:
     return StoreFacts(
         kind=before.kind,
         identity=before.identity or before.where,

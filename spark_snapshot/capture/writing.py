@@ -9,12 +9,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
 
 from spark_snapshot.format import tables
-from spark_snapshot.format.drafts import Draft, begun
+from spark_snapshot.format.drafts import SnapshotDraft, begun
 from spark_snapshot.format.files import bucket_of, examine
 from spark_snapshot.format.layout import DATA, Snapshot, latest
-from spark_snapshot.format.manifest import Count, Described, FileRecord, Manifest
+from spark_snapshot.format.manifest import BucketFile, Count, Described, SnapshotManifest
 from spark_snapshot.format.places import Place
-from spark_snapshot.format.words import Origin
+from spark_snapshot.format.words import StampOrigin
 from syncer.errors import SnapshotDamaged, SnapshotRefused, SnapshotShrunken
 from syncer.plan.losses import LossBounds
 
@@ -55,14 +55,14 @@ def write_snapshot(
 
 def write(
     frame: DataFrame,
-    draft: Draft,
+    draft: SnapshotDraft,
     described: Described,
     *,
     before: Snapshot | None,
     buckets: int = DEFAULT_BUCKETS,
     allow_empty: bool = False,
     losses: LossBounds | None = USUAL_LOSSES,
-) -> Manifest:
+) -> SnapshotManifest:
     """Write the rows of a snapshot and read back what was written; it is none until it is published.
 
     Args:
@@ -81,7 +81,7 @@ def write(
     """
     data = draft.empty(DATA)  # Spark makes the folder of the rows itself, and refuses one that is there
     tables.write_buckets(frame, data, buckets)
-    manifest = Manifest(
+    manifest = SnapshotManifest(
         version=described.version,
         id=draft.id,
         taken_at=_moment(draft.id),
@@ -97,7 +97,7 @@ def write(
     return manifest
 
 
-def _examined(data: Place) -> tuple[FileRecord, ...]:
+def _examined(data: Place) -> tuple[BucketFile, ...]:
     """Read back what Spark has written, and remove what it has left beside."""
     names = data.file_names()
     buckets: dict[int, str] = {}
@@ -118,8 +118,8 @@ def _counted(spark: SparkSession, draft: Snapshot) -> dict[str, Count]:
     found = frame.groupBy("kind").agg(
         F.count("digest").alias("alive"),
         F.count(F.when(F.col("digest").isNull(), 1)).alias("dead"),
-        F.count(F.when(F.col("origin") == Origin.UNSEEN.value, 1)).alias("unseen"),
-        F.count(F.when(F.col("origin") == Origin.STORE.value, 1)).alias("unstamped"),
+        F.count(F.when(F.col("origin") == StampOrigin.UNSEEN.value, 1)).alias("unseen"),
+        F.count(F.when(F.col("origin") == StampOrigin.STORE.value, 1)).alias("unstamped"),
         F.count("hold").alias("held"),
     )
     return {
@@ -128,7 +128,7 @@ def _counted(spark: SparkSession, draft: Snapshot) -> dict[str, Count]:
     }
 
 
-def _guard(manifest: Manifest, before: Snapshot, *, allow_empty: bool, losses: LossBounds | None) -> None:
+def _guard(manifest: SnapshotManifest, before: Snapshot, *, allow_empty: bool, losses: LossBounds | None) -> None:
     """Refuse what an odd store would leave; what passes here is what the next one is held to."""
     had, has, about = before.manifest.alive, manifest.alive, manifest.about
     if has == 0 and allow_empty:

@@ -14,8 +14,8 @@ from typing import Any, Final
 import pyarrow as pa
 
 from spark_snapshot.diff.buckets import NARROW, Suspects, suspects
-from spark_snapshot.diff.verdict import State, judge
-from spark_snapshot.format.words import Finding, Origin
+from spark_snapshot.diff.verdict import RegionRow, judge
+from spark_snapshot.format.words import PathClass, StampOrigin
 from syncer.model import Millis, Region, Stamp, TieOrder
 
 _TEXT: Final = pa.string()
@@ -87,9 +87,9 @@ class Findings:
             rows = (self._row(next(filter(None, of)), states) for of, *states in paired)
             yield _batch([row for row in rows if row is not None])
 
-    def _row(self, named: tuple[str, str, str], states: Sequence[State | None]) -> _Row | None:
+    def _row(self, named: tuple[str, str, str], states: Sequence[RegionRow | None]) -> _Row | None:
         verdict = judge(dict(zip(self.regions, states, strict=True)), self.ties)
-        if verdict is None or verdict.finding is Finding.SAME:
+        if verdict is None or verdict.finding is PathClass.SAME:
             return None
         stamp = verdict.version.stamp
         return (
@@ -114,13 +114,13 @@ def _named(rows: pa.Table) -> list[tuple[str, str, str] | None]:
     return [None if each[0] is None else each for each in zip(*columns, strict=True)]
 
 
-def _states(rows: pa.Table) -> list[State | None]:
-    origins = {each.value: each for each in Origin}
+def _states(rows: pa.Table) -> list[RegionRow | None]:
+    origins = {each.value: each for each in StampOrigin}
     columns = (rows.column(name).to_pylist() for name in NARROW[3:])
     return [
         None
         if at is None
-        else State(digest=digest, stamp=Stamp(Millis(at), Region(author)), origin=origins[origin], hold=hold)
+        else RegionRow(digest=digest, stamp=Stamp(Millis(at), Region(author)), origin=origins[origin], hold=hold)
         for digest, at, author, origin, hold in zip(*columns, strict=True)
     ]
 

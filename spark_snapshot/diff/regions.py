@@ -19,7 +19,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
 
-from spark_snapshot.format.words import Finding, Origin, Reason
+from spark_snapshot.format.words import PathClass, StampOrigin, WinReason
 from syncer.errors import PreconditionFailed
 from syncer.model import TieOrder
 
@@ -162,10 +162,10 @@ def judged(rows: DataFrame, names: list[str], ties: TieOrder) -> DataFrame:
         .withColumn("rival", F.array_max(F.transform("others", lambda row: F.struct(row["updated_ms"], row["rank"]))))
     )
     plain = (
-        F.when(F.size("losers") == 0, Finding.SAME.value)
-        .when(~best["alive"], Finding.DELETED.value)
-        .when(F.size("others") == 0, Finding.ONLY_IN.value)
-        .otherwise(Finding.DIFFERS.value)
+        F.when(F.size("losers") == 0, PathClass.SAME.value)
+        .when(~best["alive"], PathClass.DELETED.value)
+        .when(F.size("others") == 0, PathClass.ONLY_IN.value)
+        .otherwise(PathClass.DIFFERS.value)
     )
     waits = F.exists("held", lambda row: F.array_contains("losers", row["region"]))
     twice = F.size("rows") != F.size(F.array_distinct(_names(F.col("rows"))))
@@ -175,7 +175,7 @@ def judged(rows: DataFrame, names: list[str], ties: TieOrder) -> DataFrame:
         "path",
         "kind",
         "tenant",
-        F.when(F.col("waits"), Finding.HELD.value).otherwise(F.col("plain")).alias("class"),
+        F.when(F.col("waits"), PathClass.HELD.value).otherwise(F.col("plain")).alias("class"),
         F.when(F.col("waits"), F.col("plain")).alias("underlying"),
         best["region"].alias("winner"),
         best["updated_ms"].alias("winner_ms"),
@@ -195,7 +195,7 @@ def _weight(row: Column) -> Column:
         row["rank"],
         row["digest"].isNotNull().alias("alive"),
         row["digest"],
-        (row["origin"] == Origin.REGISTER.value).alias("stamped"),
+        (row["origin"] == StampOrigin.REGISTER.value).alias("stamped"),
         row["order"],
         row["region"],
         row["author"],
@@ -213,10 +213,10 @@ def _rank(author: Column, ties: TieOrder) -> Column:
 
 def _reason(best: Column, rival: Column) -> Column:
     return (
-        F.when(rival.isNull(), Reason.ONLY.value)
-        .when(rival["updated_ms"] != best["updated_ms"], Reason.NEWER.value)
-        .when(rival["rank"] != best["rank"], Reason.REGION_ORDER.value)
-        .otherwise(Reason.SAME_STAMP.value)
+        F.when(rival.isNull(), WinReason.ONLY.value)
+        .when(rival["updated_ms"] != best["updated_ms"], WinReason.NEWER.value)
+        .when(rival["rank"] != best["rank"], WinReason.REGION_ORDER.value)
+        .otherwise(WinReason.SAME_STAMP.value)
     )
 
 

@@ -26,7 +26,7 @@ MAX_DAYS: Final = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counts:
+class ClassCounts:
     """Paths by class."""
 
     name: str
@@ -60,8 +60,8 @@ class Summary:
 
     same: int
     by_class: Mapping[str, int]
-    kinds: tuple[Counts, ...]
-    tenants: tuple[Counts, ...]
+    kinds: tuple[ClassCounts, ...]
+    tenants: tuple[ClassCounts, ...]
     more_tenants: int
     winners: Mapping[str, int]
     losers: Mapping[str, int]
@@ -125,8 +125,8 @@ def summarised(found: DataFrame, same: int) -> Summary:
     )
 
 
-def _counts(name: str, by_class: Mapping[str, int]) -> Counts:
-    return Counts(name=name, by_class={each: by_class.get(each, 0) for each in CLASSES})
+def _counts(name: str, by_class: Mapping[str, int]) -> ClassCounts:
+    return ClassCounts(name=name, by_class={each: by_class.get(each, 0) for each in CLASSES})
 
 
 def _sorted(counts: Mapping[str, int]) -> dict[str, int]:

@@ -15,18 +15,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cmp_to_key
 
-from spark_snapshot.format.words import Finding, Origin, Reason
+from spark_snapshot.format.words import PathClass, StampOrigin, WinReason
 from syncer.conflict.causality.order import later
 from syncer.model import Region, Stamp, TieOrder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class State:
+class RegionRow:
     """A region's row at a path. ``digest is None``: a tombstone. ``hold``: why a change waits there for a person."""
 
     digest: bytes | None
     stamp: Stamp
-    origin: Origin = Origin.REGISTER
+    origin: StampOrigin = StampOrigin.REGISTER
     hold: str | None = None
 
     @property
@@ -41,7 +41,7 @@ class State:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class PathVerdict:
     """What is to be said of a path.
 
     Args:
@@ -55,16 +55,16 @@ class Verdict:
         holds: Why the path is held, by region.
     """
 
-    finding: Finding
-    underlying: Finding | None
+    finding: PathClass
+    underlying: PathClass | None
     winner: Region
-    version: State
-    reason: Reason
+    version: RegionRow
+    reason: WinReason
     losers: tuple[Region, ...]
     holds: Mapping[Region, str]
 
 
-def judge(states: Mapping[Region, State | None], ties: TieOrder) -> Verdict | None:
+def judge(states: Mapping[Region, RegionRow | None], ties: TieOrder) -> PathVerdict | None:
     """Judge one path.
 
     Args:
@@ -86,16 +86,16 @@ def judge(states: Mapping[Region, State | None], ties: TieOrder) -> Verdict | No
     others = [state for state in known.values() if state.digest != best.digest]
     holds = {region: state.hold for region, state in states.items() if state is not None and state.hold is not None}
     if not losers:
-        finding = Finding.SAME
+        finding = PathClass.SAME
     elif not best.alive:
-        finding = Finding.DELETED
+        finding = PathClass.DELETED
     elif not others:
-        finding = Finding.ONLY_IN
+        finding = PathClass.ONLY_IN
     else:
-        finding = Finding.DIFFERS
+        finding = PathClass.DIFFERS
     held = any(region in holds for region in losers)
-    return Verdict(
-        finding=Finding.HELD if held else finding,
+    return PathVerdict(
+        finding=PathClass.HELD if held else finding,
         underlying=finding if held else None,
         winner=winner,
         version=best,
@@ -105,8 +105,8 @@ def judge(states: Mapping[Region, State | None], ties: TieOrder) -> Verdict | No
     )
 
 
-def _winner(known: Mapping[Region, State], ties: TieOrder) -> Region:
-    def compare(left: State, right: State) -> int:
+def _winner(known: Mapping[Region, RegionRow], ties: TieOrder) -> Region:
+    def compare(left: RegionRow, right: RegionRow) -> int:
         if left.stamp != right.stamp:
             return 1 if later(left.stamp, right.stamp, ties) else -1
         ours, theirs = (left.digest is not None, left.digest or b""), (right.digest is not None, right.digest or b"")
@@ -115,18 +115,18 @@ def _winner(known: Mapping[Region, State], ties: TieOrder) -> Region:
     greatest = max(known.values(), key=cmp_to_key(compare))
     return min(
         (region for region, state in known.items() if compare(state, greatest) == 0),
-        key=lambda region: (known[region].origin is not Origin.REGISTER, region),
+        key=lambda region: (known[region].origin is not StampOrigin.REGISTER, region),
     )
 
 
-def _reason(best: State, others: list[State], ties: TieOrder) -> Reason:
+def _reason(best: RegionRow, others: list[RegionRow], ties: TieOrder) -> WinReason:
     if not others:
-        return Reason.ONLY
+        return WinReason.ONLY
 
     def compare(left: Stamp, right: Stamp) -> int:
         return later(left, right, ties) - later(right, left, ties)
 
     rival = max((state.stamp for state in others), key=cmp_to_key(compare))
     if rival.updated_at_ms != best.stamp.updated_at_ms:
-        return Reason.NEWER
-    return Reason.REGION_ORDER if rival != best.stamp else Reason.SAME_STAMP
+        return WinReason.NEWER
+    return WinReason.REGION_ORDER if rival != best.stamp else WinReason.SAME_STAMP

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from spark_snapshot.format.layout import DATA, PARTIAL, listing, new_id, region_folder
-from spark_snapshot.format.manifest import MANIFEST, Manifest
+from spark_snapshot.format.manifest import MANIFEST, SnapshotManifest
 from spark_snapshot.format.places import Place
 from syncer.errors import DiskFull, NotFound, PreconditionFailed, SnapshotError, SnapshotUnwritten
 
@@ -30,7 +30,7 @@ GIVEN_UP_AFTER_MS: Final = 24 * 3_600_000
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class SnapshotDraft:
     """A snapshot that is being made, under a lock where there are locks.
 
     Args:
@@ -72,7 +72,7 @@ class Draft:
         with refused(self.place):
             _write_text(self.place, name, text)
 
-    def publish(self, manifest: Manifest) -> Place:
+    def publish(self, manifest: SnapshotManifest) -> Place:
         """Make a snapshot of it: only its rows and its manifest stay, and it gets its name.
 
         Raises:
@@ -100,7 +100,7 @@ class Draft:
 
 
 @contextmanager
-def begun(folder: Place, region: str, *, taken_at_ms: int) -> Iterator[Draft]:
+def begun(folder: Place, region: str, *, taken_at_ms: int) -> Iterator[SnapshotDraft]:
     """A new draft; what was given up before is cleared.
 
     It is gone afterwards unless it was published, or all was read and nothing is wrong with the snapshot or its place.
@@ -116,7 +116,7 @@ def begun(folder: Place, region: str, *, taken_at_ms: int) -> Iterator[Draft]:
                 place.files.create_dir(place.path)
                 stack.enter_context(_locked(place))
         stack.enter_context(_kept_or_gone(place))
-        yield Draft(home, place)
+        yield SnapshotDraft(home, place)
 
 
 def check_locks(folder: Place) -> None:
@@ -133,7 +133,7 @@ def check_locks(folder: Place) -> None:
 
 
 @contextmanager
-def resumed(folder: Place, region: str) -> Iterator[Draft]:
+def resumed(folder: Place, region: str) -> Iterator[SnapshotDraft]:
     """The newest draft of a region that was given up and of which all was read.
 
     Raises:
@@ -154,7 +154,7 @@ def resumed(folder: Place, region: str) -> Iterator[Draft]:
                     hint="Take a snapshot without --resume.",
                 )
         stack.enter_context(_kept_or_gone(place))
-        yield Draft(home, place)
+        yield SnapshotDraft(home, place)
 
 
 def flush_all(folder: Place) -> None:

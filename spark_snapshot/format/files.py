@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from spark_snapshot.format.manifest import FileRecord
+from spark_snapshot.format.manifest import BucketFile
 from spark_snapshot.format.places import Place
 from spark_snapshot.format.rows import SNAPSHOT
 from syncer.errors import SnapshotDamaged
@@ -27,7 +27,7 @@ def bucket_of(name: str) -> int | None:
     return int(found.group(1)) if found is not None else None
 
 
-def examine(where: Place, bucket: int) -> FileRecord:
+def examine(where: Place, bucket: int) -> BucketFile:
     """Read a whole file and say what it is.
 
     Raises:
@@ -39,7 +39,7 @@ def examine(where: Place, bucket: int) -> FileRecord:
         while chunk := stream.read(_CHUNK_BYTES):
             checksum.update(chunk)
             size += len(chunk)
-    return FileRecord(
+    return BucketFile(
         name=where.name, bucket=bucket, rows=_rows_in_order(where), bytes=size, sha256=checksum.hexdigest()
     )
 

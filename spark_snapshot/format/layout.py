@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 
 from spark_snapshot.format.extent import WHOLE, Extent, shared
 from spark_snapshot.format.files import COLUMNS, examine
-from spark_snapshot.format.manifest import MANIFEST, Manifest, read_manifest
+from spark_snapshot.format.manifest import MANIFEST, SnapshotManifest, read_manifest
 from spark_snapshot.format.places import Place, place
 from syncer.errors import NotFound, SnapshotDamaged, SnapshotError, SnapshotInvalid, SnapshotsIncomparable
 from syncer.model import TieOrder
@@ -40,7 +40,7 @@ class Snapshot:
     """A snapshot that was checked when it was opened."""
 
     place: Place
-    manifest: Manifest
+    manifest: SnapshotManifest
 
     @property
     def id(self) -> str:
@@ -59,7 +59,7 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listing:
+class FolderListing:
     """What a folder holds: snapshots, the latest last; those that cannot be used, and why; unfinished ones."""
 
     snapshots: tuple[Snapshot, ...]
@@ -165,7 +165,7 @@ def comparable(snapshots: Sequence[Snapshot], *, one_region: bool = False) -> Ti
     return first.manifest.about.ties
 
 
-def listing(folder: Place, region: str | None = None) -> Listing:
+def listing(folder: Place, region: str | None = None) -> FolderListing:
     """List what a folder holds, of one region or of all. Manifests are read, files are not."""
     snapshots: list[Snapshot] = []
     broken: list[tuple[Place, SnapshotError]] = []
@@ -185,7 +185,7 @@ def listing(folder: Place, region: str | None = None) -> Listing:
                 except (NotFound, FileNotFoundError):
                     continue  # somebody has just removed it
     snapshots.sort(key=lambda each: (each.region, each.id))
-    return Listing(snapshots=tuple(snapshots), broken=tuple(broken), unfinished=tuple(unfinished))
+    return FolderListing(snapshots=tuple(snapshots), broken=tuple(broken), unfinished=tuple(unfinished))
 
 
 def latest(folder: Place, region: str, extent: Extent = WHOLE) -> Snapshot | None:

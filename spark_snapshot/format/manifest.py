@@ -35,20 +35,20 @@ def current_projections() -> dict[str, str]:
     return {kind.value: projection.id for kind, projection in sorted(PROJECTIONS.items())}
 
 
-class Part(BaseModel):
+class ManifestTable(BaseModel):
     """One table of the manifest."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class ScopeRule(Part):
+class CapturedRule(ManifestTable):
     """A rule of the scope that was read."""
 
     pattern: str
     direction: Direction
 
 
-class StoreFacts(Part):
+class StoreFacts(ManifestTable):
     """The store that was read.
 
     Args:
@@ -67,7 +67,7 @@ class StoreFacts(Part):
     cluster_id: str = ""
 
 
-class Described(Part):
+class Described(ManifestTable):
     """What is known of a snapshot apart from its rows.
 
     Args:
@@ -89,7 +89,7 @@ class Described(Part):
     store: StoreFacts
     registers: bool
     watermark: dict[str, int] = Field(default_factory=dict)
-    scope: tuple[ScopeRule, ...]
+    scope: tuple[CapturedRule, ...]
     scope_fingerprint: str
     ties: TieOrder
     projections: dict[str, str] = Field(default_factory=current_projections)
@@ -114,7 +114,7 @@ class Described(Part):
         return document
 
 
-class Count(Part):
+class Count(ManifestTable):
     """Rows of one kind: alive, tombstones, rows whose stamp the group does not know, held ones."""
 
     alive: int = Field(ge=0)
@@ -124,7 +124,7 @@ class Count(Part):
     held: int = Field(ge=0)
 
 
-class FileRecord(Part):
+class BucketFile(ManifestTable):
     """One file: one bucket, sorted by path."""
 
     name: str
@@ -134,7 +134,7 @@ class FileRecord(Part):
     sha256: str = Field(pattern="^[0-9a-f]{64}$")
 
 
-class Manifest(Part):
+class SnapshotManifest(ManifestTable):
     """What a snapshot holds. ``sha256`` is over the manifest itself without that field."""
 
     format: Literal["pulsar-syncer-snapshot"] = FORMAT
@@ -144,7 +144,7 @@ class Manifest(Part):
     about: Described
     buckets: int = Field(ge=1)
     kinds: dict[str, Count]
-    files: tuple[FileRecord, ...]
+    files: tuple[BucketFile, ...]
     sha256: str = ""
 
     @model_validator(mode="after")
@@ -168,7 +168,7 @@ class Manifest(Part):
         """Tombstones."""
         return sum(each.dead for each in self.kinds.values())
 
-    def sealed(self) -> Manifest:
+    def sealed(self) -> SnapshotManifest:
         """The manifest with its own checksum."""
         return self.model_copy(update={"sha256": self._seal()})
 
@@ -185,7 +185,7 @@ class Manifest(Part):
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def read_manifest(text: bytes, where: str) -> Manifest:
+def read_manifest(text: bytes, where: str) -> SnapshotManifest:
     """Read a manifest.
 
     Args:
@@ -209,7 +209,7 @@ def read_manifest(text: bytes, where: str) -> Manifest:
             hint="Read it with the version of pulsar-syncer that wrote it, or take a new snapshot.",
         )
     try:
-        manifest = Manifest.model_validate(document)
+        manifest = SnapshotManifest.model_validate(document)
     except ValidationError as exc:
         first = exc.errors()[0]
         field = ".".join(map(str, first["loc"]))
@@ -219,6 +219,6 @@ def read_manifest(text: bytes, where: str) -> Manifest:
     return manifest
 
 
-def described_scope(scope: Scope) -> tuple[ScopeRule, ...]:
+def described_scope(scope: Scope) -> tuple[CapturedRule, ...]:
     """The rules of a scope as the manifest has them."""
-    return tuple(ScopeRule(pattern=rule.pattern, direction=rule.direction) for rule in scope.rules)
+    return tuple(CapturedRule(pattern=rule.pattern, direction=rule.direction) for rule in scope.rules)

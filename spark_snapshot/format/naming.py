@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from spark_snapshot.format.extent import WHOLE, Extent
-from spark_snapshot.format.layout import Listing, Snapshot, is_id, listing, new_id, open_snapshot
+from spark_snapshot.format.layout import FolderListing, Snapshot, is_id, listing, new_id, open_snapshot
 from spark_snapshot.format.manifest import MANIFEST
 from spark_snapshot.format.places import Place, place
 from syncer.config.durations import parse_duration
@@ -63,7 +63,7 @@ def before(folder: Place, region: str, moment: Millis, *, asked: Extent = WHOLE)
     """
     found = listing(folder, region)
     until = new_id(moment, "ffffff")
-    older = Listing(
+    older = FolderListing(
         snapshots=tuple(each for each in found.snapshots if each.id <= until),
         broken=tuple(each for each in found.broken if each[0].name <= until),
         unfinished=(),
@@ -93,7 +93,7 @@ def removable(word: str, folder: Place | None) -> Place:
         if is_id(here.name) and (here / MANIFEST).exists():
             return here
         raise NotFound(f"{here} is no snapshot", hint="See 'syncer snapshot list'.")
-    listed = listing(folder) if folder is not None else Listing(snapshots=(), broken=(), unfinished=())
+    listed = listing(folder) if folder is not None else FolderListing(snapshots=(), broken=(), unfinished=())
     there = (*(each.place for each in listed.snapshots), *(where for where, _ in listed.broken))
     found = [each for each in there if each.name == word]
     if not found:
@@ -103,7 +103,7 @@ def removable(word: str, folder: Place | None) -> Place:
     return found[0]
 
 
-def _newest(found: Listing, asked: Extent) -> Snapshot:
+def _newest(found: FolderListing, asked: Extent) -> Snapshot:
     """Open the newest; never an older one in place of one that cannot be used."""
     newest = ([each for each in found.snapshots if each.extent.includes(asked)] or found.snapshots)[-1]
     for where, why in sorted(found.broken, key=lambda each: each[0].name, reverse=True):

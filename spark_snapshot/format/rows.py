@@ -11,9 +11,9 @@ from typing import Final
 
 from pyspark.sql.types import BinaryType, LongType, StringType, StructField, StructType
 
-from spark_snapshot.format.words import Origin
+from spark_snapshot.format.words import StampOrigin
 
-__all__ = ["REGISTERS", "SNAPSHOT", "STORE", "Origin"]
+__all__ = ["REGISTERS", "SNAPSHOT", "STORE", "StampOrigin"]
 
 
 def _field(name: str, kind: type[StringType | LongType | BinaryType], *, nullable: bool = False) -> StructField:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 
-class Origin(StrEnum):
+class StampOrigin(StrEnum):
     """Where a row's stamp comes from."""
 
     REGISTER = "register"
@@ -16,7 +16,7 @@ class Origin(StrEnum):
     """No register knows the path; the store's own time stands in, or 0 where it keeps none."""
 
 
-class Finding(StrEnum):
+class PathClass(StrEnum):
     """What a path is in the regions that are compared."""
 
     SAME = "same"
@@ -31,7 +31,7 @@ class Finding(StrEnum):
     """One of the others, and a region that has to change holds the path: a person decides there."""
 
 
-class Reason(StrEnum):
+class WinReason(StrEnum):
     """Why the winner wins over the strongest version with other content."""
 
     NEWER = "newer"

@@ -24,8 +24,8 @@ from spark_snapshot.format import tables
 from spark_snapshot.format.extent import Extent, shared
 from spark_snapshot.format.layout import Snapshot, comparable
 from spark_snapshot.format.selection import Selection
-from spark_snapshot.format.words import Origin
-from spark_snapshot.report.page import Finding
+from spark_snapshot.format.words import StampOrigin
+from spark_snapshot.report.page import ReportedPath
 from spark_snapshot.runtime.phases import Job
 from spark_snapshot.runtime.session import fit
 from syncer.errors import InvariantBroken
@@ -50,7 +50,7 @@ _APART_MS: Final = 60_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class CompareOptions:
     """What is wanted of a comparison.
 
     Args:
@@ -82,13 +82,13 @@ class Compared:
     snapshots: tuple[Snapshot, ...]
     selection: Selection
     summary: Summary
-    findings: tuple[Finding, ...]
+    findings: tuple[ReportedPath, ...]
     plan: file.Totals | None
     notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class PathChange:
     """One path that a region changed between two moments. Without a stamp: it is gone without a tombstone."""
 
     path: str
@@ -99,7 +99,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Changed:
+class RegionChanges:
     """What a region changed between two snapshots.
 
     Args:
@@ -114,10 +114,10 @@ class Changed:
     after: Snapshot
     selection: Selection
     counts: Mapping[str, int]
-    changes: tuple[Change, ...]
+    changes: tuple[PathChange, ...]
 
 
-def compare(job: Job, snapshots: Sequence[Snapshot], wish: Wish, *, now: Millis, made_by: str) -> Compared:
+def compare(job: Job, snapshots: Sequence[Snapshot], wish: CompareOptions, *, now: Millis, made_by: str) -> Compared:
     """Compare regions.
 
     Args:
@@ -176,7 +176,7 @@ def compare(job: Job, snapshots: Sequence[Snapshot], wish: Wish, *, now: Millis,
     )
 
 
-def between(job: Job, before: Snapshot, after: Snapshot, wish: Wish) -> Changed:
+def between(job: Job, before: Snapshot, after: Snapshot, wish: CompareOptions) -> RegionChanges:
     """Find what a region changed between two snapshots.
 
     Raises:
@@ -198,13 +198,13 @@ def between(job: Job, before: Snapshot, after: Snapshot, wish: Wish) -> Changed:
             paths = [row["path"] for row in first]
             values = picking.living(paths, {"before": earlier, "after": later})
     found.unpersist()
-    return Changed(
+    return RegionChanges(
         before=before,
         after=after,
         selection=selection,
         counts={name: counts.get(name, 0) for name in history.CHANGES},
         changes=tuple(
-            Change(
+            PathChange(
                 path=row["path"],
                 kind=row["kind"],
                 change=row["change"],
@@ -234,8 +234,8 @@ def _total(snapshots: Sequence[Snapshot], *, all_of_each: bool) -> int | None:
     return 2 * sum(each.manifest.rows for each in snapshots) if all_of_each else None
 
 
-def _finding(row: Row, values: Mapping[MetaPath, Mapping[str, bytes]] | None) -> Finding:
-    return Finding(
+def _finding(row: Row, values: Mapping[MetaPath, Mapping[str, bytes]] | None) -> ReportedPath:
+    return ReportedPath(
         path=row["path"],
         kind=row["kind"],
         of_class=row["class"],
@@ -270,7 +270,7 @@ def _head(snapshots: Sequence[Snapshot], extent: Extent, *, now: Millis, made_by
     )
 
 
-def _tellings(job: Job, found: DataFrame, regions: Mapping[str, DataFrame]) -> Iterator[file.Finding]:
+def _tellings(job: Job, found: DataFrame, regions: Mapping[str, DataFrame]) -> Iterator[file.DifferingPath]:
     """What a plan says of each path, in order; a partition of values at a time is in memory."""
     won = (
         with_winners(found, regions)
@@ -280,14 +280,14 @@ def _tellings(job: Job, found: DataFrame, regions: Mapping[str, DataFrame]) -> I
     try:
         for row in won.orderBy("path").toLocalIterator():
             job.cancel.check()
-            yield file.Finding(
+            yield file.DifferingPath(
                 path=MetaPath(row["path"]),
                 found_in=Region(row["winner"]),
                 cls=row["class"],
                 losers=tuple(map(Region, row["losers"])),
                 held={Region(region): why for region, why in sorted((row["holds"] or {}).items())},
                 written_ms={Region(region): at for region, at in sorted((row["written"] or {}).items())},
-                event=_event(row) if row["origin"] == Origin.REGISTER.value else None,
+                event=_event(row) if row["origin"] == StampOrigin.REGISTER.value else None,
                 origin=row["origin"],
             )
     finally:

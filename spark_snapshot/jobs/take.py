@@ -15,9 +15,9 @@ from typing import Final
 
 from spark_snapshot import sources
 from spark_snapshot.capture.picture import picture
-from spark_snapshot.capture.reading import Read, Wanted, read_before, read_region, tables_of
+from spark_snapshot.capture.reading import CaptureRequest, Read, read_before, read_region, tables_of
 from spark_snapshot.capture.writing import DEFAULT_BUCKETS, write
-from spark_snapshot.format.drafts import Draft, begun, check_locks, refused, resumed
+from spark_snapshot.format.drafts import SnapshotDraft, begun, check_locks, refused, resumed
 from spark_snapshot.format.extent import WHOLE, Extent
 from spark_snapshot.format.layout import Snapshot, latest
 from spark_snapshot.format.places import Place
@@ -82,7 +82,7 @@ def take(job: Job, order: Order) -> Snapshot:
     place = StorePlace.of(order.config) if order.offline is None else StorePlace.files_of(order.config, order.offline)
     facts = sources.facts(place)
     with begun(order.folder, region, taken_at_ms=taken_at_ms) as draft:
-        wanted = Wanted(
+        wanted = CaptureRequest(
             config=order.config,
             extent=order.extent,
             registers=order.offline is None,
@@ -99,7 +99,7 @@ def _last(order: Order, extent: Extent) -> Snapshot | None:
         return latest(order.folder, order.config.region, extent)
 
 
-def _written(job: Job, order: Order, draft: Draft, read: Read, before: Snapshot | None) -> Snapshot:
+def _written(job: Job, order: Order, draft: SnapshotDraft, read: Read, before: Snapshot | None) -> Snapshot:
     what = f"writing a snapshot of {order.config.region}"
     twice = 2 * read.rows  # they are counted when they are written
     try:

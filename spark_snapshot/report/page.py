@@ -41,7 +41,7 @@ class RegionFacts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class ReportedPath:
     """One path that is not the same everywhere.
 
     Args:
@@ -80,7 +80,7 @@ class Page:
     made_by: str
     regions: tuple[RegionFacts, ...]
     summary: Summary
-    findings: tuple[Finding, ...]
+    findings: tuple[ReportedPath, ...]
     notes: tuple[str, ...] = ()
 
 

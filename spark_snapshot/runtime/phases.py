@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import TYPE_CHECKING, Final
 
-from spark_snapshot.runtime.progress import Report, Watch, silent
+from spark_snapshot.runtime.progress import ProgressWatch, Report, silent
 from syncer.errors import JobCancelled
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class Job:
         context = self.session.sparkContext
         group = f"pulsar-syncer-{name}-{time.monotonic_ns()}"
         context.setJobGroup(group, description, interruptOnCancel=True)
-        watch = Watch(
+        watch = ProgressWatch(
             self.session, group, name, self.report, expected_rows=expected_rows, asked_to_stop=lambda: self.cancel.asked
         )
         watch.start()

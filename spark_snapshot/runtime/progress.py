@@ -50,7 +50,7 @@ def silent(_progress: Progress) -> None:
     """Tell nobody."""
 
 
-class Watch:
+class ProgressWatch:
     """Looks at the actions of one job group from a thread of its own, until it is stopped.
 
     Args:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spark_snapshot.sources.place import Facts, StorePlace, facts
+from spark_snapshot.sources.place import PlaceFacts, StorePlace, facts
 from spark_snapshot.sources.reach import Reach
 from syncer.conflict.scope import Scope
 from syncer.model import MetaPath
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from spark_snapshot.format.places import Place
 
-__all__ = ["Facts", "StorePlace", "facts", "kept", "live", "offline", "register", "registers"]
+__all__ = ["PlaceFacts", "StorePlace", "facts", "kept", "live", "offline", "register", "registers"]
 
 
 def register(spark: SparkSession) -> None:

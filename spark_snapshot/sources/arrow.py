@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from spark_snapshot.sources.found import Batch
+from spark_snapshot.sources.found import ResourceBatch
 
 if TYPE_CHECKING:
-    from spark_snapshot.sources.sidecar import Register
+    from spark_snapshot.sources.sidecar import RegisterRow
 
 _STORE: Final[list[pa.Field[Any]]] = [
     pa.field("path", pa.string(), nullable=False),
@@ -41,7 +41,7 @@ REGISTERS: Final = pa.schema(_REGISTERS)
 """As ``spark_snapshot.format.rows.REGISTERS``."""
 
 
-def stored(batches: Iterable[Batch]) -> Iterator[pa.RecordBatch]:
+def stored(batches: Iterable[ResourceBatch]) -> Iterator[pa.RecordBatch]:
     """Rows of a store; a batch for each."""
     for batch in batches:
         paths, kinds, tenants, values, times, revisions = batch.columns
@@ -53,7 +53,7 @@ def stored(batches: Iterable[Batch]) -> Iterator[pa.RecordBatch]:
         yield pa.RecordBatch.from_arrays(columns, schema=STORE)
 
 
-def registered(pages: Iterable[list[Register]]) -> Iterator[pa.RecordBatch]:
+def registered(pages: Iterable[list[RegisterRow]]) -> Iterator[pa.RecordBatch]:
     """Rows of registers; a batch for each page."""
     for page in pages:
         columns: list[pa.Array[Any]] = [

@@ -14,9 +14,9 @@ from contextlib import aclosing, asynccontextmanager
 from typing import Final, cast
 
 from spark_snapshot.sources.folders import Folders
-from spark_snapshot.sources.found import Batch, Found
+from spark_snapshot.sources.found import Found, ResourceBatch
 from spark_snapshot.sources.reach import WHOLE, Reach, Share
-from spark_snapshot.sources.spool import Spool, settled
+from spark_snapshot.sources.spool import BatchSpool, settled
 from syncer.errors import StoreError, StoreUnavailable
 from syncer.model import MetaPath
 from syncer.stores.contract import Armed, Beat, Changed, Entry, Gap, MetadataStore, WatchSignal
@@ -33,7 +33,7 @@ Make = Callable[[], MetadataStore]
 """Makes the adapter; nothing is connected."""
 
 
-def read(make: Make, reach: Reach, share: Share = WHOLE) -> Iterator[Batch]:
+def read(make: Make, reach: Reach, share: Share = WHOLE) -> Iterator[ResourceBatch]:
     """Read what is asked for, in batches of bounded size.
 
     Begins anew, a few times, when the store does not answer or its watch has a gap.
@@ -43,7 +43,7 @@ def read(make: Make, reach: Reach, share: Share = WHOLE) -> Iterator[Batch]:
         StoreError: What else the adapter says.
     """
 
-    def attempt(spool: Spool) -> None:
+    def attempt(spool: BatchSpool) -> None:
         asyncio.run(_read(make, Folders(reach, share), reach.roots, spool))
 
     return settled(attempt, again=(StoreUnavailable,), digests=reach.digests)
@@ -64,7 +64,7 @@ def value_at(make: Make, path: MetaPath) -> bytes | None:
     return asyncio.run(ask())
 
 
-async def _read(make: Make, folders: Folders, roots: Sequence[MetaPath], spool: Spool) -> None:
+async def _read(make: Make, folders: Folders, roots: Sequence[MetaPath], spool: BatchSpool) -> None:
     store, watch = make(), _Watch()
     try:
         await store.open()
@@ -74,14 +74,14 @@ async def _read(make: Make, folders: Folders, roots: Sequence[MetaPath], spool: 
                 async with aclosing(cast("AsyncGenerator[tuple[Entry, ...]]", store.scan(root))) as pages:
                     async for page in pages:
                         found = (_found(folders, each) for each in page)
-                        spool.add(Batch.of(each for each in found if each is not None))
+                        spool.add(ResourceBatch.of(each for each in found if each is not None))
                         watch.check()
             await _settle(store, folders, watch, spool)
     finally:
         await store.close()
 
 
-async def _settle(store: MetadataStore, folders: Folders, watch: _Watch, spool: Spool) -> None:
+async def _settle(store: MetadataStore, folders: Folders, watch: _Watch, spool: BatchSpool) -> None:
     for _ in range(ROUNDS):
         wanted = [path for path in await watch.told() if folders.wants(path)]
         if not wanted:

@@ -34,7 +34,7 @@ Row: TypeAlias = tuple[MetaPath, str, str, bytes, Millis | None, Revision]
 
 
 @dataclass(slots=True)
-class Batch:
+class ResourceBatch:
     """Resources by column, since millions are read and columns are what becomes of them; rows for whoever wants those.
 
     All lists are equally long, but for the digests: those may be left to whoever needs them, see :meth:`digest`.
@@ -49,7 +49,7 @@ class Batch:
     digests: list[Digest] = field(default_factory=list)
 
     @classmethod
-    def of(cls, rows: Iterable[Row]) -> Batch:
+    def of(cls, rows: Iterable[Row]) -> ResourceBatch:
         """A batch of rows."""
         columns: list[list[Any]] = [list(column) for column in zip(*rows, strict=True)]
         return cls(*columns)
@@ -65,7 +65,7 @@ class Batch:
     def __iter__(self) -> Iterator[Found]:
         return map(Found._make, zip(*self.columns, strict=True))
 
-    def extend(self, other: Batch) -> None:
+    def extend(self, other: ResourceBatch) -> None:
         """Add the rows of another."""
         self.paths += other.paths
         self.kinds += other.kinds
@@ -79,27 +79,27 @@ class Batch:
         if not self.digests:
             self.digests = [_DIGEST_OF[kind](value) for kind, value in zip(self.kinds, self.values, strict=True)]
 
-    def part(self, start: int, end: int) -> Batch:
+    def part(self, start: int, end: int) -> ResourceBatch:
         """The rows from one up to another."""
         columns: list[list[Any]] = [column[start:end] for column in self.columns]
-        return Batch(*columns)
+        return ResourceBatch(*columns)
 
 
-def batched(parts: Iterable[Batch]) -> Iterator[Batch]:
+def batched(parts: Iterable[ResourceBatch]) -> Iterator[ResourceBatch]:
     """Put what comes in parts of any size into batches."""
-    batch, size = Batch(), 0
+    batch, size = ResourceBatch(), 0
     for part in parts:
         for piece, weight in _pieces(part):
             if len(batch) and (size + weight > BATCH_BYTES or len(batch) + len(piece) > BATCH_ROWS):
                 yield batch
-                batch, size = Batch(), 0
+                batch, size = ResourceBatch(), 0
             batch.extend(piece)
             size += weight
     if len(batch):
         yield batch
 
 
-def _pieces(part: Batch) -> Iterator[tuple[Batch, int]]:
+def _pieces(part: ResourceBatch) -> Iterator[tuple[ResourceBatch, int]]:
     """The part, or halves of it, none heavier than a batch may be; with the bytes of values in each."""
     weight = sum(map(len, part.values))
     if len(part) > 1 and (weight > BATCH_BYTES or len(part) > BATCH_ROWS):

@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol, Self
 
 from pydantic import BaseModel, ValidationError
 
-from spark_snapshot.sources.found import Batch
+from spark_snapshot.sources.found import ResourceBatch
 from spark_snapshot.sources.reach import Reach, Share
 from syncer.config import adapters
 from syncer.config.model import Config
@@ -33,7 +33,7 @@ WRITTEN_BY: Final = {ZOOKEEPER_FILES: "zookeeper", ETCD_FILE: "etcd"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class PlaceFacts:
     """What a place is and how far it had come, for the record of a snapshot.
 
     Args:
@@ -153,11 +153,11 @@ class Source(Protocol):
         """What each of at most ``count`` readers reads; together all that is asked for, each path once."""
         ...
 
-    def read(self, reach: Reach, part: Part) -> Iterator[Batch]:
+    def read(self, reach: Reach, part: Part) -> Iterator[ResourceBatch]:
         """Read a part, as it was at one moment. Complete, or an error."""
         ...
 
-    def facts(self, region: str) -> Facts:
+    def facts(self, region: str) -> PlaceFacts:
         """What it is, and how far it has come now."""
         ...
 
@@ -176,7 +176,7 @@ def source(place: StorePlace) -> Source:
     return _any(place.kind, settings) if maker is None else maker(settings)
 
 
-def facts(place: StorePlace) -> Facts:
+def facts(place: StorePlace) -> PlaceFacts:
     """What a place is, and how far it has come now; raises what its reader raises."""
     return source(place).facts(place.region)
 
@@ -186,24 +186,24 @@ class _Made:
     """A reader made of what its module does."""
 
     parts_of: Callable[[Reach, int], list[Part]]
-    read_part: Callable[[Reach, Part], Iterator[Batch]]
-    tell: Callable[[str], Facts]
+    read_part: Callable[[Reach, Part], Iterator[ResourceBatch]]
+    tell: Callable[[str], PlaceFacts]
 
     def parts(self, reach: Reach, count: int) -> list[Part]:
         return self.parts_of(reach, count)
 
-    def read(self, reach: Reach, part: Part) -> Iterator[Batch]:
+    def read(self, reach: Reach, part: Part) -> Iterator[ResourceBatch]:
         return self.read_part(reach, part)
 
-    def facts(self, region: str) -> Facts:
+    def facts(self, region: str) -> PlaceFacts:
         return self.tell(region)
 
 
 def _zookeeper(config: Any) -> Source:  # noqa: ANN401 - the adapter's own model
     from spark_snapshot.sources.zookeeper import live  # noqa: PLC0415 - clients load where they are used
 
-    def tell(region: str) -> Facts:
-        return Facts(
+    def tell(region: str) -> PlaceFacts:
+        return PlaceFacts(
             kind="zookeeper",
             where=config.hosts + config.chroot,
             identity=_identity(partial(live.value_at, config), region),
@@ -217,9 +217,9 @@ def _zookeeper(config: Any) -> Source:  # noqa: ANN401 - the adapter's own model
 def _etcd(config: Any) -> Source:  # noqa: ANN401 - the adapter's own model
     from spark_snapshot.sources.etcd import live  # noqa: PLC0415 - clients load where they are used
 
-    def tell(region: str) -> Facts:
+    def tell(region: str) -> PlaceFacts:
         cluster, revision = live.position(config)
-        return Facts(
+        return PlaceFacts(
             kind="etcd",
             where=",".join(config.endpoints) + config.namespace,
             identity=_identity(partial(live.value_at, config), region),
@@ -233,8 +233,8 @@ def _etcd(config: Any) -> Source:  # noqa: ANN401 - the adapter's own model
 def _sqlite(config: Any) -> Source:  # noqa: ANN401 - the adapter's own model
     from spark_snapshot.sources import sqlite  # noqa: PLC0415 - clients load where they are used
 
-    def tell(region: str) -> Facts:
-        return Facts(
+    def tell(region: str) -> PlaceFacts:
+        return PlaceFacts(
             kind="sqlite",
             where=str(config.path),
             identity=_identity(partial(sqlite.value_at, config), region),
@@ -251,8 +251,8 @@ def _any(kind: str, settings: BaseModel) -> Source:
 
     make = partial(adapters.make_store, kind, settings)
 
-    def tell(region: str) -> Facts:
-        return Facts(
+    def tell(region: str) -> PlaceFacts:
+        return PlaceFacts(
             kind=kind,
             where=kind,
             identity=_identity(partial(contract.value_at, make), region),
@@ -272,8 +272,8 @@ def _zookeeper_files(settings: dict[str, str | None]) -> Source:
         folder=folder, logs=None if logs is None else Path(logs), chroot=settings["chroot"] or ""
     )
 
-    def tell(region: str) -> Facts:
-        return Facts(
+    def tell(region: str) -> PlaceFacts:
+        return PlaceFacts(
             kind=ZOOKEEPER_FILES,
             where=str(folder),
             identity=_identity(partial(files.value_at, place), region),
@@ -289,10 +289,10 @@ def _etcd_file(settings: dict[str, str | None]) -> Source:
 
     place = snapshot_file.EtcdFile(file=Path(settings["file"] or ""), namespace=settings["namespace"] or "")
 
-    def tell(region: str) -> Facts:
-        with snapshot_file.Saved(place) as saved:
+    def tell(region: str) -> PlaceFacts:
+        with snapshot_file.SnapshotFile(place) as saved:
             saved.check()
-            return Facts(
+            return PlaceFacts(
                 kind=ETCD_FILE,
                 where=str(place.file),
                 identity=_identity(saved.value_at, region),

@@ -32,7 +32,7 @@ _COLUMNS: Final = (
 )  # fmt: skip
 
 
-class Register(NamedTuple):
+class RegisterRow(NamedTuple):
     """A row of ``spark_snapshot.format.rows.REGISTERS``. A plain tuple: millions are made."""
 
     path: str
@@ -75,7 +75,7 @@ class Database:
             raise ConfigError(f"the password of the sidecar database cannot be read: {exc.strerror}") from exc
 
 
-def read(database: Database, reach: Reach, share: Share = WHOLE) -> Iterator[list[Register]]:
+def read(database: Database, reach: Reach, share: Share = WHOLE) -> Iterator[list[RegisterRow]]:
     """Read the registers of what is asked for.
 
     One that was never seated says nothing of the store: it comes only when it is held, as absent at the time 0.
@@ -143,13 +143,13 @@ def _asked_for(row: Sequence[Any], reach: Reach, share: Share) -> bool:
     return (stored is not None or hold is not None) and reach.wants(path) and share.holds(path)
 
 
-def _register(row: Sequence[Any]) -> Register:
+def _register(row: Sequence[Any]) -> RegisterRow:
     path, digest, time, region, by, seen, known_time, known_region, hold = row
     resource = classify(MetaPath(path))
     assert resource is not None  # noqa: S101 - what is asked for is a resource
     if hold == HoldReason.UNTOLD and known_time is not None:
         hold = None  # it was told of after all
-    return Register(
+    return RegisterRow(
         path=path,
         kind=resource.kind.value,
         tenant=tenant_of(MetaPath(path)),

@@ -14,7 +14,7 @@ from itertools import accumulate, pairwise
 from types import TracebackType
 from typing import Final, Self
 
-from spark_snapshot.sources.found import Batch, Found, batched
+from spark_snapshot.sources.found import Found, ResourceBatch, batched
 from syncer.errors import DiskFull, StoreError
 from syncer.model import MetaPath
 
@@ -25,7 +25,7 @@ _SIZES: Final = struct.Struct("!qq")
 _VALUES: Final = Found._fields.index("value")
 
 
-class Spool:
+class BatchSpool:
     """Batches in the order in which they came, and corrections of them.
 
     Args:
@@ -46,7 +46,7 @@ class Spool:
     ) -> None:
         self._file.close()
 
-    def add(self, batch: Batch) -> None:
+    def add(self, batch: ResourceBatch) -> None:
         """Keep a batch.
 
         Raises:
@@ -71,7 +71,7 @@ class Spool:
         """Replace what was, or will be, added at these paths; ``None``: there is nothing."""
         self._corrections.update(corrections)
 
-    def batches(self) -> Iterator[Batch]:
+    def batches(self) -> Iterator[ResourceBatch]:
         """All of it, once; each path once where the batches had it once."""
         corrections = self._corrections
         self._file.seek(0)
@@ -81,19 +81,19 @@ class Spool:
             values = self._file.read(values_bytes)
             cut = [values[start:end] for start, end in pairwise(accumulate(lengths, initial=0))]
             columns.insert(_VALUES, cut)
-            batch = Batch(*columns)
+            batch = ResourceBatch(*columns)
             if not corrections.keys().isdisjoint(batch.paths):
-                batch = Batch.of(each for each in batch if each.path not in corrections)
+                batch = ResourceBatch.of(each for each in batch if each.path not in corrections)
             if len(batch):
                 yield batch
         corrected = [each for each in corrections.values() if each is not None]
         if corrected:
-            yield from batched([Batch.of(corrected)])
+            yield from batched([ResourceBatch.of(corrected)])
 
 
 def settled(
-    attempt: Callable[[Spool], None], *, again: tuple[type[StoreError], ...], digests: bool = False
-) -> Iterator[Batch]:
+    attempt: Callable[[BatchSpool], None], *, again: tuple[type[StoreError], ...], digests: bool = False
+) -> Iterator[ResourceBatch]:
     """Batches of one whole read; it begins anew, some times, when it fails in a way that a new one may not.
 
     Args:
@@ -102,7 +102,7 @@ def settled(
         digests: Make those as the batches come.
     """
     for number in range(1, ATTEMPTS + 1):
-        with Spool(digests=digests) as spool:
+        with BatchSpool(digests=digests) as spool:
             try:
                 attempt(spool)
             except again:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 
 from spark_snapshot.sources.folders import Folders
-from spark_snapshot.sources.found import Batch, batched
+from spark_snapshot.sources.found import ResourceBatch, batched
 from spark_snapshot.sources.reach import WHOLE, Reach, Share
 from syncer.errors import StoreUnavailable
 from syncer.model import MetaPath
@@ -19,7 +19,7 @@ from syncer.stores.sqlite.file import File, snapshot
 from syncer.stores.sqlite.lane import translated
 
 
-def read(config: SqliteConfig, reach: Reach, share: Share = WHOLE) -> Iterator[Batch]:
+def read(config: SqliteConfig, reach: Reach, share: Share = WHOLE) -> Iterator[ResourceBatch]:
     """Read what is asked for in batches of bounded size.
 
     Raises:
@@ -54,9 +54,9 @@ def _pages(file: File, root: MetaPath) -> Iterator[Iterable[Entry]]:
         yield entries
 
 
-def _asked_for(entries: Iterable[Entry], folders: Folders) -> Batch:
+def _asked_for(entries: Iterable[Entry], folders: Folders) -> ResourceBatch:
     found = (folders.found(each.path, each.value, each.modified_at_ms, each.revision) for each in entries if each.value)
-    return Batch.of(each for each in found if each is not None)
+    return ResourceBatch.of(each for each in found if each is not None)
 
 
 @contextmanager

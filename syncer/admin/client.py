@@ -35,7 +35,7 @@ _LIST_COUNTS_S: Final = 60.0
 """How long a broker that the cluster has listed is taken for one: its address may be somebody else's later."""
 
 
-class AdminConfig(BaseModel):
+class AdminSettings(BaseModel):
     """Where a cluster's admin REST API is, and how to speak to it.
 
     ``brokers`` are addresses that calls may be sent on to, beside those that the cluster lists.
@@ -69,7 +69,7 @@ class AdminClient:
     Topics are named in full (``persistent://tenant/namespace/topic``), namespaces as ``tenant/namespace``.
     """
 
-    def __init__(self, config: AdminConfig) -> None:
+    def __init__(self, config: AdminSettings) -> None:
         self._config = config
         secure = config.url.startswith("https://")
         self._http = httpx2.AsyncClient(

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from types import TracebackType
 from typing import Self
 
-from syncer.admin.client import AdminClient, AdminConfig, AdminRefused
+from syncer.admin.client import AdminClient, AdminRefused, AdminSettings
 from syncer.conflict.guards import Topics
 from syncer.errors import SyncerError
 from syncer.model import MetaPath, ResourceKind
@@ -24,7 +24,7 @@ class ClustersProbe:
         clusters: Names of the clusters.
     """
 
-    def __init__(self, config: AdminConfig, clusters: Collection[str]) -> None:
+    def __init__(self, config: AdminSettings, clusters: Collection[str]) -> None:
         self._config = config
         self._clusters = tuple(sorted(clusters))
         self._first = AdminClient(config)

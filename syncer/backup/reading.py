@@ -39,7 +39,7 @@ class Fault(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class DamagedFile:
     """One file that is not as it was written."""
 
     file: str
@@ -71,13 +71,13 @@ class Backup:
         for record in self.manifest.files:
             yield from self._file(record)
 
-    def verify(self) -> tuple[Finding, ...]:
+    def verify(self) -> tuple[DamagedFile, ...]:
         """Check every file; what is missing, extra or damaged, in order of the names.
 
         Raises:
             PreconditionFailed: The directory may not be read.
         """
-        findings: list[Finding] = []
+        findings: list[DamagedFile] = []
         for record in self.manifest.files:
             try:
                 for _ in self._file(record):
@@ -85,9 +85,9 @@ class Backup:
             except (BackupDamaged, PreconditionFailed) as exc:
                 gone = not (self.directory / record.name).exists()
                 fault = Fault.MISSING if gone else Fault.DAMAGED
-                findings.append(Finding(file=record.name, fault=fault, detail=exc.message))
+                findings.append(DamagedFile(file=record.name, fault=fault, detail=exc.message))
         findings += [
-            Finding(file=name, fault=Fault.EXTRA, detail=f"{name}: not in the manifest") for name in self._extra()
+            DamagedFile(file=name, fault=Fault.EXTRA, detail=f"{name}: not in the manifest") for name in self._extra()
         ]
         return tuple(sorted(findings, key=lambda each: each.file))
 

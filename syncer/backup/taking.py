@@ -9,7 +9,7 @@ from typing import Final
 import anyio.to_thread
 
 from syncer.backup.layout import Manifest
-from syncer.backup.writing import Draft, drafted
+from syncer.backup.writing import BackupDraft, drafted
 from syncer.model import Millis
 from syncer.planning.sources import LiveSide
 
@@ -52,7 +52,7 @@ async def take_backup(
         )
 
 
-async def _complete(side: LiveSide, draft: Draft) -> None:
+async def _complete(side: LiveSide, draft: BackupDraft) -> None:
     """Read what the scan may have passed by; children that are gone by now go too."""
     for _ in range(_MAX_GENERATIONS):
         orphans = {parent: children for parent, children in draft.orphans().items() if side.scope.contains(parent)}

@@ -27,7 +27,7 @@ from syncer.paths import classify
 _SPOOL: Final = ".spool"
 
 
-class Draft:
+class BackupDraft:
     """A backup that is being made. Every method raises ``PreconditionFailed`` when the disk refuses."""
 
     def __init__(self, target: Path, work: Path, spool: Spool) -> None:
@@ -106,7 +106,7 @@ class Draft:
 
 
 @contextmanager
-def drafted(target: Path) -> Iterator[Draft]:
+def drafted(target: Path) -> Iterator[BackupDraft]:
     """Begin a backup; what was not published is gone afterwards.
 
     Raises:
@@ -119,7 +119,7 @@ def drafted(target: Path) -> Iterator[Draft]:
         with refused(target):
             spool = Spool(work / _SPOOL)
         with spool:
-            yield Draft(target, work, spool)
+            yield BackupDraft(target, work, spool)
     finally:
         with contextlib.suppress(OSError):
             if work.exists():

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from syncer.cli.session import Session
+    from syncer.cli.session import CommandSession
 
 _FOUND_BY_SUDO: Final = frozenset({"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"})
 """Where sudo looks for programs, whatever PATH is."""
 
 
-def with_config(session: Session, command: str) -> str:
+def with_config(session: CommandSession, command: str) -> str:
     """A command of ``syncer`` for the configuration that this call has named, if it has."""
     if not command.startswith("syncer ") or not session.config_named:
         return command

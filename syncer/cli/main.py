@@ -34,7 +34,7 @@ from syncer.cli.commands import (
 )
 from syncer.cli.commands import regions as _regions  # noqa: F401 - its commands go into overview's group
 from syncer.cli.render.output import Format, out, say, say_lines
-from syncer.cli.session import Session
+from syncer.cli.session import CommandSession
 from syncer.dispositions import disposition
 from syncer.errors import ConfigDenied, ConfigError, ExitCode, StateDenied, SyncerError
 from syncer.terminal import visible_lines
@@ -69,7 +69,7 @@ class Root(typer.core.TyperGroup):
 
 def _hint(error: SyncerError, context: Any) -> str:  # noqa: ANN401 - Typer's own copy of click
     """What the operator does next: where only rights are wanting, the same command as the user who has them."""
-    if isinstance(error, (ConfigDenied, StateDenied)) and error.owner and isinstance(context.obj, Session):
+    if isinstance(error, (ConfigDenied, StateDenied)) and error.owner and isinstance(context.obj, CommandSession):
         return f"Run it as that user: {context.obj.as_owner(error.owner)}"
     return error.hint
 
@@ -141,7 +141,7 @@ def root(
     source = context.get_parameter_source("config")
     named = config if source is not None and source.name == "ENVIRONMENT" else None
     arguments = context.meta.get(_ARGUMENTS, ())
-    context.obj = Session(
+    context.obj = CommandSession(
         config_path=config,
         form=output,
         config_named=source is not None and source.name == "COMMANDLINE",

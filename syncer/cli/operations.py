@@ -15,7 +15,7 @@ from syncer.errors import ExitCode
 from syncer.operations import client
 
 if TYPE_CHECKING:
-    from syncer.operations.contract import Request
+    from syncer.operations.contract import OperationRequest
     from syncer.state.contract.operations import Operation
     from syncer.state.views.region import Views
 
@@ -23,7 +23,7 @@ Why = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; kept wi
 Timeout = Annotated[float, typer.Option("--timeout", min=0, metavar="SECONDS", help="How long to wait for the daemon.")]
 
 
-def ask(views: Views, requests: Sequence[Request], *, reason: str, timeout_s: float, form: Format) -> None:
+def ask(views: Views, requests: Sequence[OperationRequest], *, reason: str, timeout_s: float, form: Format) -> None:
     """Ask the daemon, wait for all answers, print them.
 
     Raises:

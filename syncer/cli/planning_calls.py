@@ -23,7 +23,7 @@ from syncer.plan.review import ALLOWABLE, Reason, Review
 if TYPE_CHECKING:
     from syncer.config import Config
     from syncer.plan.operations import Plan
-    from syncer.planning.apply import Outcome
+    from syncer.planning.apply import RunOutcome
     from syncer.planning.compare import Comparison
     from syncer.planning.sources import LiveSide, Side
     from syncer.stores.contract import MetadataStore
@@ -51,7 +51,7 @@ Save = Annotated[Path | None, typer.Option("--save", metavar="FILE", help="Keep 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class Consents:
     """What a person has let pass."""
 
     allow: frozenset[Reason] = frozenset()
@@ -72,7 +72,7 @@ class Target:
 
         return LiveSide(self.store, Region(self.config.region), self.config.compiled_scope())
 
-    async def judged(self, plan: Plan, wish: Wish) -> Review:
+    async def judged(self, plan: Plan, wish: Consents) -> Review:
         """Judge a plan by what the region is like now."""
         from syncer.config.admin_clients import topic_probe
         from syncer.planning.preconditions import reviewed
@@ -184,7 +184,7 @@ async def compared(
     return await compare(target.side, there, now=now_ms(), deletes=deletes, empty=empty, tenants=tenants, only=only)
 
 
-async def differ(target: Target, found: Comparison, wish: Wish, *, save: Path | None, form: Format) -> ExitCode:
+async def differ(target: Target, found: Comparison, wish: Consents, *, save: Path | None, form: Format) -> ExitCode:
     """Show what differs, and keep the plan if that is wanted; the exit code says whether anything does."""
     from syncer.planning import plan_file
 
@@ -198,7 +198,7 @@ async def differ(target: Target, found: Comparison, wish: Wish, *, save: Path | 
 
 
 async def carry_out(
-    target: Target, plan: Plan, wish: Wish, *, undo: Path, dry_run: bool, yes: bool, form: Format
+    target: Target, plan: Plan, wish: Consents, *, undo: Path, dry_run: bool, yes: bool, form: Format
 ) -> ExitCode:
     """Judge a plan, have a person agree, perform it, keep what takes it back, show what became of it.
 
@@ -229,7 +229,7 @@ async def carry_out(
     return ExitCode.REFUSED if review.refused else ExitCode.DONE
 
 
-async def _performed(target: Target, review: Review, tried: Outcome, undo: Path) -> Outcome:
+async def _performed(target: Target, review: Review, tried: RunOutcome, undo: Path) -> RunOutcome:
     """Perform what was tried. The undo is on the disk before the first write, and exact after the last.
 
     Its first form takes back everything that was to be done: safe after a crash, since what was not done is recognised.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Session:
+class CommandSession:
     """One call of the command line.
 
     Args:
@@ -102,9 +102,9 @@ def log_to_stderr(*, but: Collection[str] = ()) -> None:
     log.configure(level="warning", form="console", but=but)
 
 
-def session_of(context: typer.Context) -> Session:
+def session_of(context: typer.Context) -> CommandSession:
     """The session that the root command made."""
     session = context.find_root().obj
-    if not isinstance(session, Session):
+    if not isinstance(session, CommandSession):
         raise TypeError("no session: the root command did not run")
     return session

@@ -14,7 +14,7 @@ import typer
 from syncer.cli.planning_calls import now_ms
 from syncer.cli.render.output import moment, say
 from syncer.cli.render.snapshots import snapshot_document, snapshot_facts
-from syncer.cli.session import Session
+from syncer.cli.session import CommandSession
 from syncer.errors import PreconditionFailed, SparkMissing
 from syncer.model import MetaPath
 from syncer.version import made_by
@@ -33,7 +33,7 @@ PROGRESS_FORM: Final = "pulsar-syncer.progress"
 _BULK: Final = frozenset({"pandas", "py4j", "pyarrow", "pyspark"})
 
 
-class Shown(StrEnum):
+class ProgressForm(StrEnum):
     """How progress is shown."""
 
     AUTO = "auto"
@@ -66,7 +66,7 @@ Settings = Annotated[
     typer.Option("--conf", metavar="NAME=VALUE", help="A setting of Spark, as for spark-submit; may be repeated."),
 ]
 ShowProgress = Annotated[
-    Shown | None,
+    ProgressForm | None,
     typer.Option("--progress", help="auto: bars on a terminal; json: lines on stdout.", show_default="auto"),
 ]
 AcceptShrunken = Annotated[
@@ -102,7 +102,7 @@ def bulk() -> Iterator[None]:
 def job_of(
     context: typer.Context,
     name: str,
-    progress: Shown | None,
+    progress: ProgressForm | None,
     master: str | None,
     memory: str,
     *,
@@ -123,7 +123,7 @@ def job_of(
         scratch=scratch,
         options=dict(map(_setting, conf or ())),
     )
-    form = Form((progress or context.meta.get(PROGRESS_FORM, Shown.AUTO)).value)
+    form = Form((progress or context.meta.get(PROGRESS_FORM, ProgressForm.AUTO)).value)
     with listening() as cancel, reporting(form) as report, spark.opened(settings) as running:
         if ui and running.sparkContext.uiWebUrl:
             say(f"Spark's own pages: {running.sparkContext.uiWebUrl}")
@@ -137,7 +137,7 @@ def _setting(text: str) -> tuple[str, str]:
     return name, value
 
 
-def folder_of(session: Session, named: str | None) -> Place:
+def folder_of(session: CommandSession, named: str | None) -> Place:
     """Where snapshots lie: the option, else the configuration.
 
     Raises:
@@ -159,7 +159,7 @@ def folder_of(session: Session, named: str | None) -> Place:
 
 
 def named(
-    session: Session, folder: str | None, words: Sequence[str], selection: Selection | None = None
+    session: CommandSession, folder: str | None, words: Sequence[str], selection: Selection | None = None
 ) -> list[Snapshot]:
     """Open the snapshots that words mean; a region's newest is the newest that holds all of the selection."""
     from spark_snapshot.format import naming
@@ -172,7 +172,7 @@ def named(
 
 
 def to_compare(
-    session: Session,
+    session: CommandSession,
     folder: str | None,
     words: Sequence[str],
     since: str | None,

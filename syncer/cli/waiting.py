@@ -9,7 +9,7 @@ from syncer.errors import NotInTime, StateMissing, StateUnavailable
 from syncer.inspection.status import collect
 
 if TYPE_CHECKING:
-    from syncer.cli.session import Session
+    from syncer.cli.session import CommandSession
     from syncer.config import Config
     from syncer.inspection.status import StatusDocument
 
@@ -18,7 +18,7 @@ POLL_S: Final = 0.2
 _START_IT: Final = "Start it ('syncer run'); if it was started, its log says why it stopped."
 
 
-def wait_for_first_scan(session: Session, config: Config, timeout_s: float) -> None:
+def wait_for_first_scan(session: CommandSession, config: Config, timeout_s: float) -> None:
     """Wait until a daemon runs and has read the whole store once; the database need not be there yet.
 
     Raises:
@@ -37,7 +37,7 @@ def wait_for_first_scan(session: Session, config: Config, timeout_s: float) -> N
         time.sleep(min(POLL_S, max(0.0, deadline - time.monotonic())))
 
 
-def _lacking(session: Session, config: Config) -> tuple[str, str] | None:
+def _lacking(session: CommandSession, config: Config) -> tuple[str, str] | None:
     """What the first scan still waits for, and what an operator does about it; ``None``: it is done."""
     try:
         with session.views() as views:

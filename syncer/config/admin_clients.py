@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from syncer.admin.auth import CertificateAuth, TokenAuth, Trust
-from syncer.admin.client import AdminConfig as AdminSettings
+from syncer.admin.client import AdminSettings
 from syncer.admin.topic_probe import StoreProbe, TopicProbe
 from syncer.admin.topics import ClustersProbe
 from syncer.config.model import Config

@@ -14,7 +14,7 @@ from typing import Final
 from syncer.demo.screen import Screen
 from syncer.demo.world import MAX_DELETES, REGIONS, World
 from syncer.model import MetaPath
-from syncer.operations.contract import Request
+from syncer.operations.contract import OperationRequest
 from syncer.operations.decisions import held_of, lost_in
 from syncer.paths import PARTITIONED_TOPICS, namespace_path, tenant_path
 from syncer.state.contract.conflicts import ConflictRow
@@ -244,7 +244,7 @@ class Story:
                     return False
         return True
 
-    def _operate(self, name: str, request: Request, *, wait: bool = True) -> None:
+    def _operate(self, name: str, request: OperationRequest, *, wait: bool = True) -> None:
         with self.world[name].views() as views:
             number = views.ask(request.kind, request.arguments, asked_by="demo", reason="told in the story")
             if not wait:

@@ -19,7 +19,7 @@ class Severity(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class NextStep:
     """What an operator does next: in words, and the command to begin with; empty: there is none."""
 
     words: str
@@ -31,15 +31,15 @@ class Weight:
     """What a condition weighs, and what comes next."""
 
     severity: Severity
-    step: Step
+    step: NextStep
 
 
 def _alarm(words: str, command: str = "") -> Weight:
-    return Weight(Severity.ALARM, Step(words, command))
+    return Weight(Severity.ALARM, NextStep(words, command))
 
 
 def _advice(words: str, command: str = "") -> Weight:
-    return Weight(Severity.ADVICE, Step(words, command))
+    return Weight(Severity.ADVICE, NextStep(words, command))
 
 
 _HOLDS: Final = "syncer holds list"

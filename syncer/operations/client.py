@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from syncer.dispositions import Disposition, disposition_of_code
-from syncer.operations.contract import Desk, Request
+from syncer.operations.contract import Desk, OperationRequest
 from syncer.state.contract.operations import OperationState
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Answers:
         return disposition_of_code(self.failed[0].code) if self.failed else None
 
 
-def ask(desk: Desk, requests: Sequence[Request], *, asked_by: str, reason: str, timeout_s: float) -> Answers:
+def ask(desk: Desk, requests: Sequence[OperationRequest], *, asked_by: str, reason: str, timeout_s: float) -> Answers:
     """Ask for operations, and wait for all answers.
 
     Raises:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from syncer.state.contract.operations import Operation
 
 
-class Kind(StrEnum):
+class OperationKind(StrEnum):
     """Every kind of operation, by the name that is stored."""
 
     CONFIRM = "confirm"
@@ -43,7 +43,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class OperationRequest:
     """One operation that is asked for."""
 
     kind: str

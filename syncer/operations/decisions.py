@@ -15,7 +15,7 @@ from syncer.conflict.register import HoldReason, Shown
 from syncer.conflict.shown import arguments
 from syncer.errors import NotFound
 from syncer.model import MetaPath, Millis, Stamp
-from syncer.operations.contract import Kind, Request
+from syncer.operations.contract import OperationKind, OperationRequest
 
 if TYPE_CHECKING:
     from syncer.conflict.register import Hold, Register
@@ -29,7 +29,7 @@ NOTHING: Final = Shown(known=None, stored=None, digest=None)
 """What is shown of a path that nobody has heard of."""
 
 
-class Waiting(Protocol):
+class DecisionViews(Protocol):
     """Where it is looked up; :class:`syncer.state.views.region.Views` implements it."""
 
     def register(self, path: MetaPath) -> Register | None:
@@ -50,7 +50,7 @@ class Waiting(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class HeldChange:
     """A change that waits for an operator, as it is shown.
 
     Args:
@@ -74,15 +74,15 @@ class Held:
     facts: Mapping[str, str] = field(repr=False)
 
     @property
-    def confirming(self) -> Request:
+    def confirming(self) -> OperationRequest:
         """What lets it pass."""
-        return Request(Kind.RELEASE if self.waits == "event" else Kind.CONFIRM, self.facts)
+        return OperationRequest(OperationKind.RELEASE if self.waits == "event" else OperationKind.CONFIRM, self.facts)
 
     @property
-    def refusing(self) -> Request:
+    def refusing(self) -> OperationRequest:
         """What refuses it."""
-        kinds = {"write": Kind.REJECT, "publication": Kind.UNDO, "event": Kind.DECLINE}
-        return Request(kinds[self.waits], self.facts)
+        kinds = {"write": OperationKind.REJECT, "publication": OperationKind.UNDO, "event": OperationKind.DECLINE}
+        return OperationRequest(kinds[self.waits], self.facts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,24 +93,24 @@ class Lost:
     shown: Shown
 
     @property
-    def restoring(self) -> Request:
+    def restoring(self) -> OperationRequest:
         """What makes the loser the newest."""
         facts = {"conflict": str(self.row.id), "loser": str(self.row.loser), **arguments(self.shown)}
-        return Request(Kind.RESTORE, facts)
+        return OperationRequest(OperationKind.RESTORE, facts)
 
 
-def every_hold(views: Waiting, after: str = "") -> Iterator[Held]:
+def every_hold(views: DecisionViews, after: str = "") -> Iterator[HeldChange]:
     """What waits in registers, in path order, beyond ``after``."""
     while page := views.holds(PAGE, MetaPath(after) if after else None):
         yield from (held_of(row.path, row.hold, row.shown) for row in page)
         after = page[-1].path
 
 
-def every_event(views: Waiting) -> Iterator[Held]:
+def every_event(views: DecisionViews) -> Iterator[HeldChange]:
     """Events from the future, the oldest first."""
     for event in views.future_events(MAX_FUTURE):
         shown = event.shown or NOTHING
-        yield Held(
+        yield HeldChange(
             path=event.path,
             waits="event",
             reason=FUTURE,
@@ -122,7 +122,7 @@ def every_event(views: Waiting) -> Iterator[Held]:
         )
 
 
-def met_first(views: Waiting) -> Iterator[HoldRow]:
+def met_first(views: DecisionViews) -> Iterator[HoldRow]:
     """What first contact holds, in path order."""
     after: MetaPath | None = None
     while page := views.holds(PAGE, after):
@@ -130,24 +130,24 @@ def met_first(views: Waiting) -> Iterator[HoldRow]:
         yield from (row for row in page if row.hold.reason is HoldReason.FIRST_CONTACT)
 
 
-def met_until(views: Waiting) -> Millis:
+def met_until(views: DecisionViews) -> Millis:
     """When the latest hold of first contact began: what began later is not shown, and does not pass with the others."""
     return max((row.hold.since_ms for row in met_first(views)), default=Millis(0))
 
 
-def joining(until: Millis | None) -> Request:
+def joining(until: Millis | None) -> OperationRequest:
     """What lets a region take part (``None``), or lets all pass that first contact held until that moment."""
-    return Request(Kind.REGIONS_JOIN, {} if until is None else {"until": str(until)})
+    return OperationRequest(OperationKind.REGIONS_JOIN, {} if until is None else {"until": str(until)})
 
 
-def in_order(*some: Iterable[Held]) -> list[Held]:
+def in_order(*some: Iterable[HeldChange]) -> list[HeldChange]:
     """All of these by path, what waits in a register before events, those by their stamps."""
     return sorted(
         chain(*some), key=lambda each: (each.path, each.waits == "event", each.stamp.updated_at_ms, each.stamp.region)
     )
 
 
-def held_at(views: Waiting, path: str) -> Held | None:
+def held_at(views: DecisionViews, path: str) -> HeldChange | None:
     """What is held at a path: the register's hold, else the oldest event from the future."""
     register = views.register(MetaPath(path))
     if register is not None and register.hold is not None:
@@ -155,9 +155,9 @@ def held_at(views: Waiting, path: str) -> Held | None:
     return next((each for each in every_event(views) if each.path == path), None)
 
 
-def held_of(path: MetaPath, hold: Hold, shown: Shown) -> Held:
+def held_of(path: MetaPath, hold: Hold, shown: Shown) -> HeldChange:
     """A hold as it is shown."""
-    return Held(
+    return HeldChange(
         path=path,
         waits="publication" if hold.local else "write",
         reason=hold.reason.value,
@@ -169,7 +169,7 @@ def held_of(path: MetaPath, hold: Hold, shown: Shown) -> Held:
     )
 
 
-def lost_in(views: Waiting, number: int) -> Lost:
+def lost_in(views: DecisionViews, number: int) -> Lost:
     """A conflict by its number, and what stands in its place.
 
     Raises:

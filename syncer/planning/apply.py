@@ -45,7 +45,7 @@ Report = Callable[[int, int], None]
 
 
 @dataclass(slots=True, kw_only=True)
-class Outcome:
+class RunOutcome:
     """How far a run came.
 
     Args:
@@ -77,7 +77,7 @@ async def perform(
     *,
     send: Send | None = None,
     report: Report = lambda _done, _total: None,
-) -> Outcome:
+) -> RunOutcome:
     """Perform operations in their order.
 
     Args:
@@ -118,7 +118,7 @@ class _Run:
         self._send = send
         self._made: set[MetaPath] = set()
         self._gone: set[MetaPath] = set()
-        self.outcome = Outcome()
+        self.outcome = RunOutcome()
 
     async def check(self, operations: Sequence[Operation]) -> None:
         """Find what no longer fits before anything is written."""

@@ -15,8 +15,8 @@ from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.register import HELD_BACK
 from syncer.errors import PlanInvalid, PreconditionFailed
 from syncer.model import EventType, Millis, Region
-from syncer.operations.contract import Kind
-from syncer.repair.file import Finding, Head, RepairFile
+from syncer.operations.contract import OperationKind
+from syncer.repair.file import DifferingPath, Head, RepairFile
 from syncer.repair.terms import Objection, Offer, Terms, objections
 from syncer.replacing import replace
 from syncer.state.contract.repairs import Repair, RepairState, Telling
@@ -86,7 +86,7 @@ class Preview:
     changes: Tally[tuple[Region, str]] = field(default_factory=Tally)
     unstamped: Tally[Region] = field(default_factory=Tally)
     ignored: Tally[Region] = field(default_factory=Tally)
-    shown: list[Finding] = field(default_factory=list)
+    shown: list[DifferingPath] = field(default_factory=list)
     paths: int = 0
     deletes: int = 0
 
@@ -127,12 +127,12 @@ def refused(found: Preview, terms: Terms, now: Millis, consent: Consent) -> Iter
     return objections(offer, terms, now, old=consent.old, deletes=consent.deletes)
 
 
-def held_back(finding: Finding) -> bool:
+def held_back(finding: DifferingPath) -> bool:
     """Whether the version is a change that its own region has published to nobody: only a person there lets it out."""
     return finding.held.get(finding.found_in) in {reason.value for reason in HELD_BACK}
 
 
-def may_be_ignored(finding: Finding, region: Region) -> bool:
+def may_be_ignored(finding: DifferingPath, region: Region) -> bool:
     """Whether a region that runs Pulsar's own synchronizer would ignore a telling, as far as is known.
 
     It takes what is told of a path that it lacks. Where it has a node, it ignores what is stamped before that node was
@@ -208,7 +208,7 @@ def ask_for(views: Loading, repair: Repair, consent: Consent) -> int:
         "allow_deletes": str(consent.deletes).lower(),
         "force_old": str(consent.old).lower(),
     }
-    return views.ask(Kind.SNAPSHOT_SYNC, arguments, repair.asked_by, repair.reason)
+    return views.ask(OperationKind.SNAPSHOT_SYNC, arguments, repair.asked_by, repair.reason)
 
 
 def check_projections(head: Head) -> None:
@@ -225,7 +225,7 @@ def check_projections(head: Head) -> None:
         )
 
 
-def _tellings(findings: Iterator[Finding]) -> Iterator[Telling]:
+def _tellings(findings: Iterator[DifferingPath]) -> Iterator[Telling]:
     for number, each in enumerate(findings, 1):
         event = None if held_back(each) else each.event
         yield Telling(number=number, path=each.path, found_in=each.found_in, event=event)

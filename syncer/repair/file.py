@@ -109,7 +109,7 @@ class _Last(_Part):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class DifferingPath:
     """One path that regions hold differently.
 
     Args:
@@ -141,7 +141,7 @@ class Totals:
     deletes: int = 0
     unstamped: int = 0
 
-    def count(self, finding: Finding) -> None:
+    def count(self, finding: DifferingPath) -> None:
         """Count one more."""
         self.paths += 1
         if finding.event is None:
@@ -150,7 +150,7 @@ class Totals:
             self.deletes += 1
 
 
-def write(path: Path, head: Head, findings: Iterable[Finding]) -> Totals:
+def write(path: Path, head: Head, findings: Iterable[DifferingPath]) -> Totals:
     """Write a repair plan, whole or not at all.
 
     Args:
@@ -167,7 +167,7 @@ def write(path: Path, head: Head, findings: Iterable[Finding]) -> Totals:
     return totals
 
 
-def _write(file: BinaryIO, head: Head, findings: Iterable[Finding], totals: Totals) -> None:
+def _write(file: BinaryIO, head: Head, findings: Iterable[DifferingPath], totals: Totals) -> None:
     seal = hashlib.sha256()
 
     def put(document: object) -> None:
@@ -183,7 +183,7 @@ def _write(file: BinaryIO, head: Head, findings: Iterable[Finding], totals: Tota
     file.write(orjson.dumps({"end": {**end, "sha256": seal.hexdigest()}}, option=orjson.OPT_APPEND_NEWLINE))
 
 
-def _document(finding: Finding) -> dict[str, object]:
+def _document(finding: DifferingPath) -> dict[str, object]:
     event = finding.event
     if (event is None) is (finding.origin == "register"):
         raise InvariantBroken(f"{finding.path}: a version is told exactly where a register has its stamp")
@@ -220,7 +220,7 @@ class RepairFile:
         """The seal was read, and is right."""
 
     @contextlib.contextmanager
-    def reading(self) -> Iterator[tuple[Head, Iterator[Finding]]]:
+    def reading(self) -> Iterator[tuple[Head, Iterator[DifferingPath]]]:
         """Its head and its findings. Nothing may be done with them for good before :attr:`whole` is set.
 
         Raises:
@@ -281,7 +281,7 @@ class RepairFile:
             raise PlanInvalid(f"{self.path}: its head names no regions, or one of them twice", hint=HINT)
         return head
 
-    def _findings(self, file: BinaryIO, seal: hashlib._Hash, head: Head) -> Iterator[Finding]:
+    def _findings(self, file: BinaryIO, seal: hashlib._Hash, head: Head) -> Iterator[DifferingPath]:
         number = 1
         while True:
             number += 1
@@ -327,7 +327,7 @@ class RepairFile:
         return raw
 
 
-def _finding(line: _Line) -> Finding:
+def _finding(line: _Line) -> DifferingPath:
     path = checked(line.path)
     resource = classify(path)
     if resource is None:
@@ -349,7 +349,7 @@ def _finding(line: _Line) -> Finding:
         )
     elif line.stamp is not None or line.value is not None or line.by is not None or line.seen is not None:
         raise PlanInvalid(f"{path}: a version that no daemon has stamped is not told")
-    return Finding(
+    return DifferingPath(
         path=path,
         found_in=Region(line.found_in),
         cls=line.cls,

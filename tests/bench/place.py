@@ -22,7 +22,7 @@ import anyio
 from deploy.lab import rest
 from deploy.lab.process import resident_bytes
 from deploy.lab.pulsar import ClusterSettings, Part, PulsarCluster, bring_up, share_namespace
-from syncer.admin.client import AdminClient, AdminConfig
+from syncer.admin.client import AdminClient, AdminSettings
 from syncer.bus.pulsar.topic import Wanted, apply_topic, plan_topic
 from syncer.model import MetaPath
 from syncer.stores.zookeeper.store import ZooKeeperConfig, ZooKeeperStore
@@ -185,7 +185,7 @@ class Place:
 
     async def _make_topic(self) -> None:
         wanted = Wanted(topic=OUR_TOPIC, regions={cluster.name: (cluster.name,) for cluster in self.clusters})
-        admins = {cluster.name: AdminClient(AdminConfig(url=cluster.admin_url)) for cluster in self.clusters}
+        admins = {cluster.name: AdminClient(AdminSettings(url=cluster.admin_url)) for cluster in self.clusters}
         try:
             await apply_topic(await plan_topic(wanted, admins), admins)
         finally:

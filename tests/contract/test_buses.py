@@ -14,7 +14,7 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from syncer.admin.client import AdminClient, AdminConfig
+from syncer.admin.client import AdminClient, AdminSettings
 from syncer.bus.contract import Bus
 from syncer.bus.embedded import EmbeddedBus, EmbeddedConfig
 from syncer.bus.pulsar.bus import PulsarBus, PulsarBusConfig
@@ -76,7 +76,7 @@ class PulsarRig:
 
     async def prepare(self) -> None:
         admins = {
-            name: AdminClient(AdminConfig(url=cluster.admin_url)) for name, cluster in self._pair.clusters.items()
+            name: AdminClient(AdminSettings(url=cluster.admin_url)) for name, cluster in self._pair.clusters.items()
         }
         try:
             wanted = Wanted(topic=self.topic, regions={name: (name,) for name in admins})

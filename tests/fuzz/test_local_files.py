@@ -22,7 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from spark_snapshot.format.manifest import Described, Manifest, StoreFacts, read_manifest
+from spark_snapshot.format.manifest import Described, SnapshotManifest, StoreFacts, read_manifest
 from syncer import local_files
 from syncer.admin.auth import OAuth2Auth, TokenAuth
 from syncer.admin.oauth2 import OAuth2Tokens
@@ -38,7 +38,7 @@ from syncer.model import MetaPath, Millis, Region, TieOrder
 from syncer.plan.operations import Operation, planned
 from syncer.planning import plan_file
 from syncer.repair import file
-from syncer.repair.file import Finding, Head, RegionPart, RepairFile
+from syncer.repair.file import DifferingPath, Head, RegionPart, RepairFile
 from tests.fuzz.shares import drawing
 from tests.unit.registers import X, Y, at, event
 
@@ -128,7 +128,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Sound:
             made_at_ms=1,
         ),
         [
-            Finding(
+            DifferingPath(
                 path=PATHS[0], found_in=Region("west"), cls="differs", losers=(Region("east"),), event=event(Y, at(1))
             )
         ],
@@ -136,7 +136,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Sound:
     with drafted(folder / "backup") as draft:
         draft.add([(path, X) for path in PATHS])
         draft.publish(region=Region("east"), clusters=("a",), taken_at_ms=Millis(1), made_by="test", scope=scope)
-    manifest = Manifest(
+    manifest = SnapshotManifest(
         id="1",
         taken_at="now",
         about=Described(

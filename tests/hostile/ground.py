@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol
 
 from deploy.lab.postgres import PostgresServer
 from deploy.lab.pulsar import PulsarCluster
-from syncer.admin.client import AdminClient, AdminConfig
+from syncer.admin.client import AdminClient, AdminSettings
 from syncer.bus.embedded import EmbeddedBus, EmbeddedConfig
 from syncer.bus.pulsar.bus import PulsarBus, PulsarBusConfig
 from syncer.bus.pulsar.topic import Wanted, apply_topic, plan_topic
@@ -105,7 +105,7 @@ class Topic:
 
     async def prepare(self) -> None:
         """Make the topic as an operator makes it."""
-        async with AdminClient(AdminConfig(url=self.cluster.admin_url)) as admin:
+        async with AdminClient(AdminSettings(url=self.cluster.admin_url)) as admin:
             wanted = Wanted(topic=self.topic, regions={self.cluster.name: ("east", "north", "west", ORIGIN)})
             admins = {self.cluster.name: admin}
             await apply_topic(await plan_topic(wanted, admins), admins)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from spark_snapshot.diff.verdict import judge
 from spark_snapshot.format.extent import WHOLE, Extent, shared
 from spark_snapshot.format.layout import Snapshot, new_id
-from spark_snapshot.format.manifest import Manifest, read_manifest
+from spark_snapshot.format.manifest import SnapshotManifest, read_manifest
 from spark_snapshot.format.places import Place
 from spark_snapshot.format.retention import expendable
 from spark_snapshot.format.selection import Selection
@@ -93,7 +93,7 @@ def test_a_selection_inside_of_an_extent_covers_what_both_do(extent: Extent, pat
 def snapshot(region: str, at: int, extent: Extent) -> Snapshot:
     tenants = None if not extent.tenants else sorted(extent.tenants)
     about = described(region, NOW + at, tenants=tenants)
-    manifest = Manifest(
+    manifest = SnapshotManifest(
         version=about.version, id=new_id(NOW + at, "000000"), taken_at="", about=about, buckets=1, kinds={}, files=()
     )
     return Snapshot(Place(pafs.LocalFileSystem(), f"/{region}/{at}", ""), manifest.sealed())

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_snapshot.diff.verdict import State, judge
-from spark_snapshot.format.words import Finding, Origin, Reason
+from spark_snapshot.diff.verdict import RegionRow, judge
+from spark_snapshot.format.words import PathClass, StampOrigin, WinReason
 from syncer.conflict.causality.order import later
 from syncer.model import Region, Stamp, TieOrder
 from tests.property.strategies import region_ids, stamps, ties
@@ -15,22 +15,22 @@ NAMES = tuple(Region(name) for name in ("east", "north", "south", "west"))
 
 digests = st.one_of(st.none(), st.sampled_from([b"\x00" * 16, b"\x01" * 16, b"\xff" * 16, b"raw:" + b"\x01" * 16]))
 rows = st.builds(
-    State,
+    RegionRow,
     digest=digests,
     stamp=st.one_of(stamps, st.sampled_from([Stamp(1, Region("a")), Stamp(2, Region("b"))])),  # type: ignore[arg-type]
-    origin=st.sampled_from(Origin),
+    origin=st.sampled_from(StampOrigin),
     hold=st.one_of(st.none(), st.just("first-contact")),
 )
 sides = st.dictionaries(st.sampled_from(NAMES), st.one_of(st.none(), rows), min_size=2)
 
 
-def content(state: State | None) -> bytes | None:
+def content(state: RegionRow | None) -> bytes | None:
     return None if state is None else state.digest
 
 
 @given(sides, ties, st.randoms(use_true_random=False))
 def test_the_order_in_which_regions_are_given_does_not_matter(
-    states: dict[Region, State | None], order: TieOrder, random: object
+    states: dict[Region, RegionRow | None], order: TieOrder, random: object
 ) -> None:
     items = list(states.items())
     random.shuffle(items)  # type: ignore[attr-defined]
@@ -38,18 +38,18 @@ def test_the_order_in_which_regions_are_given_does_not_matter(
 
 
 @given(sides, ties)
-def test_same_exactly_when_all_hold_the_same(states: dict[Region, State | None], order: TieOrder) -> None:
+def test_same_exactly_when_all_hold_the_same(states: dict[Region, RegionRow | None], order: TieOrder) -> None:
     verdict = judge(states, order)
     held = {content(state) for state in states.values()}
     if verdict is None:
         assert held == {None}
     else:
-        assert (verdict.finding is Finding.SAME) == (len(held) == 1)
-        assert (verdict.finding is Finding.SAME) == (verdict.losers == ())
+        assert (verdict.finding is PathClass.SAME) == (len(held) == 1)
+        assert (verdict.finding is PathClass.SAME) == (verdict.losers == ())
 
 
 @given(sides, ties)
-def test_no_stamp_is_greater_than_the_winners(states: dict[Region, State | None], order: TieOrder) -> None:
+def test_no_stamp_is_greater_than_the_winners(states: dict[Region, RegionRow | None], order: TieOrder) -> None:
     verdict = judge(states, order)
     if verdict is None:
         return
@@ -64,7 +64,7 @@ def test_no_stamp_is_greater_than_the_winners(states: dict[Region, State | None]
 
 @given(sides, ties)
 def test_when_the_losers_take_the_winners_state_all_is_the_same(
-    states: dict[Region, State | None], order: TieOrder
+    states: dict[Region, RegionRow | None], order: TieOrder
 ) -> None:
     verdict = judge(states, order)
     if verdict is None:
@@ -74,33 +74,33 @@ def test_when_the_losers_take_the_winners_state_all_is_the_same(
     after = judge(repaired, order)
     assert after is not None
     assert (after.finding, after.version.stamp, after.version.digest) == (
-        Finding.SAME,
+        PathClass.SAME,
         verdict.version.stamp,
         verdict.version.digest,
     )
 
 
 @given(sides, ties)
-def test_each_class_says_what_it_is(states: dict[Region, State | None], order: TieOrder) -> None:
+def test_each_class_says_what_it_is(states: dict[Region, RegionRow | None], order: TieOrder) -> None:
     verdict = judge(states, order)
     if verdict is None:
         return
     plain = verdict.underlying or verdict.finding
     known = [state for state in states.values() if state is not None and not state.bare]
     alive = [state for state in known if state.alive]
-    if plain is Finding.DELETED:
+    if plain is PathClass.DELETED:
         assert not verdict.version.alive
         assert alive
-    elif plain is Finding.ONLY_IN:
+    elif plain is PathClass.ONLY_IN:
         assert {state.digest for state in known} == {verdict.version.digest}
         assert len(known) < len(states)
-    elif plain is Finding.DIFFERS:
+    elif plain is PathClass.DIFFERS:
         assert verdict.version.alive
         assert len({state.digest for state in known}) > 1
     else:
-        assert plain is Finding.SAME
-    assert (verdict.finding is Finding.HELD) == any(region in verdict.holds for region in verdict.losers)
-    assert (verdict.reason is Reason.ONLY) == (len({state.digest for state in known}) == 1)
+        assert plain is PathClass.SAME
+    assert (verdict.finding is PathClass.HELD) == any(region in verdict.holds for region in verdict.losers)
+    assert (verdict.reason is WinReason.ONLY) == (len({state.digest for state in known}) == 1)
 
 
 @given(st.lists(region_ids, min_size=2, max_size=4, unique=True), digests, digests, ties)
@@ -108,7 +108,9 @@ def test_a_tie_is_decided_by_the_order_of_the_authors(
     names: list[Region], one: bytes | None, other: bytes | None, order: TieOrder
 ) -> None:
     left, right = Stamp(7, names[0]), Stamp(7, names[1])  # type: ignore[arg-type]
-    verdict = judge({names[0]: State(digest=one, stamp=left), names[1]: State(digest=other, stamp=right)}, order)
+    verdict = judge(
+        {names[0]: RegionRow(digest=one, stamp=left), names[1]: RegionRow(digest=other, stamp=right)}, order
+    )
     assert verdict is not None
     assert verdict.version.stamp == (left if later(left, right, order) else right)
-    assert verdict.reason is (Reason.ONLY if one == other else Reason.REGION_ORDER)
+    assert verdict.reason is (WinReason.ONLY if one == other else WinReason.REGION_ORDER)

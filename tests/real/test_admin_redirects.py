@@ -14,7 +14,7 @@ from deploy.lab.broker import FurtherBroker
 from deploy.lab.pulsar import ClusterSettings, PulsarCluster
 from deploy.lab.software import java, pulsar_home
 from syncer.admin.auth import TokenAuth
-from syncer.admin.client import AdminClient, AdminConfig
+from syncer.admin.client import AdminClient, AdminSettings
 from syncer.errors import AdminRedirectRefused
 from tests.conftest import require
 from tests.support.tokens import SUPERUSER, Tokens
@@ -44,7 +44,7 @@ class Place(NamedTuple):
         file = self.folder / role
         file.write_text(self.tokens.token(role))
         retry = timedelta(seconds=20 if role == SUPERUSER else 0)
-        return AdminClient(AdminConfig(url=url, auth=TokenAuth(file=file), brokers=brokers, retry_for=retry))
+        return AdminClient(AdminSettings(url=url, auth=TokenAuth(file=file), brokers=brokers, retry_for=retry))
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from syncer.admin.client import AdminClient, AdminConfig
+from syncer.admin.client import AdminClient, AdminSettings
 from syncer.bus.contract import Role
 from syncer.bus.pulsar.bus import PulsarBus, PulsarBusConfig
 from syncer.bus.wire.codec import decode
@@ -33,7 +33,7 @@ async def rig(pulsar_pair: PulsarPair) -> PulsarRig:
 
 @pytest.fixture
 async def east(pulsar_pair: PulsarPair) -> AsyncIterator[AdminClient]:
-    async with AdminClient(AdminConfig(url=pulsar_pair.clusters["us-east"].admin_url)) as admin:
+    async with AdminClient(AdminSettings(url=pulsar_pair.clusters["us-east"].admin_url)) as admin:
         yield admin
 
 

@@ -17,7 +17,7 @@ from deploy.lab.pulsar import Part
 from deploy.lab.pulsar_admin import pulsar_admin
 from deploy.lab.region import LabRegion
 from deploy.lab.waiting import wait_for
-from syncer.admin.client import AdminConfig
+from syncer.admin.client import AdminSettings
 from syncer.admin.topics import ClustersProbe
 from syncer.conflict.guards import Topics
 from syncer.errors import StateError
@@ -323,7 +323,7 @@ async def test_topics_of_any_cluster_of_a_region_count(module_pair: Synced) -> N
         rest.send("PUT", f"{url}/admin/v2/tenants/{tenant_name}", tenant("ops"))
         rest.send("PUT", f"{url}/admin/v2/namespaces/{name}", {"replication_clusters": [cluster]})
     path = namespace_path(*name.split("/"))
-    config = AdminConfig(url=east, retry_for=timedelta(0))
+    config = AdminSettings(url=east, retry_for=timedelta(0))
     async with ClustersProbe(config, BOTH) as both, ClustersProbe(config, ("us-east",)) as one:
         assert await both.ask(path) is Topics.NONE
         rest.send("PUT", f"{west}/admin/v2/persistent/{name}/only-in-west")

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from syncer.admin.client import AdminClient, AdminConfig, AdminRefused
+from syncer.admin.client import AdminClient, AdminRefused, AdminSettings
 from syncer.bus.pulsar.topic import StepState, Wanted, apply_topic, plan_topic
 from syncer.errors import ConfigError, PreconditionFailed
 from tests.conftest import PulsarPair
@@ -20,7 +20,7 @@ _numbers = itertools.count(1)
 
 @pytest.fixture
 async def admins(pulsar_pair: PulsarPair) -> AsyncIterator[dict[str, AdminClient]]:
-    clients = {name: AdminClient(AdminConfig(url=each.admin_url)) for name, each in pulsar_pair.clusters.items()}
+    clients = {name: AdminClient(AdminSettings(url=each.admin_url)) for name, each in pulsar_pair.clusters.items()}
     yield clients
     for client in clients.values():
         await client.close()

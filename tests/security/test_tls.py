@@ -16,7 +16,7 @@ import httpx2
 import pytest
 
 from syncer.admin.auth import OAuth2Auth, TokenAuth, Trust
-from syncer.admin.client import AdminClient, AdminConfig
+from syncer.admin.client import AdminClient, AdminSettings
 from syncer.admin.oauth2 import OAuth2Tokens
 from syncer.bus.pulsar.bus import PulsarBus, PulsarBusConfig
 from syncer.config import Config
@@ -101,7 +101,7 @@ def _secret(folder: Path) -> Path:
 
 
 async def _admin(port: int, ca: Path, folder: Path) -> None:
-    settings = AdminConfig(
+    settings = AdminSettings(
         url=f"https://127.0.0.1:{port}",
         auth=TokenAuth(file=_secret(folder)),
         trust=Trust(certificates=ca),

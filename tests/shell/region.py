@@ -31,8 +31,8 @@ from syncer.model import (
     Millis,
     ResourceKind,
 )
-from syncer.operations.contract import Request
-from syncer.operations.decisions import Held, held_at, joining, lost_in, met_until
+from syncer.operations.contract import OperationRequest
+from syncer.operations.decisions import HeldChange, held_at, joining, lost_in, met_until
 from syncer.paths import CLUSTERS, classify
 from syncer.replication.runtime.environment import wall_clock_ms
 from syncer.state.contract.operations import Operation, OperationState
@@ -221,9 +221,9 @@ class Site:
         """What waits for a person, by path."""
         return {row.path: row for row in self.ask(lambda views: views.holds(1000))}
 
-    def requests(self, path: MetaPath) -> dict[str, Request]:
+    def requests(self, path: MetaPath) -> dict[str, OperationRequest]:
         """What an operator may ask for who looks now at what is held at a path, by its kind."""
-        held: Held = self.ask(lambda views: held_at(views, path))
+        held: HeldChange = self.ask(lambda views: held_at(views, path))
         return {request.kind: request for request in (held.confirming, held.refusing)}
 
     async def decide(self, kind: str, path: MetaPath) -> Operation:
@@ -232,12 +232,12 @@ class Site:
 
     async def restore(self, conflict: int) -> Operation:
         """Look at a conflict, and restore its loser."""
-        request: Request = self.ask(lambda views: lost_in(views, conflict).restoring)
+        request: OperationRequest = self.ask(lambda views: lost_in(views, conflict).restoring)
         return await self.do(request.kind, **request.arguments)
 
     async def join(self) -> Operation:
         """Look at what first contact holds, and let it pass."""
-        request: Request = self.ask(lambda views: joining(met_until(views)))
+        request: OperationRequest = self.ask(lambda views: joining(met_until(views)))
         return await self.do(request.kind, **request.arguments)
 
     async def do(self, kind: str, **arguments: str) -> Operation:

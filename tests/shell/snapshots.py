@@ -18,7 +18,7 @@ from syncer.model import EventType, MetadataChangeEvent, MetaPath, Millis, Regio
 from syncer.paths import classify
 from syncer.plan.diffing import fingerprint
 from syncer.repair.delivery import Consent, ask_for, bring_in
-from syncer.repair.file import Finding, Head, RegionPart, RepairFile, write
+from syncer.repair.file import DifferingPath, Head, RegionPart, RepairFile, write
 from syncer.state.contract.operations import Operation, OperationState
 from syncer.state.contract.repairs import Repair
 from syncer.state.views.region import Views
@@ -59,7 +59,7 @@ def _register(path: MetaPath, views: Views) -> Register | None:
     return views.register(path)
 
 
-def compared(pictures: Mapping[Region, Picture]) -> Iterator[Finding]:
+def compared(pictures: Mapping[Region, Picture]) -> Iterator[DifferingPath]:
     """For each path that regions hold differently, the greatest version."""
     for path in sorted({path for each in pictures.values() for path in each}):
         rows = {region: each.get(path) for region, each in pictures.items()}
@@ -71,7 +71,7 @@ def compared(pictures: Mapping[Region, Picture]) -> Iterator[Finding]:
         losers = tuple(region for region, row in rows.items() if _digest(row) != _digest(best[1]))
         if losers:
             cls = "deleted" if best[1].value is None else "differs"
-            yield Finding(path=path, found_in=best[0], cls=cls, losers=losers, event=best[1])
+            yield DifferingPath(path=path, found_in=best[0], cls=cls, losers=losers, event=best[1])
 
 
 def _digest(row: MetadataChangeEvent | None) -> bytes | None:

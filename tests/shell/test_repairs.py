@@ -10,7 +10,7 @@ import pytest
 from syncer.bus.wire.messages import Control, TreeMessage
 from syncer.model import MetadataChangeEvent, Millis, Region
 from syncer.repair.delivery import Consent
-from syncer.repair.file import Finding, RepairFile, write
+from syncer.repair.file import DifferingPath, RepairFile, write
 from syncer.replacing import replace
 from syncer.replication.antientropy import protocol
 from syncer.replication.context import Context
@@ -145,14 +145,16 @@ def many(folder: Path, site: Site, number: int) -> RepairFile:
     """A plan of so many paths that nobody knows."""
     at_ms = site.clock() - 50
 
-    def findings() -> list[Finding]:
+    def findings() -> list[DifferingPath]:
         found = []
         for each in range(number):
             event: MetadataChangeEvent = replace(
                 change(path_of(f"n{each}"), tenant("north"), region="west", time_ms=at_ms), sender="", sequence=0
             )
             found.append(
-                Finding(path=event.path, found_in=Region("west"), cls="only-in", losers=(Region("east"),), event=event)
+                DifferingPath(
+                    path=event.path, found_in=Region("west"), cls="only-in", losers=(Region("east"),), event=event
+                )
             )
         return found
 

@@ -9,7 +9,7 @@ from typing import Final
 import orjson
 from kazoo.client import KazooClient
 
-from spark_snapshot.sources.found import Batch, Found
+from spark_snapshot.sources.found import Found, ResourceBatch
 from syncer.model import MetaPath
 
 
@@ -60,7 +60,7 @@ OTHERS: Final[dict[str, bytes]] = {
 EVERYTHING: Final[dict[str, bytes]] = {str(path): value for path, value in RESOURCES.items()} | OTHERS
 
 
-def collected(batches: Iterable[Batch]) -> dict[MetaPath, Found]:
+def collected(batches: Iterable[ResourceBatch]) -> dict[MetaPath, Found]:
     """What was found by path; a path that comes twice is a fault."""
     found: dict[MetaPath, Found] = {}
     for batch in batches:
@@ -71,7 +71,7 @@ def collected(batches: Iterable[Batch]) -> dict[MetaPath, Found]:
     return found
 
 
-def values(batches: Iterable[Batch]) -> dict[MetaPath, bytes]:
+def values(batches: Iterable[ResourceBatch]) -> dict[MetaPath, bytes]:
     """The values by path."""
     return {path: each.value for path, each in collected(batches).items()}
 

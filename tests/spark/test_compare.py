@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from spark_snapshot.format.layout import Snapshot
 from spark_snapshot.format.places import place
 from spark_snapshot.format.selection import Selection
-from spark_snapshot.jobs.compare import Compared, Wish, between, compare
+from spark_snapshot.jobs.compare import Compared, CompareOptions, between, compare
 from spark_snapshot.runtime.phases import Cancel, Job
 from spark_snapshot.runtime.progress import Progress
 from syncer.errors import JobCancelled, PreconditionFailed, SnapshotsIncomparable
@@ -59,7 +59,7 @@ def pair(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple
 
 
 def compared(spark: SparkSession, snapshots: tuple[Snapshot, ...], **wish: Any) -> Compared:
-    return compare(Job(spark), snapshots, Wish(**wish), now=Millis(TAKEN_MS), made_by="tests")
+    return compare(Job(spark), snapshots, CompareOptions(**wish), now=Millis(TAKEN_MS), made_by="tests")
 
 
 def test_a_comparison_counts_names_and_explains(
@@ -67,7 +67,9 @@ def test_a_comparison_counts_names_and_explains(
 ) -> None:
     plan = tmp_path / "repair.jsonl"
     told: list[Progress] = []
-    found = compare(Job(spark, told.append), pair, Wish(fields=True, plan=plan), now=Millis(TAKEN_MS), made_by="tests")
+    found = compare(
+        Job(spark, told.append), pair, CompareOptions(fields=True, plan=plan), now=Millis(TAKEN_MS), made_by="tests"
+    )
     assert found.summary.by_class == {"only-in": 2, "differs": 1, "deleted": 1, "held": 1}
     assert (found.summary.same, found.summary.different) == (1, 5)
     assert {each.name: each.total for each in found.summary.tenants} == {"acme": 4, "other": 1}
@@ -149,7 +151,7 @@ def test_what_one_region_changed_between_two_moments(spark: SparkSession, tmp_pa
     )
     before = snapshot_of(spark, folder, "east", monday)
     after = snapshot_of(spark, folder, "east", now, taken_ms=TAKEN_MS + 1)
-    found = between(Job(spark), before, after, Wish(fields=True))
+    found = between(Job(spark), before, after, CompareOptions(fields=True))
     assert {each.path: (each.change, each.stamp and str(each.stamp)) for each in found.changes} == {
         SPACE: ("modified", f"{T + 1}@west"),
         NEW: ("created", f"{T + 2}@east"),
@@ -161,7 +163,7 @@ def test_what_one_region_changed_between_two_moments(spark: SparkSession, tmp_pa
     assert fields is not None
     assert fields.replicated[0].values == {"before": "60", "after": "61"}
     with pytest.raises(SnapshotsIncomparable, match="twice"):
-        between(Job(spark), before, before, Wish())
+        between(Job(spark), before, before, CompareOptions())
 
 
 def test_a_job_that_was_asked_to_stop_leaves_no_plan(
@@ -175,7 +177,7 @@ def test_a_job_that_was_asked_to_stop_leaves_no_plan(
             cancel.ask()
 
     with pytest.raises(JobCancelled):
-        compare(Job(spark, stop, cancel), pair, Wish(fields=True, plan=plan), now=Millis(0), made_by="tests")
+        compare(Job(spark, stop, cancel), pair, CompareOptions(fields=True, plan=plan), now=Millis(0), made_by="tests")
     assert list(tmp_path.iterdir()) == []
 
 

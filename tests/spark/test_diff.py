@@ -11,8 +11,8 @@ from pyspark.sql.types import ArrayType, BinaryType, LongType, MapType, StringTy
 from pyspark.testing import assertDataFrameEqual
 
 from spark_snapshot.diff.regions import COLUMNS, diff
-from spark_snapshot.diff.verdict import State, Verdict, judge
-from spark_snapshot.format.words import Finding, Origin
+from spark_snapshot.diff.verdict import PathVerdict, RegionRow, judge
+from spark_snapshot.format.words import PathClass, StampOrigin
 from syncer.errors import PreconditionFailed
 from syncer.model import Millis, Region, Stamp, TieOrder
 from tests.spark.rows import frame, path_of, random_regions
@@ -21,11 +21,11 @@ SMALL, LARGE = b"\x01" * 16, b"\xf0" * 16
 NAMES = {2: ["west", "east"], 3: ["north", "west", "east"], 5: ["e", "d", "c", "b", "a"]}
 
 
-def state(digest: bytes | None, at: int, by: str, **more: Any) -> State:
-    return State(digest=digest, stamp=Stamp(Millis(at), Region(by)), **more)
+def state(digest: bytes | None, at: int, by: str, **more: Any) -> RegionRow:
+    return RegionRow(digest=digest, stamp=Stamp(Millis(at), Region(by)), **more)
 
 
-def expected(path: str, verdict: Verdict) -> tuple[Any, ...]:
+def expected(path: str, verdict: PathVerdict) -> tuple[Any, ...]:
     return (
         path,
         "namespace",
@@ -62,9 +62,9 @@ def test_spark_says_what_the_referee_says(spark: SparkSession, regions: int, tie
         verdict = judge({Region(name): states.get(path) for name, states in held.items()}, order)
         if verdict is not None:
             verdicts[path] = verdict
-    assert {verdict.finding for verdict in verdicts.values()} == set(Finding)
+    assert {verdict.finding for verdict in verdicts.values()} == set(PathClass)
     wanted = {path: expected(path, verdict) for path, verdict in verdicts.items()}
-    differing = {path: row for path, row in wanted.items() if row[3] != Finding.SAME}
+    differing = {path: row for path, row in wanted.items() if row[3] != PathClass.SAME}
     rows = diff(frames, order)
     assert tuple(rows.columns) == COLUMNS
     assert found(rows) == differing
@@ -85,7 +85,7 @@ def test_literal_rows(spark: SparkSession) -> None:
     west = {
         path_of(1): state(SMALL, 8, "west"),
         path_of(3): state(LARGE, 8, "west"),
-        path_of(4): state(LARGE, 5, "west", origin=Origin.UNSEEN),
+        path_of(4): state(LARGE, 5, "west", origin=StampOrigin.UNSEEN),
         path_of(6): state(None, 5, "west"),
     }
     rows = [

@@ -12,7 +12,7 @@ from typing import Any, Final
 import pytest
 
 from deploy.lab.software import chromium
-from spark_snapshot.diff.summary import CLASSES, Counts
+from spark_snapshot.diff.summary import CLASSES, ClassCounts
 from spark_snapshot.report.page import render
 from tests.conftest import require
 from tests.unit.spark_snapshot.report.test_page import page, summary
@@ -55,7 +55,7 @@ addEventListener("load", () => {
 def looked_at(folder: Path, scheme: str) -> list[dict[str, Any]]:
     """What a browser says of the page, in the order of the widths."""
     counts = dict.fromkeys(CLASSES, 2)
-    wide = summary(tenants=tuple(Counts(name=name, by_class=counts) for name in NAMES), winners={NAMES[0]: 8})
+    wide = summary(tenants=tuple(ClassCounts(name=name, by_class=counts) for name in NAMES), winners={NAMES[0]: 8})
     (finding,) = page().findings
     found = page(summary=wide, title=" × ".join(NAMES), findings=(_at(finding, PATH),), notes=(f"{PATH} is odd.",) * 2)
     (folder / "page.html").write_text(render(found), encoding="utf-8")

@@ -16,14 +16,14 @@ from spark_snapshot.capture.writing import write_snapshot
 from spark_snapshot.diff.comparison import compared
 from spark_snapshot.diff.regions import diff
 from spark_snapshot.diff.values import versions, with_winners
-from spark_snapshot.diff.verdict import State
+from spark_snapshot.diff.verdict import RegionRow
 from spark_snapshot.format import tables
 from spark_snapshot.format.drafts import LOCK
 from spark_snapshot.format.layout import DATA, Snapshot, latest, listing, open_snapshot, verify
 from spark_snapshot.format.manifest import Described, StoreFacts, described_scope
 from spark_snapshot.format.places import place
 from spark_snapshot.format.rows import SNAPSHOT
-from spark_snapshot.format.words import Origin
+from spark_snapshot.format.words import StampOrigin
 from syncer.conflict.scope import Scope
 from syncer.errors import SnapshotDamaged, SnapshotRefused, SnapshotUnwritten
 from syncer.model import Millis, Region, Stamp, TieOrder
@@ -46,7 +46,7 @@ def described(region: str, taken_at_ms: int = NOW) -> Described:
     )
 
 
-def taken(spark: SparkSession, folder: Path, regions: Mapping[str, Mapping[str, State]]) -> dict[str, Snapshot]:
+def taken(spark: SparkSession, folder: Path, regions: Mapping[str, Mapping[str, RegionRow]]) -> dict[str, Snapshot]:
     return {
         name: write_snapshot(frame(spark, states), place(folder), described(name), buckets=4)
         for name, states in regions.items()
@@ -58,8 +58,10 @@ def plain(rows: DataFrame) -> list[str]:
     return sorted(str(row.asDict()) for row in rows.collect())
 
 
-def some(count: int, digest: bytes = SMALL, at: int = 5) -> dict[str, State]:
-    return {path_of(number): State(digest=digest, stamp=Stamp(Millis(at), Region("east"))) for number in range(count)}
+def some(count: int, digest: bytes = SMALL, at: int = 5) -> dict[str, RegionRow]:
+    return {
+        path_of(number): RegionRow(digest=digest, stamp=Stamp(Millis(at), Region("east"))) for number in range(count)
+    }
 
 
 def test_what_is_written_is_what_is_read(spark: SparkSession, tmp_path: Path) -> None:
@@ -72,8 +74,8 @@ def test_what_is_written_is_what_is_read(spark: SparkSession, tmp_path: Path) ->
     states = regions["east"].values()
     (count,) = opened.manifest.kinds.values()
     assert (count.alive, count.dead) == (sum(s.alive for s in states), sum(not s.alive for s in states))
-    assert count.unseen == sum(s.origin is Origin.UNSEEN for s in states)
-    assert count.unstamped == sum(s.origin is Origin.STORE for s in states)
+    assert count.unseen == sum(s.origin is StampOrigin.UNSEEN for s in states)
+    assert count.unstamped == sum(s.origin is StampOrigin.STORE for s in states)
     assert count.held == sum(s.hold is not None for s in states)
     names = {file.name for file in (Path(east.place.path) / DATA).iterdir()}
     assert names == {each.name for each in opened.manifest.files}
@@ -117,7 +119,7 @@ def test_buckets_of_another_number_are_compared_as_well(spark: SparkSession, tmp
 def test_values_are_fetched_for_what_differs(spark: SparkSession, tmp_path: Path) -> None:
     east = [snapshot_row(path, state, f"east {path}".encode()) for path, state in some(40).items()]
     newer = {path: state for path, state in some(20, LARGE, 6).items() if path.endswith("7")}
-    newer[path_of(3)] = State(digest=None, stamp=Stamp(Millis(9), Region("west")))
+    newer[path_of(3)] = RegionRow(digest=None, stamp=Stamp(Millis(9), Region("west")))
     west = [snapshot_row(path, state, f"west {path}".encode()) for path, state in (some(30) | newer).items()]
     frames = {"east": spark.createDataFrame(east, SNAPSHOT), "west": spark.createDataFrame(west, SNAPSHOT)}
     snapshots = {
@@ -148,7 +150,7 @@ def test_a_region_that_holds_nothing_is_a_snapshot(spark: SparkSession, tmp_path
 def test_nothing_where_there_was_much_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     here = place(tmp_path)
     first = write_snapshot(frame(spark, some(20)), here, described("east"), buckets=2)
-    tombs = {path: State(digest=None, stamp=Stamp(Millis(9), Region("east"))) for path in some(20)}
+    tombs = {path: RegionRow(digest=None, stamp=Stamp(Millis(9), Region("east"))) for path in some(20)}
     for gone in ({}, tombs):
         with pytest.raises(SnapshotRefused, match="had 20 paths"):
             write_snapshot(frame(spark, gone), here, described("east", NOW + 1), buckets=2)

@@ -18,7 +18,7 @@ from deploy.lab.waiting import wait_for
 from spark_snapshot.sources import StorePlace, facts
 from spark_snapshot.sources.etcd import live
 from spark_snapshot.sources.etcd.snapshot_file import EtcdFile, parts, read
-from spark_snapshot.sources.etcd.snapshot_file import Saved as SavedFile
+from spark_snapshot.sources.etcd.snapshot_file import SnapshotFile as SavedFile
 from spark_snapshot.sources.found import Found
 from spark_snapshot.sources.reach import Reach
 from syncer.errors import ConfigError, StoreFilesDamaged

@@ -20,7 +20,7 @@ from spark_snapshot.sources.found import Found
 from spark_snapshot.sources.reach import Reach, Share
 from spark_snapshot.sources.zookeeper import live
 from spark_snapshot.sources.zookeeper.files import ZooKeeperFolder, read
-from spark_snapshot.sources.zookeeper.snapshot_file import SnapshotDamaged
+from spark_snapshot.sources.zookeeper.snapshot_file import ZooKeeperFileDamaged
 from spark_snapshot.sources.zookeeper.transaction_log import LogDamaged
 from syncer.errors import ConfigError
 from syncer.model import MetaPath
@@ -131,7 +131,7 @@ def test_a_snapshot_that_is_being_written_is_passed_over(written: Written, tmp_p
     for log in tmp_path.glob("log.*"):
         if int(log.name.split(".")[1], 16) < int(newest.name.split(".")[1], 16):
             log.unlink()
-    with pytest.raises(SnapshotDamaged):
+    with pytest.raises(ZooKeeperFileDamaged):
         list(read(ZooKeeperFolder(folder=tmp_path), Reach()))
 
 
@@ -187,7 +187,7 @@ def test_a_cut_or_a_changed_byte_is_refused_or_does_no_harm(
         file.write_bytes(content)
         try:
             found = collected(read(ZooKeeperFolder(folder=place), Reach()))
-        except (SnapshotDamaged, LogDamaged):
+        except (ZooKeeperFileDamaged, LogDamaged):
             return
         assert found.keys() == written.served.keys(), (
             sorted(found.keys() ^ written.served.keys())[:5],

@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 
 from spark_snapshot.format.files import COLUMNS, examine
 from spark_snapshot.format.layout import DATA, Snapshot, new_id
-from spark_snapshot.format.manifest import MANIFEST, Count, Described, Manifest, StoreFacts, described_scope
+from spark_snapshot.format.manifest import MANIFEST, Count, Described, SnapshotManifest, StoreFacts, described_scope
 from spark_snapshot.format.places import place
-from spark_snapshot.format.words import Origin
+from spark_snapshot.format.words import StampOrigin
 from syncer.conflict.scope import Scope
 from syncer.model import MetaPath, TieOrder
 from syncer.paths import tenant_of
@@ -62,7 +62,7 @@ def made(folder: Path, about: Described | None = None, random: str = "000001") -
         file = here / DATA / f"part-0_{bucket:05}.c000.parquet"
         write_file(file, paths)
         records.append(examine(place(file), bucket))
-    manifest = Manifest(
+    manifest = SnapshotManifest(
         id=name,
         taken_at="2023-11-14T22:13:20Z",
         version=about.version,
@@ -92,7 +92,7 @@ def holding(folder: Path, held: Mapping[MetaPath, bytes], about: Described | Non
                 "digest": fingerprint(path, value),
                 "updated_ms": NOW,
                 "author": about.region,
-                "origin": Origin.REGISTER.value,
+                "origin": StampOrigin.REGISTER.value,
                 "by": f"{about.region}~1",
                 "seen": "{}",
                 "revision": "1",
@@ -101,7 +101,7 @@ def holding(folder: Path, held: Mapping[MetaPath, bytes], about: Described | Non
             for path, value in sorted(held.items())
         ],
     )
-    manifest = Manifest(
+    manifest = SnapshotManifest(
         version=about.version,
         id=name,
         taken_at="2023-11-14T22:13:20Z",

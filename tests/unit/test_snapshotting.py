@@ -21,7 +21,7 @@ from syncer.config.sample import sample
 from syncer.daemon import Daemon
 from syncer.errors import ConfigError
 from syncer.model import Millis
-from syncer.snapshotting import RETRY_MS, Plan, Schedule, commands
+from syncer.snapshotting import RETRY_MS, Schedule, SchedulePlan, commands
 
 DEADLINE_S = 30.0
 T0 = 1_700_000_000_000
@@ -72,7 +72,7 @@ def until(condition: Callable[[], object]) -> None:
 
 
 def schedule(work: Path, clock: Clock, *scripts: str, active: bool = True, limit_ms: int = 10**9) -> Schedule:
-    plan = Plan(
+    plan = SchedulePlan(
         interval_ms=Millis(3_600_000),
         time_limit_ms=Millis(limit_ms),
         work=work,

@@ -12,9 +12,9 @@ from functools import partial
 from typing import Any, Final, Self, TypeVar
 
 from spark_snapshot.sources.folders import Folders
-from spark_snapshot.sources.found import Batch, Row, batched
+from spark_snapshot.sources.found import ResourceBatch, Row, batched
 from spark_snapshot.sources.reach import Reach
-from spark_snapshot.sources.spool import Spool, settled
+from spark_snapshot.sources.spool import BatchSpool, settled
 from syncer.conflict.withholding import carried_value
 from syncer.errors import StoreUnavailable
 from syncer.model import MetaPath, Revision
@@ -51,7 +51,7 @@ class Spans:
     revision: int | None
 
 
-def read(config: EtcdConfig, reach: Reach, part: Spans | None = None) -> Iterator[Batch]:
+def read(config: EtcdConfig, reach: Reach, part: Spans | None = None) -> Iterator[ResourceBatch]:
     """Read what is asked for, as it was at one revision, in batches of bounded size.
 
     Args:
@@ -68,7 +68,7 @@ def read(config: EtcdConfig, reach: Reach, part: Spans | None = None) -> Iterato
     whole = part or Spans(spans=spans_of(config, reach), revision=None)
     due = [whole]
 
-    def attempt(spool: Spool) -> None:
+    def attempt(spool: BatchSpool) -> None:
         with _Caller(config) as caller:
             try:
                 for batch in _Reader(caller, config, reach).batches(due[0]):
@@ -247,7 +247,7 @@ class _Reader:
         self._cut = len(config.namespace.encode())
         self._folders = Folders(reach)
 
-    def batches(self, part: Spans) -> Iterator[Batch]:
+    def batches(self, part: Spans) -> Iterator[ResourceBatch]:
         """Everything once."""
         revision = self._caller.newest() if part.revision is None else part.revision
         for span in part.spans:
@@ -273,7 +273,7 @@ class _Reader:
         if (due := paging.due) is not None:
             self._caller.begin(**due, revision=revision)
 
-    def _found(self, answer: Dynamic) -> Batch:
+    def _found(self, answer: Dynamic) -> ResourceBatch:
         cut, folder_at = self._cut, self._folders.at
         rows: list[Row] = []
         last: str | None = None
@@ -293,7 +293,7 @@ class _Reader:
                 tenant = name if folder.tenant is None else folder.tenant
                 value = carried_value(path, value)
                 rows.append((path, folder.kind, tenant, value, None, Revision(str(kv.mod_revision))))
-        return Batch.of(rows)
+        return ResourceBatch.of(rows)
 
 
 def _merged(spans: list[Span]) -> tuple[Span, ...]:

@@ -25,7 +25,7 @@ from google.protobuf.message import DecodeError
 
 from spark_snapshot.sources.etcd.bolt import HEAD_BYTES, Bolt, Leaf, begins_like_one
 from spark_snapshot.sources.folders import Folders
-from spark_snapshot.sources.found import Batch, Row, batched
+from spark_snapshot.sources.found import ResourceBatch, Row, batched
 from spark_snapshot.sources.reach import WHOLE, Reach, Share
 from syncer.errors import ConfigError, StoreError, StoreFilesDamaged
 from syncer.model import MetaPath, Revision
@@ -67,20 +67,20 @@ class EtcdFile:
     namespace: str = ""
 
 
-class Part(NamedTuple):
+class ReaderPart(NamedTuple):
     """What one of several readers reads; all of the same file, whatever takes its place meanwhile."""
 
     share: Share = WHOLE
     seal: bytes | None = None
 
 
-def parts(place: EtcdFile, count: int) -> list[Part]:
+def parts(place: EtcdFile, count: int) -> list[ReaderPart]:
     """Divide the file among readers; raises as :func:`read` does where it is no such file at all."""
-    with Saved(place) as saved:
-        return [Part(Share(index, count), saved.seal) for index in range(count)]
+    with SnapshotFile(place) as saved:
+        return [ReaderPart(Share(index, count), saved.seal) for index in range(count)]
 
 
-def read(place: EtcdFile, reach: Reach, part: Part | None = None) -> Iterator[Batch]:
+def read(place: EtcdFile, reach: Reach, part: ReaderPart | None = None) -> Iterator[ResourceBatch]:
     """Read what is asked for, as it was at the newest revision of the file.
 
     The names of the keys that are asked for stay in memory, no values.
@@ -90,13 +90,13 @@ def read(place: EtcdFile, reach: Reach, part: Part | None = None) -> Iterator[Ba
         StoreFilesDamaged: It is not whole, or became another one while it was read.
         StoreError: It cannot be read.
     """
-    share, seal = part or Part()
-    with Saved(place) as saved:
+    share, seal = part or ReaderPart()
+    with SnapshotFile(place) as saved:
         saved.check(seal)
         yield from batched(saved.found(reach, share))
 
 
-class Saved:
+class SnapshotFile:
     """The file, open from ``with`` to its end; only then it is known that it stayed what it was."""
 
     def __init__(self, place: EtcdFile) -> None:
@@ -151,7 +151,7 @@ class Saved:
         if summed.digest() != self.seal:
             raise self._damaged("its checksum does not fit its content")
 
-    def found(self, reach: Reach, share: Share) -> Iterator[Batch]:
+    def found(self, reach: Reach, share: Share) -> Iterator[ResourceBatch]:
         """What is asked for, the newest first, page by page. Check the file before."""
         prefixes = tuple(self._keys.key(root) for root in reach.roots)
         folders, path_of = Folders(reach, share), self._keys.path
@@ -176,7 +176,7 @@ class Saved:
                 row = folders.found(path, value, None, Revision(str(newest))) if value and not kv.lease else None
                 if row is not None:  # a key with a lease is a session's
                     rows.append(row)
-            yield Batch.of(rows)
+            yield ResourceBatch.of(rows)
 
     def value_at(self, path: MetaPath) -> bytes | None:
         """The value at a path, ``None`` when there is none. Check the file before."""

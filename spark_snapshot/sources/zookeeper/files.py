@@ -12,9 +12,17 @@ from pathlib import Path
 from typing import Final
 
 from spark_snapshot.sources.folders import Folder, Folders
-from spark_snapshot.sources.found import Batch, Found, Row, batched
+from spark_snapshot.sources.found import Found, ResourceBatch, Row, batched
 from spark_snapshot.sources.reach import WHOLE, Reach, Share
-from spark_snapshot.sources.zookeeper.snapshot_file import STAT, Saved, SnapshotDamaged, Span, check, saved, windows
+from spark_snapshot.sources.zookeeper.snapshot_file import (
+    STAT,
+    SavedNode,
+    Span,
+    ZooKeeperFileDamaged,
+    check,
+    saved,
+    windows,
+)
 from spark_snapshot.sources.zookeeper.transaction_log import LogDamaged, Replay, transactions
 from syncer.errors import ConfigError, StoreError
 from syncer.model import MetaPath, Millis, Revision
@@ -47,12 +55,12 @@ class _Opened:
     replay: Replay
 
 
-def read(place: ZooKeeperFolder, reach: Reach, share: Share = WHOLE) -> Iterator[Batch]:
+def read(place: ZooKeeperFolder, reach: Reach, share: Share = WHOLE) -> Iterator[ResourceBatch]:
     """Read what is asked for, as it was after the last logged transaction.
 
     Raises:
         ConfigError: There is no such folder, or no snapshot in it.
-        SnapshotDamaged: No snapshot in it is whole.
+        ZooKeeperFileDamaged: No snapshot in it is whole.
         LogDamaged: The log is damaged, was cut, or transactions are missing.
         StoreError: A file cannot be read.
     """
@@ -94,16 +102,16 @@ class _Reader:
         self._prefixes = prefixes
         self._folders = folders
 
-    def parts(self) -> Iterator[Batch]:
+    def parts(self) -> Iterator[ResourceBatch]:
         """What is asked for, in the order of the file, and then what only the log has."""
         if not self._prefixes:
             return
         for data, spans in windows(self._opened.snapshot):
             yield self._sifted(data, spans)
         rest = (self._found(node) for node in self._opened.replay.rest())
-        yield Batch.of(each for each in rest if each is not None)
+        yield ResourceBatch.of(each for each in rest if each is not None)
 
-    def _sifted(self, data: bytes, spans: list[Span]) -> Batch:
+    def _sifted(self, data: bytes, spans: list[Span]) -> ResourceBatch:
         replay, stat_of, slash_of = self._opened.replay, STAT.unpack_from, data.rfind
         rows: list[Row] = []
         last: bytes | None = None
@@ -129,7 +137,7 @@ class _Reader:
                     tenant = path.rpartition("/")[2] if folder.tenant is None else folder.tenant
                     revision = Revision(f"{mzxid}.{version}.{czxid}")
                     rows.append((path, folder.kind, tenant, data[value_at:stat_at], mtime, revision))
-        return Batch.of(rows)
+        return ResourceBatch.of(rows)
 
     def _folder(self, above: bytes) -> Folder | None:
         """The folder at a path of the file, if something that is asked for may lie in it."""
@@ -138,7 +146,7 @@ class _Reader:
             return None
         return self._folders.at(self._path(above))
 
-    def _found(self, node: Saved) -> Found | None:
+    def _found(self, node: SavedNode) -> Found | None:
         if not node.value or (node.owner and is_ephemeral(node.owner)):
             return None
         revision = revision_of(node.mzxid, node.version, node.czxid)
@@ -160,11 +168,11 @@ def _opened(place: ZooKeeperFolder, keeps: Callable[[bytes], bool]) -> _Opened:
             f"{folder} holds no snapshot of ZooKeeper", hint="Name the server's dataDir, or a copy of it."
         )
     logs = _numbered(folder if place.logs is None else _version_folder(place.logs), _LOG)
-    refused: SnapshotDamaged | None = None
+    refused: ZooKeeperFileDamaged | None = None
     for number, snapshot in reversed(snapshots):
         try:
             newest = check(snapshot)
-        except SnapshotDamaged as exc:  # the server was writing it: the one before, and a longer log, say the same
+        except ZooKeeperFileDamaged as exc:  # the server was writing it: the one before, and a longer log, say the same
             refused = refused or exc
             continue
         try:

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple, cast
 
 from spark_snapshot.sources.folders import Folder, Folders
-from spark_snapshot.sources.found import Batch, Found, Row, batched
+from spark_snapshot.sources.found import Found, ResourceBatch, Row, batched
 from spark_snapshot.sources.reach import WHOLE, Reach, Share, levels_below
-from spark_snapshot.sources.spool import Spool, settled
+from spark_snapshot.sources.spool import BatchSpool, settled
 from spark_snapshot.sources.zookeeper.answers import values
 from spark_snapshot.sources.zookeeper.link import Link, RawMultiRead
 from syncer.errors import AccessDenied, ConfigError, StoreError, StoreUnavailable
@@ -65,7 +65,7 @@ class _Values(NamedTuple):
     paths: int
 
 
-def read(config: ZooKeeperConfig, reach: Reach, share: Share = WHOLE) -> Iterator[Batch]:
+def read(config: ZooKeeperConfig, reach: Reach, share: Share = WHOLE) -> Iterator[ResourceBatch]:
     """Read what is asked for, as it was at one moment, in batches of bounded size.
 
     Begins anew, a few times, when the session is lost.
@@ -76,7 +76,7 @@ def read(config: ZooKeeperConfig, reach: Reach, share: Share = WHOLE) -> Iterato
         ConfigError: The chroot does not exist, or a file of the settings cannot be read.
     """
 
-    def attempt(spool: Spool) -> None:
+    def attempt(spool: BatchSpool) -> None:
         with Link(config) as link:
             reader = _Reader(link, config.chroot, reach, share)
             reader.begin()
@@ -128,14 +128,14 @@ class _Reader:
                 )
         self._link.watch([self._chroot + root for root in self._reach.roots])
 
-    def walk(self) -> Iterator[Batch]:
+    def walk(self) -> Iterator[ResourceBatch]:
         """Everything once, each node at a moment of its own."""
         for root in self._reach.roots:
             above, _, name = root.rpartition("/")
             self._meet(MetaPath(above), [name], levels_below(root))
         return batched(self._answers())
 
-    def _answers(self) -> Iterator[Batch]:
+    def _answers(self) -> Iterator[ResourceBatch]:
         in_flight = 0
         while True:
             while in_flight < IN_FLIGHT and self._request():
@@ -144,7 +144,7 @@ class _Reader:
                 return
             token, (raw, offset) = self._link.take()
             in_flight -= 1
-            batch = Batch()
+            batch = ResourceBatch()
             try:
                 if isinstance(token, _Values):
                     batch = self._take_nodes(token, raw, offset)
@@ -155,7 +155,7 @@ class _Reader:
                 raise StoreUnavailable(message) from exc
             yield batch
 
-    def settle(self, spool: Spool) -> None:
+    def settle(self, spool: BatchSpool) -> None:
         """Read again what has changed, until nothing has."""
         for _ in range(ROUNDS):
             changed = [MetaPath(full[len(self._chroot) :]) for full in self._link.noted()]
@@ -235,7 +235,7 @@ class _Reader:
                 self._missing(parent, names.code if isinstance(names, Failed) else None)
         self._listed = max(1, min(DIRECTORIES, NAMES * len(asked.of) // (count + 1)))
 
-    def _take_nodes(self, asked: _Values, raw: bytes, offset: int) -> Batch:
+    def _take_nodes(self, asked: _Values, raw: bytes, offset: int) -> ResourceBatch:
         answers = iter(values(raw, offset, asked.paths))
         rows: list[Row] = []
         for folder, paths, levels in asked.of:
@@ -253,7 +253,7 @@ class _Reader:
         size, count = len(raw), asked.paths
         fitting = REPLY_BYTES * count // (size + 1)
         self._paths = max(1, min(MAX_PATHS, fitting, 2 * count if count >= self._paths else self._paths))
-        return Batch.of(rows)
+        return ResourceBatch.of(rows)
 
     def _found(self, path: MetaPath, answer: Node | list[str] | Failed) -> Found | None:
         if isinstance(answer, Node):

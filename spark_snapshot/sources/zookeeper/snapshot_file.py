@@ -43,7 +43,7 @@ Window: TypeAlias = tuple[bytes, list[Span]]
 """Some bytes of a file, and the nodes that they hold as a whole."""
 
 
-class Saved(NamedTuple):
+class SavedNode(NamedTuple):
     """A node as the file holds it; times in milliseconds since the epoch."""
 
     path: bytes
@@ -55,7 +55,7 @@ class Saved(NamedTuple):
     owner: int
 
 
-class SnapshotDamaged(StoreFilesDamaged):
+class ZooKeeperFileDamaged(StoreFilesDamaged):
     """The file is no snapshot, or not a whole one."""
 
 
@@ -63,7 +63,7 @@ def check(file: Path) -> int:
     """Read all of a file; the newest transaction whose effect it holds.
 
     Raises:
-        SnapshotDamaged: It is no snapshot, is cut, or a checksum does not fit.
+        ZooKeeperFileDamaged: It is no snapshot, is cut, or a checksum does not fit.
     """
     newest, zxids = 0, _ZXIDS.unpack_from
     with _open(file) as stream:
@@ -81,10 +81,10 @@ def windows(file: Path) -> Iterator[Window]:
         yield from _windows(_Tape(stream, file, summed=False))
 
 
-def saved(data: bytes, span: Span) -> Saved:
+def saved(data: bytes, span: Span) -> SavedNode:
     """A node of a window."""
     path_at, value_at, stat_at = span
-    return Saved(data[path_at : value_at - 4], data[value_at:stat_at], *STAT.unpack_from(data, stat_at))
+    return SavedNode(data[path_at : value_at - 4], data[value_at:stat_at], *STAT.unpack_from(data, stat_at))
 
 
 class _Tape:
@@ -172,9 +172,9 @@ class _Tape:
             summed = zlib.adler32(rest[at : at + _SEAL.size], summed)
             at += _SEAL.size
 
-    def damaged(self, what: str) -> SnapshotDamaged:
+    def damaged(self, what: str) -> ZooKeeperFileDamaged:
         """The error that names the file."""
-        return SnapshotDamaged(f"{self._file} is not a whole snapshot of ZooKeeper: {what}")
+        return ZooKeeperFileDamaged(f"{self._file} is not a whole snapshot of ZooKeeper: {what}")
 
     def _read(self, count: int) -> bytes:
         if self._ended:

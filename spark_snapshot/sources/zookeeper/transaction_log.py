@@ -16,7 +16,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
 
-from spark_snapshot.sources.zookeeper.snapshot_file import Saved
+from spark_snapshot.sources.zookeeper.snapshot_file import SavedNode
 from syncer.errors import StoreError, StoreFilesDamaged
 from syncer.stores.zookeeper.requests import CONTAINER_OWNER
 
@@ -36,7 +36,7 @@ _END_OF_RECORD: Final = b"B"
 _COUNTER: Final = 0xFFFFFFFF
 
 
-class Kind(IntEnum):
+class LoggedKind(IntEnum):
     """What a transaction, or a part of one, does."""
 
     CLOSE_SESSION = -11
@@ -59,7 +59,7 @@ class LogDamaged(StoreFilesDamaged):
     """The file is no transaction log, or not a whole one, or transactions are missing."""
 
 
-class Transaction(NamedTuple):
+class LoggedTransaction(NamedTuple):
     """One transaction as logged."""
 
     session: int
@@ -69,7 +69,7 @@ class Transaction(NamedTuple):
     body: bytes
 
 
-def transactions(file: Path) -> Iterator[Transaction]:
+def transactions(file: Path) -> Iterator[LoggedTransaction]:
     """All transactions of a log, each checked.
 
     Raises:
@@ -82,7 +82,7 @@ def transactions(file: Path) -> Iterator[Transaction]:
         raise StoreError(f"{file} cannot be read: {exc.strerror or exc}") from exc
 
 
-def _records(stream: BinaryIO, file: Path) -> Iterator[Transaction]:
+def _records(stream: BinaryIO, file: Path) -> Iterator[LoggedTransaction]:
     head = stream.read(_HEAD.size)
     if len(head) < _HEAD.size or _HEAD.unpack(head)[:2] != (MAGIC, VERSION):
         raise LogDamaged(f"{file} does not begin like a transaction log of ZooKeeper")
@@ -112,7 +112,7 @@ def _records(stream: BinaryIO, file: Path) -> Iterator[Transaction]:
         if zxid <= last:
             raise LogDamaged(f"{file}: transaction 0x{zxid:x} stands behind 0x{last:x}")
         last = zxid
-        yield Transaction(session, zxid, time, kind, body[_TXN.size :])
+        yield LoggedTransaction(session, zxid, time, kind, body[_TXN.size :])
 
 
 def _must_be_zeros(read: bytes, stream: BinaryIO, file: Path, start: int) -> None:
@@ -140,8 +140,8 @@ class _After:
     """
 
     settled: bool = False
-    node: Saved | None = None
-    value: Saved | None = None
+    node: SavedNode | None = None
+    value: SavedNode | None = None
 
 
 @dataclass(slots=True)
@@ -161,7 +161,7 @@ class Replay:
     _after: dict[bytes, _After] = field(default_factory=dict)
     _closed: dict[int, int] = field(default_factory=dict)
 
-    def add(self, txn: Transaction, file: Path) -> None:
+    def add(self, txn: LoggedTransaction, file: Path) -> None:
         """Replay the next transaction; one that the snapshot is known to hold is passed over.
 
         Raises:
@@ -182,7 +182,7 @@ class Replay:
         """Whether a node of the snapshot may have become something else."""
         return path in self._after or owner in self._closed
 
-    def resolve(self, base: Saved) -> Saved | None:
+    def resolve(self, base: SavedNode) -> SavedNode | None:
         """What a node of the snapshot has become; each path is asked for once."""
         after = self._after.pop(base.path, None)
         if after is None:
@@ -191,12 +191,12 @@ class Replay:
             return after.node
         made = after.node
         if made is not None and self._closed.get(base.owner, made.czxid) < made.czxid:
-            node: Saved | None = made
+            node: SavedNode | None = made
         else:
             node = None if base.owner in self._closed else base
         return _written(node, after.value)
 
-    def rest(self) -> Iterator[Saved]:
+    def rest(self) -> Iterator[SavedNode]:
         """What the transactions have made where the snapshot had nothing."""
         for after in self._after.values():
             node = after.node if after.settled else _written(after.node, after.value)
@@ -204,39 +204,39 @@ class Replay:
                 yield node
         self._after.clear()
 
-    def _replay(self, txn: Transaction) -> None:
-        if txn.kind == Kind.MULTI:
+    def _replay(self, txn: LoggedTransaction) -> None:
+        if txn.kind == LoggedKind.MULTI:
             parts = list(_parts(txn.body))
-            if all(kind != Kind.ERROR for kind, _ in parts):
+            if all(kind != LoggedKind.ERROR for kind, _ in parts):
                 for kind, body in parts:
                     self._apply(txn, kind, body)
         else:
             self._apply(txn, txn.kind, txn.body)
 
-    def _apply(self, txn: Transaction, kind: int, body: bytes) -> None:
+    def _apply(self, txn: LoggedTransaction, kind: int, body: bytes) -> None:
         match kind:
-            case Kind.CREATE | Kind.CREATE2 | Kind.CREATE_CONTAINER | Kind.CREATE_TTL:
+            case LoggedKind.CREATE | LoggedKind.CREATE2 | LoggedKind.CREATE_CONTAINER | LoggedKind.CREATE_TTL:
                 path, at = _buffer(body, 0)
                 if self.keeps(path):
                     value, at = _buffer(body, at)
                     owner = _owner(kind, body, at, txn.session)
-                    self._create(Saved(path, value, txn.zxid, txn.zxid, txn.time, 0, owner))
-            case Kind.DELETE | Kind.DELETE_CONTAINER:
+                    self._create(SavedNode(path, value, txn.zxid, txn.zxid, txn.time, 0, owner))
+            case LoggedKind.DELETE | LoggedKind.DELETE_CONTAINER:
                 self._delete(_buffer(body, 0)[0])
-            case Kind.SET_DATA | Kind.RECONFIG:
+            case LoggedKind.SET_DATA | LoggedKind.RECONFIG:
                 path, at = _buffer(body, 0)
                 if self.keeps(path):
                     value, at = _buffer(body, at)
                     (version,) = _INT.unpack_from(body, at)
-                    self._write(Saved(path, value, 0, txn.zxid, txn.time, version, 0))
-            case Kind.CLOSE_SESSION:
+                    self._write(SavedNode(path, value, 0, txn.zxid, txn.time, version, 0))
+            case LoggedKind.CLOSE_SESSION:
                 self._close(txn.session, txn.zxid)
-            case Kind.CREATE_SESSION | Kind.ERROR | Kind.SET_ACL | Kind.CHECK:
+            case LoggedKind.CREATE_SESSION | LoggedKind.ERROR | LoggedKind.SET_ACL | LoggedKind.CHECK:
                 return
             case _:
                 raise ValueError("it is not known")
 
-    def _create(self, node: Saved) -> None:
+    def _create(self, node: SavedNode) -> None:
         after = self._after.setdefault(node.path, _After())
         if after.node is None:  # else it is there
             after.node = node
@@ -245,7 +245,7 @@ class Replay:
         if self.keeps(path):
             self._after[path] = _After(settled=True)
 
-    def _write(self, write: Saved) -> None:
+    def _write(self, write: SavedNode) -> None:
         after = self._after.setdefault(write.path, _After())
         if after.settled:
             after.node = _written(after.node, write)
@@ -259,7 +259,7 @@ class Replay:
                 self._after[path] = _After(settled=True)
 
 
-def _written(node: Saved | None, write: Saved | None) -> Saved | None:
+def _written(node: SavedNode | None, write: SavedNode | None) -> SavedNode | None:
     """A node after a write; nothing is written where none is, nor over what was made later."""
     if node is None or write is None or write.mzxid < node.mzxid:
         return node
@@ -267,9 +267,9 @@ def _written(node: Saved | None, write: Saved | None) -> Saved | None:
 
 
 def _owner(kind: int, body: bytes, at: int, session: int) -> int:
-    if kind == Kind.CREATE_CONTAINER:
+    if kind == LoggedKind.CREATE_CONTAINER:
         return CONTAINER_OWNER
-    if kind == Kind.CREATE_TTL:
+    if kind == LoggedKind.CREATE_TTL:
         return _TTL_OWNER
     (count,) = _INT.unpack_from(body, at)
     at += 4

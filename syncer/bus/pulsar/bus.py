@@ -21,7 +21,7 @@ import structlog
 from pulsar.exceptions import IncompatibleSchema, MessageTooBig, PulsarException, Timeout
 from pydantic import BaseModel
 
-from syncer.admin.client import AdminClient, AdminConfig
+from syncer.admin.client import AdminClient, AdminSettings
 from syncer.bus.contract import BusPosition, Delivery, Incoming, Outgoing, Role
 from syncer.bus.feed import RoleFeed
 from syncer.bus.limits import DELIVERY_BYTES, check_sizes, message_bytes, too_large
@@ -110,7 +110,7 @@ class PulsarBus:
         self._lock_client = make_client(config, operation_timeout_s=_LOCK_WAIT_S)
         if config.admin_url is not None:
             self._admin = AdminClient(
-                AdminConfig(
+                AdminSettings(
                     url=config.admin_url,
                     brokers=config.admin_brokers,
                     auth=config.auth,

@@ -12,12 +12,12 @@ from syncer.cli.commands import plan
 from syncer.cli.confirmation import Yes
 from syncer.cli.planning_calls import (
     Allow,
+    Consents,
     Deletes,
     DryRun,
     Save,
     Tenants,
     Undo,
-    Wish,
     allowed,
     carry_out,
     check_own,
@@ -140,7 +140,7 @@ def restore(
     """
     session = session_of(context)
     config = session.config()
-    wish = Wish(allow=allowed(allow), deletes=delete)
+    wish = Consents(allow=allowed(allow), deletes=delete)
     log_to_stderr()
 
     async def run() -> ExitCode:

@@ -10,7 +10,7 @@ import typer
 
 from syncer.cli.render import output
 from syncer.cli.render.output import Format, out, out_lines, say
-from syncer.cli.session import Session, log_to_stderr, session_of
+from syncer.cli.session import CommandSession, log_to_stderr, session_of
 from syncer.documents.commands import CheckDocument, DependencyDocument, ProblemDocument
 from syncer.errors import ConfigError, ExitCode, PreconditionFailed
 
@@ -125,7 +125,7 @@ def _unfit_keys(config: Config) -> list[ProblemDocument]:
     return found
 
 
-def _show(found: CheckDocument, session: Session) -> None:
+def _show(found: CheckDocument, session: CommandSession) -> None:
     if session.form is not Format.TABLE:
         output.document(found, session.form)
         return

@@ -27,7 +27,7 @@ from syncer.documents.commands import ConflictDetail, ConflictDocument, Conflict
 from syncer.documents.values import ChangeDocument
 from syncer.errors import NotFound, PreconditionFailed
 from syncer.model import Region
-from syncer.operations.contract import Kind, Request
+from syncer.operations.contract import OperationKind, OperationRequest
 from syncer.operations.decisions import lost_in
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def discard(
         if number is not None:
             row = lost_in(views, number).row
             agree(row.path, f"The value of {stamped(row.loser)}, which lost, would be forgotten here.", yes=yes)
-            request = Request(Kind.CONFLICTS_DISCARD, {"conflict": str(number)})
+            request = OperationRequest(OperationKind.CONFLICTS_DISCARD, {"conflict": str(number)})
         else:
             count, last = views.lost_by(Region(by))
             if not count:
@@ -170,7 +170,7 @@ def discard(
                 f"{counted(count, 'value')} of {by} that lost, up to conflict {last}, would be forgotten here.",
                 yes=yes,
             )
-            request = Request(Kind.CONFLICTS_DISCARD, {"by": by, "until": str(last)})
+            request = OperationRequest(OperationKind.CONFLICTS_DISCARD, {"by": by, "until": str(last)})
         ask(views, [request], reason=reason, timeout_s=timeout, form=session.form)
 
 

@@ -9,7 +9,7 @@ import typer
 
 from syncer.cli.render import output
 from syncer.cli.render.output import Format, moment, out, stamped, with_times
-from syncer.cli.session import Session, session_of
+from syncer.cli.session import CommandSession, session_of
 from syncer.documents.commands import DecisionDocument
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def decision(row: JournalRow) -> DecisionDocument:
     )
 
 
-def _show_decision(row: JournalRow, session: Session) -> None:
+def _show_decision(row: JournalRow, session: CommandSession) -> None:
     found = decision(row)
     if session.form is not Format.TABLE:
         output.stream(found, session.form)

@@ -16,7 +16,7 @@ from syncer.cli.session import session_of
 from syncer.conflict.shown import HOLDS
 from syncer.documents.commands import HoldDocument, HoldList
 from syncer.errors import NotFound, PreconditionFailed
-from syncer.operations.decisions import Held, every_event, every_hold, held_at, in_order
+from syncer.operations.decisions import HeldChange, every_event, every_hold, held_at, in_order
 
 if TYPE_CHECKING:
     from syncer.state.views.region import Views
@@ -117,7 +117,7 @@ def reject(
         ask(views, [each.refusing for each in held], reason=reason, timeout_s=timeout, form=session.form)
 
 
-def _chosen(views: Views, path: str | None, stamp: str, *, everything: bool, only: str) -> list[Held]:
+def _chosen(views: Views, path: str | None, stamp: str, *, everything: bool, only: str) -> list[HeldChange]:
     if (path is None) != everything:
         raise typer.BadParameter("give either a PATH or --all")
     if only and not everything:
@@ -142,11 +142,11 @@ def _chosen(views: Views, path: str | None, stamp: str, *, everything: bool, onl
     return [found]
 
 
-def _target(held: list[Held], path: str | None, views: Views) -> str:
+def _target(held: list[HeldChange], path: str | None, views: Views) -> str:
     return held[0].path if path is not None else views.identity().region
 
 
-def _many(held: list[Held]) -> str:
+def _many(held: list[HeldChange]) -> str:
     if len(held) > 1:
         return f"{len(held)} held changes"
     (each,) = held
@@ -154,7 +154,7 @@ def _many(held: list[Held]) -> str:
     return f"{each.path} ({stamped(each.stamp)}, {each.reason}; last known in the store here: {stored})"
 
 
-def document(held: Held) -> HoldDocument:
+def document(held: HeldChange) -> HoldDocument:
     """A hold as the contract has it."""
     known, stored = held.shown.known, held.shown.stored
     return HoldDocument(
@@ -169,5 +169,5 @@ def document(held: Held) -> HoldDocument:
     )
 
 
-def _beyond(held: Held) -> str:
+def _beyond(held: HeldChange) -> str:
     return f"{held.detail}, stamped {moment(held.stamp.updated_at_ms)}: beyond the allowed clock skew"

@@ -12,7 +12,7 @@ import typer
 
 from syncer.cli.render import output
 from syncer.cli.render.output import Format, out, say
-from syncer.cli.session import Session, session_of
+from syncer.cli.session import CommandSession, session_of
 from syncer.documents.commands import KeyDocument
 from syncer.errors import ConfigError, PreconditionFailed
 
@@ -57,7 +57,7 @@ def show(context: typer.Context, file: File, region: RegionName = "") -> None:
     _show(session_of(context), file, key, region)
 
 
-def _show(session: Session, file: Path, key: RegionKey, region: str) -> None:
+def _show(session: CommandSession, file: Path, key: RegionKey, region: str) -> None:
     region = region or _configured(session)
     if session.form is not Format.TABLE:
         output.document(
@@ -69,7 +69,7 @@ def _show(session: Session, file: Path, key: RegionKey, region: str) -> None:
     out(f"{name} = [{json.dumps(key.public.text)}]" if region else key.public.text)
 
 
-def _configured(session: Session) -> str:
+def _configured(session: CommandSession) -> str:
     """The region of the configuration, where there is one that can be used."""
     try:
         return session.config(whole=False).region

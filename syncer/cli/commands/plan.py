@@ -11,12 +11,12 @@ import typer
 from syncer.cli.confirmation import Yes
 from syncer.cli.planning_calls import (
     Allow,
+    Consents,
     Deletes,
     DryRun,
     Save,
     Tenants,
     Undo,
-    Wish,
     allowed,
     carry_out,
     compared,
@@ -54,7 +54,7 @@ def diff(
     """
     session = session_of(context)
     config = session.config()
-    wish = Wish(allow=allowed(allow), deletes=delete)
+    wish = Consents(allow=allowed(allow), deletes=delete)
     log_to_stderr()
 
     async def run() -> ExitCode:
@@ -93,7 +93,7 @@ def apply(
 
     session = session_of(context)
     config = session.config()
-    wish = Wish(allow=allowed(allow), deletes=delete)
+    wish = Consents(allow=allowed(allow), deletes=delete)
     plan = plan_file.read(file, region=Region(config.region))
     log_to_stderr()
 

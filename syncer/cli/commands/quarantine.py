@@ -14,7 +14,7 @@ from syncer.cli.session import session_of
 from syncer.documents.commands import ParkedDocument, ParkedList, QuarantineDocument, QuarantineList
 from syncer.errors import NotFound
 from syncer.model import MetaPath
-from syncer.operations.contract import Kind, Request
+from syncer.operations.contract import OperationKind, OperationRequest
 
 app = typer.Typer(no_args_is_help=True, help="Messages and values that could not be handled.")
 parked = typer.Typer(no_args_is_help=True, help="Writes that wait for a parent, for children or for the store.")
@@ -81,7 +81,7 @@ def _position(entry: QuarantineDocument) -> str | None:
 @app.command("retry")
 def retry(context: typer.Context, number: Number, reason: Why = "", timeout: Timeout = 10.0) -> None:
     """Handle an entry again, after its cause was removed. It comes back if it fails again."""
-    _ask(context, Kind.QUARANTINE_RETRY, number, reason, timeout)
+    _ask(context, OperationKind.QUARANTINE_RETRY, number, reason, timeout)
 
 
 @app.command("discard")
@@ -91,7 +91,7 @@ def discard(
     """Throw an entry away, for good."""
     _exists(context, number)
     agree(str(number), f"Entry {number} would be thrown away, and what it said be lost here.", yes=yes)
-    _ask(context, Kind.QUARANTINE_DISCARD, number, reason, timeout)
+    _ask(context, OperationKind.QUARANTINE_DISCARD, number, reason, timeout)
 
 
 def _exists(context: typer.Context, number: int) -> None:
@@ -100,11 +100,11 @@ def _exists(context: typer.Context, number: int) -> None:
             raise NotFound(f"nothing is quarantined as {number}", hint="See 'syncer quarantine list'.")
 
 
-def _ask(context: typer.Context, kind: Kind, number: int, reason: str, timeout: float) -> None:
+def _ask(context: typer.Context, kind: OperationKind, number: int, reason: str, timeout: float) -> None:
     _exists(context, number)
     session = session_of(context)
     with session.views() as views:
-        ask(views, [Request(kind, {"id": str(number)})], reason=reason, timeout_s=timeout, form=session.form)
+        ask(views, [OperationRequest(kind, {"id": str(number)})], reason=reason, timeout_s=timeout, form=session.form)
 
 
 @parked.command("list")

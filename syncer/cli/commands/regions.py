@@ -18,7 +18,7 @@ from syncer.conflict.register import Register
 from syncer.documents.commands import FirstContact, FirstContactPlan
 from syncer.errors import PreconditionFailed
 from syncer.model import MetaPath, Millis
-from syncer.operations.contract import Kind, Request
+from syncer.operations.contract import OperationKind, OperationRequest
 from syncer.operations.decisions import joining, met_first, met_until
 from syncer.state.contract.membership import COME_BACK, JOINING
 
@@ -97,7 +97,7 @@ def leave(
             "only come back as a new member, with a new sidecar database under another region id.",
             yes=yes,
         )
-        request = Request(Kind.REGIONS_LEAVE, {"force": str(force).lower()})
+        request = OperationRequest(OperationKind.REGIONS_LEAVE, {"force": str(force).lower()})
         ask(views, [request], reason=reason, timeout_s=timeout, form=session.form)
 
 
@@ -120,7 +120,7 @@ def forget(
             "region id.",
             yes=yes,
         )
-        request = Request(Kind.REGIONS_FORGET, {"region": region, "force": str(force).lower()})
+        request = OperationRequest(OperationKind.REGIONS_FORGET, {"region": region, "force": str(force).lower()})
         ask(views, [request], reason=reason, timeout_s=timeout, form=session.form)
 
 
@@ -147,7 +147,7 @@ def admit(
         )
         ask(
             views,
-            [Request(Kind.REGIONS_ADMIT, {"region": region})],
+            [OperationRequest(OperationKind.REGIONS_ADMIT, {"region": region})],
             reason=reason,
             timeout_s=timeout,
             form=session.form,

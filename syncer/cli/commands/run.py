@@ -10,7 +10,7 @@ from syncer.cli.confirmation import Yes, agree
 from syncer.cli.operations import Timeout, Why, ask
 from syncer.cli.session import session_of
 from syncer.errors import ConfigDenied, ConfigError
-from syncer.operations.contract import Kind, Request
+from syncer.operations.contract import OperationKind, OperationRequest
 
 Everywhere = Annotated[bool, typer.Option("--everywhere", help="In all regions, by a message on the bus.")]
 
@@ -55,7 +55,7 @@ def pause(
     with session.views() as views:
         if everywhere:
             agree("everywhere", "Every region would stop writing and publishing until it is resumed.", yes=yes)
-        request = Request(Kind.PAUSE, {"everywhere": str(everywhere).lower()})
+        request = OperationRequest(OperationKind.PAUSE, {"everywhere": str(everywhere).lower()})
         ask(views, [request], reason=reason, timeout_s=timeout, form=session.form)
 
 
@@ -63,5 +63,5 @@ def resume(context: typer.Context, everywhere: Everywhere = False, reason: Why =
     """Go on writing and publishing."""
     session = session_of(context)
     with session.views() as views:
-        request = Request(Kind.RESUME, {"everywhere": str(everywhere).lower()})
+        request = OperationRequest(OperationKind.RESUME, {"everywhere": str(everywhere).lower()})
         ask(views, [request], reason=reason, timeout_s=timeout, form=session.form)

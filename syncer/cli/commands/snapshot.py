@@ -222,7 +222,7 @@ def diff(
         session = session_of(context)
         selection = selection_of(tenant, namespace, path)
         found = to_compare(session, folder, snapshots or [], since, region, selection)
-        wish = compare.Wish(selection=selection, shown=limit, fields=fields, plan=plan)
+        wish = compare.CompareOptions(selection=selection, shown=limit, fields=fields, plan=plan)
         over_time = len({each.region for each in found}) == 1 and len(found) == 2
         check_writable(report, plan, over_time=over_time)
         with job_of(context, "snapshot diff", progress, master, memory, ui=ui, scratch=scratch, conf=conf) as job:

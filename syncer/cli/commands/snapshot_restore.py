@@ -14,12 +14,12 @@ import typer
 from syncer.cli.confirmation import Yes
 from syncer.cli.planning_calls import (
     Allow,
+    Consents,
     Deletes,
     DryRun,
     Save,
     Target,
     Undo,
-    Wish,
     allowed,
     carry_out,
     check_own,
@@ -29,7 +29,7 @@ from syncer.cli.planning_calls import (
     undo_beside,
 )
 from syncer.cli.render.output import Format, say
-from syncer.cli.session import Session, log_to_stderr, session_of
+from syncer.cli.session import CommandSession, log_to_stderr, session_of
 from syncer.cli.snapshot_calls import (
     AcceptShrunken,
     Folder,
@@ -89,7 +89,7 @@ def restore(
     """
     session = session_of(context)
     config = session.config()
-    wish = Wish(allow=allowed(allow), deletes=delete)
+    wish = Consents(allow=allowed(allow), deletes=delete)
     log_to_stderr()
     with bulk():
         from spark_snapshot.format.side import SnapshotSide
@@ -137,7 +137,7 @@ def reverse(
 
     session = session_of(context)
     config = session.config()
-    wish = Wish(allow=allowed(allow), deletes=delete)
+    wish = Consents(allow=allowed(allow), deletes=delete)
     log_to_stderr()
     given = given_to(Region(config.region), RepairFile(plan))
     with bulk():
@@ -170,7 +170,7 @@ def reverse(
 
 
 @contextmanager
-def _known(session: Session) -> Iterator[StampOf | None]:
+def _known(session: CommandSession) -> Iterator[StampOf | None]:
     """What the region knows, as far as its daemon's database can be read here."""
     with ExitStack() as stack:
         try:
@@ -211,7 +211,7 @@ class _Ending:
 
 
 async def _bring_back(
-    config: Config, wish: Wish, ending: _Ending, find: Callable[[Target], Awaitable[Comparison]]
+    config: Config, wish: Consents, ending: _Ending, find: Callable[[Target], Awaitable[Comparison]]
 ) -> ExitCode:
     """Make the plan that brings some paths of this region back, and keep or perform what is wanted of it."""
     async with opened(config) as target:

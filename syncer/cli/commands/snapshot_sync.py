@@ -14,7 +14,7 @@ from syncer.cli.operations import Timeout, Why, ask
 from syncer.cli.planning_calls import now_ms
 from syncer.cli.render import output
 from syncer.cli.render.output import Format, counted, moment, say, stamped, with_times
-from syncer.cli.session import Session, session_of
+from syncer.cli.session import CommandSession, session_of
 from syncer.documents.commands import (
     RepairChange,
     RepairDocument,
@@ -26,7 +26,7 @@ from syncer.documents.commands import (
 from syncer.errors import ExitCode, NotFound
 from syncer.model import Region
 from syncer.operations.client import POLL_S, this_user, wait
-from syncer.operations.contract import Kind, Request
+from syncer.operations.contract import OperationKind, OperationRequest
 
 if TYPE_CHECKING:
     from syncer.repair.delivery import Consent, Preview
@@ -141,12 +141,12 @@ def cancel(context: typer.Context, number: Number, reason: Why = "", timeout: Ti
     session = session_of(context)
     with session.views() as views:
         _repair(views, number)
-        request = Request(Kind.SNAPSHOT_CANCEL, {"repair": str(number)})
+        request = OperationRequest(OperationKind.SNAPSHOT_CANCEL, {"repair": str(number)})
         ask(views, [request], reason=reason, timeout_s=timeout, form=session.form)
 
 
 def _carry_out(
-    session: Session, views: Views, file: RepairFile, consent: Consent, reason: str, timeout_s: float
+    session: CommandSession, views: Views, file: RepairFile, consent: Consent, reason: str, timeout_s: float
 ) -> None:
     """Bring the tellings in, have the daemon begin, and follow it to the end."""
     from syncer.repair.delivery import ask_for, bring_in
@@ -203,7 +203,7 @@ def _repair(views: Views, number: int) -> Repair:
     return repair
 
 
-def _show(session: Session, views: Views, number: int) -> None:
+def _show(session: CommandSession, views: Views, number: int) -> None:
     document = _document(_repair(views, number), views.refused_tellings(number, REFUSALS_SHOWN))
     if session.form is not Format.TABLE:
         output.document(document, session.form)

@@ -13,10 +13,10 @@ from syncer.cli.render.output import Format, say
 from syncer.cli.session import looked_for, session_of
 from syncer.documents.commands import CompactDocument, StateCheckDocument, StateFindingDocument
 from syncer.errors import ExitCode, PreconditionFailed
-from syncer.operations.contract import Kind, Request
+from syncer.operations.contract import OperationKind, OperationRequest
 
 if TYPE_CHECKING:
-    from syncer.cli.session import Session
+    from syncer.cli.session import CommandSession
 
 app = typer.Typer(no_args_is_help=True, help="The daemon's own database.")
 
@@ -82,7 +82,7 @@ def rebuild(
 
 
 def _ask_for_rebuild(
-    session: Session, without: list[str], *, alone: bool, yes: bool, reason: str, timeout_s: float
+    session: CommandSession, without: list[str], *, alone: bool, yes: bool, reason: str, timeout_s: float
 ) -> None:
     with session.views() as views:
         names = ", ".join(without) if not alone else "any peer"
@@ -97,5 +97,5 @@ def _ask_for_rebuild(
             "recognised as older, and a delete that only they know might be undone. No value would be lost.",
             yes=yes,
         )
-        request = Request(Kind.REBUILD, {"without": ",".join(without), "alone": str(alone).lower()})
+        request = OperationRequest(OperationKind.REBUILD, {"without": ",".join(without), "alone": str(alone).lower()})
         ask(views, [request], reason=reason, timeout_s=timeout_s, form=session.form)

@@ -12,7 +12,7 @@ from syncer.bus.wire.messages import LEFT
 from syncer.cli.commands.status_check import check, lines
 from syncer.cli.render import output
 from syncer.cli.render.output import Format, moment, out, span, with_times
-from syncer.cli.session import Session, session_of
+from syncer.cli.session import CommandSession, session_of
 from syncer.cli.waiting import wait_for_first_scan
 from syncer.documents.commands import RegionList
 from syncer.inspection.status import (
@@ -130,7 +130,7 @@ def _daemon_row(daemon: DaemonDocument) -> output.Row:
     )
 
 
-def show(found: StatusDocument, session: Session, *, streaming: bool) -> None:
+def show(found: StatusDocument, session: CommandSession, *, streaming: bool) -> None:
     """Print the status."""
     if session.form is not Format.TABLE:
         (output.stream if streaming else output.document)(found, session.form)

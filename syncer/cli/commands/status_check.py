@@ -11,16 +11,16 @@ from syncer.cli.render import output
 from syncer.cli.render.output import Format, out
 from syncer.documents.commands import ReasonDocument, VerdictDocument
 from syncer.errors import StateDenied, StateMissing, StateUnavailable
-from syncer.inspection.conditions import Severity, Step
+from syncer.inspection.conditions import NextStep, Severity
 from syncer.inspection.status import collect
-from syncer.inspection.verdict import EXIT, Outcome, Reason, Verdict, judge
+from syncer.inspection.verdict import EXIT, LookOutcome, RegionVerdict, VerdictReason, judge
 
 if TYPE_CHECKING:
-    from syncer.cli.session import Session
+    from syncer.cli.session import CommandSession
     from syncer.config import Config
 
 
-def check(session: Session, config: Config) -> None:
+def check(session: CommandSession, config: Config) -> None:
     """Print the verdict, and leave with its exit status.
 
     Raises:
@@ -35,7 +35,7 @@ def check(session: Session, config: Config) -> None:
     raise typer.Exit(EXIT[verdict.outcome])
 
 
-def found(session: Session, config: Config) -> Verdict:
+def found(session: CommandSession, config: Config) -> RegionVerdict:
     """The verdict on the region, or on why it cannot be looked at.
 
     Raises:
@@ -48,26 +48,26 @@ def found(session: Session, config: Config) -> Verdict:
     except StateDenied as exc:
         command = session.as_owner(exc.owner) if exc.owner else ""
         words = "as the user whose database it is" if exc.owner else exc.hint
-        return _unseen(Outcome.NOT_ALLOWED, exc, Step(words, command))
+        return _unseen(LookOutcome.NOT_ALLOWED, exc, NextStep(words, command))
     except StateMissing as exc:
-        step = Step("a daemon may just be starting: wait for it, or start it", "syncer status --wait 60")
-        return _unseen(Outcome.NO_DATABASE, exc, step)
+        step = NextStep("a daemon may just be starting: wait for it, or start it", "syncer status --wait 60")
+        return _unseen(LookOutcome.NO_DATABASE, exc, step)
     except StateUnavailable as exc:
-        return _unseen(Outcome.NO_DATABASE, exc, Step(exc.hint))
+        return _unseen(LookOutcome.NO_DATABASE, exc, NextStep(exc.hint))
 
 
-def _unseen(outcome: Outcome, exc: StateUnavailable, step: Step) -> Verdict:
-    reason = Reason(exc.code, Severity.ALARM, exc.message, step)
-    return Verdict(outcome=outcome, message=exc.message, step=step, reasons=(reason,))
+def _unseen(outcome: LookOutcome, exc: StateUnavailable, step: NextStep) -> RegionVerdict:
+    reason = VerdictReason(exc.code, Severity.ALARM, exc.message, step)
+    return RegionVerdict(outcome=outcome, message=exc.message, step=step, reasons=(reason,))
 
 
-def lines(verdict: Verdict, session: Session) -> tuple[str, str]:
+def lines(verdict: RegionVerdict, session: CommandSession) -> tuple[str, str]:
     """The verdict and the next step, a line each. A command stands first, as it is typed; what it is for, behind it."""
     command = with_config(session, verdict.step.command)
     return verdict.line, f"next: {command}  # {verdict.step.words}" if command else f"next: {verdict.step.words}"
 
 
-def _document(verdict: Verdict, session: Session, region: str) -> VerdictDocument:
+def _document(verdict: RegionVerdict, session: CommandSession, region: str) -> VerdictDocument:
     return VerdictDocument(
         region=region,
         verdict=verdict.outcome.value,

@@ -11,12 +11,12 @@ import typer
 from syncer.cli.confirmation import Yes, agree
 from syncer.cli.render import output
 from syncer.cli.render.output import Format, say
-from syncer.cli.session import Session, log_to_stderr, session_of
+from syncer.cli.session import CommandSession, log_to_stderr, session_of
 from syncer.documents.commands import StepDocument, TopicDocument
 from syncer.errors import PreconditionFailed
 
 if TYPE_CHECKING:
-    from syncer.admin.client import AdminConfig
+    from syncer.admin.client import AdminSettings
     from syncer.bus.pulsar.topic import Step, Wanted
     from syncer.config import Config
 
@@ -134,18 +134,23 @@ def _pairs(texts: list[str], option: str) -> dict[str, str]:
     return pairs
 
 
-def admins_of(config: Config, urls: dict[str, str], timeout_s: float) -> dict[str, AdminConfig]:
+def admins_of(config: Config, urls: dict[str, str], timeout_s: float) -> dict[str, AdminSettings]:
     """Cluster → settings of its admin client: those of [admin], with another URL."""
-    from syncer.admin.client import AdminConfig
+    from syncer.admin.client import AdminSettings
     from syncer.config.admin_clients import admin_settings
 
     base = admin_settings(config.admin).model_dump() if config.admin is not None else {}
     base["retry_for"] = min(timeout_s, ONE_CALL_S)
-    return {name: AdminConfig.model_validate({**base, "url": url.rstrip("/")}) for name, url in urls.items()}
+    return {name: AdminSettings.model_validate({**base, "url": url.rstrip("/")}) for name, url in urls.items()}
 
 
 async def _run(
-    session: Session, wanted: Wanted, settings: dict[str, AdminConfig], timeout_s: float, dry_run: bool, yes: bool
+    session: CommandSession,
+    wanted: Wanted,
+    settings: dict[str, AdminSettings],
+    timeout_s: float,
+    dry_run: bool,
+    yes: bool,
 ) -> None:
     from syncer.admin.client import AdminClient
     from syncer.bus.pulsar.topic import StepState, apply_topic, plan_topic
@@ -166,7 +171,7 @@ async def _run(
     _show(wanted, steps, session)
 
 
-def _show(wanted: Wanted, steps: tuple[Step, ...], session: Session) -> None:
+def _show(wanted: Wanted, steps: tuple[Step, ...], session: CommandSession) -> None:
     items = [
         StepDocument(
             cluster=step.cluster, subject=step.subject, wanted=step.wanted, found=step.found, state=step.state.value

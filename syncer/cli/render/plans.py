@@ -27,7 +27,7 @@ from syncer.plan.rendering import SIGNS, changes, summary
 from syncer.plan.review import ALLOWABLE, Reason, Review
 
 if TYPE_CHECKING:
-    from syncer.planning.apply import Outcome
+    from syncer.planning.apply import RunOutcome
 
 MAX_TOLD: Final = 40
 """Operations that are told one by one before an operator agrees; the rest is a number."""
@@ -43,7 +43,7 @@ class Applied:
     """A run that has ended, one way or the other."""
 
     review: Review
-    outcome: Outcome
+    outcome: RunOutcome
     dry_run: bool
     undo: Path | None
 

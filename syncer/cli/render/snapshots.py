@@ -22,11 +22,11 @@ from syncer.paths import classify
 
 if TYPE_CHECKING:
     from spark_snapshot.diff.fields import Differences
-    from spark_snapshot.diff.summary import Counts
+    from spark_snapshot.diff.summary import ClassCounts
     from spark_snapshot.format.extent import Extent
     from spark_snapshot.format.layout import Snapshot
-    from spark_snapshot.jobs.compare import Changed, Compared
-    from spark_snapshot.report.page import Finding
+    from spark_snapshot.jobs.compare import Compared, RegionChanges
+    from spark_snapshot.report.page import ReportedPath
 
 
 def snapshot_document(found: Snapshot) -> SnapshotDocument:
@@ -177,7 +177,7 @@ def show_diff(found: SnapshotDiffDocument) -> None:
         )
 
 
-def changes_document(found: Changed) -> SnapshotChangesDocument:
+def changes_document(found: RegionChanges) -> SnapshotChangesDocument:
     """What one region changed, as the contract has it."""
     return SnapshotChangesDocument(
         before=snapshot_document(found.before),
@@ -232,7 +232,7 @@ def _when(stamp: str | None) -> tuple[str, str]:
     return stamped_apart(stamp)
 
 
-def _difference(each: Finding) -> DifferenceDocument:
+def _difference(each: ReportedPath) -> DifferenceDocument:
     return DifferenceDocument(
         path=each.path,
         resource=each.kind,
@@ -274,7 +274,7 @@ def _show_fields(path: str, fields: Sequence[FieldDocument] | None, order: Seque
     )
 
 
-def _counts(found: Sequence[Counts]) -> list[CountsDocument]:
+def _counts(found: Sequence[ClassCounts]) -> list[CountsDocument]:
     return [CountsDocument(name=each.name, by_class=dict(each.by_class)) for each in found]
 
 

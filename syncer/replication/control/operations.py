@@ -13,7 +13,7 @@ from syncer.bus.wire.messages import Action
 from syncer.conflict.register import HoldReason, Register
 from syncer.errors import InvariantBroken, MessageUnreadable, NotFound, PreconditionFailed, SyncerError
 from syncer.model import MetadataChangeEvent, Millis, Region
-from syncer.operations.contract import Kind
+from syncer.operations.contract import OperationKind
 from syncer.operations.registry import Registry
 from syncer.replication import bisection
 from syncer.replication.context import Context
@@ -205,32 +205,32 @@ def _cancel(context: Context, unit: UnitOfWork, tx: Transaction, operation: Oper
 
 HANDLERS: Final[Registry[Handler]] = Registry(
     {
-        Kind.CONFIRM: decisions.confirm,
-        Kind.REJECT: decisions.reject,
-        Kind.UNDO: decisions.undo,
-        Kind.RESTORE: decisions.restore,
-        Kind.CONFLICTS_DISCARD: decisions.discard_conflicts,
-        Kind.RELEASE: decisions.release,
-        Kind.DECLINE: decisions.decline,
-        Kind.PAUSE: _pause,
-        Kind.RESUME: _resume,
-        Kind.REGIONS_FORGET: _forget,
-        Kind.REGIONS_ADMIT: _admit,
-        Kind.REGIONS_LEAVE: _leave,
-        Kind.REGIONS_JOIN: _join,
-        Kind.QUARANTINE_RETRY: _retry,
-        Kind.QUARANTINE_DISCARD: _discard,
-        Kind.REBUILD: _rebuild,
-        Kind.SNAPSHOT_SYNC: _sync,
-        Kind.SNAPSHOT_CANCEL: _cancel,
+        OperationKind.CONFIRM: decisions.confirm,
+        OperationKind.REJECT: decisions.reject,
+        OperationKind.UNDO: decisions.undo,
+        OperationKind.RESTORE: decisions.restore,
+        OperationKind.CONFLICTS_DISCARD: decisions.discard_conflicts,
+        OperationKind.RELEASE: decisions.release,
+        OperationKind.DECLINE: decisions.decline,
+        OperationKind.PAUSE: _pause,
+        OperationKind.RESUME: _resume,
+        OperationKind.REGIONS_FORGET: _forget,
+        OperationKind.REGIONS_ADMIT: _admit,
+        OperationKind.REGIONS_LEAVE: _leave,
+        OperationKind.REGIONS_JOIN: _join,
+        OperationKind.QUARANTINE_RETRY: _retry,
+        OperationKind.QUARANTINE_DISCARD: _discard,
+        OperationKind.REBUILD: _rebuild,
+        OperationKind.SNAPSHOT_SYNC: _sync,
+        OperationKind.SNAPSHOT_CANCEL: _cancel,
     },
     while_rebuilding={
-        Kind.PAUSE,
-        Kind.RESUME,
-        Kind.QUARANTINE_DISCARD,
-        Kind.REBUILD,
-        Kind.REGIONS_ADMIT,
-        Kind.SNAPSHOT_CANCEL,
+        OperationKind.PAUSE,
+        OperationKind.RESUME,
+        OperationKind.QUARANTINE_DISCARD,
+        OperationKind.REBUILD,
+        OperationKind.REGIONS_ADMIT,
+        OperationKind.SNAPSHOT_CANCEL,
     },
 )
 """Every operation by its kind."""

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from syncer.admin.auth import CertificateAuth, OAuth2Auth, TokenAuth, Trust
-from syncer.admin.client import AdminClient, AdminConfig, AdminRefused
+from syncer.admin.client import AdminClient, AdminRefused, AdminSettings
 from syncer.errors import AdminError, AdminUnreachable, ConfigError
 from tests.support.admin_server import Asked, serving
 
@@ -31,7 +31,7 @@ class Broker:
         self.answers.extend((status, body if isinstance(body, str) else json.dumps(body)) for status, body in answers)
 
     def client(self, **settings: object) -> AdminClient:
-        return AdminClient(AdminConfig.model_validate({"url": self.url, **settings}))
+        return AdminClient(AdminSettings.model_validate({"url": self.url, **settings}))
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ async def test_a_refusal_has_status_words_and_hint(
 
 
 async def test_a_broker_that_is_away_is_unreachable_and_named() -> None:
-    async with AdminClient(AdminConfig(url="http://127.0.0.1:9", retry_for=timedelta(0))) as admin:
+    async with AdminClient(AdminSettings(url="http://127.0.0.1:9", retry_for=timedelta(0))) as admin:
         with pytest.raises(
             AdminUnreachable, match=r"GET http://127.0.0.1:9/admin/v2/clusters: connection refused"
         ) as caught:

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from syncer.admin.auth import TokenAuth
-from syncer.admin.client import AdminClient, AdminConfig, AdminRefused
+from syncer.admin.client import AdminClient, AdminRefused, AdminSettings
 from syncer.admin.redirects import MOST, Origin, listed, target_of
 from syncer.errors import AdminRedirectRefused, AdminUnreachable
 from tests.support.admin_server import Asked, serving
@@ -60,7 +60,7 @@ def token(tmp_path: Path) -> TokenAuth:
 
 
 def client(broker: Broker, token: TokenAuth, *named: str) -> AdminClient:
-    return AdminClient(AdminConfig(url=broker.url, brokers=named, auth=token, retry_for=timedelta(0)))
+    return AdminClient(AdminSettings(url=broker.url, brokers=named, auth=token, retry_for=timedelta(0)))
 
 
 STATS = "/admin/v2/persistent/t/n/x/stats"
@@ -138,7 +138,7 @@ async def test_a_broker_that_the_list_learns_of_a_moment_later_is_followed_to(
     other.answers[STATS] = (200, '{"here": 1}')
     with serving(answer) as url:
         one.answers[STATS] = (307, f"{other.url}{STATS}")
-        async with AdminClient(AdminConfig(url=url, auth=token)) as admin:
+        async with AdminClient(AdminSettings(url=url, auth=token)) as admin:
             assert await admin.stats(TOPIC) == {"here": 1}
 
 

@@ -15,7 +15,7 @@ import pytest
 import syncer
 from syncer.bus.wire.messages import LEFT
 from syncer.errors import ExitCode, SignatureInvalid, SpeakerInvalid
-from syncer.inspection.conditions import WEIGHTS, Severity, Step, weight
+from syncer.inspection.conditions import WEIGHTS, NextStep, Severity, weight
 from syncer.inspection.status import (
     Condition,
     DaemonDocument,
@@ -24,7 +24,15 @@ from syncer.inspection.status import (
     StatusDocument,
     Waiting,
 )
-from syncer.inspection.verdict import BEGINNING_LIMIT_S, EXIT, OUTBOX_LIMIT_S, WATCH_LIMIT_S, Outcome, Verdict, judge
+from syncer.inspection.verdict import (
+    BEGINNING_LIMIT_S,
+    EXIT,
+    OUTBOX_LIMIT_S,
+    WATCH_LIMIT_S,
+    LookOutcome,
+    RegionVerdict,
+    judge,
+)
 from syncer.replication import quotas
 
 NOW: Final = 1_795_000_000_000
@@ -96,17 +104,17 @@ def status(*, waiting: dict[str, int] | None = None, **changes: Any) -> StatusDo
     return StatusDocument(**{**facts, **changes})
 
 
-def well(**changes: Any) -> Verdict:
+def well(**changes: Any) -> RegionVerdict:
     found = judge(status(**changes))
-    assert found.outcome is Outcome.WELL, found
+    assert found.outcome is LookOutcome.WELL, found
     assert all(each.severity is Severity.ADVICE for each in found.reasons)
     return found
 
 
-def alarm(code: str, **changes: Any) -> Verdict:
+def alarm(code: str, **changes: Any) -> RegionVerdict:
     """The verdict, which rests on this alarm alone."""
     found = judge(status(**changes))
-    assert found.outcome is Outcome.OPERATOR, found
+    assert found.outcome is LookOutcome.OPERATOR, found
     assert [each.code for each in found.reasons if each.severity is Severity.ALARM] == [code]
     assert found.step == found.reasons[0].step
     return found
@@ -118,7 +126,7 @@ def alarm(code: str, **changes: Any) -> Verdict:
 def test_a_region_at_work_is_well_and_there_is_nothing_to_do() -> None:
     found = well()
     assert found.line == "well: east works: equal with west"
-    assert (found.step, found.reasons) == (Step("nothing to do"), ())
+    assert (found.step, found.reasons) == (NextStep("nothing to do"), ())
 
 
 def test_what_is_not_equal_yet_is_not_said_to_be() -> None:
@@ -222,7 +230,7 @@ def test_an_outbox_that_does_not_empty_needs_an_operator() -> None:
 def test_each_condition_is_judged_by_its_weight(code: str) -> None:
     found = judge(status(conditions=[condition(code)] if code != "rebuilding" else [], rebuilding=None))
     expected = WEIGHTS[code].severity is Severity.ALARM
-    assert (found.outcome is Outcome.OPERATOR) == expected
+    assert (found.outcome is LookOutcome.OPERATOR) == expected
     if expected:
         assert found.line == f"operator needed: east: {code}: the message"
         assert found.step == WEIGHTS[code].step
@@ -255,7 +263,7 @@ def test_several_alarms_are_one_line_and_all_of_them_reasons() -> None:
 
 def test_a_dead_daemon_is_named_with_its_place() -> None:
     found = judge(status(daemon="silent", reported_age_s=72.0, daemons=[daemon(silent=True)], waiting={"holds": 1}))
-    assert found.outcome is Outcome.SILENT
+    assert found.outcome is LookOutcome.SILENT
     assert found.line.startswith("silent: the daemon of east on east-1 (process 812) reported last 72 s ago")
     assert [each.code for each in found.reasons] == ["daemon-silent", "holds"]
     assert "of east reported last 2 days ago" in judge(status(daemon="silent", reported_age_s=2e5, daemons=[])).line
@@ -278,11 +286,11 @@ def test_peers_are_not_said_to_be_away_by_a_daemon_that_hears_nobody() -> None:
 
 
 def test_every_outcome_has_its_exit_status() -> None:
-    assert set(EXIT) == set(Outcome)
-    assert EXIT[Outcome.WELL] is ExitCode.DONE
-    assert EXIT[Outcome.OPERATOR] is ExitCode.FAILED
-    assert EXIT[Outcome.SILENT] is EXIT[Outcome.NO_DATABASE] is ExitCode.UNREACHABLE
-    assert EXIT[Outcome.NOT_ALLOWED] is ExitCode.NOT_ALLOWED
+    assert set(EXIT) == set(LookOutcome)
+    assert EXIT[LookOutcome.WELL] is ExitCode.DONE
+    assert EXIT[LookOutcome.OPERATOR] is ExitCode.FAILED
+    assert EXIT[LookOutcome.SILENT] is EXIT[LookOutcome.NO_DATABASE] is ExitCode.UNREACHABLE
+    assert EXIT[LookOutcome.NOT_ALLOWED] is ExitCode.NOT_ALLOWED
 
 
 # -- the table of conditions is total

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from syncer.errors import ExitCode, NotFound
 from syncer.operations import client
-from syncer.operations.contract import Kind, Request
+from syncer.operations.contract import OperationKind, OperationRequest
 from syncer.state.contract.operations import Operation, OperationState
 
 
@@ -31,8 +31,8 @@ class Desk:
         return row if row is None or self.looks < at else replace(row, state=state, code=code)
 
 
-PAUSE = Request(Kind.PAUSE, {"everywhere": "true"})
-RESUME = Request(Kind.RESUME, {})
+PAUSE = OperationRequest(OperationKind.PAUSE, {"everywhere": "true"})
+RESUME = OperationRequest(OperationKind.RESUME, {})
 
 
 def test_all_answers_are_waited_for() -> None:

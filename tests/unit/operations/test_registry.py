@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from syncer.errors import NotFound
-from syncer.operations.contract import Kind
+from syncer.operations.contract import OperationKind
 from syncer.operations.registry import Registry
 from syncer.replication.control.operations import HANDLERS
 
@@ -16,22 +16,22 @@ STORED = (
 
 
 def test_kinds_keep_the_names_that_rows_of_other_releases_bear() -> None:
-    assert {str(kind) for kind in Kind} == set(STORED.split())
+    assert {str(kind) for kind in OperationKind} == set(STORED.split())
 
 
 def test_every_kind_has_a_handler() -> None:
-    assert set(HANDLERS) == set(Kind)
+    assert set(HANDLERS) == set(OperationKind)
 
 
 def test_what_nobody_performs_is_not_found() -> None:
     with pytest.raises(NotFound, match="no such operation: dance"):
-        Registry[int]({Kind.PAUSE: 1}).handler("dance")
+        Registry[int]({OperationKind.PAUSE: 1}).handler("dance")
 
 
 def test_a_handler_is_found_by_the_name_that_was_stored() -> None:
-    assert Registry({Kind.PAUSE: 1}).handler("pause") == 1
+    assert Registry({OperationKind.PAUSE: 1}).handler("pause") == 1
 
 
 def test_what_needs_a_whole_database_waits_for_its_rebuild() -> None:
-    registry = Registry({Kind.PAUSE: 1, Kind.CONFIRM: 2}, while_rebuilding={Kind.PAUSE})
+    registry = Registry({OperationKind.PAUSE: 1, OperationKind.CONFIRM: 2}, while_rebuilding={OperationKind.PAUSE})
     assert (registry.waits_for_rebuild("pause"), registry.waits_for_rebuild("confirm")) == (False, True)

@@ -27,7 +27,7 @@ from syncer.model import Digest, MetaPath, Region
 from syncer.plan.operations import Action, Operation, Plan, planned
 from syncer.plan.review import Reason
 from syncer.planning import plan_file
-from syncer.planning.apply import Outcome, perform, pretend
+from syncer.planning.apply import RunOutcome, perform, pretend
 from syncer.planning.compare import compare
 from syncer.planning.sources import LiveSide
 from syncer.stores.contract import BatchRefused, Entry, Put, Write, Written
@@ -76,7 +76,7 @@ def there(other: SqliteStore) -> LiveSide:
     return LiveSide(other, WEST, SCOPE)
 
 
-async def performed(plan: Plan, store: SqliteStore) -> Outcome:
+async def performed(plan: Plan, store: SqliteStore) -> RunOutcome:
     review = await judged(plan, store, SCOPE, allow=frozenset({Reason.FEWER_PARTITIONS}))
     assert review.refused == {}
     return await perform(review.accepted, store, SCOPE)

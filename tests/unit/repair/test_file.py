@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from syncer.errors import InvariantBroken, PlanInvalid, PreconditionFailed
 from syncer.model import Counter, EventType, MetadataChangeEvent, MetaPath, Millis, Region, ResourceKind, Stamp
-from syncer.repair.file import MAX_LINE_BYTES, Finding, Head, RegionPart, RepairFile, Totals, write
+from syncer.repair.file import MAX_LINE_BYTES, DifferingPath, Head, RegionPart, RepairFile, Totals, write
 
 HEAD = Head(
     scope="scope",
@@ -28,7 +28,7 @@ HEAD = Head(
 EAST, WEST = Region("east"), Region("west")
 
 
-def finding(name: str, value: bytes | None, **changes: Any) -> Finding:
+def finding(name: str, value: bytes | None, **changes: Any) -> DifferingPath:
     path = MetaPath(f"/admin/policies/{name}")
     by = Counter("east~1")
     event = MetadataChangeEvent(
@@ -42,7 +42,7 @@ def finding(name: str, value: bytes | None, **changes: Any) -> Finding:
         seen={by: Millis(7), Counter("west~2"): Millis(3)},
     )
     facts: dict[str, Any] = {"found_in": EAST, "cls": "differs", "losers": (WEST,), "event": event, **changes}
-    return Finding(path=path, **facts)
+    return DifferingPath(path=path, **facts)
 
 
 FINDINGS = (
@@ -62,7 +62,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def read(path: Path) -> tuple[Head, list[Finding]]:
+def read(path: Path) -> tuple[Head, list[DifferingPath]]:
     plan = RepairFile(path)
     with plan.reading() as (head, findings):
         found = head, list(findings)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from syncer.admin.client import AdminClient, AdminConfig, AdminRefused
+from syncer.admin.client import AdminClient, AdminRefused, AdminSettings
 from syncer.bus.pulsar.topic import HOLD, Picture, Step, StepState, Wanted, apply_topic, plan, plan_topic
 from syncer.errors import AdminUnreachable, PreconditionFailed
 from tests.support.admin_server import Asked, serving
@@ -165,7 +165,7 @@ NEEDED = tuple(step for step in plan(ALONE, [PICTURE]) if step.state is StepStat
 
 
 def client(url: str, times_out_s: float = 30.0) -> AdminClient:
-    return AdminClient(AdminConfig(url=url, timeout=timedelta(seconds=times_out_s), retry_for=timedelta(0)))
+    return AdminClient(AdminSettings(url=url, timeout=timedelta(seconds=times_out_s), retry_for=timedelta(0)))
 
 
 async def test_a_step_that_was_not_answered_is_done_again_and_counts_as_done() -> None:

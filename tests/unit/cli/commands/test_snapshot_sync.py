@@ -18,7 +18,7 @@ from syncer.conflict.scope import Scope
 from syncer.conflict.settings import Settings
 from syncer.documents.commands import OperationList, RepairDocument, RepairList, RepairPreview
 from syncer.model import MetaPath, Millis, Revision
-from syncer.repair.file import Finding, Head, RegionPart, write
+from syncer.repair.file import DifferingPath, Head, RegionPart, write
 from syncer.replication.driver import Driver
 from syncer.state.contract.peers import PeerRow
 from syncer.state.sql.database import SqlState
@@ -44,13 +44,13 @@ def head(taken_at_ms: int = NOW, projections: dict[str, str] | None = None) -> H
     )
 
 
-def findings(count: int = 1, deletes: int = 0) -> list[Finding]:
+def findings(count: int = 1, deletes: int = 0) -> list[DifferingPath]:
     found = []
     for number in range(count):
         path = MetaPath(f"/admin/policies/t{number}")
         plain = event(None if number < deletes else X, at(-5_000, THERE))
         found.append(
-            Finding(
+            DifferingPath(
                 path=path,
                 found_in=THERE,
                 cls="deleted" if number < deletes else "differs",
@@ -132,7 +132,7 @@ def plan(tmp_path: Path) -> str:
     write(
         path,
         head(),
-        [*findings(2), Finding(path=QUIET, found_in=THERE, cls="differs", losers=(HERE,), origin="unseen")],
+        [*findings(2), DifferingPath(path=QUIET, found_in=THERE, cls="differs", losers=(HERE,), origin="unseen")],
     )
     return str(path)
 
@@ -193,7 +193,7 @@ def test_what_the_daemon_refuses_leaves_nothing_unless_a_person_lets_it_pass(
     run: Run,
     state: SqlState,
     tmp_path: Path,
-    made: list[Finding],
+    made: list[DifferingPath],
     option: str,
     said: str,
     monkeypatch: pytest.MonkeyPatch,

@@ -4,72 +4,80 @@ from __future__ import annotations
 
 import pytest
 
-from spark_snapshot.diff.verdict import State, Verdict, judge
-from spark_snapshot.format.words import Finding, Origin, Reason
+from spark_snapshot.diff.verdict import PathVerdict, RegionRow, judge
+from spark_snapshot.format.words import PathClass, StampOrigin, WinReason
 from syncer.model import Millis, Region, Stamp, TieOrder
 
 A, B, C = (Region(name) for name in "abc")
 SMALL, LARGE, RAW = b"\x01" * 16, b"\xf0" * 16, b"raw:" + b"\x01" * 16
 
 
-def row(digest: bytes | None, at: int, by: str, *, origin: Origin = Origin.REGISTER, hold: str | None = None) -> State:
-    return State(digest=digest, stamp=Stamp(Millis(at), Region(by)), origin=origin, hold=hold)
+def row(
+    digest: bytes | None, at: int, by: str, *, origin: StampOrigin = StampOrigin.REGISTER, hold: str | None = None
+) -> RegionRow:
+    return RegionRow(digest=digest, stamp=Stamp(Millis(at), Region(by)), origin=origin, hold=hold)
 
 
-def judged(*states: State | None, ties: TieOrder = TieOrder.SMALLER_REGION) -> Verdict:
+def judged(*states: RegionRow | None, ties: TieOrder = TieOrder.SMALLER_REGION) -> PathVerdict:
     verdict = judge(dict(zip((A, B, C), states, strict=False)), ties)
     assert verdict is not None
     return verdict
 
 
 CASES = {
-    "equal, one stamp": ((row(SMALL, 5, "a"), row(SMALL, 5, "a")), Finding.SAME, A, Reason.ONLY, ""),
-    "equal, other stamps": ((row(SMALL, 5, "a"), row(SMALL, 9, "b")), Finding.SAME, B, Reason.ONLY, ""),
-    "dead and dead": ((row(None, 5, "a"), row(None, 6, "b")), Finding.SAME, B, Reason.ONLY, ""),
-    "dead and absent": ((row(None, 5, "a"), None), Finding.SAME, A, Reason.ONLY, ""),
-    "newer there": ((row(SMALL, 5, "a"), row(LARGE, 6, "b")), Finding.DIFFERS, B, Reason.NEWER, "a"),
-    "newer here": ((row(SMALL, 7, "a"), row(LARGE, 6, "b")), Finding.DIFFERS, A, Reason.NEWER, "b"),
-    "a tie": ((row(SMALL, 6, "a"), row(LARGE, 6, "b")), Finding.DIFFERS, A, Reason.REGION_ORDER, "b"),
-    "one stamp, two values": ((row(SMALL, 6, "a"), row(LARGE, 6, "a")), Finding.DIFFERS, B, Reason.SAME_STAMP, "a"),
+    "equal, one stamp": ((row(SMALL, 5, "a"), row(SMALL, 5, "a")), PathClass.SAME, A, WinReason.ONLY, ""),
+    "equal, other stamps": ((row(SMALL, 5, "a"), row(SMALL, 9, "b")), PathClass.SAME, B, WinReason.ONLY, ""),
+    "dead and dead": ((row(None, 5, "a"), row(None, 6, "b")), PathClass.SAME, B, WinReason.ONLY, ""),
+    "dead and absent": ((row(None, 5, "a"), None), PathClass.SAME, A, WinReason.ONLY, ""),
+    "newer there": ((row(SMALL, 5, "a"), row(LARGE, 6, "b")), PathClass.DIFFERS, B, WinReason.NEWER, "a"),
+    "newer here": ((row(SMALL, 7, "a"), row(LARGE, 6, "b")), PathClass.DIFFERS, A, WinReason.NEWER, "b"),
+    "a tie": ((row(SMALL, 6, "a"), row(LARGE, 6, "b")), PathClass.DIFFERS, A, WinReason.REGION_ORDER, "b"),
+    "one stamp, two values": (
+        (row(SMALL, 6, "a"), row(LARGE, 6, "a")),
+        PathClass.DIFFERS,
+        B,
+        WinReason.SAME_STAMP,
+        "a",
+    ),
     "one stamp, value and delete": (
         (row(None, 6, "a"), row(SMALL, 6, "a")),
-        Finding.DIFFERS,
+        PathClass.DIFFERS,
         B,
-        Reason.SAME_STAMP,
+        WinReason.SAME_STAMP,
         "a",
     ),
-    "unreadable and readable": ((row(SMALL, 5, "a"), row(RAW, 6, "b")), Finding.DIFFERS, B, Reason.NEWER, "a"),
-    "only there": ((None, row(LARGE, 6, "b")), Finding.ONLY_IN, B, Reason.ONLY, "a"),
-    "only in two of three": ((row(SMALL, 5, "a"), None, row(SMALL, 6, "a")), Finding.ONLY_IN, C, Reason.ONLY, "b"),
-    "deleted later": ((row(SMALL, 5, "a"), row(None, 6, "b")), Finding.DELETED, B, Reason.NEWER, "a"),
+    "unreadable and readable": ((row(SMALL, 5, "a"), row(RAW, 6, "b")), PathClass.DIFFERS, B, WinReason.NEWER, "a"),
+    "only there": ((None, row(LARGE, 6, "b")), PathClass.ONLY_IN, B, WinReason.ONLY, "a"),
+    "only in two of three": ((row(SMALL, 5, "a"), None, row(SMALL, 6, "a")), PathClass.ONLY_IN, C, WinReason.ONLY, "b"),
+    "deleted later": ((row(SMALL, 5, "a"), row(None, 6, "b")), PathClass.DELETED, B, WinReason.NEWER, "a"),
     "deleted later, unknown in c": (
         (row(SMALL, 5, "a"), row(None, 6, "b"), None),
-        Finding.DELETED,
+        PathClass.DELETED,
         B,
-        Reason.NEWER,
+        WinReason.NEWER,
         "a",
     ),
-    "delete wins a tie": ((row(None, 6, "a"), row(SMALL, 6, "b")), Finding.DELETED, A, Reason.REGION_ORDER, "b"),
-    "deleted before": ((row(SMALL, 7, "a"), row(None, 6, "b")), Finding.DIFFERS, A, Reason.NEWER, "b"),
+    "delete wins a tie": ((row(None, 6, "a"), row(SMALL, 6, "b")), PathClass.DELETED, A, WinReason.REGION_ORDER, "b"),
+    "deleted before": ((row(SMALL, 7, "a"), row(None, 6, "b")), PathClass.DIFFERS, A, WinReason.NEWER, "b"),
     "three values": (
         (row(SMALL, 5, "a"), row(LARGE, 7, "b"), row(RAW, 6, "c")),
-        Finding.DIFFERS,
+        PathClass.DIFFERS,
         B,
-        Reason.NEWER,
+        WinReason.NEWER,
         "ac",
     ),
     "two agree against one": (
         (row(SMALL, 7, "a"), row(SMALL, 4, "b"), row(LARGE, 6, "c")),
-        Finding.DIFFERS,
+        PathClass.DIFFERS,
         A,
-        Reason.NEWER,
+        WinReason.NEWER,
         "c",
     ),
     "a tie below the winner's": (
         (row(LARGE, 7, "b"), row(LARGE, 7, "b"), row(SMALL, 5, "a")),
-        Finding.DIFFERS,
+        PathClass.DIFFERS,
         A,
-        Reason.NEWER,
+        WinReason.NEWER,
         "c",
     ),
 }
@@ -77,7 +85,7 @@ CASES = {
 
 @pytest.mark.parametrize(("states", "finding", "winner", "reason", "losers"), CASES.values(), ids=CASES.keys())
 def test_the_table(
-    states: tuple[State | None, ...], finding: Finding, winner: Region, reason: Reason, losers: str
+    states: tuple[RegionRow | None, ...], finding: PathClass, winner: Region, reason: WinReason, losers: str
 ) -> None:
     verdict = judged(*states)
     assert (verdict.finding, verdict.winner, verdict.reason) == (finding, winner, reason)
@@ -99,24 +107,24 @@ def test_authors_compare_by_utf_16() -> None:
 
 def test_a_hold_at_a_loser_holds_the_path() -> None:
     verdict = judged(row(SMALL, 5, "a", hold="first-contact"), row(LARGE, 6, "b"))
-    assert (verdict.finding, verdict.underlying) == (Finding.HELD, Finding.DIFFERS)
+    assert (verdict.finding, verdict.underlying) == (PathClass.HELD, PathClass.DIFFERS)
     assert verdict.holds == {A: "first-contact"}
 
 
 def test_a_hold_at_the_winner_holds_nothing() -> None:
     verdict = judged(row(SMALL, 5, "a"), row(LARGE, 6, "b", hold="flipping"))
-    assert (verdict.finding, verdict.underlying) == (Finding.DIFFERS, None)
+    assert (verdict.finding, verdict.underlying) == (PathClass.DIFFERS, None)
     assert verdict.holds == {B: "flipping"}
 
 
 def test_a_hold_of_what_is_the_same_is_no_finding() -> None:
-    assert judged(row(SMALL, 5, "a", hold="flipping"), row(SMALL, 5, "a")).finding is Finding.SAME
+    assert judged(row(SMALL, 5, "a", hold="flipping"), row(SMALL, 5, "a")).finding is PathClass.SAME
 
 
 def test_a_row_that_is_there_for_its_hold_is_no_tombstone() -> None:
     bare = row(None, 0, "", hold="unknown-cluster")
     verdict = judged(bare, row(LARGE, 6, "b"))
-    assert (verdict.finding, verdict.underlying, verdict.losers) == (Finding.HELD, Finding.ONLY_IN, (A,))
+    assert (verdict.finding, verdict.underlying, verdict.losers) == (PathClass.HELD, PathClass.ONLY_IN, (A,))
     assert judge({A: bare, B: None}, TieOrder.SMALLER_REGION) is None
 
 
@@ -125,6 +133,6 @@ def test_nothing_is_said_of_what_nobody_has() -> None:
 
 
 def test_among_equal_versions_the_stamped_one_wins() -> None:
-    unstamped, stamped = row(SMALL, 6, "a", origin=Origin.STORE), row(SMALL, 6, "a")
+    unstamped, stamped = row(SMALL, 6, "a", origin=StampOrigin.STORE), row(SMALL, 6, "a")
     verdict = judged(unstamped, stamped, row(LARGE, 5, "c"))
-    assert (verdict.winner, verdict.version.origin) == (B, Origin.REGISTER)
+    assert (verdict.winner, verdict.version.origin) == (B, StampOrigin.REGISTER)

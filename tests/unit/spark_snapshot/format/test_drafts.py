@@ -11,10 +11,10 @@ from pathlib import Path
 import pyarrow.fs as pafs
 import pytest
 
-from spark_snapshot.format.drafts import GIVEN_UP_AFTER_MS, LOCK, READ, Draft, begun, resumed
+from spark_snapshot.format.drafts import GIVEN_UP_AFTER_MS, LOCK, READ, SnapshotDraft, begun, resumed
 from spark_snapshot.format.files import examine
 from spark_snapshot.format.layout import DATA, listing, new_id, open_snapshot, verify
-from spark_snapshot.format.manifest import MANIFEST, Count, Manifest
+from spark_snapshot.format.manifest import MANIFEST, Count, SnapshotManifest
 from spark_snapshot.format.places import Place, place
 from spark_snapshot.jobs.take import Order
 from syncer.config import Config
@@ -28,13 +28,13 @@ def store(tmp_path: Path) -> Place:
     return Place(pafs.SubTreeFileSystem(str(tmp_path), pafs.LocalFileSystem()), "snapshots", "s3a://bucket/snapshots")
 
 
-def fill(draft: Draft, here: Path) -> Manifest:
+def fill(draft: SnapshotDraft, here: Path) -> SnapshotManifest:
     """What a job leaves in a draft, which is this directory: what it has read, and the rows."""
     draft.write(READ, "{}")
     (here / "store").mkdir()
     (here / DATA).mkdir()
     write_file(here / DATA / "part-0_00000.c000.parquet", ["/a", "/b"])
-    return Manifest(
+    return SnapshotManifest(
         id=draft.id,
         taken_at="2023-11-14T22:13:20Z",
         about=described(),
@@ -45,7 +45,7 @@ def fill(draft: Draft, here: Path) -> Manifest:
 
 
 @contextlib.contextmanager
-def given_up(folder: Place) -> Iterator[Draft]:
+def given_up(folder: Place) -> Iterator[SnapshotDraft]:
     """A draft whose job is stopped when all was read."""
     with contextlib.suppress(JobError), begun(folder, "east", taken_at_ms=NOW) as draft:
         fill(draft, Path(draft.place.path))

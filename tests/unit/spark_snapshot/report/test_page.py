@@ -10,9 +10,9 @@ from dataclasses import replace
 import pytest
 
 from spark_snapshot.diff.fields import Differences, FieldDifference
-from spark_snapshot.diff.summary import CLASSES, Counts, Summary
+from spark_snapshot.diff.summary import CLASSES, ClassCounts, Summary
 from spark_snapshot.report import charts
-from spark_snapshot.report.page import Finding, Page, RegionFacts, render
+from spark_snapshot.report.page import Page, RegionFacts, ReportedPath, render
 from syncer.model import Millis, Region, Stamp
 
 EVIL = """<script>alert("x")</script>&'"$a_{b}$\x00\u202e東京"""
@@ -23,8 +23,8 @@ def summary(**changes: object) -> Summary:
     plain = Summary(
         same=12_345,
         by_class=COUNTS,
-        kinds=(Counts(name="namespace", by_class=COUNTS),),
-        tenants=(Counts(name=EVIL, by_class=COUNTS), Counts(name="", by_class=COUNTS)),
+        kinds=(ClassCounts(name="namespace", by_class=COUNTS),),
+        tenants=(ClassCounts(name=EVIL, by_class=COUNTS), ClassCounts(name="", by_class=COUNTS)),
         more_tenants=3,
         winners={"east": 8},
         losers={"west": 8},
@@ -37,7 +37,7 @@ def summary(**changes: object) -> Summary:
 
 
 def page(**changes: object) -> Page:
-    finding = Finding(
+    finding = ReportedPath(
         path=f"/admin/policies/{EVIL}",
         kind="namespace",
         of_class="held",

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spark_snapshot.sources import found as module
-from spark_snapshot.sources.found import Batch, Found, batched
-from spark_snapshot.sources.spool import Spool
+from spark_snapshot.sources.found import Found, ResourceBatch, batched
+from spark_snapshot.sources.spool import BatchSpool
 from spark_snapshot.sources.zookeeper import answers
 from syncer.model import MetaPath, Millis, ResourceKind, Revision
 from syncer.plan.diffing import fingerprint_of
@@ -33,10 +33,10 @@ STAT = struct.Struct("!qqqqiiiqiiq")
 END = struct.pack("!iBi", -1, 1, -1)
 
 
-def parts(rows: list[Found], cuts: list[int]) -> list[Batch]:
+def parts(rows: list[Found], cuts: list[int]) -> list[ResourceBatch]:
     """The rows in parts of any size, some of them empty."""
     places = [0, *sorted(min(cut, len(rows)) for cut in cuts), len(rows)]
-    return [Batch.of(rows[start:end]) for start, end in pairwise(places)]
+    return [ResourceBatch.of(rows[start:end]) for start, end in pairwise(places)]
 
 
 @given(rows=ROWS, cuts=st.lists(st.integers(0, 30)), most=st.integers(1, 10), bytes_=st.integers(1, 100))
@@ -67,7 +67,7 @@ def test_a_spool_gives_back_what_it_was_given_and_corrected(
         if stays
     }
     digests = data.draw(st.booleans(), label="digests")
-    with Spool(memory_bytes=memory, digests=digests) as spool:
+    with BatchSpool(memory_bytes=memory, digests=digests) as spool:
         for part in parts(list(unique.values()), cuts):
             spool.add(part)
         spool.correct({path: corrected.get(path) for path in corrections})

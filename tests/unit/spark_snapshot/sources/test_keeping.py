@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 from spark_snapshot.format.places import place
 from spark_snapshot.sources import keeping
 from spark_snapshot.sources.arrow import STORE, stored
-from spark_snapshot.sources.found import Batch
+from spark_snapshot.sources.found import ResourceBatch
 from spark_snapshot.sources.keeping import keep
 from syncer.model import MetaPath, Millis, Revision
 
 VALUES = st.lists(st.binary(max_size=300), min_size=1, max_size=5)
 
 
-def batch(number: int, values: list[bytes]) -> Batch:
-    return Batch.of(
+def batch(number: int, values: list[bytes]) -> ResourceBatch:
+    return ResourceBatch.of(
         (MetaPath(f"/admin/policies/t{number}-{at}"), "tenant", f"t{number}-{at}", each, Millis(at), Revision("1"))
         for at, each in enumerate(values)
     )

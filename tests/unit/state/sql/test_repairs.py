@@ -14,7 +14,7 @@ from syncer.errors import PlanInvalid, PreconditionFailed
 from syncer.model import Counter, EventType, MetadataChangeEvent, MetaPath, Millis, Region, ResourceKind, Stamp
 from syncer.repair import delivery
 from syncer.repair.delivery import Consent, bring_in, preview
-from syncer.repair.file import Finding, Head, RegionPart, RepairFile, write
+from syncer.repair.file import DifferingPath, Head, RegionPart, RepairFile, write
 from syncer.replacing import replace
 from syncer.state.contract.repairs import RefusedTelling, Repair, RepairState
 from syncer.state.sql.database import SqlState
@@ -34,7 +34,7 @@ HEAD = Head(
 )
 
 
-def finding(number: int, value: bytes | None, cls: str = "differs", **changes: Any) -> Finding:
+def finding(number: int, value: bytes | None, cls: str = "differs", **changes: Any) -> DifferingPath:
     path = MetaPath(f"/admin/policies/t{number:03}")
     event = MetadataChangeEvent(
         type=EventType.DELETED if value is None else EventType.MODIFIED,
@@ -46,7 +46,7 @@ def finding(number: int, value: bytes | None, cls: str = "differs", **changes: A
         by=Counter("east~1"),
         seen={Counter("east~1"): Millis(1000)},
     )
-    plain = Finding(path=path, found_in=EAST, cls=cls, losers=(WEST,), event=event)
+    plain = DifferingPath(path=path, found_in=EAST, cls=cls, losers=(WEST,), event=event)
     return replace(plain, **changes)
 
 
@@ -63,7 +63,7 @@ def views(state: SqlState, tmp_path: Path) -> Iterator[Views]:
         yield opened
 
 
-def plan(folder: Path, *findings: Finding, head: Head = HEAD) -> RepairFile:
+def plan(folder: Path, *findings: DifferingPath, head: Head = HEAD) -> RepairFile:
     path = folder / f"plan-{len(list(folder.iterdir()))}"
     write(path, head, findings)
     return RepairFile(path)

@@ -10,7 +10,7 @@ from typing import Final
 
 import pytest
 
-from spark_snapshot.sources.etcd.snapshot_file import EtcdFile, Part, Saved, parts, read
+from spark_snapshot.sources.etcd.snapshot_file import EtcdFile, ReaderPart, SnapshotFile, parts, read
 from spark_snapshot.sources.place import StorePlace, facts
 from spark_snapshot.sources.reach import Reach, Share
 from syncer.config import Config, load
@@ -30,7 +30,7 @@ def saved(folder: Path, database: bytes) -> EtcdFile:
     return EtcdFile(file=file)
 
 
-def found(place: EtcdFile, reach: Reach | None = None, part: Part | None = None) -> dict[str, tuple[bytes, str]]:
+def found(place: EtcdFile, reach: Reach | None = None, part: ReaderPart | None = None) -> dict[str, tuple[bytes, str]]:
     batches = list(read(place, reach or Reach(), part))
     assert all(each.modified_ms is None for batch in batches for each in batch)
     rows = [(str(each.path), (each.value, str(each.revision))) for batch in batches for each in batch]
@@ -106,7 +106,7 @@ def test_only_what_is_asked_for_under_the_namespace(tmp_path: Path) -> None:
     place = EtcdFile(file=file, namespace="/meta")
     assert found(place) == {f"{TENANT}/n": (b"1", "2"), f"{TENANT}-b/n": (b"3", "4")}
     assert found(place, Reach(tenants=frozenset({"t"}))) == {f"{TENANT}/n": (b"1", "2")}
-    with Saved(place) as opened:
+    with SnapshotFile(place) as opened:
         assert opened.value_at(MetaPath("/ledgers/LAYOUT")) == b"4"
         assert opened.value_at(MetaPath("/ledgers/other")) is None
 
@@ -121,7 +121,7 @@ def test_several_readers_find_everything_once_in_the_same_file(tmp_path: Path) -
     saved(tmp_path, bolt.database(ITEMS[:-1]))  # the next night's, by the same name
     with pytest.raises(StoreFilesDamaged, match="became another"):
         found(place, part=divided[1])
-    assert found(place, part=Part(Share(0, 1))).keys() == {f"{TENANT}/n{n:02d}" for n in range(2, 41)}
+    assert found(place, part=ReaderPart(Share(0, 1))).keys() == {f"{TENANT}/n{n:02d}" for n in range(2, 41)}
 
 
 def _patched(at: int, form: str, *values: int) -> Callable[[bytes], bytes]:
@@ -215,7 +215,7 @@ def test_a_file_that_is_written_to_meanwhile_is_refused(tmp_path: Path) -> None:
     place = saved(tmp_path, bolt.database(ITEMS))
 
     def read_while(change: Callable[[], None]) -> None:
-        with Saved(place) as opened:
+        with SnapshotFile(place) as opened:
             change()
             opened.check()
 
