@@ -7,9 +7,10 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from api import health, problems, status
+from api import problems
 from api.conventions import Conventions
 from api.probe import Probe
+from api.routes import health, status
 from syncer.version import version
 
 

@@ -16,8 +16,8 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.parser import text_string_to_metric_families
 
 from api.app import create_app, openapi_text
-from api.health import STALLED_AFTER_S
 from api.probe import Dependency
+from api.routes.health import STALLED_AFTER_S
 from syncer.dispositions import DISPOSITIONS
 from syncer.errors import StateUnavailable, SyncerError
 from syncer.inspection.status import NOT_CARRIED, Outbox, StatusDocument, Waiting
