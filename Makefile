@@ -108,6 +108,10 @@ docs: setup ## Build the documentation; a warning is an error
 	@$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
+.PHONY: rules
+rules: setup ## Write the page of rules anew, after a rule, its code or its test was named otherwise
+	@$(BIN)/python -m docs.rules
+
 .PHONY: wheel
 wheel: setup ## Build the wheel into dist/
 	@$(BIN)/python -m build --wheel --no-isolation --outdir dist . >/dev/null

@@ -81,7 +81,7 @@ STILL_NAMED: Final[Mapping[str, int]] = {
     "doubted": 2,
     "hear": 6,
     "lacking": 2,
-    "listing": 4,
+    "listing": 5,
     "ready": 2,
     "tell": 9,
     "unanswered": 1,

@@ -1,4 +1,4 @@
-"""What a database in memory keeps of paths: registers, tombstones, the digest tree, scans, and the outbox."""
+"""The part of a database in memory about paths: registers, tombstones, the digest tree, scans, and the outbox."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a database in memory keeps of messages and decisions: journal, conflicts, quarantine, operations, repairs."""
+"""The part of a database in memory about records: journal, conflicts, quarantine, operations, repairs."""
 
 from __future__ import annotations
 

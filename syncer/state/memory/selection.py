@@ -1,4 +1,4 @@
-"""Which of the rows are meant: questions that the contract asks, answered on plain mappings."""
+"""Selections of rows: questions that the contract asks, answered on plain mappings."""
 
 from __future__ import annotations
 
