@@ -22,8 +22,9 @@ REPAIR: Final = "repair.jsonl"
 FOUND_DIFFERENT: Final = 3
 
 
-def region(folder: Path, name: str, *, partitions: int, more: str = "") -> Path:
-    """A region without a daemon; its configuration's file."""
+def region(folder: Path, name: str, *, partitions: int, more: str = "", named: Path | None = None) -> Path:
+    """A region without a daemon; its configuration's file. ``named``: what the configuration calls the folder."""
+    called = folder if named is None else named
     with closing(Site(folder / name, folder / "bus.db", name).writer) as writer:
         for path, stored in resources("acme", topics=2, partitions=partitions).items():
             writer.put(path, stored.replace(b'"global"', b'"east", "west"'))
@@ -31,8 +32,8 @@ def region(folder: Path, name: str, *, partitions: int, more: str = "") -> Path:
             writer.put(f"/admin/policies/{more}", b'{"adminRoles":["\xc3\xa9"],"allowedClusters":["east"]}')
     file = folder / f"{name}.toml"
     file.write_text(
-        f'region = "{name}"\nclusters = ["{name}"]\n[store]\nkind = "sqlite"\npath = "{folder}/{name}/store.db"\n'
-        f'[bus]\nkind = "embedded"\npath = "{folder}/bus.db"\n[state]\npath = "{folder}/{name}/state.db"\n',
+        f'region = "{name}"\nclusters = ["{name}"]\n[store]\nkind = "sqlite"\npath = "{called / name}/store.db"\n'
+        f'[bus]\nkind = "embedded"\npath = "{called}/bus.db"\n[state]\npath = "{called / name}/state.db"\n',
         encoding="utf-8",
     )
     return file
@@ -46,11 +47,12 @@ def command(config: Path, *words: str, status: int = 0) -> None:
 
 
 def write(release: Path) -> None:
-    """Keep one of each in a release's folder."""
+    """Keep one of each in a release's folder. Regions are named by where they are below the working directory."""
+    release = release.resolve()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        east = region(folder, "east", partitions=4, more="only-east")
-        west = region(folder, "west", partitions=6, more="only-west")
+        east = region(folder, "east", partitions=4, more="only-east", named=Path())
+        west = region(folder, "west", partitions=6, more="only-west", named=Path())
         with_west = ("diff", "--with", str(west), "--delete", "--save", str(release / PLAN))
         command(east, *with_west, status=FOUND_DIFFERENT)
         command(east, "backup", "create", str(release / BACKUP))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
 from contextlib import AsyncExitStack, ExitStack, closing
 from pathlib import Path
 
@@ -86,6 +88,28 @@ def test_a_database_of_a_newer_revision_is_refused(release: Path, tmp_path: Path
     with pytest.raises(product.StateForeign, match="schema revision 9999, which this version does not know") as refused:
         product.Views.open(f"sqlite:///{database}")
     assert refused.value.hint == "Start the version that wrote it, or a newer one."
+
+
+@pytest.mark.parametrize(("scene", "name"), [(scenes.BUSY, "east"), (scenes.REBUILDING, "east")])
+def test_a_daemon_refuses_a_database_of_a_newer_revision_and_changes_nothing(
+    release: Path, tmp_path: Path, scene: str, name: str
+) -> None:
+    sites = scenes.opened(release, scene, tmp_path)
+    for site in sites.values():
+        site.writer.close()
+    east = sites[name]
+    with closing(sqlite3.connect(east.database)) as db, db:
+        db.execute("UPDATE alembic_version SET version_num = '9999'")
+    before = [scenes.dumped(file) for file in (east.database, east.store_file)]
+    config = east.folder / "syncer.yaml"
+    config.write_text(east.dumped(), encoding="utf-8")
+    program = [sys.executable, "-c", "from syncer.cli.main import main; main()", "--config", str(config), "run"]
+    done = subprocess.run(program, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == product.DISPOSITIONS[product.StateForeign].exit_code, done.stderr
+    assert "schema revision 9999, which this version does not know" in done.stderr
+    assert "Start the version that wrote it, or a newer one." in done.stderr
+    assert "Traceback" not in done.stderr
+    assert [scenes.dumped(file) for file in (east.database, east.store_file)] == before
 
 
 def test_a_plan_is_read_applied_and_written_as_it_was(release: Path, tmp_path: Path) -> None:
