@@ -13,6 +13,7 @@ ENDED: Final = (
     "certificate where one is asked for?"
 )
 NO_TLS: Final = "the server does not speak TLS on this port"
+MISSPELT: Final = "the host is unknown: no part of its name may be empty or longer than 63 letters"
 UNTRUSTED: Final = "the server's certificate is not accepted"
 
 
@@ -50,6 +51,8 @@ def _words(error: BaseException) -> str:
             return "the host is unknown"
         case socket.gaierror():
             return f"the host was not found: {error.strerror}"
+        case UnicodeError() if "idna" in str(error):
+            return MISSPELT
         case TimeoutError():
             return "no answer in time"
         case ConnectionResetError() | BrokenPipeError():

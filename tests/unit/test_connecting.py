@@ -9,7 +9,7 @@ import ssl
 import pytest
 
 from syncer.bus.pulsar.log import trouble_in
-from syncer.connecting import ENDED, why_not
+from syncer.connecting import ENDED, MISSPELT, why_not
 
 
 def caused(outer: BaseException, inner: BaseException) -> BaseException:
@@ -36,6 +36,11 @@ CAUSES: dict[str, tuple[BaseException, str]] = {
     "several": (caused(RuntimeError("a client's"), ExceptionGroup("both", [REFUSED])), "connection refused"),
     "no such host": (socket.gaierror(socket.EAI_NONAME, "Name or service not known"), "the host is unknown"),
     "no resolver": (socket.gaierror(socket.EAI_AGAIN, "Try again"), "the host was not found: Try again"),
+    "no such name": (
+        UnicodeError("encoding with 'idna' codec failed"),
+        MISSPELT,
+    ),
+    "no such bytes": (UnicodeDecodeError("utf-8", b"x", 0, 1, "x"), ""),
     "silence": (TimeoutError(), "no answer in time"),
     "silence in TLS": (caused(TimeoutError(), ssl.SSLWantReadError(2, "x")), "no answer in time"),
     "reset": (ConnectionResetError(errno.ECONNRESET, "x"), ENDED),
@@ -55,6 +60,12 @@ CAUSES: dict[str, tuple[BaseException, str]] = {
 def test_the_cause_is_said_in_words(name: str) -> None:
     error, words = CAUSES[name]
     assert why_not(error) == words
+
+
+def test_a_name_with_too_long_a_part_is_never_asked_for() -> None:
+    with pytest.raises(UnicodeError) as refused:
+        socket.getaddrinfo(f"{'a' * 64}.example", 1)
+    assert why_not(refused.value) == MISSPELT
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from kazoo.security import ACL
 
 class KazooClient:
     hosts: list[tuple[str, int]]
+    randomize_hosts: bool
     last_zxid: int
     logger: logging.Logger
     _connection: ConnectionHandler

@@ -20,6 +20,8 @@ import psycopg
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.pool import NullPool
 
+from syncer.connecting import why_not
+
 Answer = TypeVar("Answer")
 
 POLL_S: Final = 0.1
@@ -73,8 +75,15 @@ class Patience(psycopg.Connection[Any]):
 
     @classmethod
     def within(cls, deadlines: Deadlines, /, *args: Any, **kwargs: Any) -> Self:  # noqa: ANN401 - as libpq takes them
-        """Connect."""
-        connection = cls.connect(*args, **kwargs)
+        """Connect.
+
+        Raises:
+            psycopg.OperationalError: No connection; also where the host's name is none that could be looked up.
+        """
+        try:
+            connection = cls.connect(*args, **kwargs)
+        except UnicodeError as exc:
+            raise psycopg.OperationalError(why_not(exc) or str(exc)) from exc
         connection.answer_s = deadlines.answer_s
         return connection
 

@@ -6,6 +6,7 @@ Handling every whole packet of a piece at once costs an eighth of kazoo's way, s
 from __future__ import annotations
 
 import logging
+import random
 import socket
 import ssl
 import struct
@@ -22,7 +23,7 @@ from kazoo.protocol.serialization import ReplyHeader
 from kazoo.protocol.states import KeeperState
 from kazoo.retry import KazooRetry
 
-from syncer.connecting import ENDED, why_not
+from syncer.connecting import ENDED, MISSPELT, why_not
 from syncer.stores.zookeeper.requests import NOT_READ_ONLY, Request
 
 READ_BYTES: Final = 256 * 1024
@@ -108,11 +109,19 @@ class Connection(ConnectionHandler):
         self._chunk = memoryview(bytearray(READ_BYTES))
 
     def _expand_client_hosts(self) -> list[tuple[str, str, int]]:
-        found = super()._expand_client_hosts()
-        resolved = {host for host, _, _ in found}
-        for host, port in self.client.hosts:
-            if host.strip() not in resolved:
-                self.failures[f"{host.strip()}:{port}"] = "the host is unknown"
+        # As kazoo's, which ends its thread for good over a name that cannot even be asked for.
+        found: list[tuple[str, str, int]] = []
+        for named, port in self.client.hosts:
+            host = named.strip()
+            try:
+                answers = socket.getaddrinfo(host, port, 0, 0, socket.IPPROTO_TCP)
+            except (socket.gaierror, UnicodeError) as exc:
+                self.logger.warning("Cannot resolve %s: %s", host, exc)
+                self.failures[f"{host}:{port}"] = MISSPELT if isinstance(exc, UnicodeError) else "the host is unknown"
+            else:
+                found += [(host, str(address[0]), int(address[1])) for *_, address in answers]
+        if self.client.randomize_hosts:
+            random.shuffle(found)  # no secret: which server is tried first
         return found
 
     def _connect(self, host: str, hostip: str, port: int) -> tuple[float, float]:

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from syncer.connecting import MISSPELT
 from syncer.errors import ConfigError, StoreUnavailable
 from syncer.model import MetaPath
 from syncer.stores.contract import MetadataStore
@@ -84,6 +85,15 @@ async def test_a_store_that_is_not_open_is_unavailable_and_may_be_closed() -> No
     await store.close()
     with pytest.raises(StoreUnavailable):
         await store.read([MetaPath("/a")])
+
+
+def test_a_host_whose_name_has_too_long_a_part_is_unknown_and_the_others_are_tried() -> None:
+    long = f"{'a' * 64}.example"
+    client = Client(hosts=f"{long}:1,127.0.0.1:2", session_timeout_s=1, auth=[], tls=None, changed=lambda told: None)
+    connection = client._connection
+    assert isinstance(connection, Connection)
+    assert connection._expand_client_hosts() == [("127.0.0.1", "127.0.0.1", 2)]
+    assert client.last_failure == f"{long}:1: {MISSPELT}"
 
 
 # ------------------------------------------------------------------ wire

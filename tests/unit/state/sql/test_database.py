@@ -260,3 +260,8 @@ def test_events_of_a_transaction_that_was_undone_are_not_published(state: SqlSta
         undone()
     with state.transaction() as work:
         assert work.outbox(10) == []
+
+
+def test_a_host_whose_name_has_too_long_a_part_is_unknown() -> None:
+    with pytest.raises(StateUnavailable, match="the host is unknown: no part of its name"):
+        Views.open(f"postgresql://syncer:secret@{'a' * 64}.example/syncer")
