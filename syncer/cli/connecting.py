@@ -23,7 +23,7 @@ from syncer.admin.client import AdminClient
 from syncer.cli import leaving
 from syncer.config.admin_clients import admin_settings
 from syncer.config.group_keys import read_keys, region_key
-from syncer.documents.commands import DependencyDocument
+from syncer.documents.configuration import DependencyDocument
 from syncer.errors import StateUnavailable, SyncerError
 from syncer.model import Region
 from syncer.state.sql.opening import file_of, is_made, is_there, parse_url

@@ -10,7 +10,7 @@ import typer
 from syncer.cli.render import output
 from syncer.cli.render.output import Format, moment, say, with_times
 from syncer.conflict.shown import FACTS, HOLD_FACTS
-from syncer.documents.commands import OperationDocument, OperationList
+from syncer.documents.operations import OperationDocument, OperationList
 from syncer.errors import ExitCode
 from syncer.operations import client
 

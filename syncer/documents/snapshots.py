@@ -1,4 +1,4 @@
-"""JSON documents of the commands of snapshots: a contract, like :mod:`syncer.documents.commands`."""
+"""JSON documents of the commands of snapshots: a contract, as all of :mod:`syncer.documents.commands`."""
 
 from __future__ import annotations
 

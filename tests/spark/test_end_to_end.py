@@ -13,7 +13,8 @@ from pyspark.sql import SparkSession
 from typer.testing import CliRunner, Result
 
 from syncer.cli.main import app
-from syncer.documents.commands import AppliedDocument, RepairPreview
+from syncer.documents.plans import AppliedDocument
+from syncer.documents.repairs import RepairPreview
 from syncer.documents.snapshots import SnapshotChangesDocument, SnapshotDiffDocument, SnapshotDocument, SnapshotList
 from syncer.stores.sqlite import OutsideWriter
 from tests.support.planning import resources, value

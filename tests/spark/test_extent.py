@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from syncer.documents.commands import RepairPreview
+from syncer.documents.repairs import RepairPreview
 from syncer.documents.snapshots import SnapshotDiffDocument, SnapshotDocument, SnapshotList
 from syncer.model import MetaPath
 from tests.spark.test_end_to_end import good, region, run

@@ -22,7 +22,7 @@ from deploy.lab.waiting import wait_for
 from deploy.lab.zookeeper import ZooKeeperServer
 from syncer.cli.main import app
 from syncer.config import load
-from syncer.documents.commands import AppliedDocument
+from syncer.documents.plans import AppliedDocument
 from syncer.documents.snapshots import SnapshotDiffDocument, SnapshotDocument
 from syncer.model import EventType, MetaPath
 from syncer.paths import scaffold

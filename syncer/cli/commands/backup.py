@@ -31,7 +31,7 @@ from syncer.cli.render import output
 from syncer.cli.render.output import Format, moment, say
 from syncer.cli.session import log_to_stderr, session_of
 from syncer.dispositions import disposition
-from syncer.documents.commands import BackupDocument, FindingDocument, VerifyDocument
+from syncer.documents.backups import BackupDocument, FindingDocument, VerifyDocument
 from syncer.errors import BackupDamaged, ExitCode
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import typer
 from syncer.cli.render import output
 from syncer.cli.render.output import Format, out, out_lines, say
 from syncer.cli.session import CommandSession, log_to_stderr, session_of
-from syncer.documents.commands import CheckDocument, DependencyDocument, ProblemDocument
+from syncer.documents.configuration import CheckDocument, DependencyDocument, ProblemDocument
 from syncer.errors import ConfigError, ExitCode, PreconditionFailed
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from syncer.cli.values import (
     value_document,
     value_words,
 )
-from syncer.documents.commands import ConflictDetail, ConflictDocument, ConflictList
+from syncer.documents.conflicts import ConflictDetail, ConflictDocument, ConflictList
 from syncer.documents.values import ChangeDocument
 from syncer.errors import NotFound, PreconditionFailed
 from syncer.model import Region

@@ -10,7 +10,7 @@ import typer
 from syncer.cli.render import output
 from syncer.cli.render.output import Format, moment, out, stamped, with_times
 from syncer.cli.session import CommandSession, session_of
-from syncer.documents.commands import DecisionDocument
+from syncer.documents.explain import DecisionDocument
 
 if TYPE_CHECKING:
     from syncer.state.views.summaries import JournalRow

@@ -25,13 +25,9 @@ from syncer.cli.values import (
 )
 from syncer.conflict.register import HoldReason
 from syncer.conflict.settings import Direction
-from syncer.documents.commands import (
-    ConflictDocument,
-    DecisionDocument,
-    ExplainDocument,
-    ParkedDocument,
-    VersionDocument,
-)
+from syncer.documents.conflicts import ConflictDocument
+from syncer.documents.explain import DecisionDocument, ExplainDocument, VersionDocument
+from syncer.documents.holds import ParkedDocument
 from syncer.documents.values import OtherDocument, PresentDocument
 from syncer.errors import NotFound
 from syncer.operations.decisions import held_of

@@ -14,7 +14,7 @@ from syncer.cli.render import output
 from syncer.cli.render.output import Format, moment, say, stamped, with_times
 from syncer.cli.session import session_of
 from syncer.conflict.shown import HOLDS
-from syncer.documents.commands import HoldDocument, HoldList
+from syncer.documents.holds import HoldDocument, HoldList
 from syncer.errors import NotFound, PreconditionFailed
 from syncer.operations.decisions import HeldChange, every_event, every_hold, held_at, in_order
 

@@ -13,7 +13,7 @@ import typer
 from syncer.cli.render import output
 from syncer.cli.render.output import Format, out, say
 from syncer.cli.session import CommandSession, session_of
-from syncer.documents.commands import KeyDocument
+from syncer.documents.configuration import KeyDocument
 from syncer.errors import ConfigError, PreconditionFailed
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from syncer.cli.operations import Timeout, Why, ask
 from syncer.cli.render import output
 from syncer.cli.render.output import Format, moment, say, stamped, with_times
 from syncer.cli.session import session_of
-from syncer.documents.commands import ParkedDocument, ParkedList, QuarantineDocument, QuarantineList
+from syncer.documents.holds import ParkedDocument, ParkedList
+from syncer.documents.quarantine import QuarantineDocument, QuarantineList
 from syncer.errors import NotFound
 from syncer.model import MetaPath
 from syncer.operations.contract import OperationKind, OperationRequest

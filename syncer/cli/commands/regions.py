@@ -15,7 +15,7 @@ from syncer.cli.render import output
 from syncer.cli.render.output import Format, counted, say, stamped
 from syncer.cli.session import session_of
 from syncer.conflict.register import Register
-from syncer.documents.commands import FirstContact, FirstContactPlan
+from syncer.documents.regions import FirstContact, FirstContactPlan
 from syncer.errors import PreconditionFailed
 from syncer.model import MetaPath, Millis
 from syncer.operations.contract import OperationKind, OperationRequest

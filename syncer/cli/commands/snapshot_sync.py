@@ -15,14 +15,7 @@ from syncer.cli.planning_calls import now_ms
 from syncer.cli.render import output
 from syncer.cli.render.output import Format, counted, moment, say, stamped, with_times
 from syncer.cli.session import CommandSession, session_of
-from syncer.documents.commands import (
-    RepairChange,
-    RepairDocument,
-    RepairList,
-    RepairPath,
-    RepairPreview,
-    UntoldDocument,
-)
+from syncer.documents.repairs import RepairChange, RepairDocument, RepairList, RepairPath, RepairPreview, UntoldDocument
 from syncer.errors import ExitCode, NotFound
 from syncer.model import Region
 from syncer.operations.client import POLL_S, this_user, wait

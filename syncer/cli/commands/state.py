@@ -11,7 +11,7 @@ from syncer.cli.operations import Timeout, Why, ask
 from syncer.cli.render import output
 from syncer.cli.render.output import Format, say
 from syncer.cli.session import looked_for, session_of
-from syncer.documents.commands import CompactDocument, StateCheckDocument, StateFindingDocument
+from syncer.documents.state import CompactDocument, StateCheckDocument, StateFindingDocument
 from syncer.errors import ExitCode, PreconditionFailed
 from syncer.operations.contract import OperationKind, OperationRequest
 

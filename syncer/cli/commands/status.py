@@ -14,7 +14,7 @@ from syncer.cli.render import output
 from syncer.cli.render.output import Format, moment, out, span, with_times
 from syncer.cli.session import CommandSession, session_of
 from syncer.cli.waiting import wait_for_first_scan
-from syncer.documents.commands import RegionList
+from syncer.documents.regions import RegionList
 from syncer.inspection.status import (
     DaemonDocument,
     RegionDocument,

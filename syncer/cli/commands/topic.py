@@ -12,7 +12,7 @@ from syncer.cli.confirmation import Yes, agree
 from syncer.cli.render import output
 from syncer.cli.render.output import Format, say
 from syncer.cli.session import CommandSession, log_to_stderr, session_of
-from syncer.documents.commands import StepDocument, TopicDocument
+from syncer.documents.topics import StepDocument, TopicDocument
 from syncer.errors import PreconditionFailed
 
 if TYPE_CHECKING:

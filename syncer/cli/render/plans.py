@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from syncer.cli.render import output
 from syncer.cli.render.output import Format, say
-from syncer.documents.commands import (
+from syncer.documents.plans import (
     AppliedDocument,
     FailureDocument,
     LeftDocument,

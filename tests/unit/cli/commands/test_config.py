@@ -20,7 +20,7 @@ from syncer.cli.commands.topic import regions_of
 from syncer.cli.main import app, hoisted
 from syncer.config import load
 from syncer.config.adapters import BUSES, STORES, installed
-from syncer.documents.commands import CheckDocument
+from syncer.documents.configuration import CheckDocument
 from tests.support.logs import logging_restored
 
 SECRET = "hunter22"

@@ -17,7 +17,8 @@ from syncer.cli.render import output
 from syncer.cli.values import KEPT_BYTES, SHOWN_CHARS
 from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.register import Hold, HoldReason, Register
-from syncer.documents.commands import ConflictDetail, ExplainDocument
+from syncer.documents.conflicts import ConflictDetail
+from syncer.documents.explain import ExplainDocument
 from syncer.inspection.status import StatusDocument
 from syncer.model import MetaPath, Millis, ResourceKind, Stamp
 from syncer.state.contract.quarantine import DeadLetter

@@ -15,7 +15,7 @@ from typer.testing import CliRunner, Result
 
 from syncer.bus.trust.public_halves import PublicHalf
 from syncer.cli.main import app
-from syncer.documents.commands import CheckDocument, KeyDocument
+from syncer.documents.configuration import CheckDocument, KeyDocument
 from tests.support.group_keys import key_file, secret, text
 from tests.support.region_keys import halves, pair, pair_file, seed, tables
 

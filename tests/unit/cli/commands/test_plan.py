@@ -14,7 +14,8 @@ import yaml
 from typer.testing import CliRunner, Result
 
 from syncer.cli.main import app
-from syncer.documents.commands import AppliedDocument, BackupDocument, PlanDocument, VerifyDocument
+from syncer.documents.backups import BackupDocument, VerifyDocument
+from syncer.documents.plans import AppliedDocument, PlanDocument
 from syncer.errors import AccessDenied, StoreUnavailable
 from syncer.model import Digest, MetaPath
 from syncer.plan.diffing import pictured

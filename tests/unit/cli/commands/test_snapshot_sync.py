@@ -16,7 +16,8 @@ from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.replica import Replica
 from syncer.conflict.scope import Scope
 from syncer.conflict.settings import Settings
-from syncer.documents.commands import OperationList, RepairDocument, RepairList, RepairPreview
+from syncer.documents.operations import OperationList
+from syncer.documents.repairs import RepairDocument, RepairList, RepairPreview
 from syncer.model import MetaPath, Millis, Revision
 from syncer.repair.file import DifferingPath, Head, RegionPart, write
 from syncer.replication.driver import Driver

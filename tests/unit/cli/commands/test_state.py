@@ -26,21 +26,14 @@ from syncer.conflict.register import Hold, HoldReason, Parked, ParkReason, Regis
 from syncer.conflict.replica import Replica
 from syncer.conflict.scope import Scope
 from syncer.conflict.settings import Settings
-from syncer.documents.commands import (
-    DOCUMENTS,
-    CompactDocument,
-    ConflictDetail,
-    ConflictList,
-    DecisionDocument,
-    ExplainDocument,
-    FirstContactPlan,
-    HoldList,
-    OperationList,
-    ParkedList,
-    QuarantineList,
-    RegionList,
-    StateCheckDocument,
-)
+from syncer.documents.commands import DOCUMENTS
+from syncer.documents.conflicts import ConflictDetail, ConflictList
+from syncer.documents.explain import DecisionDocument, ExplainDocument
+from syncer.documents.holds import HoldList, ParkedList
+from syncer.documents.operations import OperationList
+from syncer.documents.quarantine import QuarantineList
+from syncer.documents.regions import FirstContactPlan, RegionList
+from syncer.documents.state import CompactDocument, StateCheckDocument
 from syncer.errors import PreconditionFailed
 from syncer.inspection.status import NOT_CARRIED, Document, StatusDocument
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Stamp, baseline_time

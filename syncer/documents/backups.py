@@ -1,0 +1,35 @@
+"""JSON documents of backups: what one holds, and what its verification found."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from syncer.inspection.status import Document
+
+
+class BackupDocument(Document):
+    """``syncer backup create``."""
+
+    directory: str
+    region: str
+    taken_at_ms: int
+    resources: dict[str, int] = Field(description="By kind.")
+    files: int
+    size_bytes: int
+
+
+class FindingDocument(Document):
+    """A file of a backup that is not as it was written."""
+
+    file: str
+    fault: Literal["missing", "extra", "damaged"]
+    detail: str
+
+
+class VerifyDocument(BackupDocument):
+    """``syncer backup verify``."""
+
+    ok: bool
+    findings: list[FindingDocument]

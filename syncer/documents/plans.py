@@ -1,0 +1,83 @@
+"""JSON documents of plans: what they would change, what is refused, and what became of a run."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from syncer.documents.values import ChangeDocument
+from syncer.inspection.status import Document
+
+
+class RefusalDocument(Document):
+    """Why an operation is not performed."""
+
+    reason: str
+    detail: str
+
+
+class PlannedDocument(Document):
+    """One operation of a plan, in the order in which they are performed."""
+
+    action: Literal["create", "update", "delete"]
+    resource: str
+    name: str
+    path: str
+    changes: list[ChangeDocument] = Field(description="What an update changes in the replicated part.")
+    refused: list[RefusalDocument] = Field(description="Why it would not be performed; empty: it would.")
+
+
+class LeftDocument(Document):
+    """A resource that only this region has, and that the plan leaves."""
+
+    resource: str
+    name: str
+    path: str
+
+
+class PlanDocument(Document):
+    """``syncer diff``, ``syncer backup diff``, ``syncer plan show``."""
+
+    region: str = Field(description="Whose store the plan is for.")
+    source: str = Field(description="What that store would hold.")
+    made_at_ms: int
+    different: bool
+    compared: int | None = Field(description="Paths that both sides cover; null for a plan read from a file.")
+    uncovered: int | None = Field(description="Paths of the other side that this region's scope leaves out.")
+    operations: list[PlannedDocument]
+    left: list[LeftDocument]
+
+
+class PerformedDocument(Document):
+    """What became of one operation."""
+
+    action: Literal["create", "update", "delete"]
+    resource: str
+    name: str
+    path: str
+    state: Literal["applied", "already", "refused", "unknown", "unreached"] = Field(
+        description="unknown: sent, no answer came. unreached: the run stopped before."
+    )
+    refused: list[RefusalDocument]
+
+
+class FailureDocument(Document):
+    """Why a run stopped."""
+
+    code: str
+    message: str
+    hint: str
+
+
+class AppliedDocument(Document):
+    """``syncer plan apply``, ``syncer backup restore``."""
+
+    region: str
+    source: str
+    dry_run: bool = Field(description="Nothing was written: 'applied' is what would be.")
+    counts: dict[str, int] = Field(description="Operations by state.")
+    operations: list[PerformedDocument]
+    left: list[LeftDocument]
+    undo: str | None = Field(description="File of the plan that takes back what was applied.")
+    error: FailureDocument | None
