@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from syncer.cli.render import output
-from syncer.cli.render.output import Format, moment, say, with_times
+from syncer.cli.render.output import Format, say
 from syncer.conflict.shown import FACTS, HOLD_FACTS
 from syncer.documents.operations import OperationDocument, OperationList
+from syncer.documents.words import moment, with_times
 from syncer.errors import ExitCode
 from syncer.operations import client
 

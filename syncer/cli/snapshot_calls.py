@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from syncer.cli.planning_calls import now_ms
-from syncer.cli.render.output import moment, say
+from syncer.cli.render.output import say
 from syncer.cli.render.snapshots import snapshot_document, snapshot_facts
 from syncer.cli.session import CommandSession
+from syncer.documents.words import moment
 from syncer.errors import PreconditionFailed, SparkMissing
 from syncer.model import MetaPath
 from syncer.version import made_by

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Literal
+import base64
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from syncer.documents.values import ChangeDocument, PresentDocument
+from syncer.documents.values import ChangeDocument, PresentDocument, changes_to, present_document
 from syncer.inspection.status import Document
+
+if TYPE_CHECKING:
+    from syncer.inspection.stored_value import Present
+    from syncer.operations.decisions import Lost
+    from syncer.state.views.summaries import ConflictSummary
 
 
 class ConflictDocument(Document):
@@ -45,3 +51,50 @@ class ConflictList(Document):
 
     items: list[ConflictDocument]
     next: int | None
+
+
+def conflict_document(row: ConflictSummary) -> ConflictDocument:
+    """A conflict as the contract has it."""
+    return ConflictDocument(
+        id=row.id,
+        path=row.path,
+        loser=str(row.loser),
+        winner=str(row.winner),
+        reason=row.reason,
+        recorded_at_ms=row.recorded_at_ms,
+        restored_at_ms=row.restored_at_ms,
+        value_bytes=row.value_bytes,
+    )
+
+
+def conflict_detail(lost: Lost, present: Present) -> ConflictDetail:
+    """A conflict with its value, what stands in its place, and how they differ."""
+    action, changes, change = None, list[ChangeDocument](), ""
+    if lost.row.loser_digest is None or lost.row.value is not None:
+        action, changes, change = changes_to(lost.row.path, present, lost.row.value)
+    row, known, stored = lost.row, lost.shown.known, lost.shown.stored
+    value: dict[str, Any] = {"value": None, "value_base64": None}
+    if row.value is not None:
+        try:
+            value["value"] = row.value.decode()
+        except UnicodeDecodeError:
+            value["value_base64"] = base64.b64encode(row.value).decode()
+    return ConflictDetail(
+        id=row.id,
+        path=row.path,
+        loser=str(row.loser),
+        winner=str(row.winner),
+        reason=row.reason,
+        recorded_at_ms=row.recorded_at_ms,
+        restored_at_ms=row.restored_at_ms,
+        value_bytes=len(row.value) if row.value is not None else None,
+        loser_seen={str(counter): int(at) for counter, at in row.loser_seen.items()},
+        deleted=row.loser_digest is None,
+        known=str(known) if known is not None else None,
+        stored=str(stored) if stored is not None else None,
+        present=present_document(present, row.path, lost.shown.digest),
+        action=action,
+        changes=changes,
+        change=change,
+        **value,
+    )

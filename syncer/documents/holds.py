@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
+from syncer.documents.words import moment
 from syncer.inspection.status import Document
+
+if TYPE_CHECKING:
+    from syncer.conflict.register import Parked
+    from syncer.model import MetaPath, Stamp
+    from syncer.operations.decisions import HeldChange
 
 
 class HoldDocument(Document):
@@ -46,3 +52,33 @@ class ParkedList(Document):
 
     items: list[ParkedDocument]
     next: str | None
+
+
+def hold_document(held: HeldChange) -> HoldDocument:
+    """A hold as the contract has it."""
+    known, stored = held.shown.known, held.shown.stored
+    return HoldDocument(
+        path=held.path,
+        waits=held.waits,
+        reason=held.reason,
+        stamp=str(held.stamp),
+        since_ms=held.since_ms,
+        detail=_beyond(held) if held.waits == "event" else held.detail,
+        known=str(known) if known is not None else None,
+        stored=str(stored) if stored is not None else None,
+    )
+
+
+def parked_document(path: MetaPath, parked: Parked, stamp: Stamp | None) -> ParkedDocument:
+    """A parked write as the contract has it."""
+    return ParkedDocument(
+        path=path,
+        reason=parked.reason.value,
+        since_ms=parked.since_ms,
+        stamp=str(stamp) if stamp is not None else None,
+        detail=parked.detail,
+    )
+
+
+def _beyond(held: HeldChange) -> str:
+    return f"{held.detail}, stamped {moment(held.stamp.updated_at_ms)}: beyond the allowed clock skew"

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from syncer.inspection.status import Document
+
+if TYPE_CHECKING:
+    from syncer.state.views.summaries import DeadLetterSummary
 
 
 class QuarantineDocument(Document):
@@ -23,3 +28,17 @@ class QuarantineList(Document):
 
     items: list[QuarantineDocument]
     next: int | None
+
+
+def quarantine_document(row: DeadLetterSummary) -> QuarantineDocument:
+    """An entry of the quarantine as the contract has it, without its payload."""
+    return QuarantineDocument(
+        id=row.id,
+        origin=row.origin,
+        position=row.position,
+        code=row.code,
+        detail=row.detail,
+        path=row.path,
+        payload_bytes=row.payload_bytes,
+        recorded_at_ms=row.recorded_at_ms,
+    )

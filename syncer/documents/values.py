@@ -1,12 +1,29 @@
-"""Values and what differs between them, as commands print them with ``-o json``."""
+"""JSON documents of values and of what differs between them, made from what the store and the registers hold."""
 
 from __future__ import annotations
 
-from typing import Literal
+import base64
+import codecs
+import contextlib
+import hashlib
+from typing import TYPE_CHECKING, Final, Literal
 
 from pydantic import Field
 
+from syncer.conflict.projection import PROJECTIONS
+from syncer.errors import ValueInvalid
 from syncer.inspection.status import Document
+from syncer.model import Digest, MetaPath, Stamp
+from syncer.paths import classify
+from syncer.plan.diffing import operation, readable
+from syncer.plan.rendering import SIGNS, changes, summary
+
+if TYPE_CHECKING:
+    from syncer.inspection.stored_value import Present
+    from syncer.plan.operations import Operation
+
+KEPT_BYTES: Final = 64 << 10
+"""Of a value in a document."""
 
 
 class ChangeDocument(Document):
@@ -56,3 +73,96 @@ class OtherDocument(Document):
         description="What it would change in the replicated part of the store's value."
     )
     change: str = Field(description="The same in words, as 'syncer diff' shows it.")
+
+
+def digest_of(path: MetaPath, value: bytes | None) -> Digest | None:
+    """Digest of what a store holds.
+
+    Raises:
+        ValueInvalid: It cannot be understood.
+    """
+    resource = classify(path)
+    return None if value is None or resource is None else PROJECTIONS[resource.kind].digest(value)
+
+
+def present_document(found: Present, path: MetaPath, stored: Digest | None) -> PresentDocument:
+    """What the store holds as the contract has it, beside what it was last known to hold."""
+    if found.trouble:
+        return PresentDocument(read=False, trouble=found.trouble, value=None, as_seated=None)
+    try:
+        same: bool | None = digest_of(path, found.value) == stored
+    except ValueInvalid:
+        same = None
+    return PresentDocument(read=True, trouble="", value=value_document(found.value), as_seated=same)
+
+
+def value_document(value: bytes | None) -> ValueDocument | None:
+    """A value as the contract has it: as text where it is some."""
+    if value is None:
+        return None
+    kept = value[:KEPT_BYTES]
+    text: str | None = None
+    with contextlib.suppress(UnicodeDecodeError):
+        text = codecs.getincrementaldecoder("utf-8")().decode(kept, final=len(kept) == len(value))
+    return ValueDocument(
+        size_bytes=len(value),
+        sha256=hashlib.sha256(value).hexdigest(),
+        readable=readable(value),
+        whole=len(kept) == len(value),
+        text=text,
+        base64=None if text is not None else base64.b64encode(kept).decode(),
+    )
+
+
+def change_row(operation: Operation) -> tuple[str, str]:
+    """What an operation does: its sign, and of an update the fields that change."""
+    return SIGNS[operation.action], summary(operation)
+
+
+def change_documents(operation: Operation) -> list[ChangeDocument]:
+    """The fields that an update changes, as the contract has them."""
+    return [ChangeDocument(field=each.field, before=each.before, after=each.after) for each in changes(operation)]
+
+
+def operation_to(path: MetaPath, present: Present, wanted: bytes | None) -> Operation | None:
+    """What brings the store to another value; ``None``: nothing, or that cannot be told."""
+    if present.trouble or classify(path) is None:
+        return None
+    return operation(path, present.value, wanted)
+
+
+def changes_to(
+    path: MetaPath, present: Present, wanted: bytes | None
+) -> tuple[Literal["create", "update", "delete"] | None, list[ChangeDocument], str]:
+    """What bringing the store to another value would do: as the contract has it, and in the words of a plan."""
+    made = operation_to(path, present, wanted)
+    if made is None:
+        return None, [], "not known: the store was not read" if present.trouble else "nothing"
+    sign, change = change_row(made)
+    return made.action.value, change_documents(made), f"{sign} {change or 'the whole value'}"
+
+
+def other_document(
+    path: MetaPath,
+    present: Present,
+    what: Literal["newest", "from-the-future", "lost", "quarantined"],
+    *,
+    value: bytes | None,
+    deleted: bool,
+    stamp: Stamp | None = None,
+    number: int | None = None,
+) -> OtherDocument:
+    """A kept version as the contract has it, beside what the store holds."""
+    action, changes, words = None, list[ChangeDocument](), ""
+    if what != "quarantined" and (deleted or value is not None):
+        action, changes, words = changes_to(path, present, value)
+    return OtherDocument(
+        what=what,
+        number=number,
+        stamp=str(stamp) if stamp is not None else None,
+        deleted=deleted,
+        value=value_document(value),
+        action=action,
+        changes=changes,
+        change=words,
+    )

@@ -28,10 +28,11 @@ from syncer.cli.planning_calls import (
     undo_beside,
 )
 from syncer.cli.render import output
-from syncer.cli.render.output import Format, moment, say
+from syncer.cli.render.output import Format, say
 from syncer.cli.session import log_to_stderr, session_of
 from syncer.dispositions import disposition
 from syncer.documents.backups import BackupDocument, FindingDocument, VerifyDocument
+from syncer.documents.words import moment
 from syncer.errors import BackupDamaged, ExitCode
 
 if TYPE_CHECKING:

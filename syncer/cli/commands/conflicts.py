@@ -2,37 +2,24 @@
 
 from __future__ import annotations
 
-import base64
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from syncer.cli.confirmation import Yes, agree
 from syncer.cli.operations import Timeout, Why, ask
 from syncer.cli.render import output
-from syncer.cli.render.output import Format, counted, moment, out, say, stamped, with_times
+from syncer.cli.render.output import Format, out, say
+from syncer.cli.render.values import present_words, value_words
 from syncer.cli.session import session_of
-from syncer.cli.values import (
-    KEPT_BYTES,
-    Present,
-    StoreTimeout,
-    changes_to,
-    present_at,
-    present_document,
-    present_words,
-    value_document,
-    value_words,
-)
-from syncer.documents.conflicts import ConflictDetail, ConflictDocument, ConflictList
-from syncer.documents.values import ChangeDocument
+from syncer.cli.values import StoreTimeout, present_at
+from syncer.documents.conflicts import ConflictList, conflict_detail, conflict_document
+from syncer.documents.values import KEPT_BYTES, value_document
+from syncer.documents.words import counted, moment, stamped, with_times
 from syncer.errors import NotFound, PreconditionFailed
 from syncer.model import Region
 from syncer.operations.contract import OperationKind, OperationRequest
 from syncer.operations.decisions import lost_in
-
-if TYPE_CHECKING:
-    from syncer.operations.decisions import Lost
-    from syncer.state.views.summaries import ConflictSummary
 
 app = typer.Typer(no_args_is_help=True, help="Losers of concurrent changes; each is kept whole.")
 
@@ -50,7 +37,7 @@ def list_conflicts(
     session = session_of(context)
     with session.views() as views:
         rows = views.conflicts(limit + 1, after, restored=everything)
-    items = [summary(row) for row in rows[:limit]]
+    items = [conflict_document(row) for row in rows[:limit]]
     following = items[-1].id if len(rows) > limit else None
     if session.form is not Format.TABLE:
         output.document(ConflictList(items=items, next=following), session.form)
@@ -83,7 +70,7 @@ def show(context: typer.Context, number: Number, store_timeout: StoreTimeout = 5
         lost = lost_in(views, number)
     stored = lost.shown.digest
     present = present_at(session.config(whole=False), lost.row.path, store_timeout, alive=stored is not None)
-    found = detail(lost, present)
+    found = conflict_detail(lost, present)
     if session.form is not Format.TABLE:
         output.document(found, session.form)
         return
@@ -172,50 +159,3 @@ def discard(
             )
             request = OperationRequest(OperationKind.CONFLICTS_DISCARD, {"by": by, "until": str(last)})
         ask(views, [request], reason=reason, timeout_s=timeout, form=session.form)
-
-
-def summary(row: ConflictSummary) -> ConflictDocument:
-    """A conflict as the contract has it."""
-    return ConflictDocument(
-        id=row.id,
-        path=row.path,
-        loser=str(row.loser),
-        winner=str(row.winner),
-        reason=row.reason,
-        recorded_at_ms=row.recorded_at_ms,
-        restored_at_ms=row.restored_at_ms,
-        value_bytes=row.value_bytes,
-    )
-
-
-def detail(lost: Lost, present: Present) -> ConflictDetail:
-    """A conflict with its value, what stands in its place, and how they differ."""
-    action, changes, change = None, list[ChangeDocument](), ""
-    if lost.row.loser_digest is None or lost.row.value is not None:
-        action, changes, change = changes_to(lost.row.path, present, lost.row.value)
-    row, known, stored = lost.row, lost.shown.known, lost.shown.stored
-    value: dict[str, Any] = {"value": None, "value_base64": None}
-    if row.value is not None:
-        try:
-            value["value"] = row.value.decode()
-        except UnicodeDecodeError:
-            value["value_base64"] = base64.b64encode(row.value).decode()
-    return ConflictDetail(
-        id=row.id,
-        path=row.path,
-        loser=str(row.loser),
-        winner=str(row.winner),
-        reason=row.reason,
-        recorded_at_ms=row.recorded_at_ms,
-        restored_at_ms=row.restored_at_ms,
-        value_bytes=len(row.value) if row.value is not None else None,
-        loser_seen={str(counter): int(at) for counter, at in row.loser_seen.items()},
-        deleted=row.loser_digest is None,
-        known=str(known) if known is not None else None,
-        stored=str(stored) if stored is not None else None,
-        present=present_document(present, row.path, lost.shown.digest),
-        action=action,
-        changes=changes,
-        change=change,
-        **value,
-    )

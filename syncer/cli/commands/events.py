@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from syncer.cli.render import output
-from syncer.cli.render.output import Format, moment, out, stamped, with_times
+from syncer.cli.render.output import Format, out
 from syncer.cli.session import CommandSession, session_of
-from syncer.documents.explain import DecisionDocument
+from syncer.documents.explain import decision_document
+from syncer.documents.words import moment, stamped, with_times
 
 if TYPE_CHECKING:
     from syncer.state.views.summaries import JournalRow
@@ -44,24 +45,8 @@ def tail(
                 time.sleep(POLL_S)
 
 
-def decision(row: JournalRow) -> DecisionDocument:
-    """A decision as the contract has it."""
-    entry = row.entry
-    return DecisionDocument(
-        id=row.id,
-        at_ms=row.at_ms,
-        path=entry.path,
-        decision=entry.decision.value,
-        stamp=str(entry.stamp) if entry.stamp is not None else None,
-        digest=entry.digest.hex() if entry.digest is not None else None,
-        seen={str(counter): int(at) for counter, at in entry.seen.items()} if entry.seen is not None else None,
-        against=str(entry.against) if entry.against is not None else None,
-        detail=entry.detail,
-    )
-
-
 def _show_decision(row: JournalRow, session: CommandSession) -> None:
-    found = decision(row)
+    found = decision_document(row)
     if session.form is not Format.TABLE:
         output.stream(found, session.form)
         return

@@ -11,10 +11,11 @@ from syncer.cli.confirmation import Yes, agree
 from syncer.cli.naming import path_of
 from syncer.cli.operations import Timeout, Why, ask
 from syncer.cli.render import output
-from syncer.cli.render.output import Format, moment, say, stamped, with_times
+from syncer.cli.render.output import Format, say
 from syncer.cli.session import session_of
 from syncer.conflict.shown import HOLDS
-from syncer.documents.holds import HoldDocument, HoldList
+from syncer.documents.holds import HoldList, hold_document
+from syncer.documents.words import moment, stamped, with_times
 from syncer.errors import NotFound, PreconditionFailed
 from syncer.operations.decisions import HeldChange, every_event, every_hold, held_at, in_order
 
@@ -48,7 +49,7 @@ def list_holds(
     with session.views() as views:
         held = itertools.islice(every_hold(views, after), limit + 1)
         items = in_order(held, (each for each in every_event(views) if each.path > after))
-    shown = [document(each) for each in items[:limit]]
+    shown = [hold_document(each) for each in items[:limit]]
     following = shown[-1].path if len(items) > limit else None
     if session.form is not Format.TABLE:
         output.document(HoldList(items=shown, next=following), session.form)
@@ -152,22 +153,3 @@ def _many(held: list[HeldChange]) -> str:
     (each,) = held
     stored = "nothing" if each.shown.digest is None else stamped(each.shown.stored)
     return f"{each.path} ({stamped(each.stamp)}, {each.reason}; last known in the store here: {stored})"
-
-
-def document(held: HeldChange) -> HoldDocument:
-    """A hold as the contract has it."""
-    known, stored = held.shown.known, held.shown.stored
-    return HoldDocument(
-        path=held.path,
-        waits=held.waits,
-        reason=held.reason,
-        stamp=str(held.stamp),
-        since_ms=held.since_ms,
-        detail=_beyond(held) if held.waits == "event" else held.detail,
-        known=str(known) if known is not None else None,
-        stored=str(stored) if stored is not None else None,
-    )
-
-
-def _beyond(held: HeldChange) -> str:
-    return f"{held.detail}, stamped {moment(held.stamp.updated_at_ms)}: beyond the allowed clock skew"

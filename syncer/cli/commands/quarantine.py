@@ -9,10 +9,11 @@ import typer
 from syncer.cli.confirmation import Yes, agree
 from syncer.cli.operations import Timeout, Why, ask
 from syncer.cli.render import output
-from syncer.cli.render.output import Format, moment, say, stamped, with_times
+from syncer.cli.render.output import Format, say
 from syncer.cli.session import session_of
-from syncer.documents.holds import ParkedDocument, ParkedList
-from syncer.documents.quarantine import QuarantineDocument, QuarantineList
+from syncer.documents.holds import ParkedList, parked_document
+from syncer.documents.quarantine import QuarantineDocument, QuarantineList, quarantine_document
+from syncer.documents.words import moment, stamped, with_times
 from syncer.errors import NotFound
 from syncer.model import MetaPath
 from syncer.operations.contract import OperationKind, OperationRequest
@@ -34,19 +35,7 @@ def list_quarantine(
     session = session_of(context)
     with session.views() as views:
         rows = views.quarantine(limit + 1, after)
-    items = [
-        QuarantineDocument(
-            id=row.id,
-            origin=row.origin,
-            position=row.position,
-            code=row.code,
-            detail=row.detail,
-            path=row.path,
-            payload_bytes=row.payload_bytes,
-            recorded_at_ms=row.recorded_at_ms,
-        )
-        for row in rows[:limit]
-    ]
+    items = [quarantine_document(row) for row in rows[:limit]]
     following = items[-1].id if len(rows) > limit else None
     if session.form is not Format.TABLE:
         output.document(QuarantineList(items=items, next=following), session.form)
@@ -118,16 +107,7 @@ def list_parked(
     session = session_of(context)
     with session.views() as views:
         rows = views.parked(limit + 1, MetaPath(after) if after else None)
-    items = [
-        ParkedDocument(
-            path=row.path,
-            reason=row.parked.reason.value,
-            since_ms=row.parked.since_ms,
-            stamp=str(row.stamp) if row.stamp is not None else None,
-            detail=row.parked.detail,
-        )
-        for row in rows[:limit]
-    ]
+    items = [parked_document(row.path, row.parked, row.stamp) for row in rows[:limit]]
     following = items[-1].path if len(rows) > limit else None
     if session.form is not Format.TABLE:
         output.document(ParkedList(items=items, next=following), session.form)

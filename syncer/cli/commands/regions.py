@@ -12,10 +12,11 @@ from syncer.cli.commands.status import regions
 from syncer.cli.confirmation import Yes, agree
 from syncer.cli.operations import Timeout, Why, ask
 from syncer.cli.render import output
-from syncer.cli.render.output import Format, counted, say, stamped
+from syncer.cli.render.output import Format, say
 from syncer.cli.session import session_of
 from syncer.conflict.register import Register
 from syncer.documents.regions import FirstContact, FirstContactPlan
+from syncer.documents.words import counted, stamped
 from syncer.errors import PreconditionFailed
 from syncer.model import MetaPath, Millis
 from syncer.operations.contract import OperationKind, OperationRequest

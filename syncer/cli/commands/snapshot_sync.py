@@ -13,9 +13,10 @@ from syncer.cli.confirmation import Yes, agree
 from syncer.cli.operations import Timeout, Why, ask
 from syncer.cli.planning_calls import now_ms
 from syncer.cli.render import output
-from syncer.cli.render.output import Format, counted, moment, say, stamped, with_times
+from syncer.cli.render.output import Format, say
 from syncer.cli.session import CommandSession, session_of
 from syncer.documents.repairs import RepairChange, RepairDocument, RepairList, RepairPath, RepairPreview, UntoldDocument
+from syncer.documents.words import counted, moment, stamped, with_times
 from syncer.errors import ExitCode, NotFound
 from syncer.model import Region
 from syncer.operations.client import POLL_S, this_user, wait

@@ -11,10 +11,11 @@ import typer
 from syncer.bus.wire.messages import LEFT
 from syncer.cli.commands.status_check import check, lines
 from syncer.cli.render import output
-from syncer.cli.render.output import Format, moment, out, span, with_times
+from syncer.cli.render.output import Format, out
 from syncer.cli.session import CommandSession, session_of
 from syncer.cli.waiting import wait_for_first_scan
 from syncer.documents.regions import RegionList
+from syncer.documents.words import moment, span, with_times
 from syncer.inspection.status import (
     DaemonDocument,
     RegionDocument,

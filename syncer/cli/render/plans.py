@@ -19,11 +19,11 @@ from syncer.documents.plans import (
     PlannedDocument,
     RefusalDocument,
 )
-from syncer.documents.values import ChangeDocument
+from syncer.documents.values import change_documents, change_row
 from syncer.model import MetaPath
 from syncer.paths import classify
 from syncer.plan.operations import Action, Operation
-from syncer.plan.rendering import SIGNS, changes, summary
+from syncer.plan.rendering import SIGNS
 from syncer.plan.review import ALLOWABLE, Reason, Review
 
 if TYPE_CHECKING:
@@ -82,16 +82,6 @@ def plan_rows(review: Review) -> Iterator[output.Row]:
         words = [change, *(f"refused, {why.reason}: {why.detail}" for why in review.refused.get(each.path, ()))]
         text = "; ".join(word for word in words if word)
         yield sign, each.resource.kind.value, each.resource.name, text
-
-
-def change_row(operation: Operation) -> tuple[str, str]:
-    """What an operation does: its sign, and of an update the fields that change."""
-    return SIGNS[operation.action], summary(operation)
-
-
-def change_documents(operation: Operation) -> list[ChangeDocument]:
-    """The fields that an update changes, as the contract has them."""
-    return [ChangeDocument(field=each.field, before=each.before, after=each.after) for each in changes(operation)]
 
 
 def tell_counts(review: Review) -> None:

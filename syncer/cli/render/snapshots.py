@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, cast
 
 from syncer.cli.render import output
-from syncer.cli.render.output import moment, say, stamped_apart
+from syncer.cli.render.output import say
 from syncer.documents.snapshots import (
     ChangedDocument,
     CountsDocument,
@@ -17,6 +17,7 @@ from syncer.documents.snapshots import (
     SnapshotDiffDocument,
     SnapshotDocument,
 )
+from syncer.documents.words import moment, stamped_apart
 from syncer.model import MetaPath
 from syncer.paths import classify
 

@@ -14,11 +14,13 @@ from typing import Final
 import pytest
 
 from syncer.cli.render import output
-from syncer.cli.values import KEPT_BYTES, SHOWN_CHARS
+from syncer.cli.render.values import SHOWN_CHARS
 from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.register import Hold, HoldReason, Register
 from syncer.documents.conflicts import ConflictDetail
 from syncer.documents.explain import ExplainDocument
+from syncer.documents.values import KEPT_BYTES
+from syncer.documents.words import stamped, with_times
 from syncer.inspection.status import StatusDocument
 from syncer.model import MetaPath, Millis, ResourceKind, Stamp
 from syncer.state.contract.quarantine import DeadLetter
@@ -274,13 +276,13 @@ def _role(before: bytes, after: bytes) -> tuple[str, str]:
     ],
 )
 def test_a_stamp_is_shown_as_people_read_times(stamp: Stamp | None, words: str) -> None:
-    assert output.stamped(stamp) == words
-    assert output.stamped(None if stamp is None else str(stamp)) == words
+    assert stamped(stamp) == words
+    assert stamped(None if stamp is None else str(stamp)) == words
 
 
 def test_stamps_in_a_text_of_the_daemon_are_shown_alike() -> None:
     said = "b: 1795362897610@us-west.2, and 999999999999@east; 7@x, a1795362897610@y, oldest stamped 1795362897610."
-    assert output.with_times(said) == (
+    assert with_times(said) == (
         "b: 2026-11-22 15:54:57.610Z us-west.2, and found at the first scan of east; 7@x, a1795362897610@y, oldest "
         "stamped 2026-11-22 15:54:57.610Z."
     )
