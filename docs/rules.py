@@ -73,7 +73,7 @@ from tests.unit.conflict import (
     test_withholding,
 )
 from tests.unit.plan import test_losses
-from tests.unit.repair import test_file, test_rules
+from tests.unit.repair import test_repair_file, test_rules
 from tests.unit.replication import test_bisection
 from tests.unit.replication.antientropy import test_exchanges, test_protocol
 from tests.unit.replication.gc import test_gap_fill
@@ -445,7 +445,7 @@ RULES: Final[Mapping[str, tuple[Rule, ...]]] = {
             says="A file is written whole or not at all.",
             words=("atomic file", "write then rename", "crash safety"),
             code=whole_file.whole,
-            test=test_file.test_a_failure_while_writing_leaves_nothing,
+            test=test_repair_file.test_a_failure_while_writing_leaves_nothing,
         ),
         Rule(
             says="A database of a newer schema is refused and left as it is; an older one is brought up to date.",

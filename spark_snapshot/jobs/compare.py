@@ -40,7 +40,7 @@ from syncer.model import (
     Stamp,
 )
 from syncer.paths import classify
-from syncer.repair import file
+from syncer.repair import repair_file
 
 DEFAULT_SHOWN: Final = 1_000
 """Paths that are named one by one; all are counted."""
@@ -83,7 +83,7 @@ class Compared:
     selection: Selection
     summary: Summary
     findings: tuple[ReportedPath, ...]
-    plan: file.Totals | None
+    plan: repair_file.Totals | None
     notes: tuple[str, ...]
 
 
@@ -163,7 +163,7 @@ def compare(job: Job, snapshots: Sequence[Snapshot], wish: CompareOptions, *, no
         if wish.plan is not None:
             with job.phase("plan", f"{what}: writing the plan"):
                 head = _head(snapshots, selection.within, now=now, made_by=made_by)
-                totals = file.write(wish.plan, head, _tellings(job, found, regions))
+                totals = repair_file.write(wish.plan, head, _tellings(job, found, regions))
     finally:
         found.unpersist()
     return Compared(
@@ -254,14 +254,14 @@ def _fields(row: Row, values: Mapping[MetaPath, Mapping[str, bytes]]) -> Differe
     return differences(ResourceKind(row["kind"]), values.get(row["path"], {}))
 
 
-def _head(snapshots: Sequence[Snapshot], extent: Extent, *, now: Millis, made_by: str) -> file.Head:
+def _head(snapshots: Sequence[Snapshot], extent: Extent, *, now: Millis, made_by: str) -> repair_file.Head:
     about = snapshots[0].manifest.about
-    return file.Head(
+    return repair_file.Head(
         scope=about.scope_fingerprint,
         tie_order=about.ties.value,
         projections=about.projections,
         regions=tuple(
-            file.RegionPart(region=each.region, snapshot=each.id, taken_at_ms=each.manifest.about.taken_at_ms)
+            repair_file.RegionPart(region=each.region, snapshot=each.id, taken_at_ms=each.manifest.about.taken_at_ms)
             for each in sorted(snapshots, key=lambda each: each.region)
         ),
         made_at_ms=now,
@@ -270,7 +270,7 @@ def _head(snapshots: Sequence[Snapshot], extent: Extent, *, now: Millis, made_by
     )
 
 
-def _tellings(job: Job, found: DataFrame, regions: Mapping[str, DataFrame]) -> Iterator[file.DifferingPath]:
+def _tellings(job: Job, found: DataFrame, regions: Mapping[str, DataFrame]) -> Iterator[repair_file.DifferingPath]:
     """What a plan says of each path, in order; a partition of values at a time is in memory."""
     won = (
         with_winners(found, regions)
@@ -280,7 +280,7 @@ def _tellings(job: Job, found: DataFrame, regions: Mapping[str, DataFrame]) -> I
     try:
         for row in won.orderBy("path").toLocalIterator():
             job.cancel.check()
-            yield file.DifferingPath(
+            yield repair_file.DifferingPath(
                 path=MetaPath(row["path"]),
                 found_in=Region(row["winner"]),
                 cls=row["class"],

@@ -38,7 +38,7 @@ from syncer.conflict.scope import Rule, Scope
 from syncer.conflict.settings import Direction, Settings
 from syncer.errors import ConfigError
 from syncer.model import MetaPath, Millis, Region, TieOrder
-from syncer.repair.terms import Terms
+from syncer.repair.preconditions import Terms
 from syncer.stores.contract import MetadataStore
 
 BEATS_IN_A_SILENCE: Final = 3

@@ -10,8 +10,8 @@ from syncer.errors import PreconditionFailed
 from syncer.model import Digest, MetadataChangeEvent, MetaPath, Region, Stamp
 from syncer.plan.diffing import fingerprint
 from syncer.plan.operations import Operation, Plan, planned
-from syncer.repair.delivery import held_back
-from syncer.repair.file import RepairFile
+from syncer.repair.loading import held_back
+from syncer.repair.repair_file import RepairFile
 
 StampOf = Callable[[MetaPath], Stamp | None]
 """The stamp of the version that the region knows of a path; ``None`` where it knows none."""

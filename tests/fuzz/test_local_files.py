@@ -37,8 +37,8 @@ from syncer.errors import BackupError, ConfigError, PlanError, PreconditionFaile
 from syncer.model import MetaPath, Millis, Region, TieOrder
 from syncer.plan.operations import Operation, planned
 from syncer.planning import plan_file
-from syncer.repair import file
-from syncer.repair.file import DifferingPath, Head, RegionPart, RepairFile
+from syncer.repair import repair_file
+from syncer.repair.repair_file import DifferingPath, Head, RegionPart, RepairFile
 from tests.fuzz.shares import drawing
 from tests.unit.registers import X, Y, at, event
 
@@ -118,7 +118,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Sound:
         ],
     )
     scope = Scope()
-    file.write(
+    repair_file.write(
         folder / "repair",
         Head(
             scope=scope.fingerprint,

@@ -42,7 +42,7 @@ from syncer.inspection.conditions import WEIGHTS
 from syncer.metrics import FAMILIES
 from syncer.model import Digest, EventType, MetadataChangeEvent, MetaPath, Millis, Region, Stamp, TieOrder
 from syncer.planning import plan_file
-from syncer.repair.file import RepairFile
+from syncer.repair.repair_file import RepairFile
 from syncer.replication.runtime.environment import wall_clock_ms
 from syncer.state.contract.operations import OperationState
 from syncer.state.contract.repairs import RepairState

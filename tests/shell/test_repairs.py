@@ -9,8 +9,8 @@ import pytest
 
 from syncer.bus.wire.messages import Control, TreeMessage
 from syncer.model import MetadataChangeEvent, Millis, Region
-from syncer.repair.delivery import Consent
-from syncer.repair.file import DifferingPath, RepairFile, write
+from syncer.repair.loading import Consent
+from syncer.repair.repair_file import DifferingPath, RepairFile, write
 from syncer.replacing import replace
 from syncer.replication.antientropy import protocol
 from syncer.replication.context import Context

@@ -17,7 +17,7 @@ from spark_snapshot.runtime.phases import Cancel, Job
 from spark_snapshot.runtime.progress import Progress
 from syncer.errors import JobCancelled, PreconditionFailed, SnapshotsIncomparable
 from syncer.model import EventType, Millis
-from syncer.repair.file import RepairFile
+from syncer.repair.repair_file import RepairFile
 from tests.spark.pictures import TAKEN_MS, Held, Stamped, snapshot_of, synced
 
 TENANT, SPACE, NEW = "/admin/policies/acme", "/admin/policies/acme/orders", "/admin/policies/acme/new"

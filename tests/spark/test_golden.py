@@ -12,7 +12,7 @@ from spark_snapshot.format.layout import open_snapshot, verify
 from spark_snapshot.jobs.compare import CompareOptions, compare
 from spark_snapshot.runtime.phases import Job
 from syncer.model import Millis
-from syncer.repair.file import RepairFile
+from syncer.repair.repair_file import RepairFile
 from tests.golden import files
 from tests.golden.test_disk import RELEASES
 

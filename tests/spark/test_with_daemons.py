@@ -28,7 +28,7 @@ from syncer.model import EventType, MetaPath
 from syncer.paths import scaffold
 from syncer.plan.diffing import pictured
 from syncer.planning.sources import LiveSide
-from syncer.repair.file import RepairFile
+from syncer.repair.repair_file import RepairFile
 from syncer.state.views.region import Views
 from syncer.stores.contract import Delete, Put
 from tests.run import REPOSITORY

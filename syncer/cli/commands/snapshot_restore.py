@@ -132,7 +132,7 @@ def reverse(
     a new change, which wins in every region, also where the path held the repair's version before; what the repair has
     made here stays, or is deleted everywhere with --delete.
     """
-    from syncer.repair.file import RepairFile
+    from syncer.repair.repair_file import RepairFile
     from syncer.repair.revert import given_to, reverse_of
 
     session = session_of(context)

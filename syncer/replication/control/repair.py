@@ -19,8 +19,8 @@ from typing import Final
 from syncer.conflict.acts import Outcome
 from syncer.errors import NotFound, PreconditionFailed
 from syncer.model import Millis
+from syncer.repair.preconditions import Offer, Terms, objections
 from syncer.repair.rules import DETAILS, Bounds, Why, retell
-from syncer.repair.terms import Offer, Terms, objections
 from syncer.replacing import replace
 from syncer.replication.context import Context
 from syncer.replication.local.observe import state_event

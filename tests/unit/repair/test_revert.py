@@ -10,9 +10,9 @@ from syncer.conflict.register import HoldReason
 from syncer.errors import PlanInvalid, PreconditionFailed
 from syncer.model import MetaPath, Region
 from syncer.plan.diffing import fingerprint
-from syncer.repair.file import RepairFile, write
+from syncer.repair.repair_file import RepairFile, write
 from syncer.repair.revert import Winner, given_to
-from tests.unit.repair.test_file import EAST, FINDINGS, HEAD, WEST, finding
+from tests.unit.repair.test_repair_file import EAST, FINDINGS, HEAD, WEST, finding
 
 
 def test_a_region_is_given_what_it_lost_and_what_was_told(tmp_path: Path) -> None:

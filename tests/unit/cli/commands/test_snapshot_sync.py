@@ -19,7 +19,7 @@ from syncer.conflict.settings import Settings
 from syncer.documents.operations import OperationList
 from syncer.documents.repairs import RepairDocument, RepairList, RepairPreview
 from syncer.model import MetaPath, Millis, Revision
-from syncer.repair.file import DifferingPath, Head, RegionPart, write
+from syncer.repair.repair_file import DifferingPath, Head, RegionPart, write
 from syncer.replication.driver import Driver
 from syncer.state.contract.peers import PeerRow
 from syncer.state.sql.database import SqlState

@@ -19,9 +19,9 @@ from spark_snapshot.format.selection import Selection
 from spark_snapshot.format.side import SnapshotSide
 from syncer.errors import PlanInvalid, PreconditionFailed, SnapshotDamaged, SnapshotsIncomparable
 from syncer.model import MetaPath, Millis
-from syncer.repair.file import RepairFile, write
+from syncer.repair.repair_file import RepairFile, write
 from tests.support.snapshot_files import NOW, described, holding, made
-from tests.unit.repair.test_file import HEAD, finding
+from tests.unit.repair.test_repair_file import HEAD, finding
 
 ACME, BETA = Extent(frozenset({"acme"})), Extent(frozenset({"beta"}))
 BOTH = Extent(frozenset({"acme", "beta"}))

@@ -12,9 +12,9 @@ import pytest
 from syncer.conflict.projection import PROJECTIONS
 from syncer.errors import PlanInvalid, PreconditionFailed
 from syncer.model import Counter, EventType, MetadataChangeEvent, MetaPath, Millis, Region, ResourceKind, Stamp
-from syncer.repair import delivery
-from syncer.repair.delivery import Consent, bring_in, preview
-from syncer.repair.file import DifferingPath, Head, RegionPart, RepairFile, write
+from syncer.repair import loading
+from syncer.repair.loading import Consent, bring_in, preview
+from syncer.repair.repair_file import DifferingPath, Head, RegionPart, RepairFile, write
 from syncer.replacing import replace
 from syncer.state.contract.repairs import RefusedTelling, Repair, RepairState
 from syncer.state.sql.database import SqlState
@@ -83,7 +83,7 @@ def run(state: SqlState, number: int) -> None:
 def test_a_plan_is_brought_in_whole_and_read_back_to_the_byte(
     state: SqlState, views: Views, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(delivery, "ROWS_AT_ONCE", 2)
+    monkeypatch.setattr(loading, "ROWS_AT_ONCE", 2)
     findings = [
         finding(1, b"\x00\xff"),
         finding(2, None),
@@ -169,7 +169,7 @@ def test_repairs_go_with_the_journal_of_their_time_in_portions(state: SqlState, 
 
 def test_the_daemon_is_asked_with_what_a_person_lets_pass(state: SqlState, views: Views, tmp_path: Path) -> None:
     repair = brought(views, plan(tmp_path, finding(1, b"{}")))
-    number = delivery.ask_for(views, repair, Consent(deletes=True))
+    number = loading.ask_for(views, repair, Consent(deletes=True))
     with state.transaction() as tx:
         (operation,) = tx.pending_operations(9)
     assert (operation.id, operation.kind, operation.asked_by, operation.reason) == (

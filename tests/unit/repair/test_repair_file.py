@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from syncer.errors import InvariantBroken, PlanInvalid, PreconditionFailed
 from syncer.model import Counter, EventType, MetadataChangeEvent, MetaPath, Millis, Region, ResourceKind, Stamp
-from syncer.repair.file import MAX_LINE_BYTES, DifferingPath, Head, RegionPart, RepairFile, Totals, write
+from syncer.repair.repair_file import MAX_LINE_BYTES, DifferingPath, Head, RegionPart, RepairFile, Totals, write
 
 HEAD = Head(
     scope="scope",

@@ -8,7 +8,7 @@ import pytest
 
 from syncer.conflict.settings import Limits
 from syncer.model import Millis
-from syncer.repair.terms import Offer, Terms, objections
+from syncer.repair.preconditions import Offer, Terms, objections
 
 NOW = Millis(1_700_000_000_000)
 RULES = ("scope", "smaller")

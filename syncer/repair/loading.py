@@ -16,8 +16,8 @@ from syncer.conflict.register import HELD_BACK
 from syncer.errors import PlanInvalid, PreconditionFailed
 from syncer.model import EventType, Millis, Region
 from syncer.operations.contract import OperationKind
-from syncer.repair.file import DifferingPath, Head, RepairFile
-from syncer.repair.terms import Objection, Offer, Terms, objections
+from syncer.repair.preconditions import Objection, Offer, Terms, objections
+from syncer.repair.repair_file import DifferingPath, Head, RepairFile
 from syncer.replacing import replace
 from syncer.state.contract.repairs import Repair, RepairState, Telling
 from syncer.state.sql.repairs import portions
