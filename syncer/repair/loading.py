@@ -1,31 +1,25 @@
-"""Delivery of a repair plan: shown before anything happens, and brought to the daemon that is to publish it.
+"""Loading of a repair: its plan is brought into the sidecar database, and the daemon is asked to publish it.
 
-The daemon may run on another machine, and another one may take its place; so the tellings go into the sidecar database,
+The daemon may run on another machine, and another one may take its place; so the versions go into the sidecar database,
 in short transactions that keep no daemon waiting, and the daemon is asked only when all of them are there.
 """
 
 from __future__ import annotations
 
-from collections import Counter as Tally
-from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, Protocol
 
 from syncer.conflict.projection import PROJECTIONS
-from syncer.conflict.register import HELD_BACK
 from syncer.errors import PlanInvalid, PreconditionFailed
-from syncer.model import EventType, Millis, Region
+from syncer.model import Millis, Region
 from syncer.operations.contract import OperationKind
-from syncer.repair.preconditions import Objection, Offer, Terms, objections
+from syncer.repair.preview import Consent, held_back
 from syncer.repair.repair_file import DifferingPath, Head, RepairFile
 from syncer.replacing import replace
 from syncer.state.contract.repairs import Repair, RepairState, Telling
-from syncer.state.sql.repairs import portions
 
 ROWS_AT_ONCE: Final = 500
 BYTES_AT_ONCE: Final = 4 * 1024 * 1024
-SHOWN: Final = 1_000
-"""Paths of a preview that are named; all are counted."""
 
 Report = Callable[[int], None]
 """Told now and then: how many paths are behind us."""
@@ -53,98 +47,6 @@ class Loading(Protocol):
     def ask(self, kind: str, arguments: dict[str, str], asked_by: str, reason: str) -> int:
         """Ask the daemon; the operation's number."""
         ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Consent:
-    """What a person lets pass.
-
-    Args:
-        deletes: However much is deleted.
-        old: However long ago the snapshots were taken.
-    """
-
-    deletes: bool = False
-    old: bool = False
-
-
-@dataclass(slots=True, kw_only=True)
-class Preview:
-    """What a repair would change.
-
-    Args:
-        head: What was compared.
-        changes: By region and what happens there (``create or change``, ``delete``, ``wait for a person``): how many.
-        unstamped: By region: paths that its own daemon has to find in its store, or holds back.
-        ignored: By native region: tellings that it would, or may, not take.
-        shown: The first paths, in the plan's order.
-        paths: How many there are.
-        deletes: How many of these are deletes.
-    """
-
-    head: Head
-    changes: Tally[tuple[Region, str]] = field(default_factory=Tally)
-    unstamped: Tally[Region] = field(default_factory=Tally)
-    ignored: Tally[Region] = field(default_factory=Tally)
-    shown: list[DifferingPath] = field(default_factory=list)
-    paths: int = 0
-    deletes: int = 0
-
-
-def preview(file: RepairFile, *, native: Collection[Region] = ()) -> Preview:
-    """What a plan would change in each region. Nothing is asked of anybody.
-
-    Args:
-        file: The plan.
-        native: Regions that run Pulsar's own synchronizer.
-
-    Raises:
-        PlanInvalid: The file is no plan, or is damaged.
-    """
-    with file.reading() as (head, findings):
-        found = Preview(head=head)
-        for each in findings:
-            if len(found.shown) < SHOWN:
-                found.shown.append(each)
-            if each.event is None or held_back(each):
-                found.unstamped[each.found_in] += 1
-                continue
-            what = "delete" if each.event.type is EventType.DELETED else "create or change"
-            for region in each.losers:
-                found.changes[region, "wait for a person" if region in each.held else what] += 1
-                found.ignored[region] += region in native and may_be_ignored(each, region)
-    found.paths, found.deletes = file.totals.paths, file.totals.deletes
-    found.ignored = +found.ignored
-    return found
-
-
-def refused(found: Preview, terms: Terms, now: Millis, consent: Consent) -> Iterator[Objection]:
-    """Why a daemon on these terms would not begin, as far as anybody can tell without asking it."""
-    head = found.head
-    offer = Offer(
-        rules=(head.scope, head.tie_order), taken_at_ms=head.taken_at_ms, paths=found.paths, deletes=found.deletes
-    )
-    return objections(offer, terms, now, old=consent.old, deletes=consent.deletes)
-
-
-def held_back(finding: DifferingPath) -> bool:
-    """Whether the version is a change that its own region has published to nobody: only a person there lets it out."""
-    return finding.held.get(finding.found_in) in {reason.value for reason in HELD_BACK}
-
-
-def may_be_ignored(finding: DifferingPath, region: Region) -> bool:
-    """Whether a region that runs Pulsar's own synchronizer would ignore a telling, as far as is known.
-
-    It takes what is told of a path that it lacks. Where it has a node, it ignores what is stamped before that node was
-    last written, which is when the loser was written *there*: mostly after the winner's stamp. Where the plan does not
-    say when that was, it may be.
-
-    Source: ``AbstractMetadataStore.shouldIgnoreEvent``, Pulsar 4.0.8.
-    """
-    if finding.event is None or finding.cls == "only-in":
-        return False
-    written_ms = finding.written_ms.get(region)
-    return written_ms is None or finding.event.stamp.updated_at_ms < written_ms
 
 
 def bring_in(
@@ -229,3 +131,17 @@ def _tellings(findings: Iterator[DifferingPath]) -> Iterator[Telling]:
     for number, each in enumerate(findings, 1):
         event = None if held_back(each) else each.event
         yield Telling(number=number, path=each.path, found_in=each.found_in, event=event)
+
+
+def portions(tellings: Iterable[Telling], *, rows_at_once: int, bytes_at_once: int) -> Iterator[list[Telling]]:
+    """Cut tellings into portions of bounded size."""
+    portion: list[Telling] = []
+    size = 0
+    for each in tellings:
+        portion.append(each)
+        size += len(each.event.value or b"") if each.event is not None else 0
+        if len(portion) >= rows_at_once or size >= bytes_at_once:
+            yield portion
+            portion, size = [], 0
+    if portion:
+        yield portion

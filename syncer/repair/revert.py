@@ -10,7 +10,7 @@ from syncer.errors import PreconditionFailed
 from syncer.model import Digest, MetadataChangeEvent, MetaPath, Region, Stamp
 from syncer.plan.diffing import fingerprint
 from syncer.plan.operations import Operation, Plan, planned
-from syncer.repair.loading import held_back
+from syncer.repair.preview import held_back
 from syncer.repair.repair_file import RepairFile
 
 StampOf = Callable[[MetaPath], Stamp | None]

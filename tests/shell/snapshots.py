@@ -17,7 +17,8 @@ from syncer.conflict.scope import Scope
 from syncer.model import EventType, MetadataChangeEvent, MetaPath, Millis, Region, TieOrder
 from syncer.paths import classify
 from syncer.plan.diffing import fingerprint
-from syncer.repair.loading import Consent, ask_for, bring_in
+from syncer.repair.loading import ask_for, bring_in
+from syncer.repair.preview import Consent
 from syncer.repair.repair_file import DifferingPath, Head, RegionPart, RepairFile, write
 from syncer.state.contract.operations import Operation, OperationState
 from syncer.state.contract.repairs import Repair

@@ -9,7 +9,7 @@ import pytest
 
 from syncer.bus.wire.messages import Control, TreeMessage
 from syncer.model import MetadataChangeEvent, Millis, Region
-from syncer.repair.loading import Consent
+from syncer.repair.preview import Consent
 from syncer.repair.repair_file import DifferingPath, RepairFile, write
 from syncer.replacing import replace
 from syncer.replication.antientropy import protocol

@@ -23,8 +23,8 @@ from syncer.operations.client import POLL_S, this_user, wait
 from syncer.operations.contract import OperationKind, OperationRequest
 
 if TYPE_CHECKING:
-    from syncer.repair.loading import Consent, Preview
     from syncer.repair.preconditions import Objection
+    from syncer.repair.preview import Consent, Preview
     from syncer.repair.repair_file import RepairFile
     from syncer.state.contract.repairs import RefusedTelling, Repair
     from syncer.state.views.region import Views
@@ -65,17 +65,17 @@ def sync(
     What was changed since the snapshots is later and stays. Guards and holds act in every region as always. The daemon
     goes on without this command, which may be ended at any time: see 'syncer snapshot progress'.
     """
-    from syncer.repair import loading
+    from syncer.repair import loading, preview
     from syncer.repair.repair_file import RepairFile
 
     session, file = session_of(context), RepairFile(plan)
     config = session.config(whole=False)
     native = frozenset(map(Region, config.signing.native_regions if config.signing is not None else ()))
-    found = loading.preview(file, native=native)
+    found = preview.preview(file, native=native)
     loading.check_projections(found.head)
-    consent = loading.Consent(deletes=allow_deletes, old=force_old)
+    consent = preview.Consent(deletes=allow_deletes, old=force_old)
     if dry_run:
-        _show_preview(found, list(loading.refused(found, config.repair_terms, now_ms(), consent)), session.form)
+        _show_preview(found, list(preview.refused(found, config.repair_terms, now_ms(), consent)), session.form)
         return
     _tell_preview(found)
     agree(

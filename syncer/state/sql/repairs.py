@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import fields
 from typing import Any, Final
@@ -191,17 +191,3 @@ class RepairViews:
         with self._reading() as connection:
             found = connection.execute(query.order_by(c.number).limit(limit))
             return [RefusedTelling(number, path, reason) for number, path, reason in found]
-
-
-def portions(tellings: Iterable[Telling], *, rows_at_once: int, bytes_at_once: int) -> Iterator[list[Telling]]:
-    """Cut tellings into portions of bounded size."""
-    portion: list[Telling] = []
-    size = 0
-    for each in tellings:
-        portion.append(each)
-        size += len(each.event.value or b"") if each.event is not None else 0
-        if len(portion) >= rows_at_once or size >= bytes_at_once:
-            yield portion
-            portion, size = [], 0
-    if portion:
-        yield portion

@@ -13,12 +13,12 @@ from syncer.conflict.projection import PROJECTIONS
 from syncer.errors import PlanInvalid, PreconditionFailed
 from syncer.model import Counter, EventType, MetadataChangeEvent, MetaPath, Millis, Region, ResourceKind, Stamp
 from syncer.repair import loading
-from syncer.repair.loading import Consent, bring_in, preview
+from syncer.repair.loading import bring_in, portions
+from syncer.repair.preview import Consent, preview
 from syncer.repair.repair_file import DifferingPath, Head, RegionPart, RepairFile, write
 from syncer.replacing import replace
 from syncer.state.contract.repairs import RefusedTelling, Repair, RepairState
 from syncer.state.sql.database import SqlState
-from syncer.state.sql.repairs import portions
 from syncer.state.views.region import Views
 
 EAST, WEST = Region("east"), Region("west")
