@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from spark_snapshot.format.layout import DATA, PARTIAL, listing, new_id, region_folder
+from spark_snapshot.format.layout import DATA, PARTIAL, new_id, region_folder, snapshots_in
 from spark_snapshot.format.manifest import MANIFEST, SnapshotManifest
 from spark_snapshot.format.places import Place
 from syncer.errors import DiskFull, NotFound, PreconditionFailed, SnapshotError, SnapshotUnwritten
@@ -144,7 +144,7 @@ def resumed(folder: Place, region: str) -> Iterator[SnapshotDraft]:
     home = region_folder(folder, region)
     with contextlib.ExitStack() as stack:
         with refused(home), _locked(home) if home.exists() else contextlib.nullcontext():
-            for place in sorted(listing(folder, region).unfinished, key=lambda each: each.name, reverse=True):
+            for place in sorted(snapshots_in(folder, region).unfinished, key=lambda each: each.name, reverse=True):
                 if (place / READ).exists() and _given_up(place):
                     stack.enter_context(_locked(place))
                     break
@@ -167,7 +167,7 @@ def flush_all(folder: Place) -> None:
 def _clear(folder: Place, region: str, *, now_ms: int) -> None:
     """Remove what was given up unfinished; folders that somebody still writes are left."""
     young = new_id(now_ms - GIVEN_UP_AFTER_MS, "000000")
-    for each in listing(folder, region).unfinished:
+    for each in snapshots_in(folder, region).unfinished:
         if _given_up(each) if each.local is not None else each.name < young:
             with contextlib.suppress(FileNotFoundError):  # whoever made it has just finished, or removed it
                 each.files.delete_dir(each.path)

@@ -165,7 +165,7 @@ def comparable(snapshots: Sequence[Snapshot], *, one_region: bool = False) -> Ti
     return first.manifest.about.ties
 
 
-def listing(folder: Place, region: str | None = None) -> FolderListing:
+def snapshots_in(folder: Place, region: str | None = None) -> FolderListing:
     """List what a folder holds, of one region or of all. Manifests are read, files are not."""
     snapshots: list[Snapshot] = []
     broken: list[tuple[Place, SnapshotError]] = []
@@ -190,7 +190,7 @@ def listing(folder: Place, region: str | None = None) -> FolderListing:
 
 def latest(folder: Place, region: str, extent: Extent = WHOLE) -> Snapshot | None:
     """The latest snapshot of a region and of exactly this extent, if there is one."""
-    found = [each for each in listing(folder, region).snapshots if each.extent == extent]
+    found = [each for each in snapshots_in(folder, region).snapshots if each.extent == extent]
     return found[-1] if found else None
 
 

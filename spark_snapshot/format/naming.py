@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from spark_snapshot.format.extent import WHOLE, Extent
-from spark_snapshot.format.layout import FolderListing, Snapshot, is_id, listing, new_id, open_snapshot
+from spark_snapshot.format.layout import FolderListing, Snapshot, is_id, new_id, open_snapshot, snapshots_in
 from spark_snapshot.format.manifest import MANIFEST
 from spark_snapshot.format.places import Place, place
 from syncer.config.durations import parse_duration
@@ -38,9 +38,9 @@ def named(word: str, folder: Place | None, *, asked: Extent = WHOLE) -> Snapshot
             f"{word!r} is no absolute path, and no folder is known to look for it",
             hint="Name the folder with --folder, or set 'snapshots.folder'.",
         )
-    listed = listing(folder)
+    listed = snapshots_in(folder)
     if any(each.region == word for each in listed.snapshots):
-        return _newest(listing(folder, word), asked)
+        return _newest(snapshots_in(folder, word), asked)
     begun = [each for each in listed.snapshots if each.id.startswith(word) and len(word) >= _LEAST_BEGINNING]
     if len(begun) > 1:
         raise PreconditionFailed(
@@ -61,7 +61,7 @@ def before(folder: Place, region: str, moment: Millis, *, asked: Extent = WHOLE)
     Raises:
         NotFound: There is none so old.
     """
-    found = listing(folder, region)
+    found = snapshots_in(folder, region)
     until = new_id(moment, "ffffff")
     older = FolderListing(
         snapshots=tuple(each for each in found.snapshots if each.id <= until),
@@ -93,7 +93,7 @@ def removable(word: str, folder: Place | None) -> Place:
         if is_id(here.name) and (here / MANIFEST).exists():
             return here
         raise NotFound(f"{here} is no snapshot", hint="See 'syncer snapshot list'.")
-    listed = listing(folder) if folder is not None else FolderListing(snapshots=(), broken=(), unfinished=())
+    listed = snapshots_in(folder) if folder is not None else FolderListing(snapshots=(), broken=(), unfinished=())
     there = (*(each.place for each in listed.snapshots), *(where for where, _ in listed.broken))
     found = [each for each in there if each.name == word]
     if not found:

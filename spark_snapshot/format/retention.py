@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from spark_snapshot.format.extent import Extent
-from spark_snapshot.format.layout import Snapshot, listing
+from spark_snapshot.format.layout import Snapshot, snapshots_in
 from spark_snapshot.format.manifest import MANIFEST
 from spark_snapshot.format.places import Place
 from syncer.errors import PreconditionFailed
@@ -62,7 +62,7 @@ def prune(
     Raises:
         PreconditionFailed: See :func:`expendable`.
     """
-    going = expendable(listing(folder, region).snapshots, now_ms=now_ms, keep=keep, keep_days=keep_days)
+    going = expendable(snapshots_in(folder, region).snapshots, now_ms=now_ms, keep=keep, keep_days=keep_days)
     for each in going if not dry_run else ():
         remove(each.place)
     return going

@@ -15,7 +15,7 @@ from deploy.lab.etcd import EtcdNode
 from deploy.lab.region import LabRegion, differing
 from deploy.lab.software import etcd_binary
 from deploy.lab.zookeeper import ZooKeeperServer
-from spark_snapshot.format.layout import listing, new_id
+from spark_snapshot.format.layout import new_id, snapshots_in
 from spark_snapshot.format.manifest import MANIFEST
 from spark_snapshot.format.places import place
 from syncer.bus.embedded import set_link
@@ -185,7 +185,7 @@ def together(stage: Stage) -> None:
 
 def days_later(stage: Stage) -> None:
     """The first snapshot of east is eight days old."""
-    east = listing(place(str(_folder(stage))), "east").snapshots
+    east = snapshots_in(place(str(_folder(stage))), "east").snapshots
     first = east[0].manifest
     taken_at_ms = first.about.taken_at_ms - 8 * DAY_MS
     about = first.about.model_copy(update={"taken_at_ms": taken_at_ms})

@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from deploy.lab.waiting import wait_for
-from spark_snapshot.format.layout import listing, verify
+from spark_snapshot.format.layout import snapshots_in, verify
 from spark_snapshot.format.places import place
 from syncer.cli.main import app
 from syncer.inspection.status import SnapshotsDocument, StatusDocument
@@ -97,7 +97,7 @@ def test_a_daemon_takes_a_snapshot_on_schedule(tmp_path: Path) -> None:
     assert last.next_at_ms == last.last_began_at_ms + HOUR_MS
     assert "; next " in next(line for line in shown.splitlines() if "snapshots" in line)
 
-    found = listing(place(folder))
+    found = snapshots_in(place(folder))
     assert not found.broken
     assert not found.unfinished
     (taken,) = found.snapshots

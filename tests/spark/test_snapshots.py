@@ -19,7 +19,7 @@ from spark_snapshot.diff.values import versions, with_winners
 from spark_snapshot.diff.verdict import RegionRow
 from spark_snapshot.format import tables
 from spark_snapshot.format.drafts import LOCK
-from spark_snapshot.format.layout import DATA, Snapshot, latest, listing, open_snapshot, verify
+from spark_snapshot.format.layout import DATA, Snapshot, latest, open_snapshot, snapshots_in, verify
 from spark_snapshot.format.manifest import Described, StoreFacts, described_scope
 from spark_snapshot.format.places import place
 from spark_snapshot.format.rows import SNAPSHOT
@@ -155,7 +155,7 @@ def test_nothing_where_there_was_much_is_refused(spark: SparkSession, tmp_path: 
         with pytest.raises(SnapshotRefused, match="had 20 paths"):
             write_snapshot(frame(spark, gone), here, described("east", NOW + 1), buckets=2)
         assert latest(here, "east") == first
-        assert not listing(here).unfinished
+        assert not snapshots_in(here).unfinished
     allowed = write_snapshot(frame(spark, tombs), here, described("east", NOW + 1), buckets=2, allow_empty=True)
     assert latest(here, "east") == allowed
 
@@ -205,7 +205,7 @@ def test_names_that_are_awkward(spark: SparkSession, tmp_path: Path) -> None:
     region = "../eu west'1"
     snapshot = taken(spark, folder, {region: some(3)})[region]
     assert tables.rows(spark, snapshot).count() == 3
-    assert [each.region for each in listing(place(folder)).snapshots] == [region]
+    assert [each.region for each in snapshots_in(place(folder)).snapshots] == [region]
     assert _inside(folder, [Path(snapshot.place.path)])
 
 

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from deploy.lab.waiting import wait_for
 from spark_snapshot.format import tables
 from spark_snapshot.format.drafts import LOCK, READ
-from spark_snapshot.format.layout import DATA, listing, verify
+from spark_snapshot.format.layout import DATA, snapshots_in, verify
 from spark_snapshot.format.manifest import MANIFEST
 from spark_snapshot.format.places import place
 from spark_snapshot.jobs.take import Order, take
@@ -102,7 +102,7 @@ def test_what_was_read_is_refused_when_it_is_not_as_it_was(spark: SparkSession, 
     held[0].write_bytes(held[0].read_bytes()[:-1])
     with pytest.raises(SnapshotDamaged, match="not as it was read"):
         take(Job(spark), resuming(stopped.order))
-    assert listing(stopped.order.folder).unfinished == (), "what nobody can use is not kept"
+    assert snapshots_in(stopped.order.folder).unfinished == (), "what nobody can use is not kept"
 
 
 def test_nobody_goes_on_by_other_rules_or_beside_another_writer(
@@ -154,7 +154,7 @@ def test_what_a_killed_program_had_read_is_gone_on_with(spark: SparkSession, tmp
         finally:
             os.killpg(process.pid, signal.SIGKILL)
     assert process.returncode == -signal.SIGKILL
-    assert listing(place(snapshots)).snapshots == (), "killed while it was being written"
+    assert snapshots_in(place(snapshots)).snapshots == (), "killed while it was being written"
 
     with contextlib.closing(OutsideWriter(tmp_path / "east.db")) as writer:
         writer.put("/admin/policies/acme/later", value())

@@ -133,10 +133,10 @@ def list_(
 ) -> None:
     """List what a folder holds: snapshots, what cannot be used and why, what is unfinished."""
     with bulk():
-        from spark_snapshot.format.layout import listing
+        from spark_snapshot.format.layout import snapshots_in
 
         session = session_of(context)
-        found = listing(folder_of(session, folder), region)
+        found = snapshots_in(folder_of(session, folder), region)
         document = SnapshotList(
             items=[snapshot_document(each) for each in found.snapshots],
             broken=[BrokenDocument(place=str(where), code=why.code, detail=why.message) for where, why in found.broken],
@@ -254,13 +254,13 @@ def prune(
 ) -> None:
     """Delete old snapshots. With both numbers, what either keeps stays; the newest of each region and extent does."""
     with bulk():
-        from spark_snapshot.format.layout import listing
+        from spark_snapshot.format.layout import snapshots_in
         from spark_snapshot.format.retention import prune as pruned
 
         session = session_of(context)
         where = folder_of(session, folder)
         going = pruned(where, now_ms=now_ms(), region=region, keep=keep, keep_days=keep_days, dry_run=dry_run)
-        left = len(listing(where, region).snapshots) - (len(going) if dry_run else 0)
+        left = len(snapshots_in(where, region).snapshots) - (len(going) if dry_run else 0)
     document = PruneDocument(dry_run=dry_run, removed=[str(each.place) for each in going], kept=left)
 
     def told() -> None:

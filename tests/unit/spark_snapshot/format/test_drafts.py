@@ -13,7 +13,7 @@ import pytest
 
 from spark_snapshot.format.drafts import GIVEN_UP_AFTER_MS, LOCK, READ, SnapshotDraft, begun, resumed
 from spark_snapshot.format.files import examine
-from spark_snapshot.format.layout import DATA, listing, new_id, open_snapshot, verify
+from spark_snapshot.format.layout import DATA, new_id, open_snapshot, snapshots_in, verify
 from spark_snapshot.format.manifest import MANIFEST, Count, SnapshotManifest
 from spark_snapshot.format.places import Place, place
 from spark_snapshot.jobs.take import Order
@@ -62,7 +62,7 @@ def test_any_number_at_once_and_nobody_clears_what_another_one_makes(tmp_path: P
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(one, range(80)))
-    found = listing(folder)
+    found = snapshots_in(folder)
     assert (len(found.snapshots), found.broken, found.unfinished) == (80, (), ())
     for each in found.snapshots:
         verify(open_snapshot(each.place))
@@ -81,9 +81,9 @@ def test_a_draft_is_gone_on_with_by_one_and_cleared_by_the_next(tmp_path: Path) 
         with pytest.raises(NotFound), resumed(folder, "east"):
             pass
         with begun(folder, "east", taken_at_ms=NOW + 1):
-            assert len(listing(folder).unfinished) == 2, "it is taken"
+            assert len(snapshots_in(folder).unfinished) == 2, "it is taken"
     with given_up(folder) as second:
-        assert [each.name for each in listing(folder).unfinished] == [second.place.name], (
+        assert [each.name for each in snapshots_in(folder).unfinished] == [second.place.name], (
             "nobody held the first any more"
         )
 
@@ -102,7 +102,7 @@ def test_what_belongs_to_another_user_is_left(tmp_path: Path, monkeypatch: pytes
 
     monkeypatch.setattr("spark_snapshot.format.drafts.os.open", refusing)
     with begun(folder, "east", taken_at_ms=NOW + 1):
-        assert len(listing(folder).unfinished) == 2
+        assert len(snapshots_in(folder).unfinished) == 2
 
 
 def test_a_place_that_refuses_and_an_error_of_something_else_are_told_apart(tmp_path: Path) -> None:
@@ -119,12 +119,12 @@ def test_a_place_that_refuses_and_an_error_of_something_else_are_told_apart(tmp_
 def test_the_manifest_alone_makes_a_snapshot_of_it_where_there_are_no_locks(store: Place, tmp_path: Path) -> None:
     with begun(store, "east", taken_at_ms=NOW) as draft:
         manifest = fill(draft, tmp_path / draft.place.path)
-        found = listing(store)
+        found = snapshots_in(store)
         assert (found.snapshots, [each.name for each in found.unfinished]) == ((), [draft.id])
         here = draft.publish(manifest)
     assert open_snapshot(here).manifest == manifest
     assert {each.name for each in (tmp_path / here.path).iterdir()} == {MANIFEST, DATA}
-    assert listing(store).unfinished == ()
+    assert snapshots_in(store).unfinished == ()
 
 
 def test_without_locks_a_run_that_fails_leaves_nothing_to_go_on_with(store: Place, tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_without_locks_a_run_that_fails_leaves_nothing_to_go_on_with(store: Plac
         with pytest.raises(PreconditionFailed, match="has no locks"):
             Order(config=config, folder=store, resume=True)  # no session of Spark is begun for it
         raise JobError("Spark has failed")
-    assert listing(store).unfinished == ()
+    assert snapshots_in(store).unfinished == ()
 
 
 def test_what_was_published_stays_whatever_comes_after_it(store: Place, tmp_path: Path) -> None:
@@ -151,5 +151,5 @@ def test_without_locks_only_what_is_a_day_old_is_taken_as_given_up(store: Place,
     for age_ms in (0, GIVEN_UP_AFTER_MS - 1, GIVEN_UP_AFTER_MS + 1):
         (tmp_path / "snapshots" / "east" / new_id(NOW - age_ms, "00000a")).mkdir(parents=True)
     with begun(store, "east", taken_at_ms=NOW) as draft:
-        left = [each.name for each in listing(store).unfinished]
+        left = [each.name for each in snapshots_in(store).unfinished]
     assert left == sorted([new_id(NOW - GIVEN_UP_AFTER_MS + 1, "00000a"), new_id(NOW, "00000a"), draft.id])

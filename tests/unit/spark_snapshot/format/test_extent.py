@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spark_snapshot.format.extent import WHOLE, Extent, extent_of
-from spark_snapshot.format.layout import comparable, latest, listing, open_snapshot
+from spark_snapshot.format.layout import comparable, latest, open_snapshot, snapshots_in
 from spark_snapshot.format.manifest import MANIFEST, read_manifest
 from spark_snapshot.format.naming import before, named
 from spark_snapshot.format.places import place
@@ -110,7 +110,7 @@ def test_retention_counts_each_extent_by_itself(tmp_path: Path) -> None:
     whole = made(tmp_path, described(taken_at_ms=NOW))
     parts = [made(tmp_path, described(taken_at_ms=NOW + 1 + hour, tenants=["acme"])) for hour in range(3)]
     assert prune(place(tmp_path), now_ms=NOW + 9, keep=1) == parts[:2]
-    assert [each.id for each in listing(place(tmp_path)).snapshots] == [whole.id, parts[2].id]
+    assert [each.id for each in snapshots_in(place(tmp_path)).snapshots] == [whole.id, parts[2].id]
 
 
 def test_a_side_of_a_part_is_no_side_of_anything_else(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spark_snapshot.format.files import examine
-from spark_snapshot.format.layout import DATA, comparable, is_id, latest, listing, new_id, open_snapshot, verify
+from spark_snapshot.format.layout import DATA, comparable, is_id, latest, new_id, open_snapshot, snapshots_in, verify
 from spark_snapshot.format.manifest import (
     MANIFEST,
     current_projections,
@@ -156,7 +156,7 @@ def test_a_folder_is_listed_with_what_is_wrong_in_it(tmp_path: Path) -> None:
     (Path(broken.place.path) / MANIFEST).write_text("{")
     (tmp_path / "east" / f".{new_id(NOW + 9, '000000')}.partial").mkdir()
     (tmp_path / "east" / "notes").mkdir()
-    found = listing(place(tmp_path))
+    found = snapshots_in(place(tmp_path))
     assert [each.id for each in found.snapshots] == [first.id, second.id, west.id]
     assert [(where.name, type(error)) for where, error in found.broken] == [(broken.id, SnapshotDamaged)]
     assert [each.name for each in found.unfinished] == [".20231114T221320132Z-000000.partial"]
@@ -203,9 +203,9 @@ def test_retention(tmp_path: Path) -> None:
         with pytest.raises(PreconditionFailed):
             expendable(every, now_ms=NOW, **bad)
     assert prune(place(tmp_path), now_ms=NOW, keep=2, dry_run=True) == days[:1:-1]
-    assert len(listing(place(tmp_path)).snapshots) == 5
+    assert len(snapshots_in(place(tmp_path)).snapshots) == 5
     assert prune(place(tmp_path), now_ms=NOW, keep=2) == days[:1:-1]
-    assert [each.id for each in listing(place(tmp_path)).snapshots] == [days[1].id, days[0].id, only.id]
+    assert [each.id for each in snapshots_in(place(tmp_path)).snapshots] == [days[1].id, days[0].id, only.id]
 
 
 @pytest.mark.parametrize(
