@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from syncer.config.loading import DEFAULT_PATH, ConfigInvalid, Problem, load
+from syncer.config.loading import DEFAULT_PATH, ConfigInvalid, ConfigProblem, load
 from syncer.config.model import Config
 
-__all__ = ["DEFAULT_PATH", "Config", "ConfigInvalid", "Problem", "load"]
+__all__ = ["DEFAULT_PATH", "Config", "ConfigInvalid", "ConfigProblem", "load"]

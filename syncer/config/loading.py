@@ -16,7 +16,7 @@ from syncer.config import adapters, sources
 from syncer.config.adapters import BUSES, STORES
 from syncer.config.model import Config
 from syncer.config.places import Field
-from syncer.config.sources import Origin
+from syncer.config.sources import LoadedSource
 from syncer.errors import ConfigError
 
 DEFAULT_PATH: Final = Path("/etc/pulsar-syncer/config.toml")
@@ -25,7 +25,7 @@ _MAX_SHOWN: Final = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class ConfigProblem:
     """One thing that is wrong.
 
     Args:
@@ -50,7 +50,7 @@ class Problem:
 class ConfigInvalid(ConfigError):
     """The configuration was read, and these things are wrong with it."""
 
-    def __init__(self, problems: Sequence[Problem]) -> None:
+    def __init__(self, problems: Sequence[ConfigProblem]) -> None:
         super().__init__("\n".join(map(str, problems)))
         self.problems = tuple(problems)
 
@@ -85,7 +85,7 @@ def load(
     if path is not None:
         origins.append(sources.from_file(path))
     values = sources.merged([origin.values for origin in reversed(origins)])
-    found: list[Problem] = []
+    found: list[ConfigProblem] = []
     config: Config | None = None
     try:
         config = Config.model_validate(values)
@@ -99,14 +99,16 @@ def load(
     return config
 
 
-def _adapter_problems(name: str, group: str, values: Mapping[str, Any], origins: Sequence[Origin]) -> Iterable[Problem]:
+def _adapter_problems(
+    name: str, group: str, values: Mapping[str, Any], origins: Sequence[LoadedSource]
+) -> Iterable[ConfigProblem]:
     raw = values.get(name)
     if not isinstance(raw, Mapping) or not isinstance(raw.get("kind"), str):
         return  # told already
     kind, known = raw["kind"], adapters.installed(group)
     if kind not in known:
         source, line = _place((name, "kind"), origins)
-        yield Problem(
+        yield ConfigProblem(
             source=source,
             line=line,
             field=f"{name}.kind",
@@ -122,12 +124,14 @@ def _adapter_problems(name: str, group: str, values: Mapping[str, Any], origins:
             yield _problem(details, model, (name,), origins)
 
 
-def _problem(details: ErrorDetails, model: type[BaseModel], at: Field, origins: Sequence[Origin]) -> Problem:
+def _problem(
+    details: ErrorDetails, model: type[BaseModel], at: Field, origins: Sequence[LoadedSource]
+) -> ConfigProblem:
     inner = tuple(key for key in details["loc"] if key != "[key]")
     field = (*at, *inner)
     source, line = _place(field, origins)
     what, suggestion = _words(details, model, inner)
-    return Problem(source=source, line=line, field=_dotted(field) or "(all)", what=what, suggestion=suggestion)
+    return ConfigProblem(source=source, line=line, field=_dotted(field) or "(all)", what=what, suggestion=suggestion)
 
 
 def _words(details: ErrorDetails, model: type[BaseModel], inner: Field) -> tuple[str, str]:
@@ -194,7 +198,7 @@ def _example(model: type[BaseModel], inner: Field) -> str:
     return " ".join(part for part in parts if part)
 
 
-def _place(field: Field, origins: Sequence[Origin]) -> tuple[str, int | None]:
+def _place(field: Field, origins: Sequence[LoadedSource]) -> tuple[str, int | None]:
     """The source that gave a field (or would have to), and its line: its own, else that of the table around it."""
     for length in range(len(field), 0, -1):
         for origin in origins:

@@ -38,7 +38,7 @@ class _Outside(Config, BaseSettings):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
+class LoadedSource:
     """One source as read: what it says, how it is called, and on which line each field stands (files only)."""
 
     name: str
@@ -47,7 +47,7 @@ class Origin:
     path: Path | None = None
 
 
-def from_file(path: Path) -> Origin:
+def from_file(path: Path) -> LoadedSource:
     """Read a TOML file, or a YAML file (``.yaml``, ``.yml``).
 
     Raises:
@@ -70,7 +70,7 @@ def from_file(path: Path) -> Origin:
         values, lines = _yaml(path, text)
     else:
         values, lines = _toml(path, text)
-    return Origin(name=str(path), values=values, lines=lines, path=path)
+    return LoadedSource(name=str(path), values=values, lines=lines, path=path)
 
 
 def _toml(path: Path, text: str) -> tuple[dict[str, Any], dict[Field, int]]:
@@ -131,12 +131,12 @@ def _too_deep(path: Path) -> ConfigError:
     )
 
 
-def from_environment() -> Origin:
+def from_environment() -> LoadedSource:
     """Read ``SYNCER_REGION``, ``SYNCER_STORE__HOSTS`` and so on."""
-    return Origin(name="environment", values=EnvSettingsSource(_Outside)())
+    return LoadedSource(name="environment", values=EnvSettingsSource(_Outside)())
 
 
-def from_credentials(directory: Path) -> Origin:
+def from_credentials(directory: Path) -> LoadedSource:
     """Read one file per field.
 
     Raises:
@@ -150,12 +150,12 @@ def from_credentials(directory: Path) -> Origin:
                 values = merged([values, _nested(keys, local_files.secret_text(file).strip())])
     except OSError as exc:
         raise unreadable("the credential files in", directory, exc) from exc
-    return Origin(name=f"credentials in {directory}", values=values)
+    return LoadedSource(name=f"credentials in {directory}", values=values)
 
 
-def from_flags(flags: Mapping[str, Any]) -> Origin:
+def from_flags(flags: Mapping[str, Any]) -> LoadedSource:
     """Take values by dotted field (``log.level``)."""
-    return Origin(name="command line", values=merged([_nested(name.split("."), flags[name]) for name in flags]))
+    return LoadedSource(name="command line", values=merged([_nested(name.split("."), flags[name]) for name in flags]))
 
 
 def _nested(keys: Sequence[str], value: object) -> dict[str, Any]:

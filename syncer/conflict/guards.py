@@ -59,7 +59,7 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class GuardRefusal:
     """Why a write waits. ``reason is None``: it cannot be told before the topics below the path are asked for."""
 
     reason: HoldReason | None
@@ -80,17 +80,17 @@ class Proposal:
     settings: Settings
 
 
-Guard = Callable[[Proposal], Refusal | None]
+Guard = Callable[[Proposal], GuardRefusal | None]
 
 
-def bus_resource(proposal: Proposal) -> Refusal | None:
+def bus_resource(proposal: Proposal) -> GuardRefusal | None:
     """(h) The bus's own tenant, namespace and topic are never changed from afar."""
     if proposal.register.path in proposal.settings.bus_paths:
-        return Refusal(HoldReason.BUS_RESOURCE, "the bus itself depends on this resource")
+        return GuardRefusal(HoldReason.BUS_RESOURCE, "the bus itself depends on this resource")
     return None
 
 
-def first_contact(proposal: Proposal) -> Refusal | None:
+def first_contact(proposal: Proposal) -> GuardRefusal | None:
     """(e) A value found at first contact is not replaced by a differing one before a person has seen both."""
     stored = proposal.register.stored
     if stored is None or not stored.alive or not stored.stamp.is_baseline or not stored.stamp.updated_at_ms:
@@ -98,10 +98,12 @@ def first_contact(proposal: Proposal) -> Refusal | None:
     if proposal.known.seen.get(stored.by, -1) >= stored.stamp.updated_at_ms:
         return None
     what = "another value" if proposal.known.alive else "a delete"
-    return Refusal(HoldReason.FIRST_CONTACT, f"found here at first contact; {proposal.known.stamp.region} has {what}")
+    return GuardRefusal(
+        HoldReason.FIRST_CONTACT, f"found here at first contact; {proposal.known.stamp.region} has {what}"
+    )
 
 
-def leaves_cluster_out(proposal: Proposal) -> Refusal | None:
+def leaves_cluster_out(proposal: Proposal) -> GuardRefusal | None:
     """(b) Brokers force-delete the topics of a namespace whose policies do not name their own cluster."""
     if proposal.kind is not ResourceKind.NAMESPACE or proposal.proposed is None:
         return None
@@ -110,7 +112,7 @@ def leaves_cluster_out(proposal: Proposal) -> Refusal | None:
         return None
     present = named_clusters(proposal.present)
     if served := left_out & present:
-        return Refusal(HoldReason.LEAVES_CLUSTER_OUT, f"brokers of {_names(served)} would delete its topics")
+        return GuardRefusal(HoldReason.LEAVES_CLUSTER_OUT, f"brokers of {_names(served)} would delete its topics")
     if not present:  # born here, or stored without any name: brokers keep the topics of such a namespace
         return _unless_empty(
             proposal,
@@ -120,27 +122,27 @@ def leaves_cluster_out(proposal: Proposal) -> Refusal | None:
     return None
 
 
-def unknown_cluster(proposal: Proposal) -> Refusal | None:
+def unknown_cluster(proposal: Proposal) -> GuardRefusal | None:
     """(d) A policy must not newly name a cluster that the target does not know."""
     if proposal.proposed is None or proposal.kind not in {ResourceKind.NAMESPACE, ResourceKind.TENANT}:
         return None
     unknown = named_clusters(proposal.proposed) - proposal.facts.clusters - {"global"}
     if unknown:
         unknown -= named_clusters(proposal.present)
-    return Refusal(HoldReason.UNKNOWN_CLUSTER, f"not known here: {_names(unknown)}") if unknown else None
+    return GuardRefusal(HoldReason.UNKNOWN_CLUSTER, f"not known here: {_names(unknown)}") if unknown else None
 
 
-def fewer_partitions(proposal: Proposal) -> Refusal | None:
+def fewer_partitions(proposal: Proposal) -> GuardRefusal | None:
     """(c) A smaller partition count hides data."""
     if proposal.kind is not ResourceKind.PARTITIONED_TOPIC or proposal.present is None or proposal.proposed is None:
         return None
     present, proposed = _partitions(proposal.present), _partitions(proposal.proposed)
     if proposed < present:
-        return Refusal(HoldReason.FEWER_PARTITIONS, f"{present} partitions here, {proposed} proposed")
+        return GuardRefusal(HoldReason.FEWER_PARTITIONS, f"{present} partitions here, {proposed} proposed")
     return None
 
 
-def has_topics(proposal: Proposal) -> Refusal | None:
+def has_topics(proposal: Proposal) -> GuardRefusal | None:
     """(g) A namespace or partitioned topic that still has topics is not deleted from under them."""
     if proposal.proposed is not None or proposal.present is None:
         return None
@@ -149,13 +151,13 @@ def has_topics(proposal: Proposal) -> Refusal | None:
     return _unless_empty(proposal, "topics still exist here", HoldReason.HAS_TOPICS)
 
 
-def flapping(proposal: Proposal) -> Refusal | None:
+def flapping(proposal: Proposal) -> GuardRefusal | None:
     """(f) A path that keeps returning to what it just left is being rewritten by two parties."""
     limits = proposal.settings.limits
     recent = recent_flips(proposal.register.flips, proposal.facts.now, limits)
     if len(recent) > limits.max_flips:
         minutes = limits.flip_window_ms // 60_000
-        return Refusal(
+        return GuardRefusal(
             HoldReason.FLAPPING, f"flipped {len(recent)} times within {minutes} minutes between the same values"
         )
     return None
@@ -172,7 +174,7 @@ GUARDS: Final[tuple[Guard, ...]] = (
 )
 
 
-def examine(proposal: Proposal) -> Refusal | None:
+def examine(proposal: Proposal) -> GuardRefusal | None:
     """Ask every guard; the first that objects is the answer. A stamp that a person has let pass is not asked again."""
     if proposal.register.allowed == proposal.known.stamp:
         return None
@@ -253,15 +255,15 @@ class DeleteWindow:
             self._passed.extend([now] * deletes)
 
 
-def _unless_empty(proposal: Proposal, detail: str, reason: HoldReason) -> Refusal | None:
+def _unless_empty(proposal: Proposal, detail: str, reason: HoldReason) -> GuardRefusal | None:
     match proposal.facts.topics:
         case Topics.NONE:
             return None
         case Topics.NOT_ASKED:
-            return Refusal(None)
+            return GuardRefusal(None)
         case Topics.CANNOT_ASK:
-            return Refusal(reason, UNTOLD_TOPICS)
-    return Refusal(reason, detail)
+            return GuardRefusal(reason, UNTOLD_TOPICS)
+    return GuardRefusal(reason, detail)
 
 
 def _partitions(document: Document) -> int:

@@ -116,7 +116,7 @@ class Wait:
     cure: str = ""
 
 
-class Phase(StrEnum):
+class EpochPhase(StrEnum):
     """How far an epoch is."""
 
     SEATING = "seating"
@@ -145,11 +145,11 @@ class Epoch:
     consumed: frozenset[Region] = frozenset()
 
     @property
-    def phase(self) -> Phase:
+    def phase(self) -> EpochPhase:
         """How far it is."""
         if len(self.stored) < len(self.senders):
-            return Phase.SEATING
-        return Phase.CONSUMING if len(self.consumed) < len(self.senders) else Phase.OVER
+            return EpochPhase.SEATING
+        return EpochPhase.CONSUMING if len(self.consumed) < len(self.senders) else EpochPhase.OVER
 
 
 def close(reports: Mapping[Region, Report], until_ms: Millis) -> Epoch:
@@ -177,7 +177,7 @@ def advance(epoch: Epoch, reports: Mapping[Region, Report]) -> Epoch | None:
     """
     if {region: report.sender for region, report in reports.items()} != dict(epoch.senders):
         return None
-    if epoch.phase is Phase.SEATING:
+    if epoch.phase is EpochPhase.SEATING:
         now = {region: report for region, report in reports.items() if region not in epoch.stored}
         now = {region: report for region, report in now.items() if applying_waits(epoch, report) is None}
         second = joined(epoch.second, *(report.met for report in now.values()))
@@ -223,7 +223,7 @@ def waiting(epoch: Epoch, reports: Mapping[Region, Report]) -> dict[Region, Wait
     """The members that the epoch waits for, and why."""
     found: dict[Region, Wait] = {}
     for region, report in reports.items():
-        if epoch.phase is Phase.SEATING:
+        if epoch.phase is EpochPhase.SEATING:
             wait = applying_waits(epoch, report) if region not in epoch.stored else None
         else:
             wait = consuming_waits(epoch, report) if region not in epoch.consumed else None

@@ -185,7 +185,7 @@ def _refusals(operation: Operation, around: TargetFacts, clusters: frozenset[str
                 yield Refusal(reason=Reason.UNREADABLE, detail=f"{which} is no JSON object")
 
 
-def _guarded(operation: Operation, around: TargetFacts, clusters: frozenset[str]) -> Iterator[guards.Refusal]:
+def _guarded(operation: Operation, around: TargetFacts, clusters: frozenset[str]) -> Iterator[guards.GuardRefusal]:
     proposal = Proposal(
         register=Register(path=operation.path),
         known=_version(around.settings),

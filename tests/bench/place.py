@@ -23,7 +23,7 @@ from deploy.lab import rest
 from deploy.lab.process import resident_bytes
 from deploy.lab.pulsar import ClusterSettings, Part, PulsarCluster, bring_up, share_namespace
 from syncer.admin.client import AdminClient, AdminSettings
-from syncer.bus.pulsar.topic import Wanted, apply_topic, plan_topic
+from syncer.bus.pulsar.topic import WantedTopic, apply_topic, plan_topic
 from syncer.model import MetaPath
 from syncer.stores.zookeeper.store import ZooKeeperConfig, ZooKeeperStore
 from tests.bench.child import Child
@@ -184,7 +184,7 @@ class Place:
             cluster.remove()
 
     async def _make_topic(self) -> None:
-        wanted = Wanted(topic=OUR_TOPIC, regions={cluster.name: (cluster.name,) for cluster in self.clusters})
+        wanted = WantedTopic(topic=OUR_TOPIC, regions={cluster.name: (cluster.name,) for cluster in self.clusters})
         admins = {cluster.name: AdminClient(AdminSettings(url=cluster.admin_url)) for cluster in self.clusters}
         try:
             await apply_topic(await plan_topic(wanted, admins), admins)

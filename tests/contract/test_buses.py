@@ -18,7 +18,7 @@ from syncer.admin.client import AdminClient, AdminSettings
 from syncer.bus.contract import Bus
 from syncer.bus.embedded import EmbeddedBus, EmbeddedConfig
 from syncer.bus.pulsar.bus import PulsarBus, PulsarBusConfig
-from syncer.bus.pulsar.topic import Wanted, apply_topic, plan_topic
+from syncer.bus.pulsar.topic import WantedTopic, apply_topic, plan_topic
 from tests.conftest import PulsarPair
 from tests.contract.bus_suite import MAX_UNACKNOWLEDGED, BusContract, Rig
 from tests.support.scrawling import scrawl, scrawl_on_topic
@@ -79,7 +79,7 @@ class PulsarRig:
             name: AdminClient(AdminSettings(url=cluster.admin_url)) for name, cluster in self._pair.clusters.items()
         }
         try:
-            wanted = Wanted(topic=self.topic, regions={name: (name,) for name in admins})
+            wanted = WantedTopic(topic=self.topic, regions={name: (name,) for name in admins})
             await apply_topic(await plan_topic(wanted, admins), admins)
         finally:
             for admin in admins.values():

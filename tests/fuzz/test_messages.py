@@ -15,8 +15,8 @@ from syncer.bus.trust.signing import PROOF, SIGNATURE, UNSIGNED, Keyring, sealed
 from syncer.bus.wire.codec import decode, encode
 from syncer.bus.wire.fields import LATEST_TIME_MS, NUMBERS, is_id
 from syncer.bus.wire.messages import (
-    Action,
     Control,
+    ControlAction,
     Heartbeat,
     Ignored,
     Message,
@@ -97,7 +97,7 @@ SOUND = (
     HEARTBEAT,
     replace(HEARTBEAT, refused=(("us-west", "db"),), retold=(1, 2), unfolded=0, oldest_unseated_ms=NOW),
     CONTROL,
-    replace(CONTROL, action=Action.PAUSE, paths=(), number=7),
+    replace(CONTROL, action=ControlAction.PAUSE, paths=(), number=7),
     LISTING_ASKED,
     LISTING_TOLD,
     TREE,

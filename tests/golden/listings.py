@@ -48,7 +48,7 @@ def words() -> Any:
         "holds": sorted(product.HoldReason),
         "parked": sorted(product.ParkReason),
         "decisions": sorted(product.Decision),
-        "controls": sorted(product.Action),
+        "controls": sorted(product.ControlAction),
         "tree steps": sorted(product.TreeStep),
         "change types": sorted(product.EventType),
         "tie orders": sorted(product.TieOrder),

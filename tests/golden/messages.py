@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from tests.golden import product
 from tests.golden.product import (
-    Action,
     Control,
+    ControlAction,
     Heartbeat,
     Message,
     MetaPath,
@@ -137,9 +137,11 @@ def _said() -> Iterator[tuple[str, Message]]:
         ),
     )
     yield "heartbeat-left", Heartbeat(**says, **{**told, "mode": "left"})
-    for action in Action:
-        paths: tuple[str, ...] = {Action.FORGET: ("north", "f" * 32), Action.RETELL: ()}.get(action, (TENANT,))
-        stamps = ((NOW, EAST),) if action in {Action.REQUEST, Action.LACKING} else ()
+    for action in ControlAction:
+        paths: tuple[str, ...] = {ControlAction.FORGET: ("north", "f" * 32), ControlAction.RETELL: ()}.get(
+            action, (TENANT,)
+        )
+        stamps = ((NOW, EAST),) if action in {ControlAction.REQUEST, ControlAction.LACKING} else ()
         asked = Control(**says, action=action, paths=paths, reason="why", target="east", number=5, stamps=stamps)
         yield f"control-{action}", asked
     yield "tree-groups", _tree(TreeStep.GROUPS, product.groups_body([number << 96 for number in range(256)]))

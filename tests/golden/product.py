@@ -10,8 +10,8 @@ from syncer.bus.embedded import set_link
 from syncer.bus.trust.signing import UNSIGNED, sealed, unseal
 from syncer.bus.wire.codec import decode, encode
 from syncer.bus.wire.messages import (
-    Action,
     Control,
+    ControlAction,
     Heartbeat,
     Ignored,
     Message,
@@ -56,9 +56,9 @@ __all__ = [
     "FAMILIES",
     "UNSIGNED",
     "WEIGHTS",
-    "Action",
     "Backup",
     "Control",
+    "ControlAction",
     "Decision",
     "Digest",
     "EventType",

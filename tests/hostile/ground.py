@@ -16,7 +16,7 @@ from deploy.lab.pulsar import PulsarCluster
 from syncer.admin.client import AdminClient, AdminSettings
 from syncer.bus.embedded import EmbeddedBus, EmbeddedConfig
 from syncer.bus.pulsar.bus import PulsarBus, PulsarBusConfig
-from syncer.bus.pulsar.topic import Wanted, apply_topic, plan_topic
+from syncer.bus.pulsar.topic import WantedTopic, apply_topic, plan_topic
 from tests.hostile.attacker import ORIGIN, PATIENCE, Attacker, Signer
 from tests.shell.on_bus import MAX_BYTES
 from tests.support.scrawling import scrawl, scrawl_on_topic
@@ -106,7 +106,7 @@ class Topic:
     async def prepare(self) -> None:
         """Make the topic as an operator makes it."""
         async with AdminClient(AdminSettings(url=self.cluster.admin_url)) as admin:
-            wanted = Wanted(topic=self.topic, regions={self.cluster.name: ("east", "north", "west", ORIGIN)})
+            wanted = WantedTopic(topic=self.topic, regions={self.cluster.name: ("east", "north", "west", ORIGIN)})
             admins = {self.cluster.name: admin}
             await apply_topic(await plan_topic(wanted, admins), admins)
 

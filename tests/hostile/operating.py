@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from syncer.bus.wire.fields import NUMBERS
-from syncer.bus.wire.messages import Action
+from syncer.bus.wire.messages import ControlAction
 from syncer.conflict.register import HoldReason
 from syncer.errors import ExitCode, StateForeign, StateUnavailable
 from syncer.model import MetaPath, Region
@@ -157,8 +157,8 @@ async def last_request(scene: Scene) -> None:
     """Whoever speaks in west's name uses up its numbers; each region's own operator has to be heard all the same."""
     facts = {"region": Region("west"), "sender": scene.database("west")}
     await scene.say(
-        scene.control(Action.RESUME, **facts, number=NUMBERS - 2),
-        scene.control(Action.PAUSE, **facts, number=NUMBERS - 1, reason="for ever"),
+        scene.control(ControlAction.RESUME, **facts, number=NUMBERS - 2),
+        scene.control(ControlAction.PAUSE, **facts, number=NUMBERS - 1, reason="for ever"),
     )
     await scene.until(lambda: "for ever" in str(scene.east.identity.paused), "east stands still")
     for member in (scene.east, scene.group.members["north"]):

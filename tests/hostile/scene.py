@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from syncer.bus.contract import Outgoing
 from syncer.bus.wire.codec import encode
-from syncer.bus.wire.messages import Action, Control, Heartbeat, Said
+from syncer.bus.wire.messages import Control, ControlAction, Heartbeat, Said
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region, Seen
 from syncer.replication.runtime.environment import wall_clock_ms
 from tests.hostile.attack import Who
@@ -120,7 +120,7 @@ class Scene:
         """A heartbeat in the name of west, by its own database."""
         return self.beat(region="west", **{"sender": self.database("west"), **facts})
 
-    def control(self, action: Action, *paths: str, **facts: Any) -> Control:
+    def control(self, action: ControlAction, *paths: str, **facts: Any) -> Control:
         """A request of the attacker's region."""
         facts = {"region": Region(self.name), "sender": self.sender, "sent_at_ms": self.now, **facts}
         return Control(action=action, paths=paths, **facts)

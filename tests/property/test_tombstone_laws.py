@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from syncer.conflict.tombstones import Phase, Report, advance, close
+from syncer.conflict.tombstones import EpochPhase, Report, advance, close
 from syncer.model import Millis, Region
 
 REGIONS = tuple(map(Region, "abc"))
@@ -50,13 +50,13 @@ def test_nothing_goes_before_both_rounds_hold(first: dict[Region, Report], later
             assert not report.unfolded
             qualified[region].append(report)
             assert all(after.second[sender] >= number for sender, number in report.met.items())
-        if before is Phase.SEATING:
+        if before is EpochPhase.SEATING:
             assert not after.consumed
         for region in after.consumed - epoch.consumed:
             assert told[region].lacks(after.second) is None
             assert not told[region].unfolded
         epoch = after
-    if epoch.phase is Phase.OVER:
+    if epoch.phase is EpochPhase.OVER:
         assert all(qualified.values())
 
 
@@ -70,7 +70,7 @@ def test_a_report_that_comes_again_changes_nothing(
         assert after is not None
         twice = advance(advance(again, told) or again, told)
         assert twice is not None
-        if after.phase is not Phase.SEATING and once.phase is Phase.SEATING:
+        if after.phase is not EpochPhase.SEATING and once.phase is EpochPhase.SEATING:
             after = advance(after, told)
             assert after is not None
         assert twice == (advance(after, told) or after)

@@ -13,7 +13,7 @@ import pytest
 
 from deploy.lab.region import LabRegion, differing
 from syncer.bus.trust.signing import Keyring, sealed
-from syncer.bus.wire.messages import LEFT, Action, Control, Heartbeat, Said
+from syncer.bus.wire.messages import LEFT, Control, ControlAction, Heartbeat, Said
 from syncer.model import MetadataChangeEvent, MetaPath, Region, TieOrder
 from syncer.paths import POLICIES, tenant_path
 from syncer.replication.runtime.environment import wall_clock_ms
@@ -103,7 +103,7 @@ class Lied:
     def forget(self, region: str, database: str, *, of: str, sender: str) -> Control:
         """A request to all."""
         named, now = (region, database), wall_clock_ms()
-        return Control(region=Region(of), sender=sender, action=Action.FORGET, paths=named, sent_at_ms=now)
+        return Control(region=Region(of), sender=sender, action=ControlAction.FORGET, paths=named, sent_at_ms=now)
 
     def change(self, name: str, value: bytes | None, **facts: Any) -> MetadataChangeEvent:
         """A change of a tenant of this group."""

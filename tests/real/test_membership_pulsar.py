@@ -20,7 +20,7 @@ from deploy.lab.process import ServerFailed
 from deploy.lab.region import LabRegion, differing
 from syncer.cli.commands.regions import first_contact_plan
 from syncer.conflict.register import HoldReason
-from syncer.conflict.tombstones import Phase
+from syncer.conflict.tombstones import EpochPhase
 from syncer.errors import ExitCode, StateError
 from syncer.log import configure
 from syncer.model import MetaPath
@@ -219,7 +219,7 @@ def kept_for(region: LabRegion, other: LabRegion) -> bool:
     """Whether deletes are kept in the first of two phases, for nobody but another region."""
     state = report(region).get("tombstones", {})
     waited_for = [each["region"] for each in state.get("held_up_by", ())]
-    return (state.get("phase"), waited_for) == (Phase.SEATING, [other.name])
+    return (state.get("phase"), waited_for) == (EpochPhase.SEATING, [other.name])
 
 
 def answer(said: Any) -> str:

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from syncer.admin.client import AdminClient, AdminRefused, AdminSettings
-from syncer.bus.pulsar.topic import StepState, Wanted, apply_topic, plan_topic
+from syncer.bus.pulsar.topic import StepState, WantedTopic, apply_topic, plan_topic
 from syncer.errors import ConfigError, PreconditionFailed
 from tests.conftest import PulsarPair
 
@@ -27,13 +27,13 @@ async def admins(pulsar_pair: PulsarPair) -> AsyncIterator[dict[str, AdminClient
 
 
 @pytest.fixture
-def wanted() -> Wanted:
+def wanted() -> WantedTopic:
     tenant = f"init-{os.getpid()}-{next(_numbers)}"
-    return Wanted(topic=f"persistent://{tenant}/sync/events", regions={"us-east": ("e",), "us-west": ("w", "w2")})
+    return WantedTopic(topic=f"persistent://{tenant}/sync/events", regions={"us-east": ("e",), "us-west": ("w", "w2")})
 
 
 async def test_what_is_missing_is_made_and_found_present_afterwards(
-    admins: dict[str, AdminClient], wanted: Wanted
+    admins: dict[str, AdminClient], wanted: WantedTopic
 ) -> None:
     first = await apply_topic(await plan_topic(wanted, admins), admins)
     assert StepState.DONE in {step.state for step in first}
@@ -55,7 +55,7 @@ async def test_what_is_missing_is_made_and_found_present_afterwards(
         assert await admin.partitions(wanted.topic) == 0
 
 
-async def test_what_was_set_wrong_meanwhile_is_set_right(admins: dict[str, AdminClient], wanted: Wanted) -> None:
+async def test_what_was_set_wrong_meanwhile_is_set_right(admins: dict[str, AdminClient], wanted: WantedTopic) -> None:
     await apply_topic(await plan_topic(wanted, admins), admins)
     await admins["us-west"].set_namespace(wanted.namespace, "messageTTL", 60)
     steps = await plan_topic(wanted, admins)
@@ -65,7 +65,7 @@ async def test_what_was_set_wrong_meanwhile_is_set_right(admins: dict[str, Admin
     assert {step.state for step in await plan_topic(wanted, admins)} == {StepState.PRESENT}
 
 
-async def test_a_partitioned_topic_is_refused(admins: dict[str, AdminClient], wanted: Wanted) -> None:
+async def test_a_partitioned_topic_is_refused(admins: dict[str, AdminClient], wanted: WantedTopic) -> None:
     west = admins["us-west"]
     await west.create_tenant(wanted.tenant, {"adminRoles": [], "allowedClusters": ["us-west"]})
     await west.create_namespace(wanted.namespace, {"replication_clusters": ["us-west"]})
@@ -75,8 +75,8 @@ async def test_a_partitioned_topic_is_refused(admins: dict[str, AdminClient], wa
     assert await admins["us-east"].tenant(wanted.tenant) is None  # nothing was touched
 
 
-async def test_a_cluster_nobody_knows_is_refused(admins: dict[str, AdminClient], wanted: Wanted) -> None:
-    strange = Wanted(topic=wanted.topic, regions={"us-east": ("e",), "nowhere": ("n",)})
+async def test_a_cluster_nobody_knows_is_refused(admins: dict[str, AdminClient], wanted: WantedTopic) -> None:
+    strange = WantedTopic(topic=wanted.topic, regions={"us-east": ("e",), "nowhere": ("n",)})
     with pytest.raises(PreconditionFailed, match="does not know nowhere"):
         await plan_topic(strange, {"us-east": admins["us-east"], "nowhere": admins["us-west"]})
     with pytest.raises(ConfigError, match="admin URLs are given for"):

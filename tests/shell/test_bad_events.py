@@ -9,7 +9,7 @@ import orjson
 from syncer.bus.contract import Outgoing
 from syncer.bus.limits import MAX_MESSAGE_BYTES
 from syncer.bus.wire.codec import encode
-from syncer.bus.wire.messages import Action, Control
+from syncer.bus.wire.messages import Control, ControlAction
 from syncer.bus.wire.native import NativeEvent, NativeType, encode_native
 from syncer.model import MetaPath, Millis, Region
 from syncer.replication.runtime.environment import wall_clock_ms
@@ -83,7 +83,11 @@ async def test_an_expected_region_is_heard_and_a_stranger_neither_heard_nor_obey
     async with east.running(), Bystander(bus_file, "mars") as mars:
         await active(east)
         order = Control(
-            region=Region("mars"), sender="m" * 32, action=Action.PAUSE, reason="mine", sent_at_ms=wall_clock_ms()
+            region=Region("mars"),
+            sender="m" * 32,
+            action=ControlAction.PAUSE,
+            reason="mine",
+            sent_at_ms=wall_clock_ms(),
         )
         await mars.say(change(TENANT, tenant("evil"), region="mars", sender="m" * 32), order)
         await mars.say(change(path_of("friend"), tenant(), region="west"))

@@ -13,7 +13,7 @@ import pytest
 
 from syncer.bus.trust.signing import UNSIGNED, Keyring
 from syncer.bus.wire.codec import encode
-from syncer.bus.wire.messages import LEFT, Action, Control, Heartbeat
+from syncer.bus.wire.messages import LEFT, Control, ControlAction, Heartbeat
 from syncer.model import MetaPath, Millis, Region, TieOrder
 from syncer.replication.runtime.environment import wall_clock_ms
 from syncer.state.contract.operations import OperationState
@@ -74,7 +74,9 @@ def standing(site: Site) -> bool:
 
 
 def forget(*paths: str) -> Control:
-    return Control(region=Region("liar"), sender=LIAR, action=Action.FORGET, paths=paths, sent_at_ms=wall_clock_ms())
+    return Control(
+        region=Region("liar"), sender=LIAR, action=ControlAction.FORGET, paths=paths, sent_at_ms=wall_clock_ms()
+    )
 
 
 async def test_a_living_region_is_not_forgotten_because_somebody_says_so(

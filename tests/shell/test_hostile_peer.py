@@ -16,7 +16,7 @@ import pytest
 from syncer.bus.contract import Outgoing
 from syncer.bus.trust.signing import UNSIGNED, Keyring
 from syncer.bus.wire.codec import encode
-from syncer.bus.wire.messages import Action, Control, StatePage, StateRequest, TreeMessage
+from syncer.bus.wire.messages import Control, ControlAction, StatePage, StateRequest, TreeMessage
 from syncer.bus.wire.native import decode_native, encode_native
 from syncer.bus.wire.tree_bodies import Listing, TreeEntry, buckets_body, groups_body, listing_body
 from syncer.conflict.digest_tree import BUCKETS, GROUPS
@@ -178,11 +178,13 @@ async def test_texts_that_break_a_database_or_a_terminal_are_kept_and_shown(
     said = [
         encode(heartbeat("evil", sender=EVIL)),
         evil("acme/odd", policies, 1),
-        encode(Control(action=Action.REQUEST, paths=(f"/admin/policies/{odd}", "/admin/policies/a/b\0"), **named)),
-        encode(Control(action=Action.LACKING, paths=(f"/admin/policies/{odd}",), **named)),
+        encode(
+            Control(action=ControlAction.REQUEST, paths=(f"/admin/policies/{odd}", "/admin/policies/a/b\0"), **named)
+        ),
+        encode(Control(action=ControlAction.LACKING, paths=(f"/admin/policies/{odd}",), **named)),
         encode(StateRequest(target="east", after=f"/admin/policies/{odd}", **named)),
         encode(TreeMessage(target="east", label=odd, step=odd, round=1, body=b"", **named)),
-        encode(Control(action=Action.FORGET, paths=(odd, odd), **named)),
+        encode(Control(action=ControlAction.FORGET, paths=(odd, odd), **named)),
         Outgoing(b"no AVRO", {"syncer.v": "1", "syncer.kind": odd, odd: odd}),
     ]
     async with east.running(), west.running(), Bystander(bus_file, "evil") as hostile:
@@ -195,7 +197,7 @@ async def test_texts_that_break_a_database_or_a_terminal_are_kept_and_shown(
         await until(east.quarantined, "what cannot be understood is kept", DEADLINE_S)
         if peer != "stranger":
             await until(lambda: NAMESPACE_ODD in east.holds(), "the guard holds, and says why", DEADLINE_S)
-            await hostile.say(mouth.sign(encode(Control(action=Action.PAUSE, reason=odd, number=1, **named))))
+            await hostile.say(mouth.sign(encode(Control(action=ControlAction.PAUSE, reason=odd, number=1, **named))))
             await until(lambda: east.status().identity.paused, "it is obeyed, and says why", DEADLINE_S)
     assert east.get(TENANT) == tenant("honest")
 

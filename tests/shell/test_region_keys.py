@@ -14,7 +14,7 @@ from anyio.abc import TaskGroup
 
 from syncer.bus.contract import Outgoing
 from syncer.bus.trust.signing import PROOF, SIGNATURE, sealed
-from syncer.bus.wire.messages import Action, Control
+from syncer.bus.wire.messages import Control, ControlAction
 from syncer.daemon import Daemon
 from syncer.model import Region, database_id
 from syncer.replication.runtime.environment import wall_clock_ms
@@ -44,8 +44,8 @@ def lies(of: str, database: str) -> list[Any]:
     """What somebody says in the name of a region, by its database."""
     now = wall_clock_ms()
     return [
-        Control(region=Region(of), sender=database, action=Action.PAUSE, sent_at_ms=now, number=7),
-        Control(region=Region(of), sender=database, action=Action.FORGET, paths=("east", "x"), sent_at_ms=now),
+        Control(region=Region(of), sender=database, action=ControlAction.PAUSE, sent_at_ms=now, number=7),
+        Control(region=Region(of), sender=database, action=ControlAction.FORGET, paths=("east", "x"), sent_at_ms=now),
         change(TENANT, tenant("evil"), region=of, sender=database, sequence=10_000),
         change(TENANT, None, region=of, sender=database, sequence=10_001),
         heartbeat(of, sender=database, mode="left"),

@@ -13,7 +13,7 @@ import structlog
 from syncer.bus.contract import Outgoing
 from syncer.bus.trust.signing import SIGNATURE, sealed
 from syncer.bus.wire.codec import encode
-from syncer.bus.wire.messages import Action, Control
+from syncer.bus.wire.messages import Control, ControlAction
 from syncer.bus.wire.native import NativeEvent, NativeType, encode_native
 from syncer.model import Region
 from syncer.replication.runtime.environment import wall_clock_ms
@@ -88,12 +88,12 @@ async def test_who_lacks_the_key_is_not_believed_whatever_he_says(
         await equal(east, west)
         own = east.report()["database_id"]
         order = Control(
-            region=Region("west"), sender=stranger, action=Action.PAUSE, sent_at_ms=wall_clock_ms(), number=7
+            region=Region("west"), sender=stranger, action=ControlAction.PAUSE, sent_at_ms=wall_clock_ms(), number=7
         )
         forget = Control(
             region=Region("west"),
             sender=stranger,
-            action=Action.FORGET,
+            action=ControlAction.FORGET,
             paths=("east", own),
             sent_at_ms=wall_clock_ms(),
         )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from syncer.bus.wire.messages import LEFT, Action, Control, Said, StateEntry, StatePage, StateRequest
+from syncer.bus.wire.messages import LEFT, Control, ControlAction, Said, StateEntry, StatePage, StateRequest
 from syncer.bus.wire.messages import TreeMessage as Tree
 from syncer.bus.wire.tree_bodies import Listing, TreeEntry, TreeStep, buckets_body, groups_body, listing_body
 from syncer.conflict.digest_tree import BUCKETS, GROUPS, bucket_of
@@ -143,7 +143,7 @@ def _new_database(liar: Liar) -> Iterator[Said]:
 # -- requests
 
 
-def _control(liar: Liar, action: Action, **told: object) -> Control:
+def _control(liar: Liar, action: ControlAction, **told: object) -> Control:
     control = Control(region=liar.region, sender=liar.sender, action=action, reason="a lie", sent_at_ms=liar.now)
     if liar.rng.random() < 0.2:
         region = invented(liar)
@@ -154,11 +154,11 @@ def _control(liar: Liar, action: Action, **told: object) -> Control:
 def _forgets(liar: Liar) -> Iterator[Said]:
     site = liar.somebody()
     region = liar.rng.choice((site.region, site.region, invented(liar)))
-    yield _control(liar, Action.FORGET, paths=(region, liar.database(site)))
+    yield _control(liar, ControlAction.FORGET, paths=(region, liar.database(site)))
 
 
 def _pauses(liar: Liar) -> Iterator[Said]:
-    action = liar.rng.choice((Action.PAUSE, Action.RESUME))
+    action = liar.rng.choice((ControlAction.PAUSE, ControlAction.RESUME))
     target = liar.rng.choice(("", liar.somebody().region))
     yield _control(liar, action, number=liar.rng.choice((0, 1, 2, 3, HUGE)), target=target)
 
@@ -166,11 +166,11 @@ def _pauses(liar: Liar) -> Iterator[Said]:
 def _requests(liar: Liar) -> Iterator[Said]:
     path, site = liar.path(), liar.somebody()
     stamps = liar.rng.choice(((), ((liar.now, liar.region),), ((FAR, site.region),)))
-    yield _control(liar, Action.REQUEST, paths=(path,), target=site.region, stamps=stamps)
+    yield _control(liar, ControlAction.REQUEST, paths=(path,), target=site.region, stamps=stamps)
 
 
 def _wants_retelling(liar: Liar) -> Iterator[Said]:
-    yield _control(liar, Action.RETELL, number=liar.rng.choice((0, 1, HUGE)), target=liar.somebody().region)
+    yield _control(liar, ControlAction.RETELL, number=liar.rng.choice((0, 1, HUGE)), target=liar.somebody().region)
 
 
 def _lacks(liar: Liar) -> Iterator[Said]:
@@ -178,7 +178,7 @@ def _lacks(liar: Liar) -> Iterator[Said]:
     change = liar.honest_change(path)
     named = () if change is None or change.stamp is None else ((change.stamp.updated_at_ms, change.stamp.region),)
     stamps = liar.rng.choice(((), named))
-    yield _control(liar, Action.LACKING, paths=(path,), stamps=stamps)
+    yield _control(liar, ControlAction.LACKING, paths=(path,), stamps=stamps)
 
 
 # -- comparisons and listings

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from unittest import mock
 
-from syncer.bus.wire.messages import LEFT, Action, Control, Heartbeat, Message, StateEntry, StatePage
+from syncer.bus.wire.messages import LEFT, Control, ControlAction, Heartbeat, Message, StateEntry, StatePage
 from syncer.bus.wire.messages import TreeMessage as Tree
 from syncer.bus.wire.tree_bodies import Listing, TreeEntry, TreeStep, listing_body
 from syncer.conflict.causality.consumed import Consumed
@@ -382,7 +382,12 @@ def test_who_is_not_expected_is_neither_heard_nor_obeyed() -> None:
     w.lie("a", region=Region("x1"), sender="db-x1")
     assert not w.daemon("a").driver.context.peers.remembers(Region("x1"))
     pause = Control(
-        region=Region("x1"), sender="db-x1", action=Action.PAUSE, reason="", sent_at_ms=Millis(w.story.now), number=1
+        region=Region("x1"),
+        sender="db-x1",
+        action=ControlAction.PAUSE,
+        reason="",
+        sent_at_ms=Millis(w.story.now),
+        number=1,
     )
     w.hear(pause, "a")
     assert w.sites[Region("a")].disk.tables.identity.paused is None

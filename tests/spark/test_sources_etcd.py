@@ -17,7 +17,7 @@ from spark_snapshot.sources.reach import Reach
 from syncer.errors import AccessDenied, StoreUnavailable
 from syncer.model import MetaPath
 from syncer.stores.etcd.config import EtcdConfig
-from syncer.stores.etcd.connection import Compacted
+from syncer.stores.etcd.connection import RevisionCompacted
 from syncer.stores.etcd.paging import PageSize
 from tests.spark.stores import EVERYTHING, RESOURCES, collected, once, values
 from tests.support.etcd import EtcdGateway, EtcdServer
@@ -118,7 +118,7 @@ def test_a_store_that_compacts_for_ever_is_refused(
 
     small_pages(monkeypatch)
     monkeypatch.setattr(live._Caller, "finish", finished)
-    with pytest.raises(Compacted):
+    with pytest.raises(RevisionCompacted):
         list(live.read(config, Reach()))
 
 

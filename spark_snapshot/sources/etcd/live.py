@@ -19,7 +19,7 @@ from syncer.conflict.withholding import carried_value
 from syncer.errors import StoreUnavailable
 from syncer.model import MetaPath, Revision
 from syncer.stores.etcd.config import EtcdConfig
-from syncer.stores.etcd.connection import AnswerTooLarge, Compacted, Connection
+from syncer.stores.etcd.connection import AnswerTooLarge, EtcdConnection, RevisionCompacted
 from syncer.stores.etcd.keys import KeySpace
 from syncer.stores.etcd.paging import PageSize, Paging
 from syncer.stores.etcd.store import connection_of
@@ -73,11 +73,11 @@ def read(config: EtcdConfig, reach: Reach, part: Spans | None = None) -> Iterato
             try:
                 for batch in _Reader(caller, config, reach).batches(due[0]):
                     spool.add(batch)
-            except Compacted:
+            except RevisionCompacted:
                 due[0] = replace(whole, revision=None)  # a new attempt takes the newest one
                 raise
 
-    return settled(attempt, again=(Compacted, StoreUnavailable), digests=reach.digests)
+    return settled(attempt, again=(RevisionCompacted, StoreUnavailable), digests=reach.digests)
 
 
 def spans_of(config: EtcdConfig, reach: Reach) -> tuple[Span, ...]:
@@ -160,7 +160,7 @@ class _Caller:
     def __init__(self, config: EtcdConfig) -> None:
         self._config = config
         self._runner = asyncio.Runner()
-        self._connection: Connection | None = None
+        self._connection: EtcdConnection | None = None
         self._ahead: asyncio.Task[Dynamic] | None = None
 
     def __enter__(self) -> Self:
@@ -231,7 +231,7 @@ class _Caller:
         assert self._connection is not None  # noqa: S101 - a bug of this module
         return await self._connection.call("KV.Range", load().messages["RangeRequest"](**request), repeatable=True)
 
-    async def _end(self, connection: Connection) -> None:
+    async def _end(self, connection: EtcdConnection) -> None:
         if self._ahead is not None:
             self._ahead.cancel()
             await asyncio.gather(self._ahead, return_exceptions=True)

@@ -48,7 +48,7 @@ class StepState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class WantedTopic:
     """What is to exist.
 
     Args:
@@ -109,7 +109,7 @@ class Step:
     body: object = field(default=None, repr=False)
 
 
-def plan(wanted: Wanted, pictures: Sequence[Picture]) -> tuple[Step, ...]:
+def plan(wanted: WantedTopic, pictures: Sequence[Picture]) -> tuple[Step, ...]:
     """Plan what is missing; steps of all clusters, tenants first, so that no cluster replicates into nothing.
 
     Raises:
@@ -126,7 +126,7 @@ def plan(wanted: Wanted, pictures: Sequence[Picture]) -> tuple[Step, ...]:
     return tuple(step for phase in phases for step in phase)
 
 
-def _check(wanted: Wanted, pictures: Sequence[Picture]) -> None:
+def _check(wanted: WantedTopic, pictures: Sequence[Picture]) -> None:
     for picture in pictures:
         unknown = sorted(set(wanted.regions) - picture.known_clusters)
         if unknown:
@@ -159,7 +159,7 @@ def _step(
     )
 
 
-def _tenant_step(wanted: Wanted, picture: Picture, names: list[str]) -> Step:
+def _tenant_step(wanted: WantedTopic, picture: Picture, names: list[str]) -> Step:
     info = picture.tenant
     allowed = set(info.get("allowedClusters", ())) if info is not None else set()
     body = {
@@ -176,7 +176,7 @@ def _tenant_step(wanted: Wanted, picture: Picture, names: list[str]) -> Step:
     )
 
 
-def _namespace_steps(wanted: Wanted, picture: Picture, names: list[str]) -> list[Step]:
+def _namespace_steps(wanted: WantedTopic, picture: Picture, names: list[str]) -> list[Step]:
     name = wanted.namespace
     url = namespace_url(name)
     policies = picture.namespace
@@ -223,7 +223,7 @@ def _namespace_steps(wanted: Wanted, picture: Picture, names: list[str]) -> list
     return [first, *(_policy_step(picture, name, *each) for each in settings)]
 
 
-def _local_steps(wanted: Wanted, picture: Picture) -> list[Step]:
+def _local_steps(wanted: WantedTopic, picture: Picture) -> list[Step]:
     name = wanted.local_namespace
     url = namespace_url(name)
     policies = picture.local_namespace
@@ -248,7 +248,7 @@ def _local_steps(wanted: Wanted, picture: Picture) -> list[Step]:
     return steps
 
 
-def _topic_steps(wanted: Wanted, picture: Picture) -> list[Step]:
+def _topic_steps(wanted: WantedTopic, picture: Picture) -> list[Step]:
     url = topic_url(wanted.topic)
     subscribed = wanted.subscription in picture.subscriptions
     earliest = {"ledgerId": -1, "entryId": -1, "partitionIndex": -1}
@@ -296,7 +296,7 @@ def _words(value: object) -> str:
     return str(value)
 
 
-async def look(wanted: Wanted, cluster: str, admin: AdminClient) -> Picture:
+async def look(wanted: WantedTopic, cluster: str, admin: AdminClient) -> Picture:
     """Take the picture of one cluster.
 
     Raises:
@@ -323,7 +323,7 @@ async def look(wanted: Wanted, cluster: str, admin: AdminClient) -> Picture:
 
 
 async def plan_topic(
-    wanted: Wanted, admins: Mapping[str, AdminClient], *, within_s: float = PATIENCE_S
+    wanted: WantedTopic, admins: Mapping[str, AdminClient], *, within_s: float = PATIENCE_S
 ) -> tuple[Step, ...]:
     """Look at every cluster and plan.
 

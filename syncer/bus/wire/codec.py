@@ -51,8 +51,8 @@ from syncer.bus.wire.fields import (
 )
 from syncer.bus.wire.heartbeats import check_heartbeat
 from syncer.bus.wire.messages import (
-    Action,
     Control,
+    ControlAction,
     Heartbeat,
     Ignored,
     Message,
@@ -90,7 +90,7 @@ _NATIVE_TYPES: Final = {
     EventType.MODIFIED: NativeType.MODIFIED,
     EventType.DELETED: NativeType.DELETED,
 }
-_ACTIONS: Final = frozenset(map(str, Action))
+_ACTIONS: Final = frozenset(map(str, ControlAction))
 _HEARTBEAT: Final = TypeAdapter(Heartbeat)
 _CONTROL: Final = TypeAdapter(Control)
 _LISTING_ASKED: Final = TypeAdapter(StateRequest)
@@ -427,7 +427,7 @@ def _said(
 def _check_control(control: Control) -> None:
     region = control.region
     check_numbers("control", region, {"number": control.number})
-    if control.action is Action.FORGET and control.paths:
+    if control.action is ControlAction.FORGET and control.paths:
         checked_region(control.paths[0], "a forgotten region")
         if not all(map(is_name, control.paths[1:])):
             raise PayloadInvalid(f"a control of region {region!r} to forget a database that is none")

@@ -13,7 +13,7 @@ LEFT: Final = "left"
 """Mode, in heartbeats, of a region that has left the group."""
 
 
-class Action(StrEnum):
+class ControlAction(StrEnum):
     """What a control message asks for."""
 
     PAUSE = "pause"
@@ -103,7 +103,7 @@ class Control:
 
     region: Region
     sender: str
-    action: Action
+    action: ControlAction
     paths: tuple[str, ...] = ()
     reason: str = ""
     sent_at_ms: Millis

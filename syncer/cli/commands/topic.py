@@ -17,7 +17,7 @@ from syncer.errors import PreconditionFailed
 
 if TYPE_CHECKING:
     from syncer.admin.client import AdminSettings
-    from syncer.bus.pulsar.topic import Step, Wanted
+    from syncer.bus.pulsar.topic import Step, WantedTopic
     from syncer.config import Config
 
 ONE_CALL_S: Final = 10.0
@@ -61,7 +61,7 @@ def init(
     """
     import anyio
 
-    from syncer.bus.pulsar.topic import Wanted
+    from syncer.bus.pulsar.topic import WantedTopic
     from syncer.config.durations import parse_duration
 
     session = session_of(context)
@@ -74,7 +74,7 @@ def init(
     if kept is None:
         raise typer.BadParameter(f"{retention!r} is no duration; write it like 7d")
     urls = _pairs(cluster, "--cluster")
-    wanted = Wanted(
+    wanted = WantedTopic(
         topic=name,
         regions=regions_of(config, urls, _pairs(region or [], "--region")),
         subscription=str(getattr(settings, "subscription", "pulsar-syncer")),
@@ -146,7 +146,7 @@ def admins_of(config: Config, urls: dict[str, str], timeout_s: float) -> dict[st
 
 async def _run(
     session: CommandSession,
-    wanted: Wanted,
+    wanted: WantedTopic,
     settings: dict[str, AdminSettings],
     timeout_s: float,
     dry_run: bool,
@@ -171,7 +171,7 @@ async def _run(
     _show(wanted, steps, session)
 
 
-def _show(wanted: Wanted, steps: tuple[Step, ...], session: CommandSession) -> None:
+def _show(wanted: WantedTopic, steps: tuple[Step, ...], session: CommandSession) -> None:
     items = [
         StepDocument(
             cluster=step.cluster, subject=step.subject, wanted=step.wanted, found=step.found, state=step.state.value

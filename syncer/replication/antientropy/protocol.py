@@ -20,7 +20,7 @@ from types import MappingProxyType
 from typing import Final
 
 from syncer.bus.limits import portions
-from syncer.bus.wire.messages import Action, Control, Heartbeat, TreeMessage
+from syncer.bus.wire.messages import Control, ControlAction, Heartbeat, TreeMessage
 from syncer.bus.wire.tree_bodies import (
     BUCKETS_PER_MESSAGE,
     ENTRIES_PER_MESSAGE,
@@ -265,7 +265,7 @@ def _ask(context: Context, region: Region, paths: Sequence[MetaPath], now: Milli
         Control(
             region=context.identity.region,
             sender=context.identity.database_id,
-            action=Action.REQUEST,
+            action=ControlAction.REQUEST,
             paths=tuple(paths),
             reason="a comparison",
             sent_at_ms=now,

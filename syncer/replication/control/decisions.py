@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from syncer.bus.wire.messages import Action
+from syncer.bus.wire.messages import ControlAction
 from syncer.conflict.register import HoldReason
 from syncer.conflict.shown import check_shown, look_in, shown_in, stamp_in
 from syncer.errors import NotFound, PreconditionFailed
@@ -65,7 +65,7 @@ def undo(context: Context, unit: UnitOfWork, tx: Transaction, operation: Operati
     unit.load((path,))
     unit.take(context.replica.undo(unit[path], look_in(operation.arguments)))
     return "the delete is forgotten; the value comes back from a peer", Wanted(
-        action=Action.REQUEST, paths=(path,), reason="a held delete was taken back"
+        action=ControlAction.REQUEST, paths=(path,), reason="a held delete was taken back"
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from syncer.bus.wire.messages import Action
+from syncer.bus.wire.messages import ControlAction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,7 +14,7 @@ class Wanted:
     ``number`` rises from one request of this database to the next, so that one that comes again is told apart.
     """
 
-    action: Action
+    action: ControlAction
     paths: tuple[str, ...] = ()
     reason: str = ""
     number: int = 0

@@ -9,7 +9,7 @@ from typing import Final
 
 import structlog
 
-from syncer.bus.wire.messages import Action
+from syncer.bus.wire.messages import ControlAction
 from syncer.conflict.register import HoldReason, Register
 from syncer.errors import InvariantBroken, MessageUnreadable, NotFound, PreconditionFailed, SyncerError
 from syncer.model import MetadataChangeEvent, Millis, Region
@@ -80,7 +80,7 @@ def _pause(context: Context, unit: UnitOfWork, tx: Transaction, operation: Opera
     tx.set_identity(paused=reason)
     everywhere = operation.arguments.get("everywhere") == "true"
     return "paused: changes are read and folded, nothing is written or published", (
-        Wanted(action=Action.PAUSE, reason=reason, number=operation.id) if everywhere else None
+        Wanted(action=ControlAction.PAUSE, reason=reason, number=operation.id) if everywhere else None
     )
 
 
@@ -90,13 +90,13 @@ def _resume(context: Context, unit: UnitOfWork, tx: Transaction, operation: Oper
     context.paused = None
     tx.set_identity(paused=None)
     everywhere = operation.arguments.get("everywhere") == "true"
-    effect = Wanted(action=Action.RESUME, reason=operation.reason, number=operation.id) if everywhere else None
+    effect = Wanted(action=ControlAction.RESUME, reason=operation.reason, number=operation.id) if everywhere else None
     return "resumed", effect
 
 
 def _forget(context: Context, unit: UnitOfWork, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
     told = forget.forget(context, unit, tx, operation)
-    effect = Wanted(action=Action.FORGET, paths=told, reason=operation.reason)
+    effect = Wanted(action=ControlAction.FORGET, paths=told, reason=operation.reason)
     return f"{told[0]} is waited for no longer, and the other regions are told so", effect
 
 

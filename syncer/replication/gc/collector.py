@@ -14,7 +14,7 @@ from typing import Final
 from syncer.conflict.tombstones import (
     Cause,
     Epoch,
-    Phase,
+    EpochPhase,
     Report,
     Wait,
     advance,
@@ -90,9 +90,9 @@ def _step(context: Context, tx: Transaction, own: Report, now: Millis) -> list[M
     if epoch is None:
         state.over()
         return []
-    waits = _unequal(context, epoch) if epoch.phase is Phase.OVER else waiting(epoch, reports)
+    waits = _unequal(context, epoch) if epoch.phase is EpochPhase.OVER else waiting(epoch, reports)
     _note(context, waits, now)
-    if epoch.phase is Phase.OVER and not waits:
+    if epoch.phase is EpochPhase.OVER and not waits:
         if unseated(epoch, own) is None and unfolded(own) is None:
             return _drop(context, tx)
         state.over()  # something old came meanwhile, and is not decided yet

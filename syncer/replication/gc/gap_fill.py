@@ -35,7 +35,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from syncer.bus.wire.messages import Action, Control, Heartbeat
+from syncer.bus.wire.messages import Control, ControlAction, Heartbeat
 from syncer.conflict.causality.consumed import Consumed
 from syncer.model import MetadataChangeEvent, MetaPath, Millis
 from syncer.replication.antientropy import protocol
@@ -107,7 +107,7 @@ def _ask(context: Context, beat: Heartbeat, through: int, now: Millis) -> None:
         Control(
             region=context.identity.region,
             sender=context.identity.database_id,
-            action=Action.RETELL,
+            action=ControlAction.RETELL,
             number=through + 1,
             reason=f"changes after number {through} of {beat.last_sequence} never came",
             sent_at_ms=now,

@@ -7,8 +7,8 @@ from typing import Final
 
 from syncer.bus.wire.messages import (
     LEFT,
-    Action,
     Control,
+    ControlAction,
     Heartbeat,
     Ignored,
     StatePage,
@@ -343,7 +343,7 @@ def _take_control(
     problem = admission.not_taken(context, control.region, control.sender)
     if problem is not None:
         return problem
-    if control.action in {Action.PAUSE, Action.RESUME}:
+    if control.action in {ControlAction.PAUSE, ControlAction.RESUME}:
         before = asked.get(control.region)
         again = before is not None and before.sender == control.sender and 0 < control.number <= before.number
         if again or not context.peers.asked_anew(control.region, control.sender, control.number):
@@ -351,24 +351,24 @@ def _take_control(
             return None
         asked[control.region] = control
     match control.action:
-        case Action.FORGET:
+        case ControlAction.FORGET:
             forget.forget_as_told(context, tx, control, unit.now)
-        case Action.PAUSE | Action.RESUME if context.left_at is not None or context.joining:
+        case ControlAction.PAUSE | ControlAction.RESUME if context.left_at is not None or context.joining:
             pass  # it stands still already, and nobody else makes it move
-        case Action.PAUSE:
+        case ControlAction.PAUSE:
             context.paused = f"asked by {control.region}: {control.reason[:_REASON_CHARACTERS]}"
             tx.set_identity(paused=context.paused)
-        case Action.RESUME:
+        case ControlAction.RESUME:
             context.paused = None
             tx.set_identity(paused=None)
-        case Action.RETELL:
+        case ControlAction.RETELL:
             context.retelling.wanted = max(context.retelling.wanted, control.number, 1)
-        case Action.REQUEST:
+        case ControlAction.REQUEST:
             paths = [MetaPath(path) for path in control.paths]
             inside = [path for path in paths if context.scope.contains(path)]
             protocol.tell(context, inside, missing_values.stamps_of(control))
             missing_values.note(context, dict.fromkeys(path for path in paths if not context.scope.contains(path)))
-        case Action.LACKING:
+        case ControlAction.LACKING:
             missing_values.take(context, control)
     return None
 

@@ -22,7 +22,7 @@ from types import MappingProxyType
 from typing import Final
 
 from syncer.bus.limits import portions
-from syncer.bus.wire.messages import Action, Control
+from syncer.bus.wire.messages import Control, ControlAction
 from syncer.conflict.causality.order import later
 from syncer.conflict.causality.vectors import believed
 from syncer.conflict.folding import version_of
@@ -122,8 +122,8 @@ def _say(context: Context, now: Millis) -> list[Control]:
     paths = [path for path, stamp in nothing.items() if stamp is None]
     older = {path: stamp for path, stamp in nothing.items() if stamp is not None}
     return [
-        *_controls(context, Action.LACKING, "", paths, "there is nothing to tell of them", now),
-        *_controls(context, Action.LACKING, "", list(older), "what is known is older", now, older),
+        *_controls(context, ControlAction.LACKING, "", paths, "there is nothing to tell of them", now),
+        *_controls(context, ControlAction.LACKING, "", list(older), "what is known is older", now, older),
     ]
 
 
@@ -164,7 +164,7 @@ def _ask(context: Context, now: Millis) -> list[Control]:
     return [
         control
         for (region, reason), paths in asked.items()
-        for control in _controls(context, Action.REQUEST, region, paths, reason, now, stamps)
+        for control in _controls(context, ControlAction.REQUEST, region, paths, reason, now, stamps)
     ]
 
 
@@ -213,7 +213,7 @@ def _give_up(context: Context, paths: Mapping[MetaPath, Version | None], now: Mi
 
 def _controls(
     context: Context,
-    action: Action,
+    action: ControlAction,
     target: str,
     paths: Sequence[MetaPath],
     reason: str,

@@ -52,7 +52,7 @@ class AnswerTooLarge(StoreError):
     """The answer is larger than ``MAX_MESSAGE_BYTES``; ask for less at a time."""
 
 
-class Compacted(StoreError):
+class RevisionCompacted(StoreError):
     """The revision that was asked for is no longer kept; read anew, at a later one."""
 
     retryable = True
@@ -62,7 +62,7 @@ class _TokenStale(StoreError):
     """The login is no longer valid; nothing was done."""
 
 
-class Connection:
+class EtcdConnection:
     """Calls to a cluster of etcd servers, one channel per server, one in use at a time.
 
     Belongs to the event loop in which ``open`` ran.
@@ -295,7 +295,7 @@ def translated(exc: grpc.aio.AioRpcError, endpoint: str) -> StoreError:
         case grpc.StatusCode.INVALID_ARGUMENT if "request is too large" in details:
             return ValueRefused(where)
         case grpc.StatusCode.OUT_OF_RANGE if "compacted" in details:
-            return Compacted(where)
+            return RevisionCompacted(where)
         case grpc.StatusCode.INVALID_ARGUMENT | grpc.StatusCode.UNIMPLEMENTED | grpc.StatusCode.OUT_OF_RANGE:
             return StoreError(where)
         case grpc.StatusCode.FAILED_PRECONDITION if "authentication is not enabled" in details:

@@ -26,7 +26,7 @@ from syncer.local_files import MAX_CERTIFICATES_BYTES
 from syncer.model import MetaPath, Revision
 from syncer.stores.contract import BatchRefused, Capabilities, Entry, Gap, Put, WatchSignal, Write, Written
 from syncer.stores.etcd.config import EtcdConfig, EtcdTls
-from syncer.stores.etcd.connection import AnswerTooLarge, Connection
+from syncer.stores.etcd.connection import AnswerTooLarge, EtcdConnection
 from syncer.stores.etcd.keys import KeySpace, covers
 from syncer.stores.etcd.paging import PageSize, Paging
 from syncer.stores.etcd.watch import Watch
@@ -50,7 +50,7 @@ class EtcdStore:
     def __init__(self, config: EtcdConfig) -> None:
         self._config = config
         self._keys = KeySpace(config.namespace)
-        self._connection: Connection | None = None
+        self._connection: EtcdConnection | None = None
         self._opening = False
 
     @property
@@ -166,7 +166,7 @@ class EtcdStore:
             await asyncio.sleep(pause_s)
             pause_s = min(pause_s * 2, MAX_REARM_PAUSE_S)
 
-    async def _check_access(self, connection: Connection) -> None:
+    async def _check_access(self, connection: EtcdConnection) -> None:
         request = load().messages["RangeRequest"](key=self._keys.key(MetaPath("/")), keys_only=True)
         try:
             await connection.call("KV.Range", request, repeatable=True)
@@ -175,7 +175,7 @@ class EtcdStore:
                 raise
             # Logged in; a role may allow some prefixes only, which the calls on them will tell.
 
-    def _connected(self) -> Connection:
+    def _connected(self) -> EtcdConnection:
         if self._connection is None:
             raise StoreUnavailable("the etcd store is not open")
         return self._connection
@@ -260,9 +260,9 @@ class EtcdStore:
         raise InvariantBroken("etcd refused a batch although every key was at its expected revision")
 
 
-def connection_of(config: EtcdConfig) -> Connection:
+def connection_of(config: EtcdConfig) -> EtcdConnection:
     """A connection by a store's settings, not yet opened; its files are read when it is."""
-    return Connection(
+    return EtcdConnection(
         endpoints=config.endpoints,
         credentials=None if config.tls is None else functools.partial(_credentials, config.tls),
         login=None if config.username is None else functools.partial(_login, config),

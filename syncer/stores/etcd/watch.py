@@ -13,7 +13,7 @@ from google.protobuf.message import Message
 from syncer.errors import AccessDenied, StoreUnavailable
 from syncer.model import MetaPath
 from syncer.stores.contract import Armed, Beat, Changed, WatchSignal
-from syncer.stores.etcd.connection import SETTLE_S, Connection, translated
+from syncer.stores.etcd.connection import SETTLE_S, EtcdConnection, translated
 from syncer.stores.etcd.keys import KeySpace, covers
 from syncer.stores.etcd.wire import Dynamic, load
 
@@ -24,7 +24,7 @@ WATCH_ANSWER_S: Final = 3.0
 class Watch:
     """One watch stream, from arming to its end."""
 
-    def __init__(self, keys: KeySpace, connection: Connection, prefixes: Sequence[MetaPath]) -> None:
+    def __init__(self, keys: KeySpace, connection: EtcdConnection, prefixes: Sequence[MetaPath]) -> None:
         self._keys = keys
         self._connection = connection
         self._prefixes = tuple(prefixes)

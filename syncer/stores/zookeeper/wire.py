@@ -62,7 +62,7 @@ class Sendable(Protocol):
         ...
 
 
-class Answer(Protocol):
+class Reply(Protocol):
     """Where kazoo puts an answer, in the connection's thread."""
 
     def set(self, value: object = None) -> None:
@@ -84,7 +84,7 @@ def in_words(error: Exception) -> str:
     return why_not(error) or (ENDED if str(error) == _BROKEN else str(error)) or type(error).__name__
 
 
-class Connection(ConnectionHandler):
+class ZooKeeperConnection(ConnectionHandler):
     """kazoo's connection with recursive watches and buffered reads.
 
     The handshake is read as kazoo reads it, exactly what is due, so that nothing of the stream is ever in two places.
@@ -274,7 +274,7 @@ class Client(KazooClient):
             logger=_KAZOO_LOG,
             handler=Handler(tls),
         )
-        self._wire = Connection(self, self._conn_retry.copy(), changed)
+        self._wire = ZooKeeperConnection(self, self._conn_retry.copy(), changed)
         self._connection = self._wire
 
     @property
@@ -287,7 +287,7 @@ class Client(KazooClient):
         """Whether the last attempt met a server that is read-only and takes no session of any kind."""
         return self._wire.read_only_refusal
 
-    def submit(self, request: Request, answer: Answer) -> None:
+    def submit(self, request: Request, answer: Reply) -> None:
         """Queue a request; the answer may come in this thread when there is no connection."""
         self._call(request, answer)
 

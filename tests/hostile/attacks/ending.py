@@ -6,7 +6,7 @@ import json
 from typing import Final
 
 from syncer.bus.contract import Outgoing
-from syncer.bus.wire.messages import Action
+from syncer.bus.wire.messages import ControlAction
 from syncer.model import Millis, Region
 from tests.hostile.attack import BELIEVED, Attack, Topic
 from tests.hostile.operating import shows_no_sign_that_acts
@@ -69,7 +69,7 @@ ENDING: Final[tuple[Attack, ...]] = (
         does=lambda s: s.say(
             *(
                 s.control(action, *paths, target="east")
-                for action in (Action.REQUEST, Action.LACKING)
+                for action in (ControlAction.REQUEST, ControlAction.LACKING)
                 for paths in (
                     ("/admin/policies/\0",),
                     ("admin/policies/a",),
@@ -86,18 +86,18 @@ ENDING: Final[tuple[Attack, ...]] = (
         topic=Topic.ENDING,
         what="Requests to forget regions and databases whose names hold a NUL, or are endless.",
         does=lambda s: s.say(
-            s.control(Action.FORGET, "mars\0", "a\0"),
-            s.control(Action.FORGET, f"mars{s.number}", "a\0"),
-            s.control(Action.FORGET, "m" * 100_000, "a" * 100_000),
-            s.control(Action.FORGET, ""),
-            s.control(Action.FORGET),
+            s.control(ControlAction.FORGET, "mars\0", "a\0"),
+            s.control(ControlAction.FORGET, f"mars{s.number}", "a\0"),
+            s.control(ControlAction.FORGET, "m" * 100_000, "a" * 100_000),
+            s.control(ControlAction.FORGET, ""),
+            s.control(ControlAction.FORGET),
         ),
     ),
     Attack(
         name="a pause with signs that move the cursor",
         topic=Topic.ASKING,
         what="A request to pause whose reason holds a NUL, terminal escapes and signs that turn the line.",
-        does=lambda s: s.say(s.control(Action.PAUSE, reason=f"{ESCAPE}\0{BIDI}all is well", number=1)),
+        does=lambda s: s.say(s.control(ControlAction.PAUSE, reason=f"{ESCAPE}\0{BIDI}all is well", number=1)),
         who=BELIEVED,
         cure=("resume --everywhere",),
         remains="A request to pause is obeyed until an operator resumes; its reason is shown without control signs.",
@@ -125,7 +125,7 @@ ENDING: Final[tuple[Attack, ...]] = (
         does=lambda s: s.say(
             respelt(s.beat(), version="\ud800"),
             respelt(s.beat(), consumed={"\ud800": 1}),
-            respelt(s.control(Action.PAUSE), reason="\udfff"),
+            respelt(s.control(ControlAction.PAUSE), reason="\udfff"),
             s.spoilt(seen='{"\\ud800": 1}'),
         ),
         sees=lambda s: s.set_aside("payload-invalid"),
@@ -202,7 +202,7 @@ ENDING: Final[tuple[Attack, ...]] = (
             s.beat(retold=(-1, 1)),
             s.spoilt(seq="9" * 18),
             s.spoilt(seq="-1"),
-            s.control(Action.RETELL, target="east", number=1 << 60),
+            s.control(ControlAction.RETELL, target="east", number=1 << 60),
             asked(s, s.name, told=-1),
         ),
         sees=lambda s: s.set_aside("payload-invalid"),
@@ -212,9 +212,9 @@ ENDING: Final[tuple[Attack, ...]] = (
         topic=Topic.ASKING,
         what="A request to tell every delete from number 2^53 - 1 on, and paths that nobody knows.",
         does=lambda s: s.say(
-            s.control(Action.RETELL, target="east", number=(1 << 53) - 1),
-            s.control(Action.REQUEST, *(s.path(number) for number in range(500)), target="east"),
-            s.control(Action.LACKING, str(s.victim), target="east", stamps=((Millis(1 << 52), Region("west")),)),
+            s.control(ControlAction.RETELL, target="east", number=(1 << 53) - 1),
+            s.control(ControlAction.REQUEST, *(s.path(number) for number in range(500)), target="east"),
+            s.control(ControlAction.LACKING, str(s.victim), target="east", stamps=((Millis(1 << 52), Region("west")),)),
         ),
     ),
     Attack(
@@ -225,8 +225,8 @@ ENDING: Final[tuple[Attack, ...]] = (
             control
             for _ in range(300)
             for control in (
-                s.control(Action.RETELL, target="east", number=1),
-                s.control(Action.REQUEST, str(s.victim), target="east"),
+                s.control(ControlAction.RETELL, target="east", number=1),
+                s.control(ControlAction.REQUEST, str(s.victim), target="east"),
             )
         ),
     ),
@@ -235,7 +235,7 @@ ENDING: Final[tuple[Attack, ...]] = (
         topic=Topic.ROOM,
         what="Requests for 50,000 paths.",
         does=lambda s: s.say_all(
-            s.control(Action.REQUEST, *(s.path(f"{part}-{number}") for number in range(1_000)), target="east")
+            s.control(ControlAction.REQUEST, *(s.path(f"{part}-{number}") for number in range(1_000)), target="east")
             for part in range(50)
         ),
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from syncer.bus.wire.messages import Action
+from syncer.bus.wire.messages import ControlAction
 from tests.hostile.attack import BELIEVED, EVERYBODY, Attack, Topic, Who
 from tests.hostile.operating import (
     last_request,
@@ -23,7 +23,8 @@ HEARSAY: Final[tuple[Attack, ...]] = (
         topic=Topic.HEARSAY,
         what="A request to all to forget east's database, and west's.",
         does=lambda s: s.say(
-            s.control(Action.FORGET, "east", s.database("east")), s.control(Action.FORGET, "west", s.database("west"))
+            s.control(ControlAction.FORGET, "east", s.database("east")),
+            s.control(ControlAction.FORGET, "west", s.database("west")),
         ),
         who=EVERYBODY,
     ),
@@ -38,7 +39,7 @@ HEARSAY: Final[tuple[Attack, ...]] = (
         name="a living region's database forgotten under an invented region",
         topic=Topic.HEARSAY,
         what="A request to forget a region that nobody has, with west's database.",
-        does=lambda s: s.say(s.control(Action.FORGET, f"mars{s.number}", s.database("west"))),
+        does=lambda s: s.say(s.control(ControlAction.FORGET, f"mars{s.number}", s.database("west"))),
         who=EVERYBODY,
     ),
     Attack(

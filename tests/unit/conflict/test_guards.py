@@ -11,8 +11,8 @@ from syncer.conflict.guards import (
     UNTOLD_TOPICS,
     DeleteWindow,
     Facts,
+    GuardRefusal,
     Proposal,
-    Refusal,
     Topics,
     examine,
     named_clusters,
@@ -197,7 +197,7 @@ def test_tenants_leave_no_topics_behind() -> None:
 
 def test_the_refusal_names_the_clusters() -> None:
     refusal = examine(proposal(NAMESPACE, {"replication_clusters": ["b", "a"]}, GREEN, clusters=("b", "a")))
-    assert refusal == Refusal(HoldReason.LEAVES_CLUSTER_OUT, "brokers of a, b would delete its topics")
+    assert refusal == GuardRefusal(HoldReason.LEAVES_CLUSTER_OUT, "brokers of a, b would delete its topics")
 
 
 # -- (c) fewer partitions

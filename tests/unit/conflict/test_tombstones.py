@@ -12,7 +12,7 @@ from syncer.conflict.tombstones import (
     COUNTED,
     Cause,
     Epoch,
-    Phase,
+    EpochPhase,
     Report,
     advance,
     close,
@@ -53,11 +53,11 @@ def carried(epoch: Epoch, *rounds: dict[Region, Report]) -> Epoch:
 
 def test_it_is_over_after_two_rounds() -> None:
     epoch = close(reports(), UNTIL)
-    assert epoch.phase is Phase.SEATING
+    assert epoch.phase is EpochPhase.SEATING
     epoch = carried(epoch, reports())
-    assert epoch.phase is Phase.CONSUMING
+    assert epoch.phase is EpochPhase.CONSUMING
     assert epoch.second == {"da": 5, "db": 7, "dc": 9}
-    assert carried(epoch, reports()).phase is Phase.OVER
+    assert carried(epoch, reports()).phase is EpochPhase.OVER
 
 
 @pytest.mark.parametrize(
@@ -73,18 +73,18 @@ def test_it_is_over_after_two_rounds() -> None:
 def test_a_member_that_may_lack_a_delete_holds_it_up(changes: dict[str, Any], cause: Cause, reason: str) -> None:
     told = reports(c=changes)
     epoch = carried(close(reports(), UNTIL), told, told)
-    assert epoch.phase is Phase.SEATING
+    assert epoch.phase is EpochPhase.SEATING
     assert epoch.stored == {A, B}
     waits = waiting(epoch, told)
     assert list(waits) == [C]
     assert waits[C].cause is cause
     assert reason in waits[C].text
-    assert carried(epoch, reports(), reports()).phase is Phase.OVER
+    assert carried(epoch, reports(), reports()).phase is EpochPhase.OVER
 
 
 def test_a_younger_delete_holds_nothing_up() -> None:
     told = reports(c={"unseated": 2, "oldest_ms": Millis(1001)})
-    assert carried(close(told, UNTIL), told, told).phase is Phase.OVER
+    assert carried(close(told, UNTIL), told, told).phase is EpochPhase.OVER
 
 
 def test_what_was_given_out_or_met_before_a_report_must_be_consumed_by_all() -> None:
@@ -93,15 +93,17 @@ def test_what_was_given_out_or_met_before_a_report_must_be_consumed_by_all() -> 
     epoch = carried(close(reports(), UNTIL), told)
     assert epoch.second == {"da": 5, "db": 8, "dc": 11}
     epoch = carried(epoch, reports())
-    assert epoch.phase is Phase.CONSUMING
+    assert epoch.phase is EpochPhase.CONSUMING
     assert set(waiting(epoch, reports())) == {A, B, C}
     done = {"da": 5, "db": 8, "dc": 11}
-    assert carried(epoch, {region: replace(each, consumed=done) for region, each in told.items()}).phase is Phase.OVER
+    assert (
+        carried(epoch, {region: replace(each, consumed=done) for region, each in told.items()}).phase is EpochPhase.OVER
+    )
 
 
 def test_an_overtaken_report_takes_nothing_back() -> None:
     epoch = carried(close(reports(), UNTIL), reports(c={"consumed": {}}), reports(a={"consumed": {}}))
-    assert epoch.phase is Phase.CONSUMING
+    assert epoch.phase is EpochPhase.CONSUMING
 
 
 def test_quarantine_in_the_second_round_holds_it_up() -> None:

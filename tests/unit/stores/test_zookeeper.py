@@ -20,7 +20,7 @@ from syncer.stores.contract import MetadataStore
 from syncer.stores.zookeeper.requests import Failed, Multi, MultiRead, Node, Stat, first_failure
 from syncer.stores.zookeeper.session import SEVERAL, Notices
 from syncer.stores.zookeeper.store import ZooKeeperAuth, ZooKeeperConfig, ZooKeeperStore, ZooKeeperTls
-from syncer.stores.zookeeper.wire import Client, Connection
+from syncer.stores.zookeeper.wire import Client, ZooKeeperConnection
 
 STAT = Stat(11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21)
 END = struct.pack("!iBi", -1, 1, -1)
@@ -126,7 +126,7 @@ def test_events_arrive_whole_however_the_stream_is_cut(sizes: list[int], texts: 
     seen: list[tuple[str, int]] = []
     client = Client(hosts="127.0.0.1:1", session_timeout_s=1, auth=[], tls=None, changed=seen.extend)
     connection = client._connection
-    assert isinstance(connection, Connection)
+    assert isinstance(connection, ZooKeeperConnection)
     near, far = socket.socketpair()
     with near, far:
         near.setblocking(False)

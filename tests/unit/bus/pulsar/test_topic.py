@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 
 from syncer.admin.client import AdminClient, AdminRefused, AdminSettings
-from syncer.bus.pulsar.topic import HOLD, Picture, Step, StepState, Wanted, apply_topic, plan, plan_topic
+from syncer.bus.pulsar.topic import HOLD, Picture, Step, StepState, WantedTopic, apply_topic, plan, plan_topic
 from syncer.errors import AdminUnreachable, PreconditionFailed
 from tests.support.admin_server import Asked, serving
 
 pytestmark = pytest.mark.anyio
 
 TOPIC = "persistent://ops/meta/changes"
-WANTED = Wanted(topic=TOPIC, regions={"east": ("r1",), "west": ("r2", "r3")}, retention_mb=512)
+WANTED = WantedTopic(topic=TOPIC, regions={"east": ("r1",), "west": ("r2", "r3")}, retention_mb=512)
 
 
 def empty(cluster: str) -> Picture:

@@ -13,7 +13,7 @@ import pytest
 
 from syncer.bus.wire.codec import decode, encode, is_change_of, sequence_of
 from syncer.bus.wire.fields import LATEST_TIME_MS
-from syncer.bus.wire.messages import Action, Control, Heartbeat, Ignored, StatePage, StateRequest
+from syncer.bus.wire.messages import Control, ControlAction, Heartbeat, Ignored, StatePage, StateRequest
 from syncer.bus.wire.native import SCHEMA_TEXT, NativeEvent, NativeOption, NativeType, decode_native, encode_native
 from syncer.errors import InvariantBroken, PayloadInvalid
 from syncer.model import (
@@ -66,7 +66,7 @@ HEARTBEAT = Heartbeat(
 CONTROL = Control(
     region=EAST,
     sender="9f8e7d",
-    action=Action.REQUEST,
+    action=ControlAction.REQUEST,
     paths=(PATH, "/admin/policies/acme"),
     reason="roots differ",
     sent_at_ms=NOW,

@@ -12,7 +12,7 @@ import pytest
 
 from syncer.bus.limits import MAX_MESSAGE_BYTES, message_bytes
 from syncer.bus.wire.codec import decode, encode
-from syncer.bus.wire.messages import LEFT, Action, Control, Heartbeat, TreeMessage
+from syncer.bus.wire.messages import LEFT, Control, ControlAction, Heartbeat, TreeMessage
 from syncer.bus.wire.tree_bodies import Listing, TreeEntry, TreeStep, buckets_of, groups_body, listing_body
 from syncer.conflict.digest_tree import bucket_of
 from syncer.conflict.register import Hold, HoldReason, Register
@@ -600,7 +600,7 @@ def test_a_change_that_is_found_when_a_register_is_asked_for_answers_the_request
     ask = Control(
         region=Region("west"),
         sender="db-west",
-        action=Action.REQUEST,
+        action=ControlAction.REQUEST,
         paths=(path_of(1),),
         sent_at_ms=T0,
         target="east",

@@ -8,7 +8,7 @@ from unittest import mock
 
 import pytest
 
-from syncer.bus.wire.messages import Action, Control, Heartbeat
+from syncer.bus.wire.messages import Control, ControlAction, Heartbeat
 from syncer.conflict.register import Hold, HoldReason, Register, Wish
 from syncer.conflict.tombstones import Cause, Report
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region
@@ -207,7 +207,7 @@ def test_a_paused_region_neither_asks_nor_tells() -> None:
 
 def test_it_is_not_told_again_without_pause() -> None:
     pair = pair_with()
-    ask = Control(region=Region("west"), sender="db-west", action=Action.RETELL, sent_at_ms=T0, target="east")
+    ask = Control(region=Region("west"), sender="db-west", action=ControlAction.RETELL, sent_at_ms=T0, target="east")
     pair.east.has(GONE, None, 5)
     for second in range(4):
         pair.east.hear([ask], T0)
@@ -294,7 +294,7 @@ def test_what_came_meanwhile_is_not_missing_any_more_when_more_waits_in_the_outb
 
 def asked(pair: Pair) -> int:
     """How often deletes were asked for."""
-    return sum(isinstance(said, Control) and said.action is Action.RETELL for said in pair.heard)
+    return sum(isinstance(said, Control) and said.action is ControlAction.RETELL for said in pair.heard)
 
 
 def test_what_is_asked_for_in_vain_is_asked_for_more_and_more_rarely() -> None:
@@ -317,7 +317,9 @@ def test_what_is_asked_for_while_it_is_told_is_not_told_twice() -> None:
     for number in range(5):
         pair.east.has(path_of(f"dead-{number}"), None, number)
     changed(pair.east, LATER, 7, 50)
-    ask = Control(region=Region("west"), sender="db-west", action=Action.RETELL, sent_at_ms=T0, target="east", number=1)
+    ask = Control(
+        region=Region("west"), sender="db-west", action=ControlAction.RETELL, sent_at_ms=T0, target="east", number=1
+    )
 
     def told(beats: int) -> int:
         found = 0

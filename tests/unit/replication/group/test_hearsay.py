@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from syncer.bus.wire.messages import LEFT, Action, Control, Heartbeat
+from syncer.bus.wire.messages import LEFT, Control, ControlAction, Heartbeat
 from syncer.conflict.tombstones import Cause, Wait
 from syncer.errors import PreconditionFailed
 from syncer.model import Millis, Region
@@ -116,7 +116,7 @@ def test_a_region_that_does_not_hear_the_bus_does_not_take_that_for_silence() ->
 def test_a_request_to_forget_counts_no_more_than_a_heartbeat() -> None:
     told = Told()
     control = Control(
-        region=LIAR, sender="db-liar", action=Action.FORGET, paths=("west", "db-west"), sent_at_ms=told.now
+        region=LIAR, sender="db-liar", action=ControlAction.FORGET, paths=("west", "db-west"), sent_at_ms=told.now
     )
     told.east.hear([control], told.now)
     assert told.members == ["liar", "west"]

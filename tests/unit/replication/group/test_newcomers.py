@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from syncer.bus.wire.heartbeats import TOLD_CHARACTERS, check_heartbeat, told_characters, within_bounds
-from syncer.bus.wire.messages import Action, Control
+from syncer.bus.wire.messages import Control, ControlAction
 from syncer.conflict.tombstones import Cause
 from syncer.model import Millis, Region, ResourceKind, TieOrder
 from syncer.replication.gc.state import TombstoneGc
@@ -49,7 +49,7 @@ def test_who_is_new_and_works_by_other_rules_stops_nothing(rules: dict[str, obje
     with told.east.state.transaction() as tx:
         assert "db-mars" not in tx.senders()
         assert tx.unfolded() == 0
-    control = Control(region=MARS, sender="db-mars", action=Action.PAUSE, sent_at_ms=told.now)
+    control = Control(region=MARS, sender="db-mars", action=ControlAction.PAUSE, sent_at_ms=told.now)
     told.east.hear([control], told.now)
     assert context.paused is None
     assert told.kept_by == {}

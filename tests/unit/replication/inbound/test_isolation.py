@@ -9,7 +9,7 @@ from unittest import mock
 import pytest
 
 from syncer.bus.trust.signing import UNSIGNED
-from syncer.bus.wire.messages import Action, Control, TreeMessage
+from syncer.bus.wire.messages import Control, ControlAction, TreeMessage
 from syncer.conflict.causality.consumed import Consumed
 from syncer.conflict.replica import Replica
 from syncer.errors import Fenced, InvariantBroken, MessageUnreadable, PayloadInvalid, StateUnavailable, ValueRefused
@@ -113,7 +113,9 @@ def test_a_heartbeat_that_breaks_what_hears_it_leaves_nothing_half_heard() -> No
 
 def test_a_request_that_cannot_be_stored_is_not_obeyed_in_memory_either() -> None:
     site = Site("east")
-    asked = Control(region=Region("west"), sender=SENDER, action=Action.PAUSE, reason="odd", sent_at_ms=NOW, number=1)
+    asked = Control(
+        region=Region("west"), sender=SENDER, action=ControlAction.PAUSE, reason="odd", sent_at_ms=NOW, number=1
+    )
     hear(site, heartbeat("west", sender=SENDER))
     with mock.patch.object(receive, "_note_asked", side_effect=InvariantBroken("refused a statement")):
         hear(site, event(1), asked, event(2), first=10)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from syncer.bus.wire.messages import Action, Control
+from syncer.bus.wire.messages import Control, ControlAction
 from syncer.conflict.acts import Decision
 from syncer.conflict.register import Hold, HoldReason, Register, Stored
 from syncer.conflict.scope import DEFAULT_RULES, Rule, Scope
@@ -170,7 +170,7 @@ def test_an_older_version_alone_does_not_say_that_there_is_no_newer_one() -> Non
     pair.beat(2)
     pair.east.has(P, 3, 40)
     pair.west.lacks(P, 1, 50, "gone", stands=2)
-    pair.loses = lambda said: isinstance(said, Control) and said.action is Action.LACKING
+    pair.loses = lambda said: isinstance(said, Control) and said.action is ControlAction.LACKING
     pair.beat(20)
     assert any(event.stamp == version(P, 3, 40, "east").stamp for event in pair.events)
     assert pair.west.known(P) == version(P, 1, 50, "gone")
@@ -186,7 +186,7 @@ def test_who_has_something_older_is_asked_again_until_it_is_told() -> None:
     pair.west.lacks(P, 1, 50, "gone", stands=2)
     pair.loses = lambda said: isinstance(said, MetadataChangeEvent)
     pair.beat(20)
-    assert any(said.action is Action.LACKING for said in pair.heard if isinstance(said, Control))
+    assert any(said.action is ControlAction.LACKING for said in pair.heard if isinstance(said, Control))
     assert len(pair.asked) > 2
     assert pair.west.known(P) == version(P, 1, 50, "gone")
     pair.loses = lambda _: False
@@ -203,7 +203,7 @@ def test_who_lacks_one_version_may_have_a_later_one() -> None:
     pair.loses = lambda said: isinstance(said, Control)
     pair.beat(2)
     now, missing = Millis(pair.now), pair.west.driver.context.recovery.lacks[P]
-    said = Control(region=EAST, sender="db-east", action=Action.LACKING, paths=(P,), sent_at_ms=now)
+    said = Control(region=EAST, sender="db-east", action=ControlAction.LACKING, paths=(P,), sent_at_ms=now)
     stamps = [version(P, 1, time, "gone").stamp for time in (45, 50)]
     pair.west.hear([replace(said, stamps=((stamps[0].updated_at_ms, stamps[0].region),))], now)
     assert not missing.lacking
@@ -223,7 +223,7 @@ def test_older_versions_are_kept_of_few_paths_and_the_others_are_asked_for_again
     for path in paths:
         pair.east.has(path, 3, 40)
         pair.west.lacks(path, 1, 50, "gone")
-    pair.loses = lambda said: isinstance(said, Control) and said.action is Action.LACKING
+    pair.loses = lambda said: isinstance(said, Control) and said.action is ControlAction.LACKING
     pair.beat(4)
     recovery = pair.west.driver.context.recovery
     assert [len(missing.told) for missing in recovery.telling] == [1, 1]
@@ -277,7 +277,7 @@ def test_a_value_that_comes_before_it_was_given_up_is_taken() -> None:
     pair.west.work(now)
     driver.tick(now)
     driver.correspond(now)
-    control = Control(region=EAST, sender="db-east", action=Action.LACKING, paths=(P,), sent_at_ms=now)
+    control = Control(region=EAST, sender="db-east", action=ControlAction.LACKING, paths=(P,), sent_at_ms=now)
     pair.west.hear([control], now)
     driver.correspond(now)
     pair.west.hear([told_late()], now)
@@ -316,11 +316,11 @@ def test_what_lies_outside_the_scope_of_who_is_asked_is_nothing_that_it_could_te
     pair = RecoveryState()
     pair.beat(2)
     outside = MetaPath("/admin/local-policies/x")
-    control = Control(region=EAST, sender="db-east", action=Action.REQUEST, paths=(outside,), sent_at_ms=T0)
+    control = Control(region=EAST, sender="db-east", action=ControlAction.REQUEST, paths=(outside,), sent_at_ms=T0)
     pair.west.hear([control], Millis(pair.now))
     (said,) = pair.west.driver.correspond(Millis(pair.now))
     assert isinstance(said, Control)
-    assert (said.action, said.paths, said.target) == (Action.LACKING, (outside,), "")
+    assert (said.action, said.paths, said.target) == (ControlAction.LACKING, (outside,), "")
 
 
 def test_what_waits_for_a_person_is_neither_told_nor_said_to_be_nothing() -> None:
@@ -333,7 +333,7 @@ def test_what_waits_for_a_person_is_neither_told_nor_said_to_be_nothing() -> Non
         register = replace(Register(path=P, known=known).sit(known, revision), hold=hold)
         with pair.west.state.transaction() as tx:
             tx.save([replace(register, stored=None) if local else register])
-        asked = Control(region=EAST, sender="db-east", action=Action.REQUEST, paths=(P,), sent_at_ms=T0)
+        asked = Control(region=EAST, sender="db-east", action=ControlAction.REQUEST, paths=(P,), sent_at_ms=T0)
         pair.west.hear([asked], Millis(pair.now))
         pair.west.put(P, b"\xfe nor now")
         pair.west.work(Millis(pair.now))

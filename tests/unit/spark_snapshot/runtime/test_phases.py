@@ -57,7 +57,7 @@ def test_an_error_of_the_product_comes_back_from_a_worker() -> None:
     [
         ("spark_snapshot.sources.zookeeper.transaction_log.LogDamaged", StoreFilesDamaged),
         ("spark_snapshot.sources.zookeeper.snapshot_file.ZooKeeperFileDamaged", StoreFilesDamaged),
-        ("syncer.stores.etcd.connection.Compacted", StoreError),
+        ("syncer.stores.etcd.connection.RevisionCompacted", StoreError),
         ("syncer.config.loading.ConfigInvalid", ConfigError),
         ("syncer.errors.SnapshotDamaged", SnapshotDamaged),
         ("syncer.nowhere.SnapshotDamaged", JobError),
