@@ -23,13 +23,13 @@ from syncer.state.contract.outbox import OutboxRow
 from syncer.state.contract.peers import PeerRow
 from syncer.state.contract.tree import KeptTree
 from syncer.state.sql import digest_tree, repairs, rows, tables
-from syncer.state.sql.aside import AsideRows
 from syncer.state.sql.cache import MAX_OPEN, Cache, OpenPaths, Unknown
 from syncer.state.sql.conflicts import ConflictRows
-from syncer.state.sql.dead import DeadRows
-from syncer.state.sql.listing import ListedRows
+from syncer.state.sql.quarantine import AsideRows
+from syncer.state.sql.registers import ListedRows
 from syncer.state.sql.repairs import RepairRows
 from syncer.state.sql.statements import Statements, upserting
+from syncer.state.sql.tombstones import DeadRows
 
 
 def beyond(prefix: str) -> str:

@@ -22,12 +22,12 @@ from syncer.state.contract.membership import Membership
 from syncer.state.contract.operations import Operation, OperationState
 from syncer.state.contract.peers import PeerRow
 from syncer.state.contract.quarantine import DeadLetterRow
-from syncer.state.sql import listing, opening, presence, rows, tables
+from syncer.state.sql import opening, presence, registers, rows, tables
 from syncer.state.sql.database import identity_of, wall_clock
-from syncer.state.sql.dead import membership_of
 from syncer.state.sql.opening import BUSY_TIMEOUT_S, translated
 from syncer.state.sql.presence import DaemonRow
 from syncer.state.sql.repairs import RepairViews
+from syncer.state.sql.tombstones import membership_of
 from syncer.state.sql.transaction import beyond
 from syncer.state.views.summaries import (
     ConflictSummary,
@@ -174,7 +174,7 @@ class Views(RepairViews, PathViews):
     def due(self, limit: int, after: MetaPath | None = None) -> list[Register]:
         """Registers of paths whose write is due, in path order, beyond ``after``."""
         with self._reading() as connection:
-            return listing.due(connection, limit, after)
+            return registers.due(connection, limit, after)
 
     def journal(self, path: MetaPath, limit: int, before: int | None = None) -> list[JournalRow]:
         """The latest decisions of a path, newest first, numbered below ``before``."""
