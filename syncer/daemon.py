@@ -180,7 +180,7 @@ class Daemon:
                 if role is not told or silent_s >= PRESENCE_S:
                     epoch = pumps.driver.context.identity.epoch if pumps is not None else None
                     try:
-                        await anyio.to_thread.run_sync(presence.tell, role, epoch)
+                        await anyio.to_thread.run_sync(presence.report, role, epoch)
                         told, silent_s = role, 0.0
                     except SyncerError as exc:
                         log.debug("presence_not_told", code=exc.code, cause=exc.message)

@@ -30,7 +30,7 @@ def waits(settings: Settings, register: Register, facts: Facts) -> Outcome | Non
         return Outcome(register)
     if known.digest == register.stored_digest:
         return None
-    if register.lacking:
+    if register.value_missing:
         return _park(settings, register, known, ParkReason.VALUE_MISSING, facts.now)
     if known.alive and not facts.parent_alive:
         return _park(settings, register, known, ParkReason.PARENT_MISSING, facts.now)

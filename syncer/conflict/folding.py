@@ -94,10 +94,10 @@ def _two_values(
     The other is kept whole where it was known, or stamped just now, by a name of this region's: the stamp names the
     winner too. What was only listed, and whose value is not known here, gives way to what was told.
     """
-    wins = prevails(version.digest, known.digest) or register.lacking
+    wins = prevails(version.digest, known.digest) or register.value_missing
     detail = f"one stamp names two values; {'this' if wins else 'the known'} one stands"
     note = journal(register.path, version, Decision.ALARM, detail=detail)
-    if wins and register.lacking:
+    if wins and register.value_missing:
         return knowing(register, version), (note,)
     if not wins and not own:
         return register, (note,)
@@ -126,7 +126,7 @@ def _merge(
         return knowing(register, joined(version, known.seen)), acts
     both = joined(known, version.seen)
     merged = replace(register, known=both)
-    return (filled(merged, both, version) if merged.lacking else merged), acts
+    return (filled(merged, both, version) if merged.value_missing else merged), acts
 
 
 def _conflict(register: Register, known: Version, version: Version, *, wins: bool) -> tuple[Register, tuple[Act, ...]]:

@@ -175,7 +175,7 @@ def unsupplied(register: Register, *, publishes: bool, instead: Version | None =
         instead: The greatest version that members know in its place, with its value.
     """
     known, parked = register.known, register.parked
-    if known is None or parked is None or parked.reason is not ParkReason.VALUE_MISSING or not register.lacking:
+    if known is None or parked is None or parked.reason is not ParkReason.VALUE_MISSING or not register.value_missing:
         return Outcome(register)
     note = Journal(
         path=register.path,

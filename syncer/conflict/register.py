@@ -169,7 +169,7 @@ class Register:
         return self.hold is not None and (self.known is None or self.hold.reason is not HoldReason.UNTOLD)
 
     @property
-    def lacking(self) -> bool:
+    def value_missing(self) -> bool:
         """Whether a living value is due here, and not known."""
         known = self.known
         return known is not None and known.alive and known.value is None and known.digest != self.stored_digest

@@ -213,7 +213,7 @@ class Replica:
             known.stamp.updated_at_ms if known else 0, stored.stamp.updated_at_ms if stored else 0, register.own
         )
         time = Millis(max(now, floor + 1))
-        had = known if known and not register.lacking else None  # nobody here has seen a value that never came
+        had = known if known and not register.value_missing else None  # nobody here has seen a value that never came
         joined = join(join(register.stored_seen, had.seen if had else {}), seen)
         joined = sound(joined, settings.by, time, *(each for each in (had, stored) if each is not None))
         kind = EventType.DELETED if value is None else EventType.MODIFIED

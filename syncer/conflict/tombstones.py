@@ -191,7 +191,7 @@ def applying_waits(epoch: Epoch, report: Report) -> Wait | None:
     """Why a member's report does not count yet."""
     if (sender := report.lacks(epoch.first)) is not None:
         return _behind(report, sender, epoch.first)
-    return unseated(epoch, report) or unfolded(report)
+    return unapplied(epoch, report) or unfolded(report)
 
 
 def consuming_waits(epoch: Epoch, report: Report) -> Wait | None:
@@ -201,7 +201,7 @@ def consuming_waits(epoch: Epoch, report: Report) -> Wait | None:
     return unfolded(report)
 
 
-def unseated(epoch: Epoch, report: Report) -> Wait | None:
+def unapplied(epoch: Epoch, report: Report) -> Wait | None:
     """Which deletes of a member could be, or outdo, one of the epoch's."""
     if report.oldest_ms is None or report.oldest_ms > epoch.until_ms:
         return None

@@ -269,7 +269,7 @@ def test_compacting_takes_the_time_that_it_needs_and_takes_nobodys_place(state: 
 
 def test_a_shared_database_is_not_compacted_while_a_standby_waits(state: SqlState, postgres_url: str) -> None:
     with closing(Presence(postgres_url, host="here", pid=7, version="1", clock=wall_clock)) as standby:
-        standby.tell(DaemonRole.STANDBY)
+        standby.report(DaemonRole.STANDBY)
         with pytest.raises(PreconditionFailed, match="a daemon works on this database"):
             compact(postgres_url, EAST, journal_retention_s=60)
         standby.leave()
@@ -311,7 +311,7 @@ def test_a_standby_of_a_newer_version_changes_the_schema_only_when_it_takes_over
         closing(SqlState.open(postgres_url, EAST)) as standby,
         closing(Presence(postgres_url, host="h", pid=1, version="2", clock=wall_clock)) as presence,
     ):
-        presence.tell(DaemonRole.STANDBY)  # there is no table to say it in
+        presence.report(DaemonRole.STANDBY)  # there is no table to say it in
         assert revision_of(standby) == "0001"
         with psycopg.connect(postgres_url) as older:  # which knows no later columns
             assert older.execute("UPDATE identity SET alive_until = 5 WHERE epoch = 1").rowcount == 1
@@ -320,7 +320,7 @@ def test_a_standby_of_a_newer_version_changes_the_schema_only_when_it_takes_over
         with pytest.raises(Fenced):
             put(state, "no more")
         assert [value for _, value in values(standby)] == ["of the older version", "and goes on"]
-        presence.tell(DaemonRole.ACTIVE, 9)
+        presence.report(DaemonRole.ACTIVE, 9)
         with closing(Views.open(postgres_url, EAST)) as views:
             assert [each.role for each in views.daemons()] == [DaemonRole.ACTIVE]
 
@@ -333,7 +333,7 @@ def test_a_standby_of_an_older_version_says_that_it_cannot_take_over(state: SqlS
     ):
         newer.execute("ALTER TABLE daemons ADD COLUMN more TEXT")
         newer.execute("UPDATE alembic_version SET version_num = '9999'")
-        presence.tell(DaemonRole.STANDBY)
+        presence.report(DaemonRole.STANDBY)
         told = newer.execute("SELECT trouble FROM daemons").fetchall()
         assert "9999" in told[0][0]
         with pytest.raises(StateForeign, match="9999"):
@@ -370,11 +370,11 @@ def test_each_daemon_says_what_it_is_and_since_when(state: SqlState, postgres_ur
         closing(Presence(postgres_url, host="b", pid=2, version="1", clock=clocks[1])) as b,
         closing(Views.open(postgres_url, EAST)) as views,
     ):
-        a.tell(DaemonRole.ACTIVE, 1)
-        b.tell(DaemonRole.STANDBY)
+        a.report(DaemonRole.ACTIVE, 1)
+        b.report(DaemonRole.STANDBY)
         first = {each.host: each for each in views.daemons()}
-        b.tell(DaemonRole.STANDBY)
-        a.tell(DaemonRole.STANDBY)
+        b.report(DaemonRole.STANDBY)
+        a.report(DaemonRole.STANDBY)
         later = {each.host: each for each in views.daemons()}
         assert (first["a"].role, first["a"].epoch, first["b"].role) == (DaemonRole.ACTIVE, 1, DaemonRole.STANDBY)
         assert later["b"].since_ms == first["b"].since_ms < later["b"].seen_at_ms
@@ -388,12 +388,12 @@ def test_lines_of_daemons_that_are_gone_do_not_pile_up(state: SqlState, postgres
     with closing(Views.open(postgres_url, EAST)) as views:
         for number in range(25):
             with closing(Presence(postgres_url, host="h", pid=number, version="1", clock=wall_clock)) as one:
-                one.tell(DaemonRole.STANDBY)
+                one.report(DaemonRole.STANDBY)
         assert [each.pid for each in views.daemons()] == list(range(24, 4, -1))
         with psycopg.connect(postgres_url) as connection:
             connection.execute("UPDATE daemons SET seen_at = seen_at - 86400001 WHERE pid < 24")
         with closing(Presence(postgres_url, host="h", pid=99, version="1", clock=wall_clock)) as one:
-            one.tell(DaemonRole.STANDBY)
+            one.report(DaemonRole.STANDBY)
         assert [each.pid for each in views.daemons()] == [99, 24]
 
 
@@ -465,10 +465,10 @@ def test_zero_bytes_in_what_cannot_be_understood_stop_nothing(state: SqlState) -
         work.quarantine(poison, Millis(1))
         work.quarantine(poison, Millis(2))
         work.save([living("/a")])
-        row = work.poison_row(1)
+        row = work.dead_letter(1)
         assert row is not None
         assert (row.poison.detail, row.poison.payload, row.poison.properties) == ("a � b", b"\x00", {"k\x00": "\x00"})
-        assert work.poison_row(2) is None
+        assert work.dead_letter(2) is None
         assert set(work.registers([MetaPath("/a")])) == {"/a"}
 
 

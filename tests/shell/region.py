@@ -207,7 +207,7 @@ class Site:
         """What stands in the quarantine."""
 
         def question(views: Views) -> list[DeadLetterRow]:
-            rows = [views.poison(each.id) for each in views.quarantine(1000)]
+            rows = [views.dead_letter(each.id) for each in views.quarantine(1000)]
             return [row for row in rows if row is not None]
 
         found: list[DeadLetterRow] = self.ask(question)

@@ -44,8 +44,8 @@ from syncer.state.memory.selection import (
     repair,
     stood,
     tellings,
+    unapplied,
     unfolded,
-    unseated,
 )
 
 
@@ -313,7 +313,7 @@ class DiskTransaction:
         rows = self._read.registers
         return [rows[path] for path in sorted(rows) if rows[path].intent is not None]
 
-    def listing(self, limit: int, after: MetaPath | None = None) -> list[Register]:
+    def page(self, limit: int, after: MetaPath | None = None) -> list[Register]:
         """Registers in path order."""
         rows = self._read.registers
         return [rows[path] for path in sorted(rows) if path > (after or "")][:limit]
@@ -357,9 +357,9 @@ class DiskTransaction:
         """Deletes that are not settled."""
         return dying(self._read.registers, limit, after)
 
-    def unseated(self) -> tuple[int, Millis | None]:
+    def unapplied(self) -> tuple[int, Millis | None]:
         """Deletes that are due, events that wait."""
-        return unseated(self._read.registers.values(), (stamp for _, stamp in self._read.future))
+        return unapplied(self._read.registers.values(), (stamp for _, stamp in self._read.future))
 
     def unfolded(self) -> int:
         """Messages in quarantine."""
@@ -526,13 +526,13 @@ class DiskTransaction:
         """How much of what came by the bus is kept aside."""
         return kept_aside((row.poison for row in self._read.poison.values()), self._read.future.values())
 
-    def poison_row(self, number: int) -> DeadLetterRow | None:
+    def dead_letter(self, number: int) -> DeadLetterRow | None:
         """A quarantined thing by its number."""
         return next((row for row in self._read.poison.values() if row.id == number), None)
 
-    def drop_poison(self, number: int) -> None:
+    def drop_dead_letter(self, number: int) -> None:
         """Remove a quarantined thing."""
-        row = self.poison_row(number)
+        row = self.dead_letter(number)
         if row is not None:
             del self._write.poison[row.poison.origin, row.poison.position]
 

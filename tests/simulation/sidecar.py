@@ -202,7 +202,7 @@ class SqlDisk(Disk):
         state.activate()
         with state.transaction() as tx:
             tx.identity()
-            paths = [register.path for register in tx.listing(_ALL)]
+            paths = [register.path for register in tx.page(_ALL)]
             tx.registers(paths)
             tx.outbox(_ALL)
             tx.future_events(Millis(1 << 60), _ALL)
@@ -210,7 +210,7 @@ class SqlDisk(Disk):
             tx.living(_ALL)
             tx.dead(_ALL, Millis(1 << 60))
             tx.dying(_ALL)
-            tx.unseated()
+            tx.unapplied()
             tx.unfolded()
             tx.count_alive()
             tx.tree()

@@ -86,7 +86,7 @@ def discard(
 
 def _exists(context: typer.Context, number: int) -> None:
     with session_of(context).views() as views:
-        if views.poison(number) is None:
+        if views.dead_letter(number) is None:
             raise NotFound(f"nothing is quarantined as {number}", hint="See 'syncer quarantine list'.")
 
 

@@ -119,10 +119,10 @@ def _join(context: Context, unit: UnitOfWork, tx: Transaction, operation: Operat
 
 def _retry(context: Context, unit: UnitOfWork, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
     number = number_of(operation, "id")
-    row = tx.poison_row(number)
+    row = tx.dead_letter(number)
     if row is None:
         raise NotFound(f"nothing is quarantined as {number}", hint="See 'syncer quarantine list'.")
-    tx.drop_poison(number)
+    tx.drop_dead_letter(number)
     poison, path = row.poison, row.poison.path
     if poison.origin == "bus":
         return _decode_again(context, unit, tx, poison), None
@@ -183,9 +183,9 @@ def _publish_again(register: Register, tx: Transaction, poison: DeadLetter) -> s
 def _discard(context: Context, unit: UnitOfWork, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
     del context, unit
     number = number_of(operation, "id")
-    if tx.poison_row(number) is None:
+    if tx.dead_letter(number) is None:
         raise NotFound(f"nothing is quarantined as {number}", hint="See 'syncer quarantine list'.")
-    tx.drop_poison(number)
+    tx.drop_dead_letter(number)
     return "discarded", None
 
 

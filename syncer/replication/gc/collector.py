@@ -20,8 +20,8 @@ from syncer.conflict.tombstones import (
     advance,
     close,
     gatherable_until,
+    unapplied,
     unfolded,
-    unseated,
     waiting,
 )
 from syncer.model import MetaPath, Millis, Region, TieOrder
@@ -39,7 +39,7 @@ def own_report(tx: Transaction) -> Report:
     identity = tx.identity()
     senders = [peer.sender for peer in tx.peers()]
     consumed = tx.consumed(senders)
-    unseated, oldest = tx.unseated()
+    unseated, oldest = tx.unapplied()
     return Report(
         sender=identity.database_id,
         last_sequence=identity.last_sequence,
@@ -93,7 +93,7 @@ def _step(context: Context, tx: Transaction, own: Report, now: Millis) -> list[M
     waits = _unequal(context, epoch) if epoch.phase is EpochPhase.OVER else waiting(epoch, reports)
     _note(context, waits, now)
     if epoch.phase is EpochPhase.OVER and not waits:
-        if unseated(epoch, own) is None and unfolded(own) is None:
+        if unapplied(epoch, own) is None and unfolded(own) is None:
             return _drop(context, tx)
         state.over()  # something old came meanwhile, and is not decided yet
     elif not 0 <= now - state.began_at_ms < state.limits.patience_ms:
@@ -164,7 +164,7 @@ def _keeping(context: Context, tx: Transaction, reports: Mapping[Region, Report]
     if not tx.dead(1, old_enough):
         return {}
     epoch = close(reports, old_enough)
-    return {region: wait for region, report in reports.items() if (wait := unseated(epoch, report)) is not None}
+    return {region: wait for region, report in reports.items() if (wait := unapplied(epoch, report)) is not None}
 
 
 def _drop(context: Context, tx: Transaction) -> list[MetaPath]:

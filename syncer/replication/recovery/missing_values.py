@@ -143,7 +143,7 @@ def _ask(context: Context, now: Millis) -> list[Control]:
     hopeless: dict[MetaPath, Version | None] = {}
     for path in wanted:
         register = registers.get(path)
-        if register is not None and register.known is not None and not register.lacking:
+        if register is not None and register.known is not None and not register.value_missing:
             lacks.pop(path, None)
             continue
         missing = _missing(context, path, register)

@@ -262,7 +262,7 @@ def _page(context: Context, asked: StateRequest, page: StatePage) -> StatePage:
     size = 0
     while size < PAGE_BYTES and len(entries) < PAGE_ENTRIES:
         with context.state.transaction() as tx:
-            found = tx.listing(PAGE_ENTRIES, after)
+            found = tx.page(PAGE_ENTRIES, after)
         for register in found:
             known = register.known
             after = register.path

@@ -68,10 +68,10 @@ class QuarantineTransaction(Protocol):
         """How many changes of this region stand in quarantine because the bus will never take them."""
         ...
 
-    def poison_row(self, number: int) -> DeadLetterRow | None:
+    def dead_letter(self, number: int) -> DeadLetterRow | None:
         """A quarantined thing by its number."""
         ...
 
-    def drop_poison(self, number: int) -> None:
+    def drop_dead_letter(self, number: int) -> None:
         """Remove a quarantined thing."""
         ...

@@ -33,7 +33,7 @@ class RegisterTransaction(Protocol):
         """Registers with an open intent, in path order."""
         ...
 
-    def listing(self, limit: int, after: MetaPath | None = None) -> list[Register]:
+    def page(self, limit: int, after: MetaPath | None = None) -> list[Register]:
         """Registers in path order, beyond ``after``."""
         ...
 

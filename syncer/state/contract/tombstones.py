@@ -28,7 +28,7 @@ class TombstoneTransaction(Protocol):
         """Paths that are known to be deleted while something of them is unsettled, in path order, beyond ``after``."""
         ...
 
-    def unseated(self) -> tuple[int, Millis | None]:
+    def unapplied(self) -> tuple[int, Millis | None]:
         """Deletes that are due and events that wait for their time: how many, and the smallest stamp time.
 
         They are counted to :data:`syncer.conflict.tombstones.COUNTED`.

@@ -58,7 +58,7 @@ class PathTables(UndoLog):
         found = (self._db.registers[path] for path in sorted(self._db.unsettled))
         return [register for register in found if register.intent is not None]
 
-    def listing(self, limit: int, after: MetaPath | None = None) -> list[Register]:
+    def page(self, limit: int, after: MetaPath | None = None) -> list[Register]:
         """Registers in path order, beyond ``after``."""
         found = (path for path in sorted(self._db.registers) if path > (after or ""))
         return [self._db.registers[path] for path in found][:limit]
@@ -104,9 +104,9 @@ class PathTables(UndoLog):
         """Paths that are known to be deleted while something of them is unsettled, in path order, beyond ``after``."""
         return selection.dying(self._db.registers, limit, after)
 
-    def unseated(self) -> tuple[int, Millis | None]:
+    def unapplied(self) -> tuple[int, Millis | None]:
         """Deletes that are due and events that wait for their time: how many, and the smallest stamp time."""
-        return selection.unseated(self._db.registers.values(), (stamp for _, stamp in self._db.future))
+        return selection.unapplied(self._db.registers.values(), (stamp for _, stamp in self._db.future))
 
     def drop_tombstones(self, paths: Collection[MetaPath], floor: Millis) -> None:
         """Forget these registers; none of them is alive. ``floor``: no path may ever start at or below it again."""

@@ -118,11 +118,11 @@ class RecordTables(UndoLog):
         """How many changes of this region stand in quarantine because the bus will never take them."""
         return selection.unfolded(row.poison for row in self._db.quarantine.values())
 
-    def poison_row(self, number: int) -> DeadLetterRow | None:
+    def dead_letter(self, number: int) -> DeadLetterRow | None:
         """A quarantined thing by its number."""
         return self._db.quarantine.get(number)
 
-    def drop_poison(self, number: int) -> None:
+    def drop_dead_letter(self, number: int) -> None:
         """Remove a quarantined thing."""
         self._drop(self._db.quarantine, number)
 

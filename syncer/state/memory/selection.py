@@ -70,7 +70,7 @@ def dying(registers: Mapping[MetaPath, Register], limit: int, after: MetaPath | 
     return sorted(path for path in found if after is None or path > after)[:limit]
 
 
-def unseated(registers: Iterable[Register], future: Iterable[Stamp]) -> tuple[int, Millis | None]:
+def unapplied(registers: Iterable[Register], future: Iterable[Stamp]) -> tuple[int, Millis | None]:
     """Deletes that are due and events that wait: how many, as far as they are counted, and the smallest time."""
     times = [stamp.updated_at_ms for stamp in future]
     for register in registers:

@@ -172,7 +172,7 @@ class Cache:
         self.open: OpenPaths | None = None
         self.tree_number: int | None = None
         """Of the last row of the digest tree's log."""
-        self.lacking: bool | None = None
+        self.value_missing: bool | None = None
         """Whether some conflict still lacks its loser's value."""
         self.conflicts: Amount | None = None
         """How many conflicts are kept, and of how many bytes."""
@@ -197,7 +197,7 @@ class Cache:
         self.identity = None
         self.alive = 0
         self.open = None
-        self.lacking = None
+        self.value_missing = None
         self.conflicts = None
         self.holds_future = None
         self.unfolded = None

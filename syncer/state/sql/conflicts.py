@@ -48,20 +48,20 @@ class ConflictRows:
         self._connection.execute(new)
         self._more(1, len(record.path.encode()) + len(record.value or b""))
         if record.loser_digest is not None and record.value is None:
-            self._cache.lacking = True
+            self._cache.value_missing = True
 
     def fill_conflict(self, fill: FillConflict) -> None:
         """Give the value to conflicts of this path and digest that lack it."""
         table = tables.conflicts
-        if self._cache.lacking is None:
+        if self._cache.value_missing is None:
             some = select(table.c.id).where(table.c.loser_digest.is_not(None), table.c.value.is_(None)).limit(1)
-            self._cache.lacking = self._connection.execute(some).first() is not None
-        if not self._cache.lacking:
+            self._cache.value_missing = self._connection.execute(some).first() is not None
+        if not self._cache.value_missing:
             return
         lacking = (table.c.path == fill.path, table.c.loser_digest == fill.digest, table.c.value.is_(None))
         filled = self._connection.execute(update(table).where(*lacking).values(value=fill.value)).rowcount
         if filled:
-            self._cache.lacking = None
+            self._cache.value_missing = None
             self._more(0, filled * len(fill.value))
 
     def conflict_row(self, number: int) -> ConflictRow | None:
@@ -99,7 +99,7 @@ class ConflictRows:
         self._gone(tables.conflicts.c.id == number)
 
     def _gone(self, which: ColumnElement[bool]) -> int:
-        self._cache.conflicts = self._cache.lacking = None
+        self._cache.conflicts = self._cache.value_missing = None
         return self._connection.execute(delete(tables.conflicts).where(which)).rowcount
 
     def _more(self, things: int, size_bytes: int) -> None:

@@ -268,7 +268,7 @@ class SqlState:
         cache.facts = before
         cache.consumed.clear()
         cache.open = None
-        cache.lacking = None
+        cache.value_missing = None
         cache.conflicts = None
         cache.tree_number = None
         cache.registers.forget(work.touched if work is not None else ())

@@ -88,7 +88,7 @@ class Presence:
         self._started: int | None = None
         self._since: int = 0
 
-    def tell(self, role: DaemonRole, epoch: int | None = None) -> None:
+    def report(self, role: DaemonRole, epoch: int | None = None) -> None:
         """Write the line. Nothing where the schema is still one that has no such table.
 
         Raises:

@@ -20,7 +20,7 @@ OUTBOX: Final = "outbox"
 here needs no counting: its number was not consumed, or it says what lives, on which no forgetting rests."""
 
 
-class AsideRows:
+class QuarantineRows:
     """Methods of a transaction (:mod:`syncer.state.contract`) about the quarantine and events from the future."""
 
     _connection: Connection
@@ -60,13 +60,13 @@ class AsideRows:
         future = Amount(*map(int, self._connection.execute(query).one()))
         return KeptAside(strangers=strangers, poison=poison, future=future)
 
-    def poison_row(self, number: int) -> DeadLetterRow | None:
+    def dead_letter(self, number: int) -> DeadLetterRow | None:
         """A quarantined thing by its number."""
         table = tables.quarantine
         row = self._connection.execute(select(table).where(table.c.id == number)).mappings().first()
-        return rows.poison_of(row) if row is not None else None
+        return rows.dead_letter_of(row) if row is not None else None
 
-    def drop_poison(self, number: int) -> None:
+    def drop_dead_letter(self, number: int) -> None:
         """Remove a quarantined thing."""
         table = tables.quarantine
         gone = self._connection.execute(select(table.c.origin).where(table.c.id == number)).scalar()

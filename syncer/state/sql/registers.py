@@ -18,7 +18,7 @@ def due(connection: Connection, limit: int, after: MetaPath | None) -> list[Regi
     return [rows.register_of(row) for row in connection.execute(query.order_by(table.c.path).limit(limit))]
 
 
-class ListedRows:
+class RegisterRows:
     """Methods of :class:`~syncer.state.contract.transaction.Transaction` that list registers."""
 
     _connection: Connection
@@ -40,7 +40,7 @@ class ListedRows:
         query = select(table).where(tables.UNSETTLED, table.c.intent_batch.is_not(None)).order_by(table.c.path)
         return [rows.register_of(row) for row in self._connection.execute(query)]
 
-    def listing(self, limit: int, after: MetaPath | None = None) -> list[Register]:
+    def page(self, limit: int, after: MetaPath | None = None) -> list[Register]:
         """Registers in path order, beyond ``after``."""
         table = tables.registers
         query = select(table).where(table.c.path > (after or "")).order_by(table.c.path).limit(limit)

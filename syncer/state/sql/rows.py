@@ -324,7 +324,7 @@ def conflict_of(row: RowMapping) -> ConflictRow:
     )
 
 
-def poison_of(row: RowMapping) -> DeadLetterRow:
+def dead_letter_of(row: RowMapping) -> DeadLetterRow:
     """A quarantined thing from its columns by name."""
     poison = DeadLetter(
         origin=row["origin"],

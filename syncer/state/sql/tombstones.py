@@ -23,7 +23,7 @@ def membership_of(connection: Connection) -> Membership:
     return Membership(floor=row[0], left_at=row[1]) if row is not None else Membership()
 
 
-class DeadRows:
+class TombstoneRows:
     """Methods of :class:`~syncer.state.contract.transaction.Transaction` about tombstones and membership."""
 
     _connection: Connection
@@ -52,7 +52,7 @@ class DeadRows:
         query = query.where(c.path > (after or "")).order_by(c.path).limit(limit)
         return list(self._connection.execute(query).scalars())
 
-    def unseated(self) -> tuple[int, Millis | None]:
+    def unapplied(self) -> tuple[int, Millis | None]:
         """Deletes that are due and events that wait for their time: how many, and the smallest stamp time.
 
         It costs the same however many there are: they are counted to :data:`syncer.conflict.tombstones.COUNTED`.

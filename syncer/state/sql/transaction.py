@@ -25,11 +25,11 @@ from syncer.state.contract.tree import KeptTree
 from syncer.state.sql import digest_tree, repairs, rows, tables
 from syncer.state.sql.cache import MAX_OPEN, Cache, OpenPaths, Unknown
 from syncer.state.sql.conflicts import ConflictRows
-from syncer.state.sql.quarantine import AsideRows
-from syncer.state.sql.registers import ListedRows
+from syncer.state.sql.quarantine import QuarantineRows
+from syncer.state.sql.registers import RegisterRows
 from syncer.state.sql.repairs import RepairRows
 from syncer.state.sql.statements import Statements, upserting
-from syncer.state.sql.tombstones import DeadRows
+from syncer.state.sql.tombstones import TombstoneRows
 
 
 def beyond(prefix: str) -> str:
@@ -55,7 +55,7 @@ def prune(connection: Connection, journal_before: Millis, limit: int) -> int:
     return gone + repairs.prune(connection, journal_before, limit)
 
 
-class SqlTransaction(AsideRows, ConflictRows, DeadRows, ListedRows, RepairRows):
+class SqlTransaction(QuarantineRows, ConflictRows, TombstoneRows, RegisterRows, RepairRows):
     """Implements :class:`~syncer.state.contract.transaction.Transaction`.
 
     ``touched`` holds the paths whose register it has changed, in the cache too.

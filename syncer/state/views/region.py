@@ -253,12 +253,12 @@ class Views(RepairViews, PathViews):
             for row in found
         ]
 
-    def poison(self, number: int) -> DeadLetterRow | None:
+    def dead_letter(self, number: int) -> DeadLetterRow | None:
         """A quarantined thing by its number, whole."""
         table = tables.quarantine
         with self._reading() as connection:
             row = connection.execute(select(table).where(table.c.id == number)).mappings().first()
-            return rows.poison_of(row) if row is not None else None
+            return rows.dead_letter_of(row) if row is not None else None
 
     def holds(self, limit: int, after: MetaPath | None = None) -> list[HoldRow]:
         """Held changes in path order, beyond ``after``."""

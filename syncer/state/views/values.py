@@ -30,7 +30,7 @@ class PathViews:
         table = tables.quarantine
         query = select(table).where(table.c.path == path).order_by(table.c.id.desc()).limit(limit)
         with self._reading() as connection:
-            return [rows.poison_of(row) for row in connection.execute(query).mappings()]
+            return [rows.dead_letter_of(row) for row in connection.execute(query).mappings()]
 
     def future_events_at(self, path: MetaPath, limit: int) -> list[MetadataChangeEvent]:
         """Events from the future about a path, oldest stamp first."""

@@ -400,14 +400,14 @@ def test_quarantine_once_per_position_and_numbers_are_not_used_again(subject: Su
     with subject.state.transaction() as work:
         work.quarantine(poison, Millis(1))
         work.quarantine(replace(poison, detail="again"), Millis(2))
-        row = work.poison_row(1)
+        row = work.dead_letter(1)
         assert row is not None
         assert (row.poison, row.recorded_at_ms) == (poison, 1)
-        work.drop_poison(1)
-        assert work.poison_row(1) is None
+        work.drop_dead_letter(1)
+        assert work.dead_letter(1) is None
     with subject.state.transaction() as work:
         work.quarantine(replace(poison, path=MetaPath("/a")), Millis(3))
-        assert [number for number in range(1, 5) if work.poison_row(number) is not None] == [2]
+        assert [number for number in range(1, 5) if work.dead_letter(number) is not None] == [2]
 
 
 def test_events_from_the_future(subject: Subject) -> None:
@@ -681,15 +681,15 @@ def test_a_drop_that_is_undone_drops_nothing(subject: Subject) -> None:
 
 def test_deletes_that_are_not_seated_are_counted_with_events_from_the_future(subject: Subject) -> None:
     with subject.state.transaction() as work:
-        assert work.unseated() == (0, None)
+        assert work.unapplied() == (0, None)
         work.save([tombstone("/a", T0), tombstone("/b", T0 + 4, stored=None)])
-        assert work.unseated() == (1, T0 + 4)
+        assert work.unapplied() == (1, T0 + 4)
         work.hold_event(event("/c", T0 + 2), Millis(T0 + 2), Millis(1))
-        assert work.unseated() == (2, T0 + 2)
+        assert work.unapplied() == (2, T0 + 2)
         work.save([tombstone(f"/d{number}", T0 + 9 + number, stored=None) for number in range(COUNTED - 3)])
-        assert work.unseated() == (COUNTED - 1, T0 + 2)
+        assert work.unapplied() == (COUNTED - 1, T0 + 2)
         work.save([tombstone(f"/e{number}", T0 + 1 - number, stored=None) for number in range(3)])
-        assert work.unseated() == (COUNTED, T0 - 1), "counted no further, and still the earliest"
+        assert work.unapplied() == (COUNTED, T0 - 1), "counted no further, and still the earliest"
 
 
 def test_changes_that_can_never_be_sent_are_counted(subject: Subject) -> None:
@@ -703,8 +703,8 @@ def test_changes_that_can_never_be_sent_are_counted(subject: Subject) -> None:
 
     with pytest.raises(RuntimeError), subject.state.transaction() as work:  # noqa: PT012 - what is undone
         work.quarantine(spoilt("9"), Millis(1))
-        work.drop_poison(1)
-        work.drop_poison(2)
+        work.drop_dead_letter(1)
+        work.drop_dead_letter(2)
         assert work.unfolded() == 1
         raise RuntimeError
     with subject.state.transaction() as work:
@@ -713,7 +713,7 @@ def test_changes_that_can_never_be_sent_are_counted(subject: Subject) -> None:
         work.quarantine(spoilt("9", "bus"), Millis(1))
         assert work.unfolded() == 2, "known already, and from the bus"
         for number in (1, 1, 3, 4, 99):
-            work.drop_poison(number)
+            work.drop_dead_letter(number)
         assert work.unfolded() == 1
         work.quarantine(spoilt("10"), Millis(1))
         assert work.unfolded() == 2
@@ -734,8 +734,8 @@ def test_any_text_can_be_kept_aside_and_shown(subject: Subject) -> None:
         work.quarantine(poison, Millis(2))
         work.set_identity(paused=odd)
         work.save_status({"odd": "a\0b"}, Millis(1))
-        row = work.poison_row(1)
-        assert work.poison_row(2) is None, "the same position"
+        row = work.dead_letter(1)
+        assert work.dead_letter(2) is None, "the same position"
     assert row is not None
     assert row.poison.payload == b"\xff\0"
     for text in (row.poison.detail, row.poison.position, row.poison.path or "", *row.poison.properties):
@@ -776,13 +776,13 @@ def test_what_is_kept_aside_is_counted_and_measured_by_shelf(subject: Subject) -
 
     with pytest.raises(RuntimeError), subject.state.transaction() as work:  # noqa: PT012 - what is undone
         work.quarantine(replace(strange, position="5"), Millis(1))
-        work.drop_poison(1)
+        work.drop_dead_letter(1)
         assert work.kept_aside().strangers.things == 2
         raise RuntimeError
     assert aside() == found
     with subject.state.transaction() as work:
         for number in range(1, 5):
-            work.drop_poison(number)
+            work.drop_dead_letter(number)
         work.drop_future(early.path, early.stamp)
         left = work.kept_aside()
     assert (left.strangers, left.poison, left.future.things) == (nothing, nothing, 1)
@@ -821,7 +821,7 @@ def test_a_renewed_database_knows_nothing_of_the_group_and_keeps_what_people_loo
     with subject.state.transaction() as work:
         assert work.identity() == renewed
         assert work.registers(paths) == {}
-        assert work.listing(10) == work.due(10) == work.intents() == []
+        assert work.page(10) == work.due(10) == work.intents() == []
         assert work.unmet_standing(10) == []
         assert work.count_alive() == 0
         assert work.outbox(10) == []
@@ -840,9 +840,9 @@ def test_registers_are_listed_in_path_order(subject: Subject) -> None:
     names = ["/admin/policies/b", "/admin/policies/a", "/admin/policies/a/n"]
     with subject.state.transaction() as work:
         work.save([living(name) for name in names])
-        assert [each.path for each in work.listing(2)] == ["/admin/policies/a", "/admin/policies/a/n"]
-        assert [each.path for each in work.listing(2, MetaPath("/admin/policies/a/n"))] == ["/admin/policies/b"]
-        assert work.listing(2, MetaPath("/admin/policies/b")) == []
+        assert [each.path for each in work.page(2)] == ["/admin/policies/a", "/admin/policies/a/n"]
+        assert [each.path for each in work.page(2, MetaPath("/admin/policies/a/n"))] == ["/admin/policies/b"]
+        assert work.page(2, MetaPath("/admin/policies/b")) == []
 
 
 def test_only_the_active_one_begins_anew(tmp_path: Path) -> None:

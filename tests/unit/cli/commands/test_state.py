@@ -720,7 +720,7 @@ def test_a_database_beside_which_a_standby_waits_is_not_compacted(run: Run, tmp_
     url = f"sqlite:///{tmp_path / 'state.db'}"
     standby = Presence(url, host="here", pid=7, version="1", clock=wall_clock)
     with closing(standby):
-        standby.tell(DaemonRole.STANDBY)
+        standby.report(DaemonRole.STANDBY)
         result = run("state", "compact")
         assert result.exit_code == 5
         assert "a daemon works on this database" in result.stderr

@@ -71,10 +71,10 @@ def test_the_status_tells_active_standby_former_and_silent(state: SqlState, file
         closing(daemon(file, clock, 2)) as b,
         closing(daemon(file, clock, 3)) as c,
     ):
-        a.tell(DaemonRole.ACTIVE, 1)
-        c.tell(DaemonRole.OBSERVER)
+        a.report(DaemonRole.ACTIVE, 1)
+        c.report(DaemonRole.OBSERVER)
         clock.now += 2000
-        b.tell(DaemonRole.STANDBY)
+        b.report(DaemonRole.STANDBY)
         found = status(file, clock).daemons
         assert [(each.pid, each.role, each.silent) for each in found] == [
             (1, "active", False),
@@ -83,7 +83,7 @@ def test_the_status_tells_active_standby_former_and_silent(state: SqlState, file
         ]
         assert [(each.seen_age_s, each.since_ms) for each in found] == [(2.0, NOW), (0.0, NOW + 2000), (2.0, NOW)]
         clock.now += 20_000
-        b.tell(DaemonRole.ACTIVE, state.activate().epoch)
+        b.report(DaemonRole.ACTIVE, state.activate().epoch)
         found = status(file, clock).daemons
         assert [(each.pid, each.role, each.silent) for each in found] == [
             (2, "active", False),
@@ -103,7 +103,7 @@ def test_who_never_told_leaves_nothing(state: SqlState, file: Path, clock: Clock
 def test_a_schema_that_is_too_new_is_told_as_a_condition(state: SqlState, file: Path, clock: Clock) -> None:
     with closing(daemon(file, clock, 1)) as a, closing(sqlite3.connect(file, isolation_level=None)) as newer:
         newer.execute("UPDATE alembic_version SET version_num = '9999'")
-        a.tell(DaemonRole.STANDBY)
+        a.report(DaemonRole.STANDBY)
         newer.execute("UPDATE alembic_version SET version_num = ?", (opening.head(),))  # as that version's CLI sees it
         told = status(file, clock).conditions
     assert [each.code for each in told] == ["daemon-outdated"]
@@ -122,7 +122,7 @@ def test_an_older_schema_is_brought_up_to_date_by_the_next_writer(state: SqlStat
             older.execute(f"ALTER TABLE identity DROP COLUMN {column}")
         older.execute("UPDATE alembic_version SET version_num = '0001'")
     with closing(SqlState.open(f"sqlite:///{file}", EAST)) as later, closing(daemon(file, clock, 1)) as a:
-        a.tell(DaemonRole.STANDBY)  # nowhere to say it yet
+        a.report(DaemonRole.STANDBY)  # nowhere to say it yet
         later.activate()
-        a.tell(DaemonRole.ACTIVE, 2)
+        a.report(DaemonRole.ACTIVE, 2)
         assert [each.role for each in status(file, clock).daemons] == ["active"]
