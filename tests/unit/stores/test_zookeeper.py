@@ -91,7 +91,7 @@ def test_a_host_whose_name_has_too_long_a_part_is_unknown_and_the_others_are_tri
     long = f"{'a' * 64}.example"
     client = Client(hosts=f"{long}:1,127.0.0.1:2", session_timeout_s=1, auth=[], tls=None, changed=lambda told: None)
     connection = client._connection
-    assert isinstance(connection, Connection)
+    assert isinstance(connection, ZooKeeperConnection)
     assert connection._expand_client_hosts() == [("127.0.0.1", "127.0.0.1", 2)]
     assert client.last_failure == f"{long}:1: {MISSPELT}"
 
