@@ -16,8 +16,7 @@ from typing import Annotated
 
 import typer
 
-from syncer.cli import snapshot_calls
-from syncer.cli.commands import snapshot
+from syncer.cli.commands.snapshots import snapshot, steps
 from syncer.cli.main import DEFAULT_CONFIG, Root
 from syncer.cli.render.output import Format
 from syncer.cli.session import CommandSession
@@ -37,7 +36,7 @@ def root(
 ) -> None:
     """Take the options that hold for every command."""
     context.obj = CommandSession(config_path=config, form=output)
-    context.meta[snapshot_calls.PROGRESS_FORM] = snapshot_calls.ProgressForm.JSON
+    context.meta[steps.PROGRESS_FORM] = steps.ProgressForm.JSON
 
 
 app.command("take")(snapshot.take)

@@ -27,12 +27,12 @@ from syncer.cli.commands import (
     plan,
     quarantine,
     run,
-    snapshot,
     state,
     status,
     topic,
 )
 from syncer.cli.commands import regions as _regions  # noqa: F401 - its commands go into overview's group
+from syncer.cli.commands.snapshots import snapshot
 from syncer.cli.render.output import Format, out, say, say_lines
 from syncer.cli.session import CommandSession
 from syncer.dispositions import disposition

@@ -11,6 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Final
 import anyio
 import typer
 
+from syncer.cli.commands.snapshots.steps import (
+    AcceptShrunken,
+    Folder,
+    Namespaces,
+    Paths,
+    Tenants,
+    bulk,
+    named,
+    selection_of,
+)
 from syncer.cli.confirmation import Yes
 from syncer.cli.planning_calls import (
     Allow,
@@ -30,16 +40,6 @@ from syncer.cli.planning_calls import (
 )
 from syncer.cli.render.output import Format, say
 from syncer.cli.session import CommandSession, log_to_stderr, session_of
-from syncer.cli.snapshot_calls import (
-    AcceptShrunken,
-    Folder,
-    Namespaces,
-    Paths,
-    Tenants,
-    bulk,
-    named,
-    selection_of,
-)
 from syncer.errors import ExitCode, SnapshotShrunken, StateError
 from syncer.model import MetaPath, Region, Stamp
 from syncer.paths import tenant_of

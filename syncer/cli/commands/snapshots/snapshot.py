@@ -12,22 +12,8 @@ from typing import Annotated
 
 import typer
 
-from syncer.cli.commands import snapshot_restore, snapshot_sync
-from syncer.cli.planning_calls import now_ms
-from syncer.cli.render import output
-from syncer.cli.render.output import Format, say
-from syncer.cli.render.snapshots import (
-    SNAPSHOT_HEADINGS,
-    changes_document,
-    diff_document,
-    show_changes,
-    show_diff,
-    snapshot_document,
-    snapshot_facts,
-    snapshot_rows,
-)
-from syncer.cli.session import log_to_stderr, session_of
-from syncer.cli.snapshot_calls import (
+from syncer.cli.commands.snapshots import restore, sync
+from syncer.cli.commands.snapshots.steps import (
     PROGRESS_FORM,
     AcceptShrunken,
     Folder,
@@ -49,14 +35,28 @@ from syncer.cli.snapshot_calls import (
     to_compare,
     write_report,
 )
+from syncer.cli.planning_calls import now_ms
+from syncer.cli.render import output
+from syncer.cli.render.output import Format, say
+from syncer.cli.render.snapshots import (
+    SNAPSHOT_HEADINGS,
+    changes_document,
+    diff_document,
+    show_changes,
+    show_diff,
+    snapshot_document,
+    snapshot_facts,
+    snapshot_rows,
+)
+from syncer.cli.session import log_to_stderr, session_of
 from syncer.documents.snapshots import BrokenDocument, PruneDocument, RemoveDocument, SnapshotDocument, SnapshotList
 from syncer.errors import ExitCode
 from syncer.inspection.status import Document
 from syncer.version import made_by
 
 app = typer.Typer(no_args_is_help=True, help="Snapshots: compare any number of regions, and make them equal.")
-snapshot_sync.add_to(app)
-snapshot_restore.add_to(app)
+sync.add_to(app)
+restore.add_to(app)
 
 
 @app.command("take")

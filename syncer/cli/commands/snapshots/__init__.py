@@ -1,0 +1,1 @@
+"""Commands of snapshots, on Spark: take, compare, keep, bring back, and publish again what differs."""
