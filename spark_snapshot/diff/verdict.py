@@ -22,7 +22,7 @@ from syncer.model import Region, Stamp, TieOrder
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegionRow:
-    """A region's row at a path. ``digest is None``: a tombstone. ``hold``: why a change waits there for a person."""
+    """A region's row at a path. ``digest is None``: a tombstone. ``hold``: why a change waits there for an operator."""
 
     digest: bytes | None
     stamp: Stamp

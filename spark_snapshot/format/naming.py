@@ -113,7 +113,7 @@ def _newest(found: FolderListing, asked: Extent) -> Snapshot:
 
 
 def moment_of(text: str, now: datetime) -> Millis:
-    """The moment that a person means: ISO 8601, a duration ago (``2d``), or a day of the week (its last midnight, UTC).
+    """Read the moment that is meant: ISO 8601, a duration ago (``2d``), or a day of the week (its last midnight, UTC).
 
     Raises:
         PreconditionFailed: It is none of these.

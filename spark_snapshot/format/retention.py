@@ -54,7 +54,7 @@ def prune(
     keep_days: float | None = None,
     dry_run: bool = False,
 ) -> Sequence[Snapshot]:
-    """Delete snapshots that need not be kept; what cannot be read is left for a person.
+    """Delete snapshots that need not be kept; what cannot be read is left for an operator.
 
     Returns:
         Those that went, or would go.

@@ -28,7 +28,7 @@ class PathClass(StrEnum):
     DELETED = "deleted"
     """The latest change is a delete, and some region still has a value."""
     HELD = "held"
-    """One of the others, and a region that has to change holds the path: a person decides there."""
+    """One of the others, and a region that has to change holds the path: an operator decides there."""
 
 
 class WinReason(StrEnum):

@@ -31,15 +31,15 @@ class Cancel:
 
     def __init__(self) -> None:
         self._asked = threading.Event()
-        self.hears_signals = False
+        self.takes_signals = False
 
-    def hear(self) -> None:
+    def take_signals(self) -> None:
         """Take the signals that end a process as a wish; the next one of its kind ends the process at once."""
-        self.hears_signals = True
+        self.takes_signals = True
         for number in _SIGNALS:
-            signal.signal(number, self._heard)
+            signal.signal(number, self._signalled)
 
-    def _heard(self, number: int, _frame: FrameType | None) -> None:
+    def _signalled(self, number: int, _frame: FrameType | None) -> None:
         self.ask()
         signal.signal(number, signal.SIG_DFL)
 
@@ -75,8 +75,8 @@ class Job:
         self.session = session
         self.report = report
         self.cancel = cancel or Cancel()
-        if self.cancel.hears_signals:
-            self.cancel.hear()  # Spark has put a handler of its own in place when it started
+        if self.cancel.takes_signals:
+            self.cancel.take_signals()  # Spark has put a handler of its own in place when it started
 
     @contextlib.contextmanager
     def phase(self, name: str, description: str, *, expected_rows: int | None = None) -> Iterator[None]:
@@ -120,7 +120,7 @@ def listening() -> Iterator[Cancel]:
     """Take the signals that end a process as a wish to cancel; at the end they mean what they meant before."""
     cancel = Cancel()
     before = {number: signal.getsignal(number) for number in _SIGNALS}
-    cancel.hear()
+    cancel.take_signals()
     try:
         yield cancel
     finally:

@@ -187,7 +187,7 @@ class _Made:
 
     parts_of: Callable[[Reach, int], list[Part]]
     read_part: Callable[[Reach, Part], Iterator[ResourceBatch]]
-    tell: Callable[[str], PlaceFacts]
+    facts_of: Callable[[str], PlaceFacts]
 
     def parts(self, reach: Reach, count: int) -> list[Part]:
         return self.parts_of(reach, count)
@@ -196,13 +196,13 @@ class _Made:
         return self.read_part(reach, part)
 
     def facts(self, region: str) -> PlaceFacts:
-        return self.tell(region)
+        return self.facts_of(region)
 
 
 def _zookeeper(config: Any) -> Source:  # noqa: ANN401 - the adapter's own model
     from spark_snapshot.sources.zookeeper import live  # noqa: PLC0415 - clients load where they are used
 
-    def tell(region: str) -> PlaceFacts:
+    def facts_of(region: str) -> PlaceFacts:
         return PlaceFacts(
             kind="zookeeper",
             where=config.hosts + config.chroot,
@@ -211,13 +211,13 @@ def _zookeeper(config: Any) -> Source:  # noqa: ANN401 - the adapter's own model
             position=f"0x{live.position(config):x}",
         )
 
-    return _Made(parts_of=_shares, read_part=partial(live.read, config), tell=tell)
+    return _Made(parts_of=_shares, read_part=partial(live.read, config), facts_of=facts_of)
 
 
 def _etcd(config: Any) -> Source:  # noqa: ANN401 - the adapter's own model
     from spark_snapshot.sources.etcd import live  # noqa: PLC0415 - clients load where they are used
 
-    def tell(region: str) -> PlaceFacts:
+    def facts_of(region: str) -> PlaceFacts:
         cluster, revision = live.position(config)
         return PlaceFacts(
             kind="etcd",
@@ -227,13 +227,13 @@ def _etcd(config: Any) -> Source:  # noqa: ANN401 - the adapter's own model
             position=str(revision),
         )
 
-    return _Made(parts_of=partial(live.parts, config), read_part=partial(live.read, config), tell=tell)
+    return _Made(parts_of=partial(live.parts, config), read_part=partial(live.read, config), facts_of=facts_of)
 
 
 def _sqlite(config: Any) -> Source:  # noqa: ANN401 - the adapter's own model
     from spark_snapshot.sources import sqlite  # noqa: PLC0415 - clients load where they are used
 
-    def tell(region: str) -> PlaceFacts:
+    def facts_of(region: str) -> PlaceFacts:
         return PlaceFacts(
             kind="sqlite",
             where=str(config.path),
@@ -243,7 +243,7 @@ def _sqlite(config: Any) -> Source:  # noqa: ANN401 - the adapter's own model
         )
 
     # One reader: two would have two moments.
-    return _Made(parts_of=lambda reach, _: _shares(reach, 1), read_part=partial(sqlite.read, config), tell=tell)
+    return _Made(parts_of=lambda reach, _: _shares(reach, 1), read_part=partial(sqlite.read, config), facts_of=facts_of)
 
 
 def _any(kind: str, settings: BaseModel) -> Source:
@@ -251,7 +251,7 @@ def _any(kind: str, settings: BaseModel) -> Source:
 
     make = partial(adapters.make_store, kind, settings)
 
-    def tell(region: str) -> PlaceFacts:
+    def facts_of(region: str) -> PlaceFacts:
         return PlaceFacts(
             kind=kind,
             where=kind,
@@ -261,7 +261,7 @@ def _any(kind: str, settings: BaseModel) -> Source:
         )
 
     # One reader: two would have two moments.
-    return _Made(parts_of=lambda reach, _: _shares(reach, 1), read_part=partial(contract.read, make), tell=tell)
+    return _Made(parts_of=lambda reach, _: _shares(reach, 1), read_part=partial(contract.read, make), facts_of=facts_of)
 
 
 def _zookeeper_files(settings: dict[str, str | None]) -> Source:
@@ -272,7 +272,7 @@ def _zookeeper_files(settings: dict[str, str | None]) -> Source:
         folder=folder, logs=None if logs is None else Path(logs), chroot=settings["chroot"] or ""
     )
 
-    def tell(region: str) -> PlaceFacts:
+    def facts_of(region: str) -> PlaceFacts:
         return PlaceFacts(
             kind=ZOOKEEPER_FILES,
             where=str(folder),
@@ -281,7 +281,7 @@ def _zookeeper_files(settings: dict[str, str | None]) -> Source:
             position=f"0x{files.position(place):x}",
         )
 
-    return _Made(parts_of=_shares, read_part=partial(files.read, place), tell=tell)
+    return _Made(parts_of=_shares, read_part=partial(files.read, place), facts_of=facts_of)
 
 
 def _etcd_file(settings: dict[str, str | None]) -> Source:
@@ -289,7 +289,7 @@ def _etcd_file(settings: dict[str, str | None]) -> Source:
 
     place = snapshot_file.EtcdFile(file=Path(settings["file"] or ""), namespace=settings["namespace"] or "")
 
-    def tell(region: str) -> PlaceFacts:
+    def facts_of(region: str) -> PlaceFacts:
         with snapshot_file.SnapshotFile(place) as saved:
             saved.check()
             return PlaceFacts(
@@ -303,7 +303,7 @@ def _etcd_file(settings: dict[str, str | None]) -> Source:
     return _Made(
         parts_of=lambda reach, count: snapshot_file.parts(place, count) if reach.roots else [],
         read_part=partial(snapshot_file.read, place),
-        tell=tell,
+        facts_of=facts_of,
     )
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from syncer.config import Config
     from syncer.plan.operations import Plan
     from syncer.planning.apply import RunOutcome
-    from syncer.planning.compare import Comparison
+    from syncer.planning.compare import ComparedSides
     from syncer.planning.sources import LiveSide, Side
     from syncer.stores.contract import MetadataStore
 
@@ -53,7 +53,7 @@ Save = Annotated[Path | None, typer.Option("--save", metavar="FILE", help="Keep 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consents:
-    """What a person has let pass."""
+    """What an operator has let pass."""
 
     allow: frozenset[Reason] = frozenset()
     deletes: bool = False
@@ -153,7 +153,7 @@ async def other_side(config: Config, *, other: Path | None, backup: Path | None)
 
 
 def check_own(what: str, there: Region, config: Config, *, foreign: bool) -> None:
-    """Refuse to bring another region's state over here, unless a person says so.
+    """Refuse to bring another region's state over here, unless an operator says so.
 
     Raises:
         PreconditionFailed: It is another region's.
@@ -177,7 +177,7 @@ async def compared(
     empty: bool = False,
     tenants: Collection[str] | None = None,
     only: Callable[[MetaPath], bool] = _any,
-) -> Comparison:
+) -> ComparedSides:
     """Make the plan that makes the target hold what is there; see :func:`syncer.planning.compare.compare`."""
     from syncer.planning.compare import compare
 
@@ -185,7 +185,7 @@ async def compared(
     return await compare(target.side, there, now=now_ms(), deletes=deletes, empty=empty, tenants=tenants, only=only)
 
 
-async def differ(target: Target, found: Comparison, wish: Consents, *, save: Path | None, form: Format) -> ExitCode:
+async def differ(target: Target, found: ComparedSides, wish: Consents, *, save: Path | None, form: Format) -> ExitCode:
     """Show what differs, and keep the plan if that is wanted; the exit code says whether anything does."""
     from syncer.planning import plan_file
 
@@ -201,7 +201,7 @@ async def differ(target: Target, found: Comparison, wish: Consents, *, save: Pat
 async def carry_out(
     target: Target, plan: Plan, wish: Consents, *, undo: Path, dry_run: bool, yes: bool, form: Format
 ) -> ExitCode:
-    """Judge a plan, have a person agree, perform it, keep what takes it back, show what became of it.
+    """Judge a plan, have an operator agree, perform it, keep what takes it back, show what became of it.
 
     Raises:
         PlanStale: Something no longer fits: before the first write, or later; what was finished is shown.

@@ -14,7 +14,7 @@ from syncer.planning.sources import Side
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class ComparedSides:
     """What a comparison has found.
 
     Args:
@@ -39,7 +39,7 @@ async def compare(
     empty: bool = False,
     tenants: Collection[str] = (),
     only: Callable[[MetaPath], bool] = lambda _path: True,
-) -> Comparison:
+) -> ComparedSides:
     """Find what makes ``here`` hold what ``there`` holds.
 
     A path counts only if both sides cover it. What differs between the two scans is read again before it counts, so
@@ -79,7 +79,7 @@ async def compare(
         made_at_ms=now,
         deletes=deletes,
     )
-    return Comparison(
+    return ComparedSides(
         plan=plan,
         compared=sum(covers(path) for path in ours.keys() | theirs.keys()),
         held=sum(map(covers, ours)),

@@ -62,8 +62,8 @@ def objections(offer: Offer, terms: Terms, now: Millis, *, old: bool, deletes: b
         offer: The repair.
         terms: The region's.
         now: The time there.
-        old: A person lets pass however old the snapshots are.
-        deletes: A person lets pass however much is deleted.
+        old: An operator lets pass however old the snapshots are.
+        deletes: An operator lets pass however much is deleted.
     """
     limits = terms.limits
     if offer.rules != terms.rules:

@@ -18,7 +18,7 @@ SHOWN: Final = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consent:
-    """What a person lets pass.
+    """What an operator lets pass.
 
     Args:
         deletes: However much is deleted.
@@ -89,7 +89,7 @@ def refused(found: Preview, terms: Terms, now: Millis, consent: Consent) -> Iter
 
 
 def held_back(finding: DifferingPath) -> bool:
-    """Whether the version is a change that its own region has published to nobody: only a person there lets it out."""
+    """Whether the version is a change that its own region has published to nobody: it waits for an operator there."""
     return finding.held.get(finding.found_in) in {reason.value for reason in HELD_BACK}
 
 

@@ -117,7 +117,7 @@ class DifferingPath:
         found_in: A region that holds the winning version.
         cls: What a comparison calls it: ``only-in``, ``differs``, ``deleted`` or ``held``.
         losers: Regions that must change.
-        held: Regions where something waits for a person at this path, and why; of the winner's region too.
+        held: Regions where something waits for an operator at this path, and why; of the winner's region too.
         written_ms: When losers have last written what they hold, where their stores tell; for native regions.
         event: The winner's version, as its author has published it; ``None``: no daemon has stamped it.
         origin: Where the stamp comes from; ``register`` exactly where there is an event.

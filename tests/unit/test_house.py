@@ -76,7 +76,6 @@ FORMER: Final = frozenset(
 FORMER_HERE: Final = frozenset({"Gap", "Origin", "Seen", "ready", "topics"})
 """Words that mean something else outside of the shell of replication."""
 STILL_NAMED: Final[Mapping[str, int]] = {
-    "Comparison": 1,
     "asking": 1,
     "doubted": 2,
     "hear": 6,

@@ -1,4 +1,4 @@
-"""``syncer holds``: changes that wait for a person, who may let them pass, refuse them, or leave them waiting."""
+"""``syncer holds``: changes that wait for an operator, who may let them pass, refuse them, or leave them waiting."""
 
 from __future__ import annotations
 

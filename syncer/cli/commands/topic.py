@@ -98,13 +98,13 @@ def retries_told(clusters: Mapping[str, str], *, timeout_s: float) -> Iterator[N
 
     untold = dict(clusters)
 
-    def tell(details: RetryDetails) -> None:
+    def say_why(details: RetryDetails) -> None:
         cause = str(details.caused_by)
         for url in [each for each in untold if f"{each}/" in cause]:
             say(f"{untold.pop(url)}: {cause}; trying again for {timeout_s:g} s")
 
     before = get_on_retry_hooks()
-    set_on_retry_hooks([tell])
+    set_on_retry_hooks([say_why])
     try:
         yield
     finally:

@@ -50,12 +50,12 @@ def out_lines(text: str) -> None:
 
 
 def say(text: str) -> None:
-    """Talk to the person, beside the data, in one line."""
+    """Talk to the operator, beside the data, in one line."""
     _write(sys.stderr, visible(text))
 
 
 def say_lines(text: str) -> None:
-    """Talk to the person in several lines."""
+    """Talk to the operator in several lines."""
     _write(sys.stderr, visible_lines(text))
 
 

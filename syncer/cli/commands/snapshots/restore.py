@@ -48,7 +48,7 @@ from syncer.replacing import replace
 if TYPE_CHECKING:
     from syncer.config import Config
     from syncer.plan.losses import LossBounds
-    from syncer.planning.compare import Comparison
+    from syncer.planning.compare import ComparedSides
     from syncer.repair.revert import Reverse, StampOf
 
 OTHERS_NAMED: Final = 5
@@ -107,7 +107,7 @@ def restore(
         losses=None if accept_shrunken else config.snapshots.loss_bounds,
     )
 
-    async def find(target: Target) -> Comparison:
+    async def find(target: Target) -> ComparedSides:
         return await compared(target, there, deletes=delete, only=there.selection.covers)
 
     raise typer.Exit(anyio.run(_bring_back, config, wish, ending, find))
@@ -159,7 +159,7 @@ def reverse(
     def told(path: MetaPath) -> bool:
         return path in given.winners and there.selection.covers(path)
 
-    async def find(target: Target) -> Comparison:
+    async def find(target: Target) -> ComparedSides:
         everything = await compared(target, there, deletes=True, empty=True, only=told)
         with _known(session) as stamp_of:
             made = reverse_of(given, everything.plan, deletes=delete, stamp_of=stamp_of)
@@ -211,7 +211,7 @@ class _Ending:
 
 
 async def _bring_back(
-    config: Config, wish: Consents, ending: _Ending, find: Callable[[Target], Awaitable[Comparison]]
+    config: Config, wish: Consents, ending: _Ending, find: Callable[[Target], Awaitable[ComparedSides]]
 ) -> ExitCode:
     """Make the plan that brings some paths of this region back, and keep or perform what is wanted of it."""
     async with opened(config) as target:
@@ -224,7 +224,7 @@ async def _bring_back(
         )
 
 
-def _check_losses(found: Comparison, ending: _Ending) -> None:
+def _check_losses(found: ComparedSides, ending: _Ending) -> None:
     """Refuse to delete most of what the region holds because a snapshot lacks it; a dry run only says so.
 
     Raises:

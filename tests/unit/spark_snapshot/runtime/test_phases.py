@@ -149,7 +149,7 @@ def test_a_signal_asks_and_its_old_meaning_comes_back(number: signal.Signals) ->
 
 
 def test_nobody_listens_who_was_not_told_to() -> None:
-    assert not Cancel().hears_signals
+    assert not Cancel().takes_signals
 
 
 def test_a_line_is_json_of_plain_numbers() -> None:
