@@ -40,7 +40,7 @@ class Decision(StrEnum):
 @made_quickly
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Publish:
-    """Put the event into the outbox, which numbers it. ``held``: keep it back until a person decides."""
+    """Put the event into the outbox, which numbers it. ``held``: keep it back until an operator decides."""
 
     event: MetadataChangeEvent
     held: bool = False
@@ -74,14 +74,14 @@ class FillConflict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DropHeld:
-    """Forget the held publication of this path: a newer local change, or a person, made it moot."""
+    """Forget the held publication of this path: a newer local change, or an operator, made it moot."""
 
     path: MetaPath
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HoldEvent:
-    """Keep an event from the future aside until then, or until a person lets it pass."""
+    """Keep an event from the future aside until then, or until an operator lets it pass."""
 
     event: MetadataChangeEvent
     until: Millis

@@ -1,6 +1,6 @@
 """Applying: conditional writes (compare and set) that bring the store to what is known, one at a time.
 
-Nothing is overwritten unless the store was just read to hold the seated value, at the revision that the write expects,
+Nothing is overwritten unless the store was just read to hold the stored value, at the revision that the write expects,
 and no local change of the path is still on its way to the bus.
 """
 
@@ -22,7 +22,7 @@ from syncer.stores.contract import Delete, Entry, Put, Write, Written
 
 
 def waits(settings: Settings, register: Register, facts: Facts) -> Outcome | None:
-    """Say why a due write cannot even be tried now, parking it if it waits for others; ``None``: read, then seat."""
+    """Say why a due write cannot even be tried now, parking it if it waits for others; ``None``: read, then apply."""
     known = register.known
     if known is None or not register.due:
         return Outcome(register)
@@ -102,7 +102,7 @@ def _write(register: Register, target: bytes | None, entry: Entry | None) -> Wri
 
 
 def _keeping_loser(register: Register, held: bytes | None) -> tuple[Act, ...]:
-    """The stored value, local fields included but for secrets, for a conflict that the seated value has lost.
+    """The stored value, local fields included but for secrets, for a conflict that the stored value has lost.
 
     Also when what is known by now includes it: the conflict with an earlier winner was recorded without the value.
     """

@@ -63,7 +63,7 @@ def fold_version(
 
     Args:
         settings: The region's settings.
-        register: The path's register; for an own version it already holds it as seated.
+        register: The path's register; for an own version it already holds it as stored.
         version: The version, with its author's value.
         own: This region has just stamped it: its journal row is written by the caller.
         doubtful: It is told in the name of this very database, which never made it: it has seen nothing.

@@ -41,8 +41,8 @@ class Facts:
 
     Args:
         now: The daemon's clock.
-        parent_alive: The parent's seated value is alive, or there is no parent in scope.
-        child_alive: Some child's seated value is alive.
+        parent_alive: The parent's stored value is alive, or there is no parent in scope.
+        child_alive: Some child's stored value is alive.
         outbox_open: A local change of the path is not yet acknowledged by the bus.
         clusters: Cluster names that the target's store knows.
         topics: Whether topics exist below; asked only when a guard needs it.
@@ -91,7 +91,7 @@ def bus_resource(proposal: Proposal) -> GuardRefusal | None:
 
 
 def first_contact(proposal: Proposal) -> GuardRefusal | None:
-    """(e) A value found at first contact is not replaced by a differing one before a person has seen both."""
+    """(e) A value found at first contact is not replaced by a differing one before an operator has seen both."""
     stored = proposal.register.stored
     if stored is None or not stored.alive or not stored.stamp.is_baseline or not stored.stamp.updated_at_ms:
         return None
@@ -175,7 +175,7 @@ GUARDS: Final[tuple[Guard, ...]] = (
 
 
 def examine(proposal: Proposal) -> GuardRefusal | None:
-    """Ask every guard; the first that objects is the answer. A stamp that a person has let pass is not asked again."""
+    """Ask every guard; the first that objects is the answer. A stamp that an operator let pass is not asked again."""
     if proposal.register.allowed == proposal.known.stamp:
         return None
     for guard in GUARDS:

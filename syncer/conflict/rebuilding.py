@@ -41,8 +41,8 @@ class Hearing:
 
     Args:
         answers: Members of the group, and how far each has got.
-        without: Members that a person has declared absent.
-        alone: A person has declared that nobody else has anything to tell.
+        without: Members that an operator has declared absent.
+        alone: An operator has declared that nobody else has anything to tell.
         complete: All members are known: they are configured, or had the time to speak.
     """
 
@@ -56,7 +56,7 @@ class Hearing:
         """Members that have yet to tell what they know.
 
         One that is rebuilding itself has told what it has learned since; what it finds later comes as changes. But if
-        there is nobody else, it may be that all have lost everything, and only a person can say so.
+        there is nobody else, it may be that all have lost everything, and only an operator can say so.
         """
         expected = {region: answer for region, answer in self.answers.items() if region not in self.without}
         told = Answer.TOLD in expected.values()
@@ -99,7 +99,7 @@ def untold(register: Register, teller: Region, now: Millis, why: str) -> Outcome
     """A peer knows something of the path that cannot be understood: what the store holds is left alone meanwhile.
 
     It is no baseline, since it is not unknown to all; and it is not stamped. An event of the path, or another peer's
-    listing, ends that, and so does a person.
+    listing, ends that, and so does an operator.
 
     Args:
         register: The path's register.
@@ -121,7 +121,7 @@ def unknown_provenance(
 
     Args:
         settings: The region's settings.
-        register: The path's register; nothing is seated.
+        register: The path's register; nothing is stored.
         known: What is known of the path.
         entry: What the store holds.
         digest: Of its projection.
@@ -187,7 +187,7 @@ def unsupplied(register: Register, *, publishes: bool, instead: Version | None =
         detail="no member has its value any more",
     )
     if instead is not None:
-        return Outcome(replace(register, known=instead, parked=None), (note,), Need.READ)  # nothing of it is seated
+        return Outcome(replace(register, known=instead, parked=None), (note,), Need.READ)  # nothing of it is stored
     if publishes and register.stored_alive:
         return Outcome(replace(register, wish=Wish.REVIVE), (note,), Need.READ)
     return Outcome(replace(register, known=None, parked=None), (note,))

@@ -35,7 +35,7 @@ class Stored:
 
 
 class HoldReason(StrEnum):
-    """Why a change waits for a person."""
+    """Why a change waits for an operator."""
 
     MASS_DELETE = "mass-delete"
     LEAVES_CLUSTER_OUT = "leaves-cluster-out"
@@ -57,7 +57,7 @@ HELD_BACK: Final = frozenset({HoldReason.MASS_DELETE})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hold:
-    """A change that waits for a person, keyed by its stamp.
+    """A change that waits for an operator, keyed by its stamp.
 
     ``local``: the publication of a local change waits, and freezes the path. Otherwise only the write of a remote one
     waits.
@@ -71,7 +71,7 @@ class Hold:
 
 
 class ParkReason(StrEnum):
-    """What a write waits for, without a person."""
+    """What a write waits for, without an operator."""
 
     PARENT_MISSING = "parent-missing"
     CHILDREN_ALIVE = "children-alive"
@@ -134,12 +134,12 @@ class Register:
         known: The greatest version ever folded.
         stored: What the store was last known to hold; ``None``: nothing was ever known.
         own: Highest time that this region ever gave to the path.
-        hold: Why the write (or the publication) waits for a person.
-        allowed: Stamp that a person has let pass the guards.
+        hold: Why the write (or the publication) waits for an operator.
+        allowed: Stamp that an operator has let pass the guards.
         intent: A write in flight.
         flips: When the path last returned to a digest that it had just left.
         shown: With the wish of an operator: what he was shown.
-        left: Digest that the path held before the seated one.
+        left: Digest that the path held before the stored one.
     """
 
     path: MetaPath
@@ -165,7 +165,7 @@ class Register:
 
     @property
     def held(self) -> bool:
-        """Whether the store waits for a person; of what is told after all, it does not any more."""
+        """Whether the store waits for an operator; of what is told after all, it does not any more."""
         return self.hold is not None and (self.known is None or self.hold.reason is not HoldReason.UNTOLD)
 
     @property
@@ -176,7 +176,7 @@ class Register:
 
     @property
     def forgettable(self) -> bool:
-        """Whether it is a mere tombstone: known to be dead, seated as such, and nothing waits for anything."""
+        """Whether it is a mere tombstone: known to be dead, stored as such, and nothing waits for anything."""
         if self.known is None or self.known.alive or self.due:
             return False
         return self.hold is None and self.intent is None and self.wish is None and self.parked is None
@@ -188,7 +188,7 @@ class Register:
 
     @property
     def stored_seen(self) -> Seen:
-        """What the author of the seated value had seen."""
+        """What the author of the stored value had seen."""
         return self.stored.seen if self.stored else NOTHING_SEEN
 
     @property
@@ -218,7 +218,7 @@ class Register:
         return self if self.wish is None and self.shown is None else replace(self, wish=None, shown=None)
 
     def sit(self, version: Version, revision: Revision | None, *, flips: tuple[Millis, ...] | None = None) -> Register:
-        """Take a version as what the store holds; the known value is no longer needed once it is the seated one.
+        """Take a version as what the store holds; the known value is no longer needed once it is the stored one.
 
         ``flips``: the store's value is another one now, and the path has returned to a former one at these times.
         """

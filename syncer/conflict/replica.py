@@ -1,10 +1,10 @@
 """The replica: every decision about one path, without IO.
 
-Observations go in (a valid read, an event, a confirmed or refused write, a person's decision), an :class:`Outcome`
+Observations go in (a valid read, an event, a confirmed or refused write, an operator's decision), an :class:`Outcome`
 comes out: the register afterwards and acts for the shell, all of which belong into one transaction.
 
-Invariants: known only grows in stamp order; seated changes only by a valid read or a confirmed write; stamp and
-``seen`` of a local change come from the *seated* value; a digest is compared with the seated and the known one, never
+Invariants: known only grows in stamp order; stored changes only by a valid read or a confirmed write; stamp and
+``seen`` of a local change come from the *stored* value; a digest is compared with the stored and the known one, never
 with history.
 """
 
@@ -61,7 +61,7 @@ class Replica:
             register: What is known of the event's path.
             event: The event.
             now: The daemon's clock.
-            released: A person has let an event from the future pass.
+            released: An operator has let an event from the future pass.
 
         Raises:
             ValueInvalid: The event's value is not what its path calls for.
@@ -74,7 +74,7 @@ class Replica:
         return admitted_at(self.settings, register, version_of(event), now)
 
     def waits(self, register: Register, facts: Facts) -> Outcome | None:
-        """Say why a due write cannot be tried now, parking it if it waits for others; ``None``: read, then seat."""
+        """Say why a due write cannot be tried now, parking it if it waits for others; ``None``: read, then apply."""
         return apply.waits(self.settings, register, facts)
 
     def apply_due(self, register: Register, entry: Entry | None, facts: Facts, batch: str) -> Outcome:
@@ -100,10 +100,10 @@ class Replica:
         """The open intent did not land. ``cause``: the store wants a parent, or no children; without: read at once."""
         return apply.refused(self.settings, register, cause, now, detail)
 
-    # -- a person's decisions
+    # -- an operator's decisions
 
     def hold_back(self, outcome: Outcome, now: Millis, detail: str) -> Outcome:
-        """Keep a local delete from being published until a person decides; its path is frozen."""
+        """Keep a local delete from being published until an operator decides; its path is frozen."""
         events = [act.event for act in outcome.acts if isinstance(act, Publish)]
         held = tuple(replace(act, held=True) if isinstance(act, Publish) else act for act in outcome.acts)
         held = tuple(act for act in held if not isinstance(act, Journal) or act.decision is not Decision.PUBLISHED)
@@ -115,7 +115,7 @@ class Replica:
         """Take an answer about the topics below a path whose change is held for want of it.
 
         Whatever it is, the guards decide anew by it, at the next read: without topics the change goes on, with some it
-        is held for that. A hold of another reason, or one that a person has decided meanwhile, is none of its business.
+        is held for that. A hold of another reason, or one that an operator decided meanwhile, is none of its business.
         """
         if topics in _NOTHING_TOLD or not wants_answer(register):
             return Outcome(register)

@@ -38,7 +38,7 @@ class Limits:
     """Bounds of the guards.
 
     Units: ``*_ms`` milliseconds; ``max_delete_fraction`` a share of the alive paths in scope, 0 to 1. The fraction
-    counts from ``min_deletes`` deletes on, so that a small store can lose a few paths without a person.
+    counts from ``min_deletes`` deletes on, so that a small store can lose a few paths without an operator.
     """
 
     max_clock_skew_ms: Millis = DEFAULT_CLOCK_SKEW_MS

@@ -1,19 +1,19 @@
 """Tombstone garbage collection: deletes are forgotten after two rounds of reports by all members, by no clock alone.
 
 A tombstone D is what keeps an older value from rising again. It may go once no message older than D, or concurrent
-with it, can still arrive, and no member can still make one. Tombstones that are dead and seated here are gathered into
+with it, can still arrive, and no member can still make one. Tombstones that are dead and applied here are gathered into
 an *epoch*; per epoch, not per path, two vectors (sender → sequence number) are kept:
 
     closed      V1 := the highest number of every sender that any member has given out or met
-    seating     each member in turn: consumed >= V1, nothing set aside unfolded, no unseated delete of the epoch's time
+    seating     each member in turn: consumed >= V1, nothing set aside unfolded, no unapplied delete of the epoch's time
                 or before; V2 := V2 joined with what the member, in that same report, has given out or met
     consuming   each member: consumed >= V2, nothing set aside unfolded
-    over        what is still the same dead-and-seated register may go
+    over        what is still the same dead-and-applied register may go
 
 Why nothing rises again. D came here under a number <= V1: a member that consumed V1 has folded D or something greater;
-if what it knows there is dead, it has seated it, or it would report an unseated delete. So in the report of *seating*:
+if what it knows there is dead, it has applied it, or would report an unapplied delete. So in its report of *seating*:
 
-* it has seated D. Whatever it stamps on the path from then on follows D: it gets a later time and is a true successor.
+* it has applied D. Whatever it stamps on the path from then on follows D: it gets a later time and is a true successor.
   Whatever it stamped before bears a number <= V2, and is consumed here before D goes: D wins over it once more.
 * or it knows something living, N, greater than D. N came to it under a number <= V2, so it is known here before D
   goes; then D is not what is known here any more, and is not dropped.
@@ -21,7 +21,7 @@ if what it knows there is dead, it has seated it, or it would report an unseated
 A path that was forgotten starts again with a time above every stamp that was ever forgotten (the *floor*): it wins over
 copies of D that other regions still keep. Forgetting goes region by region; who still keeps D loses nothing by it, and
 anti-entropy sums living paths only. A stamp's time does only restrict: which tombstones are old enough to be gathered,
-and whether an unseated delete could be one of them. Nothing goes sooner than the numbers allow, whatever clocks say.
+and whether an unapplied delete could be one of them. Nothing goes sooner than the numbers allow, whatever clocks say.
 
 A message that was refused here holds nothing up either. Where it was not understood its number is unknown, or was not
 counted: then it is like one that never came. Where it was understood and could not be taken, its number counts as
@@ -61,7 +61,7 @@ class Report:
         last_sequence: Highest number that it has given out.
         consumed: Sender → highest number consumed without gaps.
         reached: Sender → highest number consumed at all.
-        unseated: Deletes that it knows and has not seated, and events that wait for their time; counted to 1,000.
+        unseated: Deletes that it knows and has not applied, and events that wait for their time; counted to 1,000.
         oldest_ms: Smallest stamp time of these; ``None`` when there are none.
         unfolded: Changes of its own that the bus never takes; older versions count what they have set aside, too.
     """
@@ -132,7 +132,7 @@ class Epoch:
         senders: Every member, this region too, and its database when the epoch was closed.
         until_ms: Greatest stamp time of its tombstones.
         first: What a member must have consumed before its report counts.
-        second: What every member must have consumed before anything goes; complete once all have seated.
+        second: What every member must have consumed before anything goes; complete once all have applied.
         stored: Members whose report has counted.
         consumed: Members that have consumed all of ``second``.
     """
@@ -153,7 +153,7 @@ class Epoch:
 
 
 def close(reports: Mapping[Region, Report], until_ms: Millis) -> Epoch:
-    """Close an epoch over tombstones that are dead and seated here.
+    """Close an epoch over tombstones that are dead and applied here.
 
     Args:
         reports: Of every member, this region's own as of the very transaction that has gathered the tombstones.
@@ -233,7 +233,7 @@ def waiting(epoch: Epoch, reports: Mapping[Region, Report]) -> dict[Region, Wait
 
 
 def gatherable_until(old_enough_ms: Millis, reports: Iterable[Report]) -> Millis:
-    """Up to which stamp time tombstones can be gathered so that no member's unseated delete holds them up."""
+    """Up to which stamp time tombstones can be gathered so that no member's unapplied delete holds them up."""
     oldest = [report.oldest_ms for report in reports if report.oldest_ms is not None]
     return Millis(min([old_enough_ms, *(at - 1 for at in oldest)]))
 

@@ -39,7 +39,7 @@ def carried_entry(path: MetaPath, entry: Entry | None) -> Entry | None:
 def reprojected(register: Register, entry: Entry) -> Outcome:
     """The store stands where it stood: a digest that a former version of the projection made is made anew.
 
-    That is no change: the value is the one that was seated. What is known under the same digest is the same value, and
+    That is no change: the value is the one that was stored. What is known under the same digest is the same value, and
     a conflict that waits for the value gets it.
     """
     stored = register.stored

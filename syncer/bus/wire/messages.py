@@ -46,7 +46,7 @@ class Heartbeat:
         tree: Label of the digest tree: what it sums, and how; empty while there is none.
         root: Its root, as hexadecimal digits.
         alive: How many living paths it sums.
-        unseated_deletes: Deletes that it knows and has not seated, and events that wait for their time; counted to
+        unseated_deletes: Deletes that it knows and has not applied, and events that wait for their time; counted to
             1,000.
         oldest_unseated_ms: Smallest stamp time of these.
         unfolded: Changes of its own that stand in its quarantine, since the bus never takes them (from older versions

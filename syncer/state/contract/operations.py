@@ -19,7 +19,7 @@ class OperationState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """Something that a person asked the daemon to do. ``kind`` names it, ``arguments`` are its own."""
+    """Something that an operator asked the daemon to do. ``kind`` names it, ``arguments`` are its own."""
 
     id: int
     kind: str

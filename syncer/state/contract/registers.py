@@ -22,7 +22,7 @@ class RegisterTransaction(Protocol):
         ...
 
     def parents_of_living(self, paths: Collection[MetaPath]) -> set[MetaPath]:
-        """Of these paths, those with a child (:func:`syncer.paths.child_prefixes`) whose seated value is alive."""
+        """Of these paths, those with a child (:func:`syncer.paths.child_prefixes`) whose stored value is alive."""
         ...
 
     def due(self, limit: int, after: MetaPath | None = None) -> list[Register]:

@@ -22,6 +22,6 @@ class ScanTransaction(Protocol):
     def unmet_standing(self, limit: int, after: MetaPath | None = None) -> list[MetaPath]:
         """Paths where something stood that the scan did not meet, in path order, beyond ``after``.
 
-        That is a living seated value, or one that could not be read: its path may never have had another.
+        That is a living stored value, or one that could not be read: its path may never have had another.
         """
         ...

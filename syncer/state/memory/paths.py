@@ -40,7 +40,7 @@ class PathTables(UndoLog):
                 self._put(self._db.alive, "", self._db.alive[""] + change)
 
     def parents_of_living(self, paths: Collection[MetaPath]) -> set[MetaPath]:
-        """Of these paths, those with a child (:func:`syncer.paths.child_prefixes`) whose seated value is alive."""
+        """Of these paths, those with a child (:func:`syncer.paths.child_prefixes`) whose stored value is alive."""
         prefixes = {path: child_prefixes(path) for path in paths}
         return {
             path

@@ -116,7 +116,7 @@ class SqlTransaction(QuarantineRows, ConflictRows, TombstoneRows, RegisterRows, 
             cached.put(register.path, register)
 
     def parents_of_living(self, paths: Collection[MetaPath]) -> set[MetaPath]:
-        """Of these paths, those with a child whose seated value is alive."""
+        """Of these paths, those with a child whose stored value is alive."""
         ranges = [(path, prefix, beyond(prefix)) for path in paths for prefix in child_prefixes(path)]
         return {row[0] for row in self._rows(self._statements.living_in(ranges))}
 

@@ -194,7 +194,7 @@ class Views(RepairViews, PathViews):
         with self._reading() as connection:
             return connection.execute(select(func.max(tables.journal.c.id))).scalar() or 0
 
-    # -- what waits for a person
+    # -- what waits for an operator
 
     def lost_by(self, region: Region) -> tuple[int, int]:
         """How many conflicts there are whose loser is of that region, and the greatest number of them; 0: none."""

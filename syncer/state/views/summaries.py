@@ -88,7 +88,7 @@ class DeadLetterSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HoldRow:
-    """A change that waits for a person, and how its path is. ``digest``: of what is held, ``None`` for a delete."""
+    """A change that waits for an operator, and how its path is. ``digest``: of what is held, ``None`` for a delete."""
 
     path: MetaPath
     hold: Hold
