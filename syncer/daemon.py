@@ -35,6 +35,7 @@ from syncer.replication.runtime.engine_thread import DriverThread
 from syncer.replication.runtime.environment import Environment, Timing, wall_clock_ms
 from syncer.replication.runtime.leadership import Leadership
 from syncer.replication.runtime.loops import Pumps
+from syncer.replication.status import Equipment
 from syncer.snapshotting import Schedule
 from syncer.state.contract.membership import JOINING
 from syncer.state.sql import opening
@@ -165,7 +166,7 @@ class Daemon:
         pumps = self.pumps
         if self.observing:
             return DaemonRole.OBSERVER
-        return DaemonRole.ACTIVE if pumps is not None and pumps.driver.context.fence is not None else DaemonRole.STANDBY
+        return DaemonRole.ACTIVE if pumps is not None and pumps.driver.holds_fence else DaemonRole.STANDBY
 
     async def _be_present(self) -> None:
         """Say in the sidecar database, for people, that this daemon is there, and as what; nothing depends on it."""
@@ -178,7 +179,7 @@ class Daemon:
             while True:
                 role, pumps = self.role, self.pumps
                 if role is not told or silent_s >= PRESENCE_S:
-                    epoch = pumps.driver.context.identity.epoch if pumps is not None else None
+                    epoch = pumps.driver.epoch if pumps is not None else None
                     try:
                         await anyio.to_thread.run_sync(presence.report, role, epoch)
                         told, silent_s = role, 0.0
@@ -248,8 +249,8 @@ class Daemon:
                 raise
             finally:
                 self.pumps = None
-                self.begun_on_hearsay |= driver.context.begun_on_hearsay
-                self.spoken |= driver.context.fence is not None and not driver.starting
+                self.begun_on_hearsay |= driver.begun_on_hearsay
+                self.spoken |= driver.holds_fence and not driver.starting
 
     def _make_driver(self, store: MetadataStore, state: SqlState) -> Driver:
         identity = state.activate()
@@ -267,17 +268,21 @@ class Daemon:
             forgetting=TombstoneGc.after(in_ms(self.config.limits.tombstone_grace)),
             identity=identity,
         )
-        driver.context.keyring = self.keyring
-        driver.context.snapshots = self.schedule.report if self.schedule is not None else None
-        driver.context.conditions.update(self._warnings)
-        # Two that have the role at once would take the region from one another for ever.
-        driver.context.takes_over = self.outdone_in is None or self.outdone_in != self._turn_of_role
-        driver.context.begun_on_hearsay = self.begun_on_hearsay
-        if self.spoken or opening.file_of(opening.parse_url(self.config.database_url())) is None:
-            driver.context.quiet_ms = 0
-        driver.context.evidence.silence_ms = in_ms(self.config.silence)
-        driver.context.rollback_counter.interval_ms = in_ms(self.config.limits.mark_interval)
-        driver.context.speak_ms = int(self.config.heartbeat_interval.total_seconds() * 1000 * HEARD_WITHIN)
+        may_be_old = not self.spoken and opening.file_of(opening.parse_url(self.config.database_url())) is not None
+        driver.equip(
+            Equipment(
+                keyring=self.keyring,
+                snapshots=self.schedule.report if self.schedule is not None else None,
+                warnings=dict(self._warnings),
+                # Two that have the role at once would take the region from one another for ever.
+                takes_over=self.outdone_in is None or self.outdone_in != self._turn_of_role,
+                begun_on_hearsay=self.begun_on_hearsay,
+                may_be_old=may_be_old,
+                silence_ms=in_ms(self.config.silence),
+                mark_interval_ms=in_ms(self.config.limits.mark_interval),
+                speak_ms=int(self.config.heartbeat_interval.total_seconds() * 1000 * HEARD_WITHIN),
+            )
+        )
         return driver
 
     @property

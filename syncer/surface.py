@@ -92,7 +92,7 @@ class Surface:
             Dependency(name="state", ok=not state_trouble, cause=state_trouble),
         ]
         if daemon.pumps is not None:
-            whole = daemon.pumps.driver.context.ledger.armed
+            whole = daemon.pumps.driver.watch_whole
             found.append(Dependency(name="store", ok=whole, cause="" if whole else "the watch is not armed"))
         return found
 
@@ -186,8 +186,9 @@ class Surface:
         self._metrics.absorb(dropped)
         pumps, count = self._daemon.pumps, sum(dropped.values())
         if count and pumps is not None:
-            pumps.driver.context.conditions[REFUSED] = (
-                f"{count} connections to the HTTP server were ended since the start: too slow, or too many at once"
+            pumps.driver.show(
+                REFUSED,
+                f"{count} connections to the HTTP server were ended since the start: too slow, or too many at once",
             )
 
     def _gauges(self, facts: Status) -> None:
@@ -218,22 +219,23 @@ class Surface:
             self._metrics.set(metrics.FENCE, 0)
             self._metrics.set(metrics.WATCH_WHOLE, 0)
             return
-        context = daemon.pumps.driver.context
-        self._metrics.set(metrics.FENCE, context.fence.fence.number if context.fence else 0)
-        self._metrics.set(metrics.WATCH_WHOLE, context.ledger.armed)
-        self._metrics.set(metrics.PAUSED, context.paused is not None)
-        self._metrics.set(metrics.PENDING_READS, len(context.dirty))
-        self._metrics.set(metrics.KEPT, context.rooms.conflicts.size_bytes, "conflicts")
-        self._metrics.set(metrics.KEPT, context.rooms.values.size_bytes, "values")
-        for region, comparison in list(context.comparisons.peers.items()):
-            self._metrics.set(metrics.DIFFERING, comparison.differing, region)
-            if comparison.equal_at_ms is not None:
-                self._metrics.set(metrics.EQUAL_AT, comparison.equal_at_ms / 1000, region)
-        self._metrics.absorb(dict(context.tally))
-        while context.lags:
-            self._metrics.lag(*context.lags.popleft())
-        while context.timings:
-            self._metrics.stage(*context.timings.popleft())
+        driver = daemon.pumps.driver
+        gauges = driver.gauges()
+        self._metrics.set(metrics.FENCE, gauges.fence)
+        self._metrics.set(metrics.WATCH_WHOLE, gauges.watch_whole)
+        self._metrics.set(metrics.PAUSED, gauges.paused)
+        self._metrics.set(metrics.PENDING_READS, gauges.pending_reads)
+        self._metrics.set(metrics.KEPT, gauges.conflict_bytes, "conflicts")
+        self._metrics.set(metrics.KEPT, gauges.value_bytes, "values")
+        for region, (differing, equal_at_ms) in gauges.differing.items():
+            self._metrics.set(metrics.DIFFERING, differing, region)
+            if equal_at_ms is not None:
+                self._metrics.set(metrics.EQUAL_AT, equal_at_ms / 1000, region)
+        self._metrics.absorb(gauges.tally)
+        for region, seconds in driver.take_lags():
+            self._metrics.lag(region, seconds)
+        for stage, seconds in driver.take_timings():
+            self._metrics.stage(stage, seconds)
 
 
 class Quiet(uvicorn.Server):

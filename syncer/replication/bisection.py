@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from syncer.errors import Fenced, StateError, SyncerError
-from syncer.replication.context import Context
+from syncer.replication.group.participation import Participation
 
 GIVEN_UP_AT_ONCE: Final = 50
 """Things at fault; then the others have their turn. Each costs about 20 ms."""
@@ -39,7 +39,7 @@ def may_lie_in_one(exc: Exception) -> bool:
 
 
 def narrowed(
-    context: Context,
+    group: Participation,
     items: Sequence[_Item],
     attempt: Callable[[Sequence[_Item]], Settle],
     give_up: Callable[[_Item, Exception], Settle],
@@ -47,7 +47,7 @@ def narrowed(
     """Take items in their order, as many at once as can be.
 
     Args:
-        context: The daemon's context.
+        group: The group, as this region remembers it.
         items: At least one.
         attempt: Takes some in one transaction; what memory takes over is done by what it returns.
         give_up: Sets one aside that fails alone.
@@ -61,13 +61,13 @@ def narrowed(
         if given_up >= GIVEN_UP_AT_ONCE or (settled and tried >= TRIED_AT_ONCE):
             return [item for run in reversed(runs) for item in run]
         run = runs.pop()
-        context.peers.begin()
+        group.peers.begin()
         try:
             settle = attempt(run)
         except Exception as exc:
             if not may_lie_in_one(exc):
                 raise
-            _take_back(context)
+            _take_back(group)
             if len(run) > 1:
                 middle = len(run) // 2
                 runs += (run[middle:], run[:middle])
@@ -80,13 +80,13 @@ def narrowed(
     return ()
 
 
-def _take_back(context: Context) -> None:
+def _take_back(group: Participation) -> None:
     """Take back what an attempt has changed in memory of what stands in the database: it was not stored.
 
     All else in memory may be lost or wrong at any time: heartbeats tell it again, and what is due is found again.
     """
-    with context.state.transaction() as tx:
-        context.take_back(tx)
+    with group.core.state.transaction() as tx:
+        group.take_back(tx)
 
 
 def why(exc: BaseException) -> str:

@@ -10,6 +10,8 @@ from syncer.model import MetaPath
 
 _About = TypeVar("_About")
 
+PATHS_BYTES: Final = 16 << 20
+"""Of paths in each set of those that are to be asked for, or told of."""
 _ENTRY_BYTES: Final = 100
 
 

@@ -24,13 +24,14 @@ from syncer.model import MetaPath, Millis, Region
 from syncer.paths import scaffold
 from syncer.replication import quotas
 from syncer.replication.antientropy import protocol
-from syncer.replication.context import Context
+from syncer.replication.assembly import assemble, begin_anew
 from syncer.replication.control import heartbeat, operations, repair
 from syncer.replication.control.effects import Effect
 from syncer.replication.control.report import report as report_of
+from syncer.replication.core import Core
 from syncer.replication.fence import Fence, HeldFence, raised
 from syncer.replication.gc import collector, gap_fill
-from syncer.replication.gc.state import TombstoneGc, Tombstones
+from syncer.replication.gc.state import TombstoneGc
 from syncer.replication.inbound import isolation, prefetch
 from syncer.replication.inbound.arrived import Arrived
 from syncer.replication.inbound.prefetch import Prefetch, Prefetched
@@ -39,11 +40,12 @@ from syncer.replication.local import apply, full_scan, observe, topic_checks
 from syncer.replication.local.apply import Landing
 from syncer.replication.local.full_scan import PageTicket, Scan
 from syncer.replication.local.observe import ReadPlan
-from syncer.replication.local.write_queue import Batch, WriteQueue
+from syncer.replication.local.write_queue import Batch
 from syncer.replication.membership import forget
 from syncer.replication.recovery import rebuild, rollback_detection
 from syncer.replication.recovery.progress import Phase
-from syncer.replication.unit_of_work import UnitOfWork
+from syncer.replication.recovery.rebuild import BeginAnew
+from syncer.replication.status import DriverStatus
 from syncer.state.contract.identity import Identity
 from syncer.state.contract.outbox import OutboxRow
 from syncer.state.contract.quarantine import DeadLetter
@@ -57,7 +59,7 @@ BUSY_DUE_PAGE = 50
 OPERATIONS_PER_TICK = 200
 
 
-class Driver:
+class Driver(DriverStatus):
     """All steps of one region.
 
     Args:
@@ -84,28 +86,11 @@ class Driver:
         identity: Identity | None = None,
     ) -> None:
         identity = identity or state.activate()
-        queue = WriteQueue(max_writes=capabilities.max_batch_writes, max_bytes=capabilities.max_batch_bytes)
         if replica.settings.generation != identity.generation:
             replica = Replica(replace(replica.settings, generation=identity.generation))
-        self.context = Context(
-            replica=replica,
-            scope=scope,
-            state=state,
-            identity=identity,
-            writes=queue,
-            expected=frozenset(expected),
-            observing=observing,
-            paused=identity.paused,
-            alive_until=identity.alive_until,
-            gap_floor=identity.alive_until,
-            tombstones=Tombstones(forgetting or TombstoneGc()),
-        )
-        self.context.recovery.published = identity.last_sequence
-        self.context.evidence.until_ms = identity.heard_until
+        core = Core(replica=replica, scope=scope, state=state, identity=identity, observing=observing)
+        super().__init__(assemble(core, capabilities, expected=expected, forgetting=forgetting or TombstoneGc()))
         self._due_after: MetaPath | None = None
-        with state.transaction() as tx:
-            self.context.recall(tx)
-            self.context.sums.load(tx)
 
     # -- becoming the writer
 
@@ -115,56 +100,56 @@ class Driver:
         Raises:
             PreconditionFailed: Another store than before, an older one, or another database's fence.
         """
-        context = self.context
         present = Fence.decode(entry.value) if entry is not None else None
-        reason = rollback_detection.loss(context, entry)
-        another = present is not None and present.database_id != context.identity.database_id
-        if reason is not None and (context.takes_over or not another):
-            rebuild.begin(context, reason, present)
+        reason = rollback_detection.loss(self._recovery, entry)
+        another = present is not None and present.database_id != self._core.identity.database_id
+        if reason is not None and (self._recovery.takes_over or not another):
+            begin_anew(self._parts, BeginAnew(reason, present))
         elif not another:
-            rebuild.begin_quiet(context)
-        rebuilding = rebuild.phase_of(context) is Phase.HEARING
-        fence = raised(entry, context.identity, fresh_id, rebuilding=rebuilding)
-        with context.state.transaction() as tx:
-            context.identity = tx.set_identity(mark=fence.mark)
-        context.recovery.tried.add(fence.number)
-        context.recovery.fresh |= present is None
+            rebuild.begin_quiet(self._recovery)
+        rebuilding = rebuild.phase_of(self._recovery) is Phase.HEARING
+        fence = raised(entry, self._core.identity, fresh_id, rebuilding=rebuilding)
+        with self._core.state.transaction() as tx:
+            self._core.identity = tx.set_identity(mark=fence.mark)
+        self._recovery.progress.tried.add(fence.number)
+        self._recovery.progress.fresh |= present is None
         return Put(
-            path=context.fence_path,
+            path=self._core.fence_path,
             value=fence.encode(),
             expected=entry.revision if entry else None,
-            scaffold=scaffold(context.fence_path),
+            scaffold=scaffold(self._core.fence_path),
         )
 
     def activated(self, write: Put, answer: Written, now: Millis) -> int:
         """The fence is ours: settle what dead incarnations left open; how many writes that were."""
-        context = self.context
         fence = Fence.decode(write.value)
-        apply.hold_fence(context, fence, answer)
-        context.writes.clear()
-        with context.state.transaction() as tx:
-            landed = fence.landed[-1] if fence.landed else context.identity.landed or "0.0"
-            context.identity = tx.set_identity(store_id=fence.store_id, landed=landed, marked=fence.mark)
-        return apply.settle_former(context, fence, now)
+        apply.hold_fence(self._local, fence, answer)
+        self._local.writes.clear()
+        with self._core.state.transaction() as tx:
+            landed = fence.landed[-1] if fence.landed else self._core.identity.landed or "0.0"
+            self._core.identity = tx.set_identity(store_id=fence.store_id, landed=landed, marked=fence.mark)
+        return apply.settle_former(self._local, fence, now)
 
     # -- the watch
 
     def armed(self) -> Scan:
         """The watch is armed; a scan begins."""
-        scan = full_scan.begin(self.context)
-        self.context.ledger.arm()  # not before: an armed watch without a scan would leave hidden what the gap hid
+        scan = full_scan.begin(self._local)
+        self._local.watch.ledger.arm()  # not before: an armed watch without a scan would leave hidden what the gap hid
         return scan
 
     def gap(self) -> None:
         """The watch may have missed something, or another store stands there now: nothing is decided or written."""
-        context = self.context
-        context.ledger.disarm()
-        context.scanned, context.doubted = False, True  # until the watch is armed again, and the fence was read
-        context.remembered.clear()
-        context.own_writes.clear()
-        if not context.gap_floor:
-            context.gap_floor = context.alive_until
-        context.tally["watch", "gap"] += 1
+        self._local.watch.ledger.disarm()
+        self._local.watch.scanned, self._core.fence_unverified = (
+            False,
+            True,
+        )  # until the watch is armed again, and the fence was read
+        self._local.entry_cache.clear()
+        self._local.own_writes.clear()
+        if not self._local.watch.gap_floor:
+            self._local.watch.gap_floor = self._local.watch.alive_until
+        self._telemetry.tally["watch", "gap"] += 1
 
     def noticed(self, paths: Sequence[MetaPath], now: Millis, marks: Sequence[str] = ()) -> bool:
         """These paths may have changed, by the transactions of these names, where the store tells them.
@@ -172,86 +157,82 @@ class Driver:
         ``False``: too many are waiting already; take a gap and scan.
         """
         self.beat(now)
-        return observe.notice(self.context, paths, marks)
+        return observe.notice(self._local, paths, marks)
 
     def beat(self, now: Millis) -> None:
         """The watch was whole just now."""
-        if self.context.ledger.armed:
-            self.context.alive_until = now
+        if self._local.watch.ledger.armed:
+            self._local.watch.alive_until = now
 
     # -- scans
 
     def issue_page(self) -> PageTicket:
         """The scan's next page is about to be asked for."""
-        return full_scan.issue(self.context)
+        return full_scan.issue(self._local)
 
     def give_up_page(self, ticket: PageTicket) -> None:
         """The page will not come."""
-        self.context.ledger.close(ticket.read)
+        self._local.watch.ledger.close(ticket.read)
 
     def take_page(
         self, scan: Scan, ticket: PageTicket, entries: Sequence[Entry], fence: Entry | None, now: Millis
     ) -> None:
         """Take a page of the scan, with the fence as read after it."""
-        full_scan.take_page(self.context, scan, ticket, entries, fence, now)
+        full_scan.take_page(self._local, scan, ticket, entries, fence, now)
 
     def end_scan(self, scan: Scan) -> None:
         """Every page was taken: absences are now confirmed by reads."""
-        full_scan.end(self.context, scan)
+        full_scan.end(self._local, scan)
 
     def scan_complete(self, scan: Scan, now: Millis) -> bool:
         """Whether all that the scan has found was decided."""
-        return full_scan.complete(self.context, scan, now)
+        return full_scan.complete(self._local, scan, now)
 
     def know_clusters(self, names: Collection[str]) -> None:
         """The clusters that the store knows; what waits for one of them is looked at again by the next tick."""
-        context, fresh = self.context, frozenset(names)
-        context.clusters_grew |= not fresh <= context.clusters
-        context.clusters = fresh
+        self._local.clusters.know(names)
 
     # -- reads
 
     def plan_reads(self, limit: int = READ_LIMIT) -> ReadPlan | None:
         """Paths to read now, the fence last."""
-        return observe.plan_reads(self.context, limit)
+        return observe.plan_reads(self._local, limit)
 
     def take_answers(self, plan: ReadPlan, answers: Mapping[MetaPath, Entry | None], now: Millis) -> None:
         """Decide by the answers of a plan."""
-        observe.take_answers(self.context, plan, answers, now)
+        observe.take_answers(self._local, plan, answers, now)
 
     def give_up(self, plan: ReadPlan) -> None:
         """The store did not answer a plan."""
-        observe.give_up(self.context, plan)
+        observe.give_up(self._local, plan)
 
     # -- topics below a path
 
     def questions(self) -> tuple[MetaPath, ...]:
         """Paths of which a guard wants to know whether topics exist below them."""
-        asked = tuple(self.context.asking)
-        self.context.asking.clear()
-        return asked
+        return self._local.topics.take_questions()
 
     def answer_topics(self, path: MetaPath, topics: Topics, now: Millis) -> None:
         """Whether topics exist below a path."""
-        topic_checks.answer(self.context, path, topics, now)
+        topic_checks.answer(self._local, path, topics, now)
 
     # -- writes
 
     def next_transaction(self) -> tuple[Batch, tuple[Write, ...]] | None:
         """The writes to send now, as one transaction; the same again until it is answered."""
-        return apply.next_transaction(self.context)
+        return apply.next_transaction(self._local)
 
     def answered(self, batch: Batch, answers: Sequence[Written]) -> Landing:
         """The transaction was applied: what to store about it, while the next one may be sent."""
-        return apply.answered(self.context, batch, answers)
+        return apply.answered(self._local, batch, answers)
 
     def landed(self, landings: Sequence[Landing], now: Millis) -> None:
         """Store what was written by transactions that were applied."""
-        apply.landed(self.context, landings, now)
+        apply.landed(self._local, landings, now)
 
     def refused(self, batch: Batch, refusal: BatchRefused, now: Millis) -> None:
         """The transaction was refused as a whole."""
-        apply.refused(self.context, batch, refusal, now)
+        apply.refused(self._local, batch, refusal, now)
 
     def probe_lost(self, entry: Entry | None) -> Put | None:
         """The answer of a transaction was lost: the fence, rewritten so that it cannot land later; ``None``: it landed.
@@ -259,57 +240,55 @@ class Driver:
         Raises:
             Fenced: The fence is not ours any more.
         """
-        context = self.context
-        observe.check_fence(context, entry, context.fence)
-        batch = context.writes.head
+        observe.check_fence(self._local, entry, self._core.fence)
+        batch = self._local.writes.head
         if entry is None or batch is None:
             raise InvariantBroken("a lost answer without a batch")
         fence = Fence.decode(entry.value)
-        context.fence = HeldFence(fence, entry.revision)
+        self._core.fence = HeldFence(fence, entry.revision)
         if batch.number in fence.landed:
             return None
-        return apply.fence_write(context, context.fence, fence)
+        return apply.fence_write(self._local, self._core.fence, fence)
 
     def lost(self, batch: Batch, rewritten: Written | None, now: Millis) -> None:
         """What became of a transaction whose answer was lost: landed, or, the fence being rewritten, never to land."""
-        context = self.context
-        if rewritten is not None and context.fence is not None:
-            apply.hold_fence(context, context.fence.fence, rewritten)
-        apply.lost(context, batch, applied=rewritten is None, now=now)
+        if rewritten is not None and self._core.fence is not None:
+            apply.hold_fence(self._local, self._core.fence.fence, rewritten)
+        apply.lost(self._local, batch, applied=rewritten is None, now=now)
 
     # -- marks
 
     def rollback_counter_due(self, now: Millis) -> bool:
         """Whether the fence should be told that the database has gone on; only while no batch waits to be written."""
-        return self.may_advance_counter and not self.context.doubted and self.context.rollback_counter.due(now)
+        return self.may_advance_counter and not self._core.fence_unverified and self._local.rollback_counter.due(now)
 
     @property
     def may_advance_counter(self) -> bool:
         """Whether marks are set at all."""
-        return self.context.fence is not None and not self.hearing
+        return self._core.fence is not None and not self.hearing
 
     def mark(self, now: Millis) -> Put | None:
         """Give a mark out: the fence with it, to be written; ``None`` when the fence is not ours."""
-        return apply.advance_rollback_counter(self.context, now)
+        return apply.advance_rollback_counter(self._local, now)
 
     def probe_rollback_counter(self, entry: Entry | None) -> Put | None:
         """The answer to a mark was lost: the fence, to be written with it once more; ``None``: it stands there."""
-        return apply.probe_rollback_counter(self.context, entry)
+        return apply.probe_rollback_counter(self._local, entry)
 
     def marked(self, write: Put | None, answer: Written | None, now: Millis) -> None:
         """The mark stands in the fence, as written (``None``: as was read)."""
         del now
-        apply.note_rollback_counter(self.context, write, answer)
+        apply.note_rollback_counter(self._local, write, answer)
 
     # -- the bus
 
     def prefetch(self, arrived: Sequence[Arrived]) -> Prefetch | None:
         """Paths to read before a delivery is folded; ``None``: there are none."""
-        return isolation.plan_reads(self.context, arrived)
+        return isolation.plan_reads(self._inbound, arrived)
 
     def give_up_prefetch(self, planned: Prefetch) -> None:
         """The store did not answer in time: the delivery is folded without."""
-        prefetch.give_up(self.context, planned)
+        prefetch.give_up(self._inbound, planned)
 
     def consume(self, arrived: Sequence[Arrived], now: Millis, seen: Prefetched | None = None) -> Sequence[Arrived]:
         """Fold a delivery, with what was read ahead of it; it may be acknowledged once nothing of it is left.
@@ -317,33 +296,35 @@ class Driver:
         Returns:
             What is left of it, to be given to the next call: many messages were set aside, and others have their turn.
         """
-        return isolation.consume(self.context, arrived, now, seen)
+        return isolation.consume(self._inbound, arrived, now, seen)
 
     def outbox(self, limit: int, after: int = 0) -> list[OutboxRow]:
         """The next events to publish; none while paused or observing."""
-        recovery = self.context.recovery
-        if self.context.paused is not None or self.context.observing or self.hearing:
+        progress = self._recovery.progress
+        if self._group.paused is not None or self._core.observing or self.hearing:
             return []
-        if recovery.unheard or recovery.lost is not None:
+        if progress.unheard or progress.lost is not None:
             return []
-        with self.context.state.transaction() as tx:
+        with self._core.state.transaction() as tx:
             return tx.outbox(limit, after)
 
     def published(self, rows: Sequence[OutboxRow], now: Millis) -> None:
         """The bus has acknowledged these events: what they had frozen may be written."""
-        with self.context.state.transaction() as tx:
-            unit = UnitOfWork(self.context, tx, now)
+        with self._core.state.transaction() as tx:
+            unit = self._units.begin(tx, now)
             unit.load([row.event.path for row in rows])
             tx.acknowledged([row.sequence for row in rows])
-            self.context.recovery.published = max([self.context.recovery.published, *(row.sequence for row in rows)])
+            self._recovery.progress.published = max(
+                [self._recovery.progress.published, *(row.sequence for row in rows)]
+            )
             unit.reread(row.event.path for row in rows if unit[row.event.path].due)
         unit.settle()
-        self.context.tally["published", "acknowledged"] += len(rows)
+        self._telemetry.tally["published", "acknowledged"] += len(rows)
 
     def unsendable(self, row: OutboxRow, detail: str, now: Millis) -> None:
         """The bus will never take this event: it leaves the outbox for the quarantine; the path itself goes on."""
-        with self.context.state.transaction() as tx:
-            unit = UnitOfWork(self.context, tx, now)
+        with self._core.state.transaction() as tx:
+            unit = self._units.begin(tx, now)
             tx.acknowledged([row.sequence])
             unit.quarantine(
                 DeadLetter(
@@ -360,96 +341,94 @@ class Driver:
 
     def heartbeat(self, now: Millis, version: str) -> Heartbeat:
         """What to tell the peers now."""
-        return heartbeat.heartbeat(self.context, now, version)
+        return heartbeat.heartbeat(self._control, now, version)
 
     # -- comparing with peers
 
     @property
     def comparing(self) -> bool:
         """Whether :meth:`compare` has something to do at once."""
-        return self.context.sums.busy or self.context.comparisons.busy
+        return self._antientropy.tree_state.busy or self._antientropy.exchanges.busy
 
     def compare(self, now: Millis) -> list[TreeMessage | Control]:
         """Do the next piece of work of anti-entropy; messages to publish, each of which may be lost."""
-        return protocol.work(self.context, now)
+        return protocol.work(self._antientropy, now)
 
     # -- a lost database
 
     @property
     def hearing(self) -> bool:
         """Whether the database was lost and the peers have yet to tell what they know: the store is not looked at."""
-        return rebuild.phase_of(self.context) is Phase.HEARING
+        return rebuild.phase_of(self._recovery) is Phase.HEARING
 
     @property
     def rebuilding(self) -> str | None:
         """Why this database takes the place of a lost one; ``None``: it does not, or has done so."""
-        kept = rebuild.of(self.context)
+        kept = rebuild.of(self._recovery)
         return None if kept is None or kept.phase is Phase.DONE else kept.reason
 
     def answer_greeting(self) -> bool:
         """Whether a peer has just started, and waits to hear what is known here of its database."""
-        greeted, self.context.recovery.greeted = self.context.recovery.greeted, False
+        greeted, self._recovery.progress.greeted = self._recovery.progress.greeted, False
         return greeted
 
     @property
     def starting(self) -> bool:
         """Whether this daemon waits to hear what its peers have of its database."""
-        return bool(self.context.recovery.unheard)
+        return bool(self._recovery.progress.unheard)
 
     def correspond(self, now: Millis) -> list[StateRequest | StatePage | Control]:
         """What is to be asked of peers, or told to them, so that a lost database is rebuilt; each may be lost."""
-        return rebuild.work(self.context, now)
+        return rebuild.work(self._recovery, now)
 
     # -- upkeep
 
     def tick(self, now: Millis, limit: int = DUE_PAGE) -> None:
         """Look again at what waits for time: events from the future, parked and due writes."""
-        context = self.context
         self._begin_anew_if_lost()
-        rebuild.outgrow(context)
-        rebuild.keep_quiet(context, now)
-        forget.look_again(context, now)
-        isolation.release_future(context, now, limit)
-        keep_misfits(context, now)
-        quotas.weigh(context, now)
-        collector.work(context, now)
-        gap_fill.work(context, now)
-        if context.clusters_grew:
-            apply.release_unknown_clusters(context, limit, now)
-        topic_checks.take_answers(context, now)
-        if context.paused is None and not context.observing and not self.hearing:
-            busy = context.writes.head is not None or context.dirty.ready
+        self._local.rollback_counter.advanced |= rebuild.outgrow(self._recovery)
+        rebuild.keep_quiet(self._recovery, now)
+        forget.look_again(self._membership, now)
+        isolation.release_future(self._inbound, now, limit)
+        keep_misfits(self._inbound, now)
+        quotas.weigh(self._rooms, now)
+        collector.work(self._gc, now)
+        gap_fill.work(self._gc, now)
+        if self._local.clusters.grew:
+            apply.release_unknown_clusters(self._local, limit, now)
+        topic_checks.take_answers(self._local, now)
+        if self._group.paused is None and not self._core.observing and not self.hearing:
+            busy = self._local.writes.head is not None or self._local.dirty.ready
             page = min(limit, BUSY_DUE_PAGE) if busy else limit
-            self._due_after = apply.mark_due(context, page, self._due_after, now)
+            self._due_after = apply.mark_due(self._local, page, self._due_after, now)
 
     def _begin_anew_if_lost(self) -> None:
-        context = self.context
-        if context.recovery.lost is None or context.observing:
+        if self._recovery.progress.lost is None or self._core.observing:
             return
-        rebuild.begin_on_hearsay(context)
-        if rebuild.phase_of(context) is Phase.HEARING:
+        if (asked := rebuild.on_hearsay(self._recovery)) is not None:
+            begin_anew(self._parts, asked)
+        if rebuild.phase_of(self._recovery) is Phase.HEARING:
             raise Fenced("this database was seen to be an old copy: it begins anew as another one")
 
     def operate(self, now: Millis, limit: int = OPERATIONS_PER_TICK) -> list[Effect]:
         """Perform what a person asked for; what the shell has to do beside."""
-        with self.context.state.transaction() as tx:
+        with self._core.state.transaction() as tx:
             pending = tx.pending_operations(limit)
-        effects = [operations.perform(self.context, operation, now) for operation in pending]
+        effects = [operations.perform(self._control, operation, now) for operation in pending]
         return [effect for effect in effects if effect is not None]
 
     def repair(self, now: Millis) -> repair.Turn:
         """Tell the next portion of what a person has asked to be told again; when to look again."""
-        return repair.work(self.context, now)
+        return repair.work(self._control, now)
 
     def report(self, now: Millis) -> None:
         """Keep this daemon's report of itself for the CLI and the REST API."""
-        context = self.context
-        with context.state.transaction() as tx:
-            if context.alive_until > context.identity.alive_until:
-                context.identity = tx.set_identity(alive_until=context.alive_until)
-            tx.save_status(report_of(context, now), now)
+        with self._core.state.transaction() as tx:
+            if self._local.watch.alive_until > self._core.identity.alive_until:
+                self._core.identity = tx.set_identity(alive_until=self._local.watch.alive_until)
+            tx.save_status(report_of(self._control, now), now)
 
     def prune(self, journal_before: Millis, limit: int = 5000) -> int:
         """Drop journal rows that are past their retention."""
-        with self.context.state.transaction() as tx:
+        with self._core.state.transaction() as tx:
             return tx.prune(journal_before, limit)

@@ -23,7 +23,8 @@ from syncer.state.contract.amounts import Amount
 if TYPE_CHECKING:
     from syncer.conflict.acts import Outcome
     from syncer.conflict.register import Register
-    from syncer.replication.context import Context
+    from syncer.replication.core import Core
+    from syncer.replication.telemetry import Telemetry
     from syncer.state.contract.transaction import Transaction
 
 log = structlog.get_logger()
@@ -46,57 +47,60 @@ class Rooms:
     """What is taken of the rooms, as of the last look; the gauges show it.
 
     Args:
+        core: The region's own replica.
+        telemetry: Counts and alarms.
         conflicts: Losers that are kept.
         values: Values that are due.
         looked_at_ms: When the values were last counted; until then what came since is added up.
     """
 
+    core: Core
+    telemetry: Telemetry
     conflicts: Amount = _NOTHING
     values: Amount = _NOTHING
     looked_at_ms: Millis = Millis(0)
 
 
-def weigh(context: Context, now: Millis) -> None:
+def weigh(rooms: Rooms, now: Millis) -> None:
     """Count from time to time what is taken; an alarm ends as soon as a quarter of its room is free."""
-    rooms = context.rooms
     if 0 <= now - rooms.looked_at_ms < WEIGHED_EACH_MS:
         return
-    with context.state.transaction() as tx:
+    with rooms.core.state.transaction() as tx:
         rooms.conflicts, rooms.values, rooms.looked_at_ms = tx.kept_conflicts(), tx.kept_values(LARGE_BYTES), now
     for code, taken, room in (
         (CONFLICTS_FULL, rooms.conflicts, CONFLICTS),
         (VALUES_FULL, rooms.values, VALUES),
     ):
         if 4 * taken.things <= 3 * room.things and 4 * taken.size_bytes <= 3 * room.size_bytes:
-            context.conditions.pop(code, None)
+            rooms.telemetry.conditions.pop(code, None)
 
 
-def lacking(context: Context, tx: Transaction, before: Register, outcome: Outcome) -> str | None:
+def lacking(rooms: Rooms, tx: Transaction, before: Register, outcome: Outcome) -> str | None:
     """Take the room that a change from the bus needs; the code of the room that it does not find.
 
     Args:
-        context: The daemon's context.
+        rooms: What is taken of the room.
         tx: The transaction that it is to be folded in.
         before: The path's register before.
         outcome: What folding it would do.
     """
     lost = [act for act in outcome.acts if isinstance(act, RecordConflict)]
-    if lost and not _room_for(context, tx, Amount(len(lost), sum(len(act.value or b"") for act in lost))):
-        return _refused(context, CONFLICTS_FULL, CONFLICTS)
-    known, rooms = outcome.register.known, context.rooms
+    if lost and not _room_for(rooms, tx, Amount(len(lost), sum(len(act.value or b"") for act in lost))):
+        return _refused(rooms, CONFLICTS_FULL, CONFLICTS)
+    known = outcome.register.known
     if known is None or known.value is None or before.known is known or len(known.value) <= LARGE_BYTES:
         return None
     if _over(rooms.values, Amount(1, len(known.value)), VALUES):
-        return _refused(context, VALUES_FULL, VALUES)
+        return _refused(rooms, VALUES_FULL, VALUES)
     rooms.values = Amount(rooms.values.things + 1, rooms.values.size_bytes + len(known.value))
     return None
 
 
-def _room_for(context: Context, tx: Transaction, more: Amount) -> bool:
+def _room_for(rooms: Rooms, tx: Transaction, more: Amount) -> bool:
     while _over(tx.kept_conflicts(), more, CONFLICTS):
         if not tx.drop_conflicts(_DROPPED, restored=True):
             return False
-    context.rooms.conflicts = tx.kept_conflicts()
+    rooms.conflicts = tx.kept_conflicts()
     return True
 
 
@@ -116,11 +120,11 @@ _CURES: Final = {
 }
 
 
-def _refused(context: Context, code: str, room: Amount) -> str:
-    context.tally["refused", code] += 1
-    count = context.tally["refused", code]
+def _refused(rooms: Rooms, code: str, room: Amount) -> str:
+    rooms.telemetry.tally["refused", code] += 1
+    count = rooms.telemetry.tally["refused", code]
     what, cure = _CURES[code]
-    context.conditions[code] = (
+    rooms.telemetry.conditions[code] = (
         f"no room for {what}: they are kept up to {room.things}, or {room.size_bytes >> 20} MiB. {count} changes were "
         f"not taken for that since the start; they come by anti-entropy once there is room. To make some, {cure}"
     )

@@ -1,11 +1,12 @@
 """The unit of work: registers are loaded, outcomes are taken, and all is stored, outbox included, in one transaction.
 
-What has to happen in memory after the transaction is collected and done by :meth:`Unit.settle`, never before.
+What has to happen in memory after the transaction is collected and done by :meth:`UnitOfWork.settle`, never before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 
 from syncer.conflict.acts import (
     DropHeld,
@@ -18,30 +19,81 @@ from syncer.conflict.acts import (
     Quarantine,
     RecordConflict,
 )
-from syncer.conflict.digest_tree import Changes
 from syncer.conflict.register import ParkReason, Register
 from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis
 from syncer.paths import child_prefixes, classify
-from syncer.replication.context import Context
-from syncer.replication.local.dirty import ReadCause
+from syncer.replication.core import Core
+from syncer.replication.telemetry import Telemetry
 from syncer.state.contract.quarantine import DeadLetter
 from syncer.state.contract.transaction import Transaction
+
+Change = tuple[MetaPath, Digest | None, Register]
+"""A changed path, the digest that was known before, and its register now."""
+Settle = Callable[[], None]
+"""What memory takes over once a transaction is committed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Committed:
+    """What a unit of work has stored, announced once its transaction is committed.
+
+    Args:
+        changed: Registers that have changed, in order.
+        published: Events that were stamped.
+        reads: Paths that are to be read.
+        topics: Paths of which a guard wants to know whether topics exist below them.
+        waits: Paths that wait, each with the one that it waits for.
+        wanting: Paths whose value is due here and has to come from a peer.
+    """
+
+    changed: Mapping[MetaPath, Register]
+    published: tuple[MetadataChangeEvent, ...]
+    reads: tuple[MetaPath, ...]
+    topics: tuple[MetaPath, ...]
+    waits: tuple[tuple[MetaPath, MetaPath], ...]
+    wanting: tuple[MetaPath, ...]
+
+
+@dataclass(slots=True)
+class UnitsOfWork:
+    """Begins units of work.
+
+    Args:
+        core: The region's own replica.
+        telemetry: What is counted of them.
+        followers: What is kept in step with the registers, in their very transactions.
+        listeners: Who is told what was committed, in this order.
+    """
+
+    core: Core
+    telemetry: Telemetry
+    followers: list[Callable[[Transaction, list[Change]], Settle]] = field(default_factory=list)
+    listeners: list[Callable[[Committed], None]] = field(default_factory=list)
+
+    def begin(self, transaction: Transaction, now: Millis) -> UnitOfWork:
+        """Begin a unit of work in a transaction."""
+        return UnitOfWork(self, transaction, now)
 
 
 class UnitOfWork:
     """The work of one transaction over some paths."""
 
-    def __init__(self, context: Context, transaction: Transaction, now: Millis) -> None:
-        self._context = context
+    def __init__(self, units: UnitsOfWork, transaction: Transaction, now: Millis) -> None:
+        self._units = units
+        self._core = units.core
+        self._tally = units.telemetry.tally
         self._tx = transaction
         self.now = now
         self._registers: dict[MetaPath, Register] = {}
         self._changed: dict[MetaPath, Digest | None] = {}
         """Changed paths, with the digest that was known before."""
-        self._summed: tuple[int, Changes] = (0, {})
+        self._followed: list[Settle] = []
         self._published: list[MetadataChangeEvent] = []
         self._journal: list[Journal] = []
         self._reads: dict[MetaPath, None] = {}
+        self._topics: dict[MetaPath, None] = {}
+        self._wanting: dict[MetaPath, None] = {}
+        self._waits: dict[tuple[MetaPath, MetaPath], None] = {}
         self._opened: set[MetaPath] = set()
         self._afterwards: list[Callable[[], None]] = []
         self.poisons: list[DeadLetter] = []
@@ -53,7 +105,7 @@ class UnitOfWork:
             return
         found = self._tx.registers(missing)
         for path in missing:
-            self._registers[path] = found.get(path) or Register(path=path, own=self._context.tombstones.floor)
+            self._registers[path] = found.get(path) or Register(path=path, own=self._core.floor)
 
     def __getitem__(self, path: MetaPath) -> Register:
         return self._registers[path]
@@ -84,14 +136,14 @@ class UnitOfWork:
                 known = before.known if before is not None else None
                 self._changed[path] = known.digest if known is not None else None
             if register.hold is not None and (before is None or before.hold is None):
-                self._context.tally["held", register.hold.reason] += 1
+                self._tally["held", register.hold.reason] += 1
         for act in outcome.acts:
             self._act(act)
         match outcome.need:
             case Need.READ:
                 self._reads[path] = None
             case Need.TOPICS:
-                self._context.asking[path] = None
+                self._topics[path] = None
             case Need.NOTHING:
                 pass
         self._note_waiting(register)
@@ -120,10 +172,10 @@ class UnitOfWork:
                     self._published.append(event)
             case Journal():
                 self._journal.append(act)
-                self._context.tally["decisions", act.decision] += 1
+                self._tally["decisions", act.decision] += 1
             case RecordConflict():
                 self._tx.conflict(act, self.now)
-                self._context.tally["conflicts", act.reason] += 1
+                self._tally["conflicts", act.reason] += 1
             case FillConflict():
                 self._tx.fill_conflict(act)
             case DropHeld(path=path):
@@ -142,7 +194,7 @@ class UnitOfWork:
         """Keep something that cannot be handled."""
         self._tx.quarantine(poison, self.now)
         self.poisons.append(poison)
-        self._context.tally["quarantined", poison.code] += 1
+        self._tally["quarantined", poison.code] += 1
 
     def _note_waiting(self, register: Register) -> None:
         parked = register.parked
@@ -150,11 +202,11 @@ class UnitOfWork:
             return
         resource = classify(register.path)
         if parked.reason is ParkReason.PARENT_MISSING and resource is not None and resource.parent is not None:
-            self._context.wait_for(register.path, resource.parent)
+            self._waits[register.path, resource.parent] = None
         if parked.reason is ParkReason.VALUE_MISSING:
-            self._context.want(register.path)
+            self._wanting[register.path] = None
         if parked.reason is ParkReason.CHILDREN_ALIVE:
-            self._context.wait_for(register.path, register.path)  # a child that dies wakes its parent
+            self._waits[register.path, register.path] = None  # a child that dies wakes its parent
 
     def afterwards(self, step: Callable[[], None]) -> None:
         """What memory takes over once the transaction is committed."""
@@ -164,31 +216,26 @@ class UnitOfWork:
         """Write everything into the transaction."""
         if self._changed:
             self._tx.save(self._registers[path] for path in self._changed)
-            sums = self._context.sums
-            changes = sums.changes_of((path, before, self._registers[path]) for path, before in self._changed.items())
-            self._summed = sums.keep(self._tx, changes), changes
-        if self._published and not self._context.observing:
+            changes = [(path, before, self._registers[path]) for path, before in self._changed.items()]
+            self._followed = [follow(self._tx, changes) for follow in self._units.followers]
+        if self._published and not self._core.observing:
             self._tx.enqueue(self._published)
         if self._journal:
             self._tx.journal(self._journal, self.now)
 
     def settle(self) -> None:
-        """After the commit: what was in flight about changed rows is void, and what needs a read becomes dirty."""
-        context = self._context
-        for step in self._afterwards:
+        """After the commit: memory takes over what was stored, and who listens is told of it."""
+        for step in (*self._afterwards, *self._followed):
             step()
-        context.sums.commit(*self._summed)
-        context.ledger.changed(self._changed)
-        if self._changed or self._published:
-            context.rollback_counter.advanced = True
-        woken: list[MetaPath] = []
-        for path in self._changed:
-            register = self._registers[path]
-            if register.stored is not None and not register.due:
-                woken.append(path)
-                if not register.stored_alive and (resource := classify(path)) and resource.parent:
-                    woken.append(resource.parent)
-        context.woken(woken)
-        context.dirty.add(self._reads, ReadCause.DUE)
+        committed = Committed(
+            changed={path: self._registers[path] for path in self._changed},
+            published=tuple(self._published),
+            reads=tuple(self._reads),
+            topics=tuple(self._topics),
+            waits=tuple(self._waits),
+            wanting=tuple(self._wanting),
+        )
+        for listener in self._units.listeners:
+            listener(committed)
         if self._published:
-            context.tally["published", "stamped"] += len(self._published)
+            self._tally["published", "stamped"] += len(self._published)

@@ -40,6 +40,7 @@ from syncer.replication.local.observe import state_event
 from syncer.state.sql.database import SqlState
 from syncer.stores.contract import Capabilities, Entry, Put, Written
 from tests.bench.result import Bar, Result
+from tests.support.parts import parts_of
 
 FULL_PATHS: Final = 1_000_000
 QUICK_PATHS: Final = 100_000
@@ -206,7 +207,7 @@ class Place:
     @property
     def root(self) -> int | None:
         """Root of its tree."""
-        tree = self.driver.context.sums.tree
+        tree = parts_of(self.driver).antientropy.tree_state.tree
         return tree.root if tree is not None else None
 
     def known(self, path: MetaPath) -> Digest | None:

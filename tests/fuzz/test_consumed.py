@@ -22,6 +22,7 @@ from syncer.state.memory import MemoryDatabase, MemoryState
 from tests.fuzz.shares import drawing
 from tests.fuzz.test_messages import messages, spoilt
 from tests.support.group_keys import keyring
+from tests.support.parts import parts_of
 from tests.unit.bus.trust.test_signing import TREE
 from tests.unit.bus.wire.test_codec import CONTROL, HEARTBEAT, LISTING_ASKED, LISTING_TOLD
 from tests.unit.replication.antientropy.test_protocol import CAPABILITIES
@@ -47,8 +48,8 @@ def test_whatever_arrives(batches: list[list[Outgoing]], keyed: bool) -> None:
         MemoryState(database),
         CAPABILITIES,
     )
-    driver.context.keyring = ring
-    place, scope = 0, driver.context.scope
+    parts_of(driver).group.keyring = ring
+    place, scope = 0, parts_of(driver).core.scope
     for batch in batches:
         arrived = []
         for message in batch:

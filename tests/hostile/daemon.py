@@ -20,8 +20,7 @@ from deploy.lab.leash import PR_SET_PDEATHSIG
 from syncer import surface
 from syncer.config import load
 from syncer.log import configure
-from syncer.replication import context
-from syncer.replication.antientropy import exchanges
+from syncer.replication.antientropy import exchanges, part
 from syncer.replication.antientropy.exchanges import Pace
 from syncer.replication.runtime import bus_loop, loops
 
@@ -40,7 +39,7 @@ def hasten() -> None:
     bus_loop.IDLE_S = IDLE_S  # type: ignore[attr-defined]  # likewise, where it was imported
     exchanges.WAITING_BEATS = BEATS  # type: ignore[misc]  # likewise
     pace = partial(Pace, pause_ms=PAUSE_MS, patience_ms=PATIENCE_MS, longest_ms=LONGEST_MS)
-    context.Pace = pace  # type: ignore[assignment,attr-defined]  # each context makes its own
+    part.Pace = pace  # type: ignore[assignment,attr-defined]  # each daemon makes its own
 
 
 def start(config: Path, log: Path) -> BaseProcess:

@@ -18,6 +18,7 @@ from syncer.replication.antientropy.tree_state import label_of
 from syncer.replication.runtime.environment import wall_clock_ms
 from tests.shell.on_bus import Bystander, changes_on, distinct_changes_on, heartbeat
 from tests.shell.region import POLL_S, Site, active, equal, path_of, tenant, until
+from tests.support.parts import parts_of
 
 DEADLINE_S = 60.0
 
@@ -89,7 +90,7 @@ async def test_a_peer_that_answers_wrongly_or_never_is_reported_and_changes_noth
     async with east.running() as running, west.running(), Bystander(bus_file, "odd") as odd:
         await active(east, west)
         assert running.pumps is not None
-        running.pumps.driver.context.comparisons.pace = Pace(pause_ms=100, longest_ms=200)
+        parts_of(running.pumps.driver).antientropy.exchanges.pace = Pace(pause_ms=100, longest_ms=200)
         east.writer.put(path_of("acme"), tenant("a"))
         await equal(east, west)
         await until(in_state("equal", (east, "west")), "the roots are equal")

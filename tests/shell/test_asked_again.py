@@ -11,7 +11,7 @@ import pytest
 from syncer.conflict.guards import UNTOLD_TOPICS
 from syncer.conflict.register import HoldReason
 from syncer.daemon import Daemon
-from syncer.replication.local import unanswered
+from syncer.replication.local import topic_answers
 from tests.shell.conftest import MakeSite
 from tests.shell.region import NAMESPACE, TENANT, Site, active, equal, tenant, until
 from tests.support.admin_server import Asked, serving
@@ -44,7 +44,7 @@ def broker() -> Iterator[Broker]:
 @pytest.fixture
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """A minute is short."""
-    monkeypatch.setattr(unanswered, "AGAIN_MS", 100)
+    monkeypatch.setattr(topic_answers, "AGAIN_MS", 100)
 
 
 def held(site: Site) -> tuple[str, str] | None:

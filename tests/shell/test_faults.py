@@ -17,6 +17,7 @@ from syncer.state.sql.database import SqlState
 from tests.shell.conftest import MakeSite
 from tests.shell.on_bus import backlog, changes_on, distinct_changes_on
 from tests.shell.region import Site, active, equal, locked, path_of, tenant, until
+from tests.support.parts import parts_of
 
 
 @pytest.fixture
@@ -60,7 +61,7 @@ def away(*files: Path) -> Iterator[None]:
 
 def troubled(running: Daemon, code: str) -> bool:
     """Whether the daemon has met the trouble, and tried again, a few times."""
-    return running.pumps is not None and running.pumps.driver.context.tally["repeats", code] >= 3
+    return running.pumps is not None and parts_of(running.pumps.driver).telemetry.tally["repeats", code] >= 3
 
 
 def once_each(bus_file: Path) -> bool:

@@ -31,6 +31,7 @@ from syncer.replication.runtime.environment import wall_clock_ms
 from syncer.state.contract.amounts import Amount
 from tests.shell.on_bus import Bystander, backlog, change, heartbeat
 from tests.shell.region import TENANT, Site, active, equal, heard, path_of, tenant, until
+from tests.support.parts import parts_of
 from tests.support.scrawling import scrawl
 
 DEADLINE_S: Final = 60.0
@@ -287,13 +288,13 @@ async def test_lies_about_trees_and_listings_change_nothing(
         west.writer.put(path_of("later"), tenant("honest"))
         await until(lambda: east.get(path_of("later")) == tenant("honest"), "the others go on", DEADLINE_S)
         assert daemon.pumps is not None
-        context = daemon.pumps.driver.context
-        assert len(context.requested) <= MAX_REQUESTED
+        parts = parts_of(daemon.pumps.driver)
+        assert len(parts.recovery.requested) <= MAX_REQUESTED
         assert set(east.picture()) == set(west.picture()) == {TENANT, path_of("later")}
         assert east.get(TENANT) == tenant("honest")
         if peer == "stranger":
             await until(lambda: heard(east) == ["west"], "who is honest is heard, nobody else")
-            assert "evil" not in context.comparisons.peers
+            assert "evil" not in parts.antientropy.exchanges.peers
 
 
 async def test_a_flood_takes_no_more_room_than_there_is(

@@ -19,6 +19,7 @@ from syncer.state.views.region import Views
 from tests.shell.conftest import MakeSite
 from tests.shell.on_bus import Bystander, backlog, change, changes_on, distinct_changes_on
 from tests.shell.region import TENANT, Site, active, equal, path_of, tenant, until
+from tests.support.parts import parts_of
 
 KILLS = 30 if os.environ.get("TEST_FORM") == "long" else 8
 PATHS = 12
@@ -138,10 +139,14 @@ async def test_an_active_daemon_that_lost_the_role_steps_back(east: Site, west: 
     async with west.running(), east.running() as former:
         await active(east, west)
         async with east.running(bus={"region": "east-two"}) as later:
-            await until(lambda: later.pumps is not None and later.pumps.driver.context.fence, "the later one is active")
+            await until(
+                lambda: later.pumps is not None and parts_of(later.pumps.driver).core.fence, "the later one is active"
+            )
             east.writer.put(TENANT, tenant("x"))
             await until(lambda: west.get(TENANT) == tenant("x"), "changes leave once")
-        await until(lambda: former.pumps is not None and former.pumps.driver.context.fence, "the former one is back")
+        await until(
+            lambda: former.pumps is not None and parts_of(former.pumps.driver).core.fence, "the former one is back"
+        )
         east.writer.put(path_of("y"), tenant("y"))
         await until(lambda: west.get(path_of("y")) == tenant("y"), "and does its work")
     each_value_once(bus_file)

@@ -13,7 +13,7 @@ from syncer.repair.preview import Consent
 from syncer.repair.repair_file import DifferingPath, RepairFile, write
 from syncer.replacing import replace
 from syncer.replication.antientropy import protocol
-from syncer.replication.context import Context
+from syncer.replication.antientropy.part import AntiEntropy
 from syncer.state.contract.operations import OperationState
 from syncer.state.contract.repairs import RepairState
 from tests.shell.conftest import MakeSite
@@ -32,10 +32,10 @@ APART = (0, 1, 2, 3, 4, 5, 10, 11)
 def uncompared(monkeypatch: pytest.MonkeyPatch) -> None:
     """Regions sum up what they know, and never compare it: what the bus has lost stays lost."""
 
-    def work(context: Context, now: Millis) -> list[TreeMessage | Control]:
+    def work(antientropy: AntiEntropy, now: Millis) -> list[TreeMessage | Control]:
         del now
-        if context.sums.busy:
-            context.sums.work(context.state)
+        if antientropy.tree_state.busy:
+            antientropy.tree_state.work(antientropy.core.state)
         return []
 
     monkeypatch.setattr(protocol, "work", work)

@@ -14,8 +14,8 @@ from syncer.conflict.folding import journal
 from syncer.errors import PayloadInvalid
 from syncer.model import Millis, Region
 from syncer.replication.antientropy import protocol
-from syncer.replication.context import Context
 from syncer.replication.gc import collector
+from syncer.replication.gc.part import DeleteCollection
 from syncer.replication.group import hearsay, peer, peers
 from syncer.replication.group.evidence import Evidence
 from syncer.replication.group.hearsay import Hearsay, Held
@@ -25,7 +25,9 @@ from syncer.replication.group.peers import Peers
 from syncer.replication.inbound import admission, receive
 from syncer.replication.inbound.quarantine import set_aside
 from syncer.replication.membership import forget, leave
+from syncer.replication.membership.part import MembershipChanges
 from syncer.replication.recovery import generations, rebuild, state_transfer
+from syncer.replication.recovery.part import Recovery
 
 Patches = Sequence[tuple[Any, str, Any]]
 NEVER_MS: Final = 10**15
@@ -34,8 +36,8 @@ NEVER_MS: Final = 10**15
 def every_generation_is_believed() -> Patches:
     """A region takes the generation after whatever anybody has heard of it."""
 
-    def believed(context: Context, generation: int, teller: Region) -> bool:
-        del context, generation, teller
+    def believed(recovery: Recovery, generation: int, teller: Region) -> bool:
+        del recovery, generation, teller
         return True
 
     return [(generations, "claim", believed)]
@@ -49,9 +51,9 @@ def who_is_said_to_be_forgotten_is_refused() -> Patches:
 def who_is_said_to_be_forgotten_stands_still() -> Patches:
     """The region itself, although it is there."""
 
-    def obeying(context: Context, tx: Any, said: Any, now: Any) -> None:
-        if said and context.left_at is None:
-            leave.stand_still(context, tx, now, "somebody has forgotten this region's database")
+    def obeying(membership: MembershipChanges, tx: Any, said: Any, now: Any) -> None:
+        if said and membership.group.left_at is None:
+            leave.stand_still(membership, tx, now, "somebody has forgotten this region's database")
 
     return [(forget, "_look_at_ours", obeying)]
 
@@ -59,8 +61,8 @@ def who_is_said_to_be_forgotten_stands_still() -> Patches:
 def a_database_is_given_up_each_time() -> Patches:
     """As often as somebody has events of it that it never gave out."""
 
-    def doubting(context: Context, reason: str) -> None:
-        context.recovery.lost = context.recovery.lost or reason
+    def doubting(recovery: Recovery, reason: str) -> None:
+        recovery.progress.lost = recovery.progress.lost or reason
 
     return [(rebuild, "_doubt", doubting)]
 
@@ -128,30 +130,29 @@ def _admitted_is_doubted_still() -> Patches:
 def _nameless_are_waited_for() -> Patches:
     reports = collector._reports
 
-    def waiting(context: Context, *rest: Any) -> Any:
-        state = context.tombstones
+    def waiting(gc: DeleteCollection, *rest: Any) -> Any:
+        state = gc.tombstones
         state.limits = replace(state.limits, nameless_ms=Millis(NEVER_MS))
-        return reports(context, *rest)
+        return reports(gc, *rest)
 
     return [(collector, "_reports", waiting)]
 
 
 def _outbox_is_thrown_away() -> Patches:
-    begin = rebuild.begin
+    renew = rebuild.renew
 
-    def bare(context: Context, reason: str, fence: Any, *, carry: bool = False) -> None:
-        del carry
-        begin(context, reason, fence)
+    def bare(recovery: Recovery, asked: rebuild.BeginAnew) -> None:
+        renew(recovery, replace(asked, carry=False))
 
-    return [(rebuild, "begin", bare)]
+    return [(rebuild, "renew", bare)]
 
 
 def _rebuild_waits_for_all_who_speak() -> Patches:
     hearing = rebuild.hearing
 
-    def patient(context: Context, kept: Any, now: Millis) -> Any:
-        found = hearing(context, kept, now)
-        return replace(found, answers={region: member.answer for region, member in context.recovery.members.items()})
+    def patient(recovery: Recovery, kept: Any, now: Millis) -> Any:
+        found = hearing(recovery, kept, now)
+        return replace(found, answers={region: member.answer for region, member in recovery.progress.members.items()})
 
     return [(rebuild, "hearing", patient)]
 
@@ -159,9 +160,9 @@ def _rebuild_waits_for_all_who_speak() -> Patches:
 def _rebuild_is_over_by_the_clock_alone() -> Patches:
     hearing = rebuild.hearing
 
-    def impatient(context: Context, kept: Any, now: Millis) -> Any:
-        context.recovery.heard_ms = now
-        return hearing(context, kept, now)
+    def impatient(recovery: Recovery, kept: Any, now: Millis) -> Any:
+        recovery.progress.heard_ms = now
+        return hearing(recovery, kept, now)
 
     return [(rebuild, "hearing", impatient)]
 
@@ -189,9 +190,9 @@ def _comparison_is_taken_whole_or_not() -> Patches:
 def _listings_speak_of_any_time() -> Patches:
     learn = state_transfer._learn
 
-    def late(context: Context, unit: Any, told: Any, teller: Region) -> None:
+    def late(recovery: Recovery, unit: Any, told: Any, teller: Region) -> None:
         now, unit.now = unit.now, Millis(NEVER_MS)
-        learn(context, unit, told, teller)
+        learn(recovery, unit, told, teller)
         unit.now = now
 
     return [(state_transfer, "_learn", late)]

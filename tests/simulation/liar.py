@@ -23,6 +23,7 @@ from syncer.replication.recovery.state_transfer import LISTING
 from tests.simulation.history import Content
 from tests.simulation.lies import LIES
 from tests.simulation.store import digest_of
+from tests.support.parts import parts_of
 
 if TYPE_CHECKING:
     from tests.simulation.region import Daemon
@@ -120,7 +121,7 @@ class Liar:
     def heartbeat(self) -> Heartbeat:
         """One that no honest member would say otherwise in its place; the lie is laid over it."""
         had, somebody = self.given_out(), self.somebody()
-        tree = somebody.daemon.driver.context.sums.tree if somebody.daemons else None
+        tree = parts_of(somebody.daemon.driver).antientropy.tree_state.tree if somebody.daemons else None
         return Heartbeat(
             region=self.region,
             sender=self.sender,
@@ -222,7 +223,7 @@ class Liar:
                     acted = True
             for daemon in site.daemons:
                 acted |= self._admit(site, daemon)
-                for database in daemon.driver.context.tombstones.nameless:
+                for database in parts_of(daemon.driver).gc.tombstones.nameless:
                     if not self._is_honest(database):
                         site.disk.ask("regions-forget", region=database, force="true")
             if any(daemon.driver.hearing for daemon in site.daemons):
@@ -239,17 +240,17 @@ class Liar:
 
     def _admit(self, site: Site, daemon: Daemon) -> bool:
         """Take back every honest database that is refused, or said to be, under whatever name; if there was one."""
-        context, acted = daemon.driver.context, False
+        parts, acted = parts_of(daemon.driver), False
         if site.disk.tables.membership.left_at is not None and not site.has_left:
             site.disk.ask("regions-admit", region=site.region)
             acted = True
-        for region in sorted({*self.world.sites, *site.disk.tables.peers, *context.hearsay.held} - {site.region}):
-            held = context.hearsay.held.get(region)
+        for region in sorted({*self.world.sites, *site.disk.tables.peers, *parts.group.hearsay.held} - {site.region}):
+            held = parts.group.hearsay.held.get(region)
             said = list(held.databases) if held is not None else []
             undecided = said if held is not None and not held.decided else []
-            refused = [*context.peers.refused_of(region), *undecided]
+            refused = [*parts.group.peers.refused_of(region), *undecided]
             if any(self._is_honest(database) for database in refused) or (
-                region in self.world.sites and context.peers.has_left(region)
+                region in self.world.sites and parts.group.peers.has_left(region)
             ):
                 site.disk.ask("regions-admit", region=region)
                 acted = True

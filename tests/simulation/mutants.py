@@ -38,12 +38,13 @@ from syncer.model import Digest, MetaPath, Millis, Stamp, counter_of
 from syncer.paths import OWN_PREFIX, is_under
 from syncer.repair.rules import Bounds, Why, retell
 from syncer.replication.antientropy import protocol, tree_state
-from syncer.replication.context import Context
+from syncer.replication.antientropy.part import AntiEntropy
 from syncer.replication.control import decisions, repair
 from syncer.replication.driver import Driver
 from syncer.replication.fence import Fence, HeldFence
 from syncer.replication.gc import collector, gap_fill
 from syncer.replication.inbound import receive, write_through
+from syncer.replication.inbound.part import Inbound
 from syncer.replication.inbound.prefetch import Prefetched
 from syncer.replication.local import apply, full_scan, observe
 from syncer.replication.local.dirty import DirtyPaths, ReadCause
@@ -57,6 +58,7 @@ from tests.simulation.history import Violation
 from tests.simulation.region import Daemon
 from tests.simulation.store import SimStore, StoreKind
 from tests.simulation.world import play
+from tests.support.parts import parts_of
 
 FORGETTING = ("forgetting", "forgetting-storm")
 
@@ -147,7 +149,7 @@ def _no_receipts() -> Patches:
         (
             apply,
             "settle_former",
-            lambda context, fence, now: settle(context, replace(fence, landed=()), now),
+            lambda local, fence, now: settle(local, replace(fence, landed=()), now),
         )
     ]
 
@@ -258,8 +260,8 @@ def _own_write_looks_foreign() -> Patches:
 
 
 def _read_ahead_is_not_compared() -> Patches:
-    def hasty(context: Context, unit: UnitOfWork, paths: Any, seen: Prefetched | None = None) -> Any:
-        found = write_through.writable_at_once(context, unit, paths, seen)
+    def hasty(inbound: Inbound, unit: UnitOfWork, paths: Any, seen: Prefetched | None = None) -> Any:
+        found = write_through.writable_at_once(inbound, unit, paths, seen)
         for path, entry in seen.answers.items() if seen is not None else ():
             if entry is not None and unit[path].due and unit[path].intent is None and path not in unit.opened:
                 found[path] = entry
@@ -275,14 +277,14 @@ def _every_named_notice_is_own() -> Patches:
 def _absent_from_scan_is_deleted() -> Patches:
     end = full_scan.end
 
-    def believing(context: Any, scan: Any) -> None:
-        with context.state.transaction() as tx:
+    def believing(local: Any, scan: Any) -> None:
+        with local.core.state.transaction() as tx:
             unmet = tx.unmet_standing(1000)
-        absent = {path: None for path in unmet if path not in context.writes.in_flight}
+        absent = {path: None for path in unmet if path not in local.writes.in_flight}
         observe.decide(
-            context, context.ledger.issue(), absent, dict.fromkeys(absent, ReadCause.SCAN), context.alive_until
+            local, local.watch.ledger.issue(), absent, dict.fromkeys(absent, ReadCause.SCAN), local.watch.alive_until
         )
-        end(context, scan)
+        end(local, scan)
 
     return [(full_scan, "end", believing)]
 
@@ -299,7 +301,7 @@ def _lost_answer_means_not_landed() -> Patches:
     def hasty(daemon: Daemon) -> None:
         batch = daemon.batch
         assert batch is not None
-        if daemon._call(lambda: apply.lost(daemon.driver.context, batch, applied=False, now=daemon.now)):
+        if daemon._call(lambda: apply.lost(parts_of(daemon.driver).local, batch, applied=False, now=daemon.now)):
             daemon.probing = False
             daemon.batch = None
 
@@ -307,16 +309,16 @@ def _lost_answer_means_not_landed() -> Patches:
 
 
 def _no_comparisons() -> Patches:
-    return [(protocol, "work", lambda context, _: context.sums.work(context.state) or [])]
+    return [(protocol, "work", lambda antientropy, _: antientropy.tree_state.work(antientropy.core.state) or [])]
 
 
 def _no_tombstones_told() -> Patches:
     tell = protocol.tell
 
-    def living(context: Any, paths: Any, *lacked: Any) -> None:
-        with context.state.transaction() as tx:
+    def living(antientropy: Any, paths: Any, *lacked: Any) -> None:
+        with antientropy.core.state.transaction() as tx:
             registers = tx.registers(list(paths))
-        tell(context, [path for path in paths if path in registers and registers[path].known.alive], *lacked)
+        tell(antientropy, [path for path in paths if path in registers and registers[path].known.alive], *lacked)
 
     return [(protocol, "tell", living)]
 
@@ -360,8 +362,7 @@ def _no_floor() -> Patches:
     load = UnitOfWork.load
 
     def grounded(unit: UnitOfWork, paths: Any) -> None:
-        state = unit._context.tombstones
-        with mock.patch.object(state, "floor", Millis(0)):
+        with mock.patch.object(unit._core, "floor", Millis(0)):
             load(unit, paths)
 
     return [(UnitOfWork, "load", grounded)]
@@ -600,8 +601,8 @@ def _hear_nobody() -> Patches:
 def _old_copies_pass() -> Patches:
     loss = rollback_detection.loss
 
-    def another(context: Any, entry: Any) -> str | None:
-        reason = loss(context, entry)
+    def another(recovery: Any, entry: Any) -> str | None:
+        reason = loss(recovery, entry)
         return None if reason is not None and reason.startswith("an old copy") else reason
 
     return [(rollback_detection, "loss", another), (rebuild, "note_own", lambda *_: None)]
@@ -640,21 +641,21 @@ def _lacking_values_are_not_asked_for() -> Patches:
 def _who_knows_less_does_not_say_so() -> Patches:
     note = missing_values.note
 
-    def of_nothing(context: Any, paths: Any) -> None:
-        note(context, {path: stamp for path, stamp in paths.items() if stamp is None})
+    def of_nothing(recovery: Any, paths: Any) -> None:
+        note(recovery, {path: stamp for path, stamp in paths.items() if stamp is None})
 
     return [(missing_values, "note", of_nothing)]
 
 
 def _sums_outlive_their_database() -> Patches:
-    anew = Context.begin_anew
+    anew = AntiEntropy.begin_anew
 
-    def keeping(context: Any, recovery: Any) -> None:
-        kept = context.sums
-        anew(context, recovery)
-        context.sums = kept
+    def keeping(antientropy: Any) -> None:
+        kept = antientropy.tree_state
+        anew(antientropy)
+        antientropy.tree_state = kept
 
-    return [(Context, "begin_anew", keeping), (tree_state.DigestTreeState, "load", lambda *_: None)]
+    return [(AntiEntropy, "begin_anew", keeping), (tree_state.DigestTreeState, "load", lambda *_: None)]
 
 
 def _fence_known_by_its_revision() -> Patches:

@@ -38,6 +38,7 @@ from tests.simulation.history import Content, History, Violation
 from tests.simulation.looking import Look
 from tests.simulation.store import GARBAGE, digest_of
 from tests.simulation.story import Story
+from tests.support.parts import parts_of
 
 if TYPE_CHECKING:
     from tests.simulation.liar import Liar
@@ -527,7 +528,7 @@ class Referee:
             expected.apply(changes)
             for kept in (*tables.tree.pages.values(), *tables.tree.log):
                 tree.apply(unpacked(kept))
-            found = tree if what == "kept" else site.daemon.driver.context.sums.tree
+            found = tree if what == "kept" else parts_of(site.daemon.driver).antientropy.tree_state.tree
             if found != expected:
                 raise Violation("wrong sums", "", f"the tree of {site.region} {what} is not that of its registers")
 

@@ -29,6 +29,7 @@ from tests.simulation.bus import Delivery, Publishing
 from tests.simulation.disk import Crash
 from tests.simulation.history import Content
 from tests.simulation.store import Watch
+from tests.support.parts import parts_of
 
 if TYPE_CHECKING:
     from tests.simulation.world import Site, World
@@ -152,10 +153,10 @@ class Daemon:
             expected=world.expected_by(site.region),
             forgetting=FORGETTING if forgets else COMPARING,
         )
-        self.driver.context.comparisons.pace = PACE
-        self.driver.context.quiet_ms = QUIET_MS
-        self.driver.context.rollback_counter.interval_ms = MARK_MS
-        self.driver.context.evidence.silence_ms = SILENCE_MS
+        parts_of(self.driver).antientropy.exchanges.pace = PACE
+        parts_of(self.driver).recovery.quiet_ms = QUIET_MS
+        parts_of(self.driver).local.rollback_counter.interval_ms = MARK_MS
+        parts_of(self.driver).group.evidence.silence_ms = SILENCE_MS
         self.driver.know_clusters({"east", "west"})
         self.raised = False
         self.raising: Put | None = None
@@ -202,8 +203,10 @@ class Daemon:
             moves = [self.arm]
         elif self.watch.signals:
             moves.append(self.take_signals)
-        wanted = self.driver.context.dirty.ready or (self.driver.context.doubted and not self.readings)
-        if len(self.readings) < _PLANS and wanted and self.driver.context.ledger.armed:
+        wanted = parts_of(self.driver).local.dirty.ready or (
+            parts_of(self.driver).core.fence_unverified and not self.readings
+        )
+        if len(self.readings) < _PLANS and wanted and parts_of(self.driver).local.watch.ledger.armed:
             moves.append(self.plan)
         moves.extend([self.read_on] * (len(self.readings) > 0))
         if self.probing:
@@ -211,7 +214,7 @@ class Daemon:
         elif request is None:
             if self.rollback_counter is not None:
                 moves.append(self.probe_rollback_counter)
-            elif self.driver.context.writes.head is not None and self.writes_now:
+            elif parts_of(self.driver).local.writes.head is not None and self.writes_now:
                 moves.append(self.send)
             elif self.driver.rollback_counter_due(self.now):
                 moves.append(self.mark)
@@ -220,8 +223,13 @@ class Daemon:
         tables = self.site.disk.tables
         moves.extend([self.land] * (len(self.landings) > 0))
         if self.publishing is None:
-            context = self.driver.context
-            if tables.outbox and context.paused is None and context.recovery.lost is None and not self.driver.starting:
+            parts = parts_of(self.driver)
+            if (
+                tables.outbox
+                and parts.group.paused is None
+                and parts.recovery.progress.lost is None
+                and not self.driver.starting
+            ):
                 moves.append(self.publish)
         elif self.publishing.done:
             moves.append(self.take_published)
@@ -236,21 +244,21 @@ class Daemon:
             moves.append(self.tick)
         if self.world.mode.compares and self.driver.comparing:
             moves.append(self.compare)
-        if may_tell(self.driver.context) and any(each.state == "running" for each in tables.repairs.values()):
+        if may_tell(parts_of(self.driver).control) and any(each.state == "running" for each in tables.repairs.values()):
             moves.append(self.repair)
         if tables.operations and any(operation.state == "pending" for operation in tables.operations.values()):
             moves.append(self.operate)
         if self.corresponds:
             moves.append(self.correspond)
-        if self.driver.context.asking:
+        if parts_of(self.driver).local.topics.asking:
             moves.append(self.answer_questions)
         return moves
 
     @property
     def writes_now(self) -> bool:
         """Whether anything is written at all."""
-        context = self.driver.context
-        return context.paused is None and not context.doubted
+        parts = parts_of(self.driver)
+        return parts.group.paused is None and not parts.core.fence_unverified
 
     # -- calls of the driver
 
@@ -288,7 +296,7 @@ class Daemon:
     def _keep_meanings(self) -> None:
         """Which versions a batch carries is known while its intents stand; a later writer may have settled them."""
         registers = self.site.disk.tables.registers
-        for batch in self.driver.context.writes.waiting:
+        for batch in parts_of(self.driver).local.writes.waiting:
             if batch.number not in self.meanings:
                 intents = {path: registers[path].intent for path in batch.paths}
                 assert all(intents.values()), f"{batch.number}: a write without an intent"
@@ -332,7 +340,7 @@ class Daemon:
     def read_fence(self) -> None:
         """Read the fence and ask for it to be raised."""
         store, self.cut = self.site.store, False
-        entry = store.entry(self.driver.context.fence_path)
+        entry = store.entry(parts_of(self.driver).core.fence_path)
         raised: list[Put] = []
         if not self._call(lambda: raised.append(self.driver.raise_fence(entry, f"store-{self.site.region}"))):
             return
@@ -409,7 +417,7 @@ class Daemon:
 
     def probe(self) -> None:
         """Find out what became of a transaction whose answer was lost."""
-        entry = self.site.store.entry(self.driver.context.fence_path)
+        entry = self.site.store.entry(parts_of(self.driver).core.fence_path)
         batch = self.batch
         assert batch is not None
         found: list[Put | None] = []
@@ -455,7 +463,7 @@ class Daemon:
 
     def probe_rollback_counter(self) -> None:
         """Find out what became of a mark whose answer was lost, or that was refused."""
-        entry = self.site.store.entry(self.driver.context.fence_path)
+        entry = self.site.store.entry(parts_of(self.driver).core.fence_path)
         found: list[Put | None] = []
         if not self._call(lambda: found.append(self.driver.probe_rollback_counter(entry))):
             return
@@ -488,7 +496,7 @@ class Daemon:
                     assert isinstance(more, Changed)
                     gathered.extend(more.paths)
                     named.extend(more.marks)
-                self.world.met["own notice"] += any(mark in self.driver.context.own_writes for mark in named)
+                self.world.met["own notice"] += any(mark in parts_of(self.driver).local.own_writes for mark in named)
                 self._call(lambda: self._noticed(gathered, named))
             case Gap():
                 self.tell("its watch has a gap")
@@ -522,7 +530,7 @@ class Daemon:
         assert scan is not None
         now = self.now
         if page is not None and not page.fenced:
-            page.fence = self.site.store.entry(self.driver.context.fence_path)
+            page.fence = self.site.store.entry(parts_of(self.driver).core.fence_path)
             page.fenced = True
         elif page is not None:
             self.page = None
@@ -732,9 +740,9 @@ class Daemon:
 
     def _sum_up(self) -> None:
         """Keep the digest tree, which forgetting looks at, although nothing is compared."""
-        sums = self.driver.context.sums
+        sums = parts_of(self.driver).antientropy.tree_state
         while sums.busy:
-            sums.work(self.driver.context.state)
+            sums.work(parts_of(self.driver).core.state)
 
     def beat_heart(self) -> None:
         """Tell the peers how this region is."""
@@ -757,13 +765,13 @@ class Daemon:
     @property
     def corresponds(self) -> bool:
         """Whether there is something to ask or to tell about a lost database."""
-        context = self.driver.context
+        parts = parts_of(self.driver)
         if self.driver.hearing:
             return any(
                 member.asked_at_ms is None and member.answer in {Answer.SILENT, Answer.TELLING}
-                for member in context.recovery.members.values()
-            ) or bool(context.recovery.owed)
-        return bool(context.wanting) or (bool(context.recovery.owed) and context.first_scan_done)
+                for member in parts.recovery.progress.members.values()
+            ) or bool(parts.recovery.progress.owed)
+        return bool(parts.recovery.wanting) or (bool(parts.recovery.progress.owed) and parts.core.first_scan_done)
 
     def correspond(self) -> None:
         """Ask and tell what a lost database is rebuilt from."""

@@ -18,6 +18,7 @@ from tests.simulation.looking import Look, at_conflict, at_event, at_hold
 from tests.simulation.region import Daemon, Reading, Request
 from tests.simulation.store import StoreKind, digest_of
 from tests.simulation.world import BEGINNING_MS, World
+from tests.support.parts import parts_of
 
 ZOOKEEPER = StoreKind.ZOOKEEPER
 ETCD = StoreKind.ETCD
@@ -53,7 +54,9 @@ class Script(World):
         self.rng = _Straight(0)
         if started:
             for region in self.sites:
-                self.start(region).driver.context.quiet_ms = 0  # nobody was there before who could know of it
+                parts_of(
+                    self.start(region).driver
+                ).recovery.quiet_ms = 0  # nobody was there before who could know of it
             self.settle()
             self._back_to(BEGINNING_MS)
             self.heard = len(self.bus.log)
@@ -104,7 +107,7 @@ class Script(World):
 
     def forget(self, region: str) -> None:
         """The region's daemon remembers no value: what it writes over is read first."""
-        self.daemon(region).driver.context.remembered.clear()
+        parts_of(self.daemon(region).driver).local.entry_cache.clear()
 
     def answer(self, region: str, reading: Reading) -> None:
         """The answer of a read arrives."""
@@ -180,7 +183,9 @@ class Script(World):
         for site in self.sites.values():
             for daemon in site.daemons:
                 daemon.last_tick = now
-                daemon.driver.context.alive_until = Millis(min(daemon.driver.context.alive_until, now))
+                parts_of(daemon.driver).local.watch.alive_until = Millis(
+                    min(parts_of(daemon.driver).local.watch.alive_until, now)
+                )
 
     def restart(self, region: str) -> None:
         """A new daemon starts and becomes active; it has not looked at the store yet."""
@@ -189,7 +194,7 @@ class Script(World):
         assert daemon.request is not None
         self.land(region, daemon.request)
         daemon.take_written()
-        daemon.driver.context.recovery.unheard.clear()
+        parts_of(daemon.driver).recovery.progress.unheard.clear()
 
     # -- how it ends
 

@@ -22,6 +22,7 @@ from tests.simulation.store import digest_of
 from tests.simulation.test_lying import YEAR_9999, A, C, Lied
 from tests.simulation.test_schedules import YEAR_MS, P, W, X, Y, Z, knows
 from tests.simulation.world import TENANT
+from tests.support.parts import parts_of
 
 ALL = ("a", "b", "c")
 BEGIN_MS = 1_000_000
@@ -37,7 +38,7 @@ class Group(Script):
         super().__init__(ETCD, ETCD, ETCD, forgets=forgets, compares=compares)
         if not expected:
             for region in self.sites:
-                self.daemon(region).driver.context.expected = frozenset()
+                parts_of(self.daemon(region).driver).group.expected = frozenset()
         self.moment = BEGIN_MS
         self.at(BEGIN_MS)
         self.speak(2 * SILENCE_MS, ALL)
@@ -75,7 +76,7 @@ class Group(Script):
     def forgets_what_came_back(self, region: str) -> None:
         """A region knows nothing yet of whether it is heard."""
         site = self.sites[Region(region)]
-        evidence = site.daemon.driver.context.evidence = Evidence(silence_ms=SILENCE_MS)
+        evidence = parts_of(site.daemon.driver).group.evidence = Evidence(silence_ms=SILENCE_MS)
         evidence.begin(site.clock())
 
     def does(self, at: str, kind: str, **told: str) -> str:
@@ -87,16 +88,16 @@ class Group(Script):
 
     def refuses(self, region: str, database: str) -> bool:
         """Whether a region takes no message of a database any more."""
-        return self.daemon(region).driver.context.peers.refuses(database) is not None
+        return parts_of(self.daemon(region).driver).group.peers.refuses(database) is not None
 
     def members(self, region: str) -> list[str]:
         """Whom a region waits for."""
-        context = self.daemon(region).driver.context
-        return [str(member) for member in context.peers.members(context.expected)]
+        parts = parts_of(self.daemon(region).driver)
+        return [str(member) for member in parts.group.peers.members(parts.group.expected)]
 
     def stands_still(self, region: str) -> bool:
         """Whether a region takes no part any more."""
-        return self.daemon(region).driver.context.left_at is not None
+        return parts_of(self.daemon(region).driver).group.left_at is not None
 
     def edit_reaches(self, hearer: str, path: MetaPath = P) -> bool:
         """Whether an edit of ``b`` is known in another region."""
@@ -113,7 +114,7 @@ class Group(Script):
 def test_a_database_is_of_no_other_region_because_a_member_says_so() -> None:
     w = Group()
     w.lie("a", refused=(("x1", "db-b"),))
-    assert list(w.daemon("a").driver.context.hearsay.void) == ["c"]
+    assert list(parts_of(w.daemon("a").driver).group.hearsay.void) == ["c"]
     w.speak(AWAY_MS, ("a",))
     w.lie("a", refused=(("x1", "db-b"),))
     assert not w.refuses("a", "db-b")
@@ -133,7 +134,7 @@ def test_a_leaving_that_was_said_in_a_name_is_taken_back_by_its_next_heartbeat()
     w.lie("a", "c", region=Region("b"), sender="db-b", mode=LEFT)
     assert "b" in w.members("a")
     w.speak(BEAT_MS, ALL)
-    assert not w.daemon("a").driver.context.peers.has_left(Region("b"))
+    assert not parts_of(w.daemon("a").driver).group.peers.has_left(Region("b"))
     w.speak(AWAY_MS, ALL)
     assert "b" in w.members("a")
     assert w.edit_reaches("a")
@@ -199,7 +200,7 @@ def test_a_database_that_members_refuse_before_it_spoke_waits_for_an_operator_an
     w.forgets_what_came_back("a")
     w.beat("a", "a")
     w.lie("a", refused=(("b", "db-b-2"),))
-    heard = w.daemon("a").driver.context.peers
+    heard = parts_of(w.daemon("a").driver).group.peers
     w.lie("a", region=Region("b"), sender="db-b-2")
     assert heard.region_of("db-b-2") is None
     assert w.does("a", "regions-admit", region="b") == "done"
@@ -245,7 +246,7 @@ def test_a_generation_that_was_never_taken_is_neither_believed_nor_told_on() -> 
     w.lie("a", generations={"a": (10**12 - 1, "db-never")})
     w.pass_time(BEAT_MS)
     assert w.sites[Region("a")].disk.tables.identity.generation == 1
-    assert "generation-claimed" in w.daemon("a").driver.context.conditions
+    assert "generation-claimed" in parts_of(w.daemon("a").driver).telemetry.conditions
 
 
 def test_a_generation_of_the_future_is_not_told_on() -> None:
@@ -275,8 +276,8 @@ def test_a_rebuild_does_not_wait_for_whoever_says_that_he_is_there() -> None:
     w = Group()
     b = w.sites[Region("b")]
     w.wipe(b, None)
-    context = w.start(b.region).driver.context
-    context.expected, context.hear_ms = frozenset(), 60_000
+    parts = parts_of(w.start(b.region).driver)
+    parts.group.expected, parts.recovery.hear_ms = frozenset(), 60_000
     for _ in range(12):
         for region in ALL:
             w.drain(w.sites[Region(region)])
@@ -293,8 +294,8 @@ def test_a_rebuild_is_not_over_while_what_a_peer_has_said_waits_on_the_bus() -> 
     w.apply("b")
     w.wipe(w.sites[Region("b")], None)
     w.restart("b")
-    context = w.daemon("b").driver.context
-    context.expected = frozenset()
+    parts = parts_of(w.daemon("b").driver)
+    parts.group.expected = frozenset()
     w.beat("a")
     for _ in range(6):
         w.pass_time(BEAT_MS)
@@ -304,7 +305,7 @@ def test_a_rebuild_is_not_over_while_what_a_peer_has_said_waits_on_the_bus() -> 
         w.deliver("c", w.bus.log[-1])
         w.daemon("c").correspond()
         w.deliver("b", w.bus.log[-1])
-    assert context.recovery.members.keys() == {"c"}
+    assert parts.recovery.progress.members.keys() == {"c"}
     assert w.daemon("b").driver.hearing
     w.settle()
     w.holds(P, X)
@@ -380,7 +381,7 @@ def test_the_rules_of_a_region_that_was_forgotten_count_no_longer() -> None:
 def test_who_is_not_expected_is_neither_heard_nor_obeyed() -> None:
     w = Group(expected=True)
     w.lie("a", region=Region("x1"), sender="db-x1")
-    assert not w.daemon("a").driver.context.peers.remembers(Region("x1"))
+    assert not parts_of(w.daemon("a").driver).group.peers.remembers(Region("x1"))
     pause = Control(
         region=Region("x1"),
         sender="db-x1",
@@ -424,7 +425,7 @@ def test_a_crowd_of_regions_that_nobody_has_keeps_no_honest_one_from_being_heard
     with mock.patch.object(peers, "PEERS_KEPT", 5):
         crowd(w, 9)
         w.lie("a", region=Region("d"), sender="db-d")
-        assert w.daemon("a").driver.context.peers.remembers(Region("d"))
+        assert parts_of(w.daemon("a").driver).group.peers.remembers(Region("d"))
 
 
 def test_a_crowd_of_regions_that_nobody_has_displaces_no_member() -> None:
@@ -485,9 +486,9 @@ def test_one_bad_entry_of_a_comparison_spoils_no_other_one() -> None:
     w = Group(expected=True, compares=True)
     w.everybody_has(P, W)
     w.at(w.moment)
-    context = w.daemon("a").driver.context
-    while context.sums.busy:
-        context.sums.work(context.state)
+    parts = parts_of(w.daemon("a").driver)
+    while parts.antientropy.tree_state.busy:
+        parts.antientropy.tree_state.work(parts.core.state)
     later = Stamp(Millis(w.story.now), Region("c"))
     good = TreeEntry(P, digest_of(P, w.value(P, Z)), later)
     bad = TreeEntry(TENANT, Digest(b"none"), later)
@@ -497,13 +498,13 @@ def test_one_bad_entry_of_a_comparison_spoils_no_other_one() -> None:
         sender="db-c",
         sent_at_ms=Millis(w.story.now),
         target=Region("a"),
-        label=context.sums.label,
+        label=parts.antientropy.tree_state.label,
         step=TreeStep.LISTING.value,
         round=1,
         body=body,
     )
     w.hear(said, "a")
-    assert context.comparisons.of(Region("c")).differing == 1
+    assert parts.antientropy.exchanges.of(Region("c")).differing == 1
 
 
 def test_a_value_that_is_refused_leaves_no_gap_in_the_numbers() -> None:
@@ -528,7 +529,7 @@ def test_what_a_former_version_has_believed_is_cut_at_the_next_edit() -> None:
     tables.registers[P] = replace(
         register, stored=replace(register.stored, seen=seen), known=replace(register.known, seen=seen)
     )
-    w.daemon("a").driver.context.ledger.changed([P])
+    parts_of(w.daemon("a").driver).local.watch.ledger.changed([P])
     w.write("a", P, Y)
     assert w.tell("a").seen[C] == w.honest.stamp.updated_at_ms
 

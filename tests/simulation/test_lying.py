@@ -14,6 +14,7 @@ from syncer.model import Counter, MetadataChangeEvent, Millis, Region, Seen, Sta
 from tests.simulation.script import ETCD, Script, second
 from tests.simulation.store import digest_of
 from tests.simulation.test_schedules import YEAR_MS, P, W, X, Y, Z
+from tests.support.parts import parts_of
 
 A, C = counter_of(Region("a"), 1), counter_of(Region("c"), 1)
 YEAR_9999 = Millis(253_000_000_000_000)
@@ -160,7 +161,7 @@ def test_a_change_of_this_region_that_somebody_claims_to_have_seen_before_is_kep
     assert register.known is not None
     seen = {A: second(15_000), C: second(20_000)}
     tables.registers[P] = replace(register, known=replace(register.known, seen=seen))
-    w.daemon("a").driver.context.ledger.changed([P])
+    parts_of(w.daemon("a").driver).local.watch.ledger.changed([P])
     w.at(5_000)
     w.write("a", P, Y)
     y = w.tell("a")
@@ -215,8 +216,8 @@ def test_what_one_member_says_of_another_is_held_and_nobody_stands_still() -> No
     w.deliver("b", forged)
     b = w.sites[Region("b")].disk.tables
     assert (b.membership.left_at, b.identity.paused) == (None, None)
-    assert w.daemon("a").driver.context.peers.refuses("db-b") is None
-    assert list(w.daemon("a").driver.context.hearsay.held) == ["b"]
+    assert parts_of(w.daemon("a").driver).group.peers.refuses("db-b") is None
+    assert list(parts_of(w.daemon("a").driver).group.hearsay.held) == ["b"]
 
 
 def test_a_database_is_given_up_once_on_the_word_of_others() -> None:
@@ -228,8 +229,8 @@ def test_a_database_is_given_up_once_on_the_word_of_others() -> None:
         driver.consume([w.bus.arrived(len(w.bus.log) - 1, forged)], clock())
         with suppress(Fenced):
             driver.tick(clock())
-    assert driver.context.identity.database_id == "db-b-2"
-    assert "database-doubted" in driver.context.conditions
+    assert parts_of(driver).core.identity.database_id == "db-b-2"
+    assert "database-doubted" in parts_of(driver).telemetry.conditions
 
 
 def test_of_two_values_of_one_stamp_the_same_one_stands_everywhere_and_the_other_is_kept() -> None:

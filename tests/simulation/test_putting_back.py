@@ -10,6 +10,7 @@ from tests.simulation.region import Daemon
 from tests.simulation.script import ETCD, ZOOKEEPER, Script
 from tests.simulation.store import StoreKind
 from tests.simulation.world import LONE
+from tests.support.parts import parts_of
 
 P = LONE
 FIRST, OLD, NEW = 1, 2, 3
@@ -61,7 +62,7 @@ def test_a_fence_at_the_revision_of_ours_is_not_ours(kind: StoreKind) -> None:
     daemon.driver.noticed([P], daemon.now)
     w.answer("b", w.issue_now("b"))
     assert b.daemons == []
-    assert w.events_of(daemon.driver.context.identity.database_id.removeprefix("db-")) == []
+    assert w.events_of(parts_of(daemon.driver).core.identity.database_id.removeprefix("db-")) == []
     w.end()
     w.holds(P, FIRST)
     assert w.value(P, OLD) in w.lost_values("b", P)
@@ -112,7 +113,7 @@ def test_a_generation_that_a_former_database_had_is_given_up_when_a_peer_tells_s
     daemon.take_signals()
     while daemon.scan is not None:
         daemon.scan_on()
-    assert daemon.driver.context.identity.generation == 1
+    assert parts_of(daemon.driver).core.identity.generation == 1
     w.write("b", P, NEW)
     w.tell("b")
     w.beat("a", "b")

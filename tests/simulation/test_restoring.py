@@ -9,6 +9,7 @@ from syncer.model import Region
 from tests.simulation.script import ETCD, ZOOKEEPER, Script
 from tests.simulation.store import StoreKind
 from tests.simulation.world import LONE
+from tests.support.parts import parts_of
 
 P = LONE
 LOST, WON, UNREAD, LATER = 1, 2, 3, 4
@@ -75,7 +76,7 @@ def test_nothing_is_restored_over_a_store_that_was_never_read(kind: StoreKind) -
     """What stood there would be no first contact any more: the region's own counter is on what was restored."""
     w = Script(kind, kind, kind, started=False)
     for region in ("b", "c"):
-        w.start(region).driver.context.quiet_ms = 0
+        parts_of(w.start(region).driver).recovery.quiet_ms = 0
         w.drain(w.sites[Region(region)])
     w.at(2_000)
     for region in ("b", "c"):

@@ -9,6 +9,7 @@ from syncer.model import Region
 from tests.simulation.script import ETCD, ZOOKEEPER, Script
 from tests.simulation.store import StoreKind
 from tests.simulation.world import LONE
+from tests.support.parts import parts_of
 
 P = LONE
 STOOD, NEWER = 1, 2
@@ -59,7 +60,7 @@ def test_a_rebuild_is_not_over_before_what_its_scan_has_found_is_decided(kind: S
 def test_a_first_scan_is_not_over_before_what_it_has_found_is_decided(kind: StoreKind) -> None:
     """It would take what stood there for a change, which would win over what the group has."""
     w = Script(kind, kind, started=False)
-    w.start("a").driver.context.quiet_ms = 0
+    parts_of(w.start("a").driver).recovery.quiet_ms = 0
     w.drain(w.sites[Region("a")])
     w.at(2_000)
     w.drain(w.sites[Region("a")])
@@ -69,11 +70,11 @@ def test_a_first_scan_is_not_over_before_what_it_has_found_is_decided(kind: Stor
     w.write("b", P, STOOD)
     w.restart("b")
     overtaken(w, "b")
-    assert not w.daemon("b").driver.context.first_scan_done
+    assert not parts_of(w.daemon("b").driver).core.first_scan_done
     w.learn("b")
     stored = w.sites[Region("b")].disk.tables.registers[P].stored
     assert stored is not None
     assert stored.stamp.is_baseline
     assert w.lost_values("b", P) == [w.value(P, STOOD)]
     w.daemon("b").scan_on()
-    assert w.daemon("b").driver.context.first_scan_done
+    assert parts_of(w.daemon("b").driver).core.first_scan_done

@@ -22,6 +22,7 @@ from tests.simulation.mutants import WITHOUT_FLOOR, WITHOUT_SECOND_ROUND, broken
 from tests.simulation.script import ABA, ETCD, ZOOKEEPER, Script, second
 from tests.simulation.store import StoreKind
 from tests.simulation.world import BEGINNING_MS, LONE, NAMESPACE, TENANT
+from tests.support.parts import parts_of
 
 P = LONE
 X, Y, Z, W = 1, 2, 3, 4
@@ -317,9 +318,9 @@ def test_schedule_15_two_actives_with_databases_of_their_own(kind: StoreKind) ->
     other = Disk(Region("b"))
     other.tables.identity = replace(other.tables.identity, database_id="db-other")
     stranger = Driver(site.replica, w.scope, DiskState(other), site.store.capabilities)
-    stranger.context.takes_over = False
+    parts_of(stranger).recovery.takes_over = False
     with pytest.raises(PreconditionFailed, match="another sidecar database"):
-        stranger.raise_fence(site.store.entry(stranger.context.fence_path), "store-b")
+        stranger.raise_fence(site.store.entry(parts_of(stranger).core.fence_path), "store-b")
     scan = stranger.armed()
     w.at(10)
     w.write("a", P, X)
@@ -330,7 +331,7 @@ def test_schedule_15_two_actives_with_databases_of_their_own(kind: StoreKind) ->
     entry = site.store.entry(P)
     assert entry is not None
     with pytest.raises(Fenced):
-        stranger.take_page(scan, ticket, [entry], site.store.entry(stranger.context.fence_path), site.clock())
+        stranger.take_page(scan, ticket, [entry], site.store.entry(parts_of(stranger).core.fence_path), site.clock())
     plan = stranger.plan_reads()
     assert plan is not None
     with pytest.raises(Fenced):

@@ -28,6 +28,7 @@ from tests.simulation.region import FORGETTING
 from tests.simulation.shrinking import Tape, shrink
 from tests.simulation.sidecar import SqlDisk, play_on_sqlite
 from tests.simulation.world import LONE, World, play
+from tests.support.parts import parts_of
 
 SEEDS_PER_MODE = 24
 LONG_SEEDS_PER_MODE = 1_700
@@ -148,7 +149,7 @@ def deleted(mode: str, *, pause_ms: Millis) -> World:
     """A world where something was made and deleted, and where the next look for deletes is so far away."""
     world = World(MODES[mode], 1)
     for region in world.sites:
-        world.start(region).driver.context.tombstones.limits = replace(FORGETTING, pause_ms=pause_ms)
+        parts_of(world.start(region).driver).gc.tombstones.limits = replace(FORGETTING, pause_ms=pause_ms)
     world.put("a", LONE, world.value(LONE))
     world.settle()
     world.delete("a", LONE)

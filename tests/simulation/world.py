@@ -37,6 +37,7 @@ from tests.simulation.referee import Referee
 from tests.simulation.region import PUT_BACK, Daemon, Purpose, Request
 from tests.simulation.store import GARBAGE, SimStore, StoreCopy, StoreKind
 from tests.simulation.story import Story
+from tests.support.parts import parts_of
 
 if TYPE_CHECKING:
     from tests.simulation.shrinking import Tape
@@ -778,7 +779,10 @@ class World:
         """Whether regions that compare their trees have equal ones."""
         if not self.mode.compares:
             return True
-        trees = [site.daemon.driver.context.sums.tree if site.daemons else None for site in self.sites.values()]
+        trees = [
+            parts_of(site.daemon.driver).antientropy.tree_state.tree if site.daemons else None
+            for site in self.sites.values()
+        ]
         return None not in trees and len({tree.root for tree in trees if tree is not None}) == 1
 
     def _forgotten(self) -> bool:

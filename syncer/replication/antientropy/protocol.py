@@ -42,8 +42,8 @@ from syncer.conflict.digest_tree import BUCKETS, GROUPS, DigestTree, bucket_of
 from syncer.errors import PayloadInvalid
 from syncer.model import MetaPath, Millis, Region, Stamp
 from syncer.replication.antientropy.exchanges import MAX_LISTED, Exchange, Listed, Wanted, traffic, unread
+from syncer.replication.antientropy.part import AntiEntropy
 from syncer.replication.antientropy.tree_state import SLICE
-from syncer.replication.context import Context
 from syncer.replication.group.peers import PEERS_KEPT
 from syncer.replication.local.dirty import ReadCause
 from syncer.replication.unit_of_work import UnitOfWork
@@ -55,32 +55,32 @@ _STRIDE: Final = 10_007
 """Prime: each comparison begins at another bucket, so that what stays different keeps nothing from its turn."""
 
 
-def hear(context: Context, tx: Transaction, beat: Heartbeat, now: Millis) -> None:
+def hear(antientropy: AntiEntropy, tx: Transaction, beat: Heartbeat, now: Millis) -> None:
     """Compare roots, as a peer's heartbeat shows its own."""
-    if context.peers.has_left(beat.region):
-        context.comparisons.part(beat.region)
+    if antientropy.group.peers.has_left(beat.region):
+        antientropy.exchanges.part(beat.region)
         return
-    comparison = context.comparisons.of(beat.region)
-    comparison.blocked = _blocked(context, beat)
-    tree = context.sums.tree
-    if comparison.blocked or tree is None or not beat.tree or not context.first_scan_done:
+    comparison = antientropy.exchanges.of(beat.region)
+    comparison.blocked = _blocked(antientropy, beat)
+    tree = antientropy.tree_state.tree
+    if comparison.blocked or tree is None or not beat.tree or not antientropy.core.first_scan_done:
         return
     ours = {sender: done.reached for sender, done in tx.consumed([beat.sender, *beat.reached]).items()}
     identity = tx.identity()
     under_way = traffic(beat, ours, identity.database_id, identity.last_sequence)
     waiting = unread(beat, ours, identity.database_id, identity.last_sequence)
-    comparison.note_progress(beat.reached, waiting, context.comparisons.pace)
+    comparison.note_progress(beat.reached, waiting, antientropy.exchanges.pace)
     comparison.hear(beat, tree.root, now, under_way=under_way)
 
 
-def _blocked(context: Context, beat: Heartbeat) -> str:
+def _blocked(antientropy: AntiEntropy, beat: Heartbeat) -> str:
     """Why sums mean nothing between two regions; empty when they can be compared."""
-    if any(entry["peer"] == beat.region for entry in context.peers.disagreements(context.expected)):
+    if any(entry["peer"] == beat.region for entry in antientropy.group.peers.disagreements(antientropy.group.expected)):
         return "they do not agree by which rules values are compared"
     if not beat.tree:
         return ""  # it has none now
-    if beat.tree != context.sums.label:
-        return f"it sums {beat.tree}, this region {context.sums.label}: their scopes or versions differ"
+    if beat.tree != antientropy.tree_state.label:
+        return f"it sums {beat.tree}, this region {antientropy.tree_state.label}: their scopes or versions differ"
     try:
         int(beat.root, 16)
     except ValueError:
@@ -88,57 +88,59 @@ def _blocked(context: Context, beat: Heartbeat) -> str:
     return ""
 
 
-def work(context: Context, now: Millis) -> list[TreeMessage | Control]:
+def work(antientropy: AntiEntropy, now: Millis) -> list[TreeMessage | Control]:
     """Do the next piece of work; what is to be published now, and may be lost."""
-    if context.sums.busy:
-        context.sums.work(context.state)
+    if antientropy.tree_state.busy:
+        antientropy.tree_state.work(antientropy.core.state)
         return []
-    tree, comparisons = context.sums.tree, context.comparisons
-    if tree is None or not context.compares:
+    tree, comparisons = antientropy.tree_state.tree, antientropy.exchanges
+    if tree is None or not antientropy.group.compares:
         comparisons.drop()
         return []
-    own, pace = context.identity.region, comparisons.pace
+    own, pace = antientropy.core.identity.region, comparisons.pace
     behind = comparisons.echo.behind(now, pace.late_ms) is not None
     for region, comparison in comparisons.peers.items():
         if comparison.due(pace, now, first=own < region, behind=behind):
             comparison.begin(pace, now)
-            _say(context, region, TreeStep.GROUPS, comparison.round, groups_body(tree.groups), now)
-            context.tally["comparisons", "begun"] += 1
-    _list_on(context, tree, now)
+            _say(antientropy, region, TreeStep.GROUPS, comparison.round, groups_body(tree.groups), now)
+            antientropy.telemetry.tally["comparisons", "begun"] += 1
+    _list_on(antientropy, tree, now)
     messages = list(comparisons.outgoing)
     comparisons.outgoing.clear()
     return messages
 
 
-def take(context: Context, unit: UnitOfWork, message: TreeMessage) -> None:
+def take(antientropy: AntiEntropy, unit: UnitOfWork, message: TreeMessage) -> None:
     """Take a step of a comparison that is meant for this region.
 
     What it says wrongly is reported, and changes nothing.
     """
-    tree = context.sums.tree
-    if message.target != context.identity.region or message.region == message.target:
+    tree = antientropy.tree_state.tree
+    if message.target != antientropy.core.identity.region or message.region == message.target:
         return
-    if tree is None or not context.compares:
+    if tree is None or not antientropy.group.compares:
         return
-    if message.region not in context.comparisons.peers and len(context.comparisons.peers) >= PEERS_KEPT:
+    if message.region not in antientropy.exchanges.peers and len(antientropy.exchanges.peers) >= PEERS_KEPT:
         return  # nobody has so many regions
-    comparison = context.comparisons.of(message.region)
-    if message.label != context.sums.label:
-        comparison.blocked = f"it sums {message.label[:100]}, this region {context.sums.label}"
+    comparison = antientropy.exchanges.of(message.region)
+    if message.label != antientropy.tree_state.label:
+        comparison.blocked = f"it sums {message.label[:100]}, this region {antientropy.tree_state.label}"
         return
     try:
-        _step(context, unit, tree, comparison, message)
+        _step(antientropy, unit, tree, comparison, message)
     except PayloadInvalid as exc:
         comparison.trouble = f"{message.step[:40]}: {exc.message}"
-        context.tally["comparisons", "malformed"] += 1
+        antientropy.telemetry.tally["comparisons", "malformed"] += 1
 
 
-def _step(context: Context, unit: UnitOfWork, tree: DigestTree, comparison: Exchange, message: TreeMessage) -> None:
+def _step(
+    antientropy: AntiEntropy, unit: UnitOfWork, tree: DigestTree, comparison: Exchange, message: TreeMessage
+) -> None:
     match message.step:
         case TreeStep.GROUPS:
             theirs = groups_of(message.body)
             comparison.meet(message.round)
-            _answer_groups(context, tree, comparison, message, theirs, unit.now)
+            _answer_groups(antientropy, tree, comparison, message, theirs, unit.now)
         case TreeStep.BUCKETS:
             groups = buckets_of(message.body)
             comparison.meet(message.round)
@@ -149,7 +151,7 @@ def _step(context: Context, unit: UnitOfWork, tree: DigestTree, comparison: Exch
             listing = listing_of(message.body)
             comparison.meet(message.round)
             comparison.compared_at_ms = unit.now
-            differing_here = _judge(context, unit, comparison, message, listing)
+            differing_here = _judge(antientropy, unit, comparison, message, listing)
             comparison.differing += differing_here
             wanted = _want(tree, comparison, listing.buckets, answers=True)
             wanted.listed.update(entry.path for entry in listing.entries)
@@ -158,20 +160,25 @@ def _step(context: Context, unit: UnitOfWork, tree: DigestTree, comparison: Exch
             listing = listing_of(message.body)
             comparison.meet(message.round)
             comparison.unanswered, comparison.compared_at_ms = 0, unit.now
-            _judge(context, unit, comparison, message, listing)
+            _judge(antientropy, unit, comparison, message, listing)
             comparison.differing += listing.differing + len(listing.entries)
         case _:
-            context.tally["comparisons", "unknown-step"] += 1
+            antientropy.telemetry.tally["comparisons", "unknown-step"] += 1
 
 
 def _answer_groups(
-    context: Context, tree: DigestTree, comparison: Exchange, message: TreeMessage, theirs: Sequence[int], now: Millis
+    antientropy: AntiEntropy,
+    tree: DigestTree,
+    comparison: Exchange,
+    message: TreeMessage,
+    theirs: Sequence[int],
+    now: Millis,
 ) -> None:
     """Send the buckets of groups that differ; an empty answer when none does."""
-    pace = context.comparisons.pace
+    pace = antientropy.exchanges.pace
     if 0 <= now - comparison.answered_at_ms < pace.pause_ms // 2:
         return  # a peer that asks without pause is answered with pauses
-    behind_since = context.comparisons.echo.behind(now, pace.late_ms)
+    behind_since = antientropy.exchanges.echo.behind(now, pace.late_ms)
     if behind_since is not None and now - max(behind_since, comparison.answered_at_ms) < pace.longest_ms:
         return  # what differs waits on the bus, before the answers to this answer
     comparison.answered_at_ms = now
@@ -181,7 +188,7 @@ def _answer_groups(
     differing = [group for group in order if ours[group] != theirs[group]]
     for start in range(0, max(len(differing), 1), GROUPS_PER_MESSAGE):
         chosen = {group: tree.buckets(group) for group in differing[start : start + GROUPS_PER_MESSAGE]}
-        _say(context, message.region, TreeStep.BUCKETS, message.round, buckets_body(chosen), now)
+        _say(antientropy, message.region, TreeStep.BUCKETS, message.round, buckets_body(chosen), now)
 
 
 def _want(tree: DigestTree, comparison: Exchange, buckets: Iterable[int], *, answers: bool) -> Wanted:
@@ -201,7 +208,9 @@ def _want(tree: DigestTree, comparison: Exchange, buckets: Iterable[int], *, ans
     return wanted
 
 
-def _judge(context: Context, unit: UnitOfWork, comparison: Exchange, message: TreeMessage, listing: Listing) -> int:
+def _judge(
+    antientropy: AntiEntropy, unit: UnitOfWork, comparison: Exchange, message: TreeMessage, listing: Listing
+) -> int:
     """Send or ask for what differs from the entries of a listing; how many paths that are.
 
     Each entry is judged by itself: what is wrong with some of them is reported, and holds up none of the others.
@@ -209,7 +218,7 @@ def _judge(context: Context, unit: UnitOfWork, comparison: Exchange, message: Tr
     announced, outside = frozenset(listing.buckets), 0
     entries: dict[MetaPath, TreeEntry] = {}
     for entry in listing.entries:
-        if bucket_of(entry.path) not in announced or not context.scope.contains(entry.path):
+        if bucket_of(entry.path) not in announced or not antientropy.core.scope.contains(entry.path):
             outside += 1
         else:
             entries[entry.path] = entry
@@ -221,15 +230,15 @@ def _judge(context: Context, unit: UnitOfWork, comparison: Exchange, message: Tr
         if known is not None and known.digest == entry.digest:
             continue
         other = known is not None and entry.stamp == known.stamp and prevails(entry.digest, known.digest)
-        if known is None or other or later(entry.stamp, known.stamp, context.replica.settings.ties):
+        if known is None or other or later(entry.stamp, known.stamp, antientropy.core.replica.settings.ties):
             wanted.append(path)
         else:
             told.append(path)
-    tell(context, told)
+    tell(antientropy, told)
     for portion in portions(wanted, ENTRIES_PER_MESSAGE):
-        _ask(context, message.region, portion, unit.now)
-    context.tally["comparisons", "asked"] += len(wanted)
-    context.tally["comparisons", "told"] += len(told)
+        _ask(antientropy, message.region, portion, unit.now)
+    antientropy.telemetry.tally["comparisons", "asked"] += len(wanted)
+    antientropy.telemetry.tally["comparisons", "told"] += len(told)
     troubles = [
         text
         for count, text in (
@@ -240,31 +249,33 @@ def _judge(context: Context, unit: UnitOfWork, comparison: Exchange, message: Tr
     ]
     if troubles:
         comparison.trouble = f"{message.step[:40]}: {'; '.join(troubles)}"
-        context.tally["comparisons", "malformed"] += 1
+        antientropy.telemetry.tally["comparisons", "malformed"] += 1
     return len(wanted) + len(told)
 
 
-def tell(context: Context, paths: Iterable[MetaPath], lacked: Mapping[MetaPath, Stamp] = MappingProxyType({})) -> None:
+def tell(
+    antientropy: AntiEntropy, paths: Iterable[MetaPath], lacked: Mapping[MetaPath, Stamp] = MappingProxyType({})
+) -> None:
     """Send what is known of these paths, once each was read; what finds no room is asked for again.
 
     Args:
-        context: The daemon's context.
+        antientropy: How this region and its peers compare.
         paths: What to tell of.
         lacked: The version that a peer lacks the value of: if an older one is told, it is to know that this is all.
     """
     for path in paths:
-        if context.joining or len(context.requested) >= MAX_REQUESTED:
+        if antientropy.group.joining or len(antientropy.recovery.requested) >= MAX_REQUESTED:
             break
-        context.requested[path] = lacked.get(path) or context.requested.get(path)
-        context.dirty.add((path,), ReadCause.DUE)
+        antientropy.recovery.requested[path] = lacked.get(path) or antientropy.recovery.requested.get(path)
+        antientropy.local.dirty.add((path,), ReadCause.DUE)
 
 
-def _ask(context: Context, region: Region, paths: Sequence[MetaPath], now: Millis) -> None:
+def _ask(antientropy: AntiEntropy, region: Region, paths: Sequence[MetaPath], now: Millis) -> None:
     """Ask a peer for what it knows of these paths."""
-    context.comparisons.send(
+    antientropy.exchanges.send(
         Control(
-            region=context.identity.region,
-            sender=context.identity.database_id,
+            region=antientropy.core.identity.region,
+            sender=antientropy.core.identity.database_id,
             action=ControlAction.REQUEST,
             paths=tuple(paths),
             reason="a comparison",
@@ -274,14 +285,14 @@ def _ask(context: Context, region: Region, paths: Sequence[MetaPath], now: Milli
     )
 
 
-def _say(context: Context, region: Region, step: TreeStep, number: int, body: bytes, now: Millis) -> None:
-    context.comparisons.send(
+def _say(antientropy: AntiEntropy, region: Region, step: TreeStep, number: int, body: bytes, now: Millis) -> None:
+    antientropy.exchanges.send(
         TreeMessage(
-            region=context.identity.region,
-            sender=context.identity.database_id,
+            region=antientropy.core.identity.region,
+            sender=antientropy.core.identity.database_id,
             sent_at_ms=now,
             target=region,
-            label=context.sums.label,
+            label=antientropy.tree_state.label,
             step=step.value,
             round=number,
             body=body,
@@ -292,9 +303,9 @@ def _say(context: Context, region: Region, step: TreeStep, number: int, body: by
 # -- listings
 
 
-def _list_on(context: Context, tree: DigestTree, now: Millis) -> None:
+def _list_on(antientropy: AntiEntropy, tree: DigestTree, now: Millis) -> None:
     """Look through the next slice of paths for those in wanted buckets; at the end, say what was found."""
-    comparisons = context.comparisons
+    comparisons = antientropy.exchanges
     if comparisons.listing is None:
         for region, comparison in comparisons.peers.items():
             if comparison.wanted is not None:
@@ -304,23 +315,23 @@ def _list_on(context: Context, tree: DigestTree, now: Millis) -> None:
     listing = comparisons.listing
     if listing is None:
         return
-    if any(map(tree.held, listing.wanted.buckets)) and not _gather(context, listing):
+    if any(map(tree.held, listing.wanted.buckets)) and not _gather(antientropy, listing):
         return
     comparisons.listing = None
-    _say_listing(context, listing, now)
+    _say_listing(antientropy, listing, now)
 
 
-def _gather(context: Context, listing: Listed) -> bool:
+def _gather(antientropy: AntiEntropy, listing: Listed) -> bool:
     """Go through the next slice of paths; whether that was the last one."""
     wanted = listing.wanted
     after = None if listing.after is None else MetaPath(listing.after)
-    with context.state.transaction() as tx:
+    with antientropy.core.state.transaction() as tx:
         living = tx.living(SLICE, after)
         found = [path for path, _ in living if bucket_of(path) in wanted.buckets and path not in wanted.listed]
         registers = tx.registers(found)
     for path, register in registers.items():
         known = register.known
-        if known is not None and known.digest is not None and context.scope.contains(path):
+        if known is not None and known.digest is not None and antientropy.core.scope.contains(path):
             entry = TreeEntry(path, known.digest, known.stamp)
             listing.entries.setdefault(bucket_of(path), []).append(entry)
     if len(living) < SLICE:
@@ -329,7 +340,7 @@ def _gather(context: Context, listing: Listed) -> bool:
     return False
 
 
-def _say_listing(context: Context, listing: Listed, now: Millis) -> None:
+def _say_listing(antientropy: AntiEntropy, listing: Listed, now: Millis) -> None:
     """Send what was gathered, in messages of whole buckets where they fit."""
     wanted = listing.wanted
     step = TreeStep.REMAINDER if wanted.answers else TreeStep.LISTING
@@ -337,10 +348,10 @@ def _say_listing(context: Context, listing: Listed, now: Millis) -> None:
     differing = wanted.differing
     for chosen, entries in _portions(buckets, listing.entries):
         body = listing_body(Listing(buckets=chosen, entries=entries, differing=differing))
-        _say(context, listing.target, step, wanted.round, body, now)
+        _say(antientropy, listing.target, step, wanted.round, body, now)
         differing = 0  # told once
     if wanted.answers:
-        comparison = context.comparisons.of(listing.target)
+        comparison = antientropy.exchanges.of(listing.target)
         if comparison.round == wanted.round:
             comparison.differing += sum(map(len, listing.entries.values()))
 

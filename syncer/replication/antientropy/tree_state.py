@@ -11,7 +11,8 @@ region has no root.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Final
 
 from syncer.conflict.digest_tree import SHAPE, Changes, DigestTree, note, packed, unpacked
@@ -96,6 +97,13 @@ class DigestTreeState:
     def _ahead(self, path: MetaPath) -> bool:
         """Whether the path will still be met by the summing that goes on."""
         return self._after is None or path > self._after
+
+    def follow(
+        self, tx: Transaction, changed: Iterable[tuple[MetaPath, Digest | None, Register]]
+    ) -> Callable[[], None]:
+        """Log in their transaction what changed registers add to the sums; what memory does after the commit."""
+        changes = self.changes_of(changed)
+        return partial(self.commit, self.keep(tx, changes), changes)
 
     def keep(self, tx: Transaction, changes: Changes) -> int:
         """Log changes in the transaction of their registers; the number to :meth:`commit` them by, 0 for none."""

@@ -13,8 +13,8 @@ from syncer.conflict.register import HoldReason
 from syncer.conflict.shown import check_shown, look_in, shown_in, stamp_in
 from syncer.errors import NotFound, PreconditionFailed
 from syncer.model import MetaPath, Region
-from syncer.replication.context import Context
 from syncer.replication.control.effects import Effect, Wanted
+from syncer.replication.control.part import OperatorControl
 from syncer.replication.inbound.receive import look_again
 from syncer.replication.unit_of_work import UnitOfWork
 from syncer.state.contract.operations import Operation
@@ -26,12 +26,12 @@ CONFLICTS_AT_ONCE: Final = 10_000
 Answer = tuple[str, Effect]
 
 
-def confirm(context: Context, unit: UnitOfWork, tx: Transaction, operation: Operation) -> Answer:
+def confirm(control: OperatorControl, unit: UnitOfWork, tx: Transaction, operation: Operation) -> Answer:
     """Let a held change pass."""
     path = path_of(operation)
     unit.load((path,))
     register = unit[path]
-    outcome = context.replica.confirm(register, look_in(operation.arguments))
+    outcome = control.core.replica.confirm(register, look_in(operation.arguments))
     local = register.hold is not None and register.hold.local
     unit.take(outcome)
     if local:
@@ -44,7 +44,7 @@ def confirm(context: Context, unit: UnitOfWork, tx: Transaction, operation: Oper
     return "the change is written as soon as the store allows it", None
 
 
-def reject(context: Context, unit: UnitOfWork, tx: Transaction, operation: Operation) -> Answer:
+def reject(control: OperatorControl, unit: UnitOfWork, tx: Transaction, operation: Operation) -> Answer:
     """Let the value of this region win over a held remote change."""
     del tx
     path = path_of(operation)
@@ -52,24 +52,24 @@ def reject(context: Context, unit: UnitOfWork, tx: Transaction, operation: Opera
     hold = unit[path].hold
     if hold is not None and hold.reason is HoldReason.UNREADABLE:
         raise PreconditionFailed(f"{path}: the value here cannot be read, so it cannot win")
-    if not context.scope.direction(path).publishes:
+    if not control.core.scope.direction(path).publishes:
         raise PreconditionFailed(f"{path} may not leave this region, so its value here cannot win elsewhere")
-    unit.take(context.replica.reject(unit[path], look_in(operation.arguments)))
+    unit.take(control.core.replica.reject(unit[path], look_in(operation.arguments)))
     return "this region's value will win everywhere, unless it is changed before that", None
 
 
-def undo(context: Context, unit: UnitOfWork, tx: Transaction, operation: Operation) -> Answer:
+def undo(control: OperatorControl, unit: UnitOfWork, tx: Transaction, operation: Operation) -> Answer:
     """Take a held local delete back."""
     del tx
     path = path_of(operation)
     unit.load((path,))
-    unit.take(context.replica.undo(unit[path], look_in(operation.arguments)))
+    unit.take(control.core.replica.undo(unit[path], look_in(operation.arguments)))
     return "the delete is forgotten; the value comes back from a peer", Wanted(
         action=ControlAction.REQUEST, paths=(path,), reason="a held delete was taken back"
     )
 
 
-def restore(context: Context, unit: UnitOfWork, tx: Transaction, operation: Operation) -> Answer:
+def restore(control: OperatorControl, unit: UnitOfWork, tx: Transaction, operation: Operation) -> Answer:
     """Make the loser of a conflict the newest version of its path."""
     number = number_of(operation, "conflict")
     row = tx.conflict_row(number)
@@ -86,9 +86,9 @@ def restore(context: Context, unit: UnitOfWork, tx: Transaction, operation: Oper
             f"the value of conflict {number} is not known here: it still stands in the store, or was replaced there",
             hint="Look at the same conflict in the region of its author.",
         )
-    if not context.scope.direction(row.path).publishes:
+    if not control.core.scope.direction(row.path).publishes:
         raise PreconditionFailed(f"{row.path} may not leave this region, so nothing can be restored from here")
-    if not context.first_scan_done:
+    if not control.core.first_scan_done:
         raise PreconditionFailed(
             "the daemon has not read the whole store yet: what was restored would be written over it without a hold",
             hint="Try again when 'syncer status' shows the first scan as finished.",
@@ -96,17 +96,17 @@ def restore(context: Context, unit: UnitOfWork, tx: Transaction, operation: Oper
     unit.load((row.path,))
     check_shown(unit[row.path], shown, f"Look at it again with 'syncer conflicts show {number}'.")
     value = row.value if row.loser_digest is not None else None
-    unit.take(context.replica.restore(unit[row.path], value, row.loser_seen, unit.now))
+    unit.take(control.core.replica.restore(unit[row.path], value, row.loser_seen, unit.now))
     tx.mark_restored(number, unit.now)
     return f"the value of {row.loser} is the newest now", None
 
 
-def discard_conflicts(context: Context, unit: UnitOfWork, tx: Transaction, operation: Operation) -> Answer:
+def discard_conflicts(control: OperatorControl, unit: UnitOfWork, tx: Transaction, operation: Operation) -> Answer:
     """Forget a conflict; or those that a region has lost, so many at most: whoever floods others with them.
 
     Of the latter only those that stood there when the operator looked: the greatest number of these comes with it.
     """
-    del context, unit
+    del control, unit
     if "by" in operation.arguments:
         until = number_of(operation, "until")
         gone = tx.drop_conflicts(CONFLICTS_AT_ONCE, by=Region(operation.arguments["by"]), until=until)
@@ -119,7 +119,7 @@ def discard_conflicts(context: Context, unit: UnitOfWork, tx: Transaction, opera
     return f"conflict {number} is forgotten", None
 
 
-def release(context: Context, unit: UnitOfWork, tx: Transaction, operation: Operation) -> Answer:
+def release(control: OperatorControl, unit: UnitOfWork, tx: Transaction, operation: Operation) -> Answer:
     """Take an event from the future as it is."""
     path = path_of(operation)
     shown = shown_in(operation.arguments)
@@ -128,15 +128,15 @@ def release(context: Context, unit: UnitOfWork, tx: Transaction, operation: Oper
         raise NotFound(f"no event from the future is held for {path}", hint="See 'syncer holds list'.")
     unit.load((path,))
     check_shown(unit[path], shown, "Look at it again with 'syncer holds list'.")
-    unit.take(context.replica.fold(unit[path], event, unit.now, released=True))
+    unit.take(control.core.replica.fold(unit[path], event, unit.now, released=True))
     tx.drop_future(path, event.stamp)
-    look_again(context, unit, tx, (path,))  # what is no longer ahead of what is known
+    look_again(control.inbound, unit, tx, (path,))  # what is no longer ahead of what is known
     return f"{event.stamp} is folded as it is", None
 
 
-def decline(context: Context, unit: UnitOfWork, tx: Transaction, operation: Operation) -> Answer:
+def decline(control: OperatorControl, unit: UnitOfWork, tx: Transaction, operation: Operation) -> Answer:
     """Drop an event from the future: nothing is asserted against it, and who knows what it says tells it again."""
-    del context, unit
+    del control, unit
     path = path_of(operation)
     event = tx.future_event(path, stamp_in(operation.arguments.get("stamp", "")))
     if event is None:

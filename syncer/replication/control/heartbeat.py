@@ -9,7 +9,7 @@ from syncer.bus.wire.heartbeats import within_bounds
 from syncer.bus.wire.messages import Heartbeat
 from syncer.conflict.projection import PROJECTIONS
 from syncer.model import Millis
-from syncer.replication.context import Context
+from syncer.replication.control.part import OperatorControl
 from syncer.replication.gc import collector
 from syncer.replication.recovery import rebuild
 from syncer.replication.recovery.progress import Phase
@@ -17,25 +17,25 @@ from syncer.replication.recovery.progress import Phase
 CUT: Final = "heartbeat-cut"
 
 
-def heartbeat(context: Context, now: Millis, version: str) -> Heartbeat:
+def heartbeat(control: OperatorControl, now: Millis, version: str) -> Heartbeat:
     """What to tell the peers now.
 
     Args:
-        context: The daemon's context.
+        control: What operators' requests are made of.
         now: Our clock.
         version: Of this program.
     """
-    if context.recovery.unheard:
-        rebuild.greet(context, now)
-    settings = context.replica.settings
-    with context.state.transaction() as tx:
+    if control.recovery.progress.unheard:
+        rebuild.greet(control.recovery, now)
+    settings = control.core.replica.settings
+    with control.core.state.transaction() as tx:
         identity = tx.identity()
         report = collector.own_report(tx)
         waiting = tx.outbox(1)
-        context.sums.check(tx)
-    context.comparisons.echo.said(now)
-    context.evidence.said.append(now)
-    tree = context.sums.tree if context.first_scan_done else None
+        control.antientropy.tree_state.check(tx)
+    control.antientropy.exchanges.echo.said(now)
+    control.group.evidence.said.append(now)
+    tree = control.antientropy.tree_state.tree if control.core.first_scan_done else None
     watermark = min(waiting[0].event.stamp.updated_at_ms, now) - 1 if waiting else now
     beat = Heartbeat(
         region=settings.region,
@@ -46,46 +46,46 @@ def heartbeat(context: Context, now: Millis, version: str) -> Heartbeat:
         consumed=report.consumed,
         watermark=Millis(max(watermark, 0)),
         projections={str(kind): projection.id for kind, projection in PROJECTIONS.items()},
-        scope=context.scope.fingerprint,
+        scope=control.core.scope.fingerprint,
         tie_order=settings.ties,
-        mode=_mode(context),
+        mode=_mode(control),
         version=version,
-        tree=context.sums.label if tree is not None else "",
+        tree=control.antientropy.tree_state.label if tree is not None else "",
         root=f"{tree.root:032x}" if tree is not None else "",
         alive=tree.count if tree is not None else 0,
         reached=report.reached,
         unseated_deletes=report.unseated,
         oldest_unseated_ms=report.oldest_ms,
         unfolded=report.unfolded,
-        retold=context.retelling.offer,
-        refused=context.peers.refusals,
-        generations=context.peers.generations,
+        retold=control.gc.gaps.offer,
+        refused=control.group.peers.refusals,
+        generations=control.group.peers.generations,
     )
-    told = within_bounds(beat, partial(_is_expected, context))
-    _note_cut(context, beat, told)
+    told = within_bounds(beat, partial(_is_expected, control))
+    _note_cut(control, beat, told)
     return told
 
 
-def _is_expected(context: Context, name: str) -> bool:
-    return name in context.expected or context.peers.region_of(name) in context.expected
+def _is_expected(control: OperatorControl, name: str) -> bool:
+    return name in control.group.expected or control.group.peers.region_of(name) in control.group.expected
 
 
-def _note_cut(context: Context, beat: Heartbeat, told: Heartbeat) -> None:
+def _note_cut(control: OperatorControl, beat: Heartbeat, told: Heartbeat) -> None:
     """Show that names are left out, as long as they are."""
     if told is beat:
-        context.conditions.pop(CUT, None)
+        control.telemetry.conditions.pop(CUT, None)
         return
     left = len({*beat.consumed, *beat.generations} - {*told.consumed, *told.generations})
-    context.conditions[CUT] = (
+    control.telemetry.conditions[CUT] = (
         f"{left} names of regions and databases find no room in what this region tells the others, so no delete is "
         "forgotten; forget who has names so long, or name who counts in peers.expected"
     )
 
 
-def _mode(context: Context) -> str:
-    mode = context.mode
+def _mode(control: OperatorControl) -> str:
+    mode = control.group.mode
     if mode != "active":
         return mode
-    if rebuild.phase_of(context) is Phase.HEARING:
+    if rebuild.phase_of(control.recovery) is Phase.HEARING:
         return rebuild.REBUILDING
-    return rebuild.STARTING if context.recovery.unheard else mode
+    return rebuild.STARTING if control.recovery.progress.unheard else mode

@@ -16,10 +16,10 @@ from syncer.model import MetadataChangeEvent, Millis, Region
 from syncer.operations.contract import OperationKind
 from syncer.operations.registry import Registry
 from syncer.replication import bisection
-from syncer.replication.context import Context
 from syncer.replication.control import decisions, repair
 from syncer.replication.control.decisions import number_of
 from syncer.replication.control.effects import Effect, Wanted
+from syncer.replication.control.part import OperatorControl
 from syncer.replication.inbound import isolation
 from syncer.replication.inbound.arrived import arrived_of
 from syncer.replication.inbound.receive import take
@@ -34,26 +34,26 @@ from syncer.state.contract.transaction import Transaction
 
 log = structlog.get_logger()
 
-Handler = Callable[[Context, UnitOfWork, Transaction, Operation], tuple[str, Effect]]
+Handler = Callable[[OperatorControl, UnitOfWork, Transaction, Operation], tuple[str, Effect]]
 
 
-def perform(context: Context, operation: Operation, now: Millis) -> Effect:
+def perform(control: OperatorControl, operation: Operation, now: Millis) -> Effect:
     """Perform one operation. Its failure is its answer, and changes nothing else.
 
     What is decided again was said by others, so whatever goes wrong with it ends nothing either.
     """
     try:
-        with context.state.transaction() as tx:
-            unit = UnitOfWork(context, tx, now)
+        with control.core.state.transaction() as tx:
+            unit = control.units.begin(tx, now)
             handler = HANDLERS.handler(operation.kind)
-            if HANDLERS.waits_for_rebuild(operation.kind) and rebuild.phase_of(context) is Phase.HEARING:
-                join.check_belongs(context)  # else its rebuild will never end
+            if HANDLERS.waits_for_rebuild(operation.kind) and rebuild.phase_of(control.recovery) is Phase.HEARING:
+                join.check_belongs(control.membership)  # else its rebuild will never end
                 raise PreconditionFailed(
                     "this region's database was lost and is being rebuilt: nothing can be decided until the peers have "
                     "told what they know",
                     hint="See 'syncer status'; 'syncer state rebuild --without REGION' says that a peer is absent.",
                 )
-            answer, effect = handler(context, unit, tx, operation)
+            answer, effect = handler(control, unit, tx, operation)
             unit.store()
             tx.finish_operation(operation.id, OperationState.DONE, answer, "", now)
     except Exception as exc:
@@ -63,8 +63,8 @@ def perform(context: Context, operation: Operation, now: Millis) -> Effect:
         if isinstance(failure, InvariantBroken):
             where = bisection.place_of(exc)
             log.error("operation_failed", kind=operation.kind, cause=failure.message, where=where)  # noqa: TRY400
-        with context.state.transaction() as tx:
-            context.recall(tx)
+        with control.core.state.transaction() as tx:
+            control.group.recall(tx)
             answer = f"{failure.message}. {failure.hint}"
             tx.finish_operation(operation.id, OperationState.FAILED, answer, failure.code, now)
         return None
@@ -72,11 +72,11 @@ def perform(context: Context, operation: Operation, now: Millis) -> Effect:
     return effect
 
 
-def _pause(context: Context, unit: UnitOfWork, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
+def _pause(control: OperatorControl, unit: UnitOfWork, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
     del unit
-    join.check_takes_part(context)
+    join.check_takes_part(control.membership)
     reason = operation.reason or f"asked by {operation.asked_by}"
-    context.paused = reason
+    control.group.paused = reason
     tx.set_identity(paused=reason)
     everywhere = operation.arguments.get("everywhere") == "true"
     return "paused: changes are read and folded, nothing is written or published", (
@@ -84,40 +84,40 @@ def _pause(context: Context, unit: UnitOfWork, tx: Transaction, operation: Opera
     )
 
 
-def _resume(context: Context, unit: UnitOfWork, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
+def _resume(control: OperatorControl, unit: UnitOfWork, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
     del unit
-    join.check_takes_part(context)
-    context.paused = None
+    join.check_takes_part(control.membership)
+    control.group.paused = None
     tx.set_identity(paused=None)
     everywhere = operation.arguments.get("everywhere") == "true"
     effect = Wanted(action=ControlAction.RESUME, reason=operation.reason, number=operation.id) if everywhere else None
     return "resumed", effect
 
 
-def _forget(context: Context, unit: UnitOfWork, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
-    told = forget.forget(context, unit, tx, operation)
+def _forget(control: OperatorControl, unit: UnitOfWork, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
+    told = forget.forget(control.membership, unit, tx, operation)
     effect = Wanted(action=ControlAction.FORGET, paths=told, reason=operation.reason)
     return f"{told[0]} is waited for no longer, and the other regions are told so", effect
 
 
-def _admit(context: Context, unit: UnitOfWork, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
-    return forget.admit(context, unit, tx, operation), None
+def _admit(control: OperatorControl, unit: UnitOfWork, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
+    return forget.admit(control.membership, unit, tx, operation), None
 
 
-def _leave(context: Context, unit: UnitOfWork, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
-    leave.leave(context, tx, unit.now, force=operation.arguments.get("force") == "true")
+def _leave(control: OperatorControl, unit: UnitOfWork, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
+    leave.leave(control.membership, tx, unit.now, force=operation.arguments.get("force") == "true")
     return "this region has left: it writes and publishes nothing any more", None
 
 
-def _join(context: Context, unit: UnitOfWork, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
-    begins = context.joining
-    passed = join.join(context, unit, tx, operation.arguments)
+def _join(control: OperatorControl, unit: UnitOfWork, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
+    begins = control.group.joining
+    passed = join.join(control.membership, unit, tx, operation.arguments)
     if begins:
         return "this region takes part now; values that differ from the group's are held for a second look", None
     return f"{passed} changes that first contact held, and that were shown, will be written", None
 
 
-def _retry(context: Context, unit: UnitOfWork, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
+def _retry(control: OperatorControl, unit: UnitOfWork, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
     number = number_of(operation, "id")
     row = tx.dead_letter(number)
     if row is None:
@@ -125,12 +125,12 @@ def _retry(context: Context, unit: UnitOfWork, tx: Transaction, operation: Opera
     tx.drop_dead_letter(number)
     poison, path = row.poison, row.poison.path
     if poison.origin == "bus":
-        return _decode_again(context, unit, tx, poison), None
+        return _decode_again(control, unit, tx, poison), None
     if path is None:
         return "dropped: it names no path", None
     unit.load((path,))
     if poison.origin in {state_transfer.LISTING, isolation.FUTURE}:
-        unit.afterwards(partial(context.want, path))
+        unit.afterwards(partial(control.recovery.want, path))
         return "a peer is asked for what it knows of the path", None
     if poison.origin == "outbox":
         return _publish_again(unit[path], tx, poison), None
@@ -146,25 +146,25 @@ def _retry(context: Context, unit: UnitOfWork, tx: Transaction, operation: Opera
     return "read and tried again", None
 
 
-def _decode_again(context: Context, unit: UnitOfWork, tx: Transaction, poison: DeadLetter) -> str:
+def _decode_again(control: OperatorControl, unit: UnitOfWork, tx: Transaction, poison: DeadLetter) -> str:
     """Take a message as if it came now; it is no duplicate of its first coming."""
     if poison.code == MessageUnreadable.code:
         raise PreconditionFailed(
             "the bus could not read this message whole, so nothing can be made of what is left of it",
             hint=MessageUnreadable.default_hint,
         )
-    arrived = arrived_of(poison.payload, poison.properties, poison.position, context.keyring)
+    arrived = arrived_of(poison.payload, poison.properties, poison.position, control.group.keyring)
     if isinstance(arrived.message, MetadataChangeEvent):
         event = arrived.message
         unit.load((event.path,))
-        if unit[event.path].known is None and event.stamp.updated_at_ms <= context.tombstones.floor:
+        if unit[event.path].known is None and event.stamp.updated_at_ms <= control.core.floor:
             raise PreconditionFailed(
                 f"{event.path}: the change of {event.stamp} is older than deletes that were forgotten since; it could "
                 "raise what was deleted",
                 hint="If its value is wanted, write it anew; then 'syncer quarantine discard'.",
             )
         arrived = replace(arrived, message=replace(event, sequence=0))
-    take(context, unit, tx, [arrived])
+    take(control.inbound, unit, tx, [arrived])
     return f"it cannot be handled still: {unit.poisons[-1].detail}" if unit.poisons else "decoded and handled"
 
 
@@ -180,8 +180,8 @@ def _publish_again(register: Register, tx: Transaction, poison: DeadLetter) -> s
     return "it is published again"
 
 
-def _discard(context: Context, unit: UnitOfWork, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
-    del context, unit
+def _discard(control: OperatorControl, unit: UnitOfWork, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
+    del control, unit
     number = number_of(operation, "id")
     if tx.dead_letter(number) is None:
         raise NotFound(f"nothing is quarantined as {number}", hint="See 'syncer quarantine list'.")
@@ -189,17 +189,17 @@ def _discard(context: Context, unit: UnitOfWork, tx: Transaction, operation: Ope
     return "discarded", None
 
 
-def _rebuild(context: Context, unit: UnitOfWork, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
+def _rebuild(control: OperatorControl, unit: UnitOfWork, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
     without = [Region(name) for name in operation.arguments.get("without", "").split(",") if name]
-    return rebuild.excuse(context, unit, tx, without, alone=operation.arguments.get("alone") == "true"), None
+    return rebuild.excuse(control.recovery, unit, tx, without, alone=operation.arguments.get("alone") == "true"), None
 
 
-def _sync(context: Context, unit: UnitOfWork, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
-    return repair.begin(context, tx, operation, unit.now), None
+def _sync(control: OperatorControl, unit: UnitOfWork, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
+    return repair.begin(control, tx, operation, unit.now), None
 
 
-def _cancel(context: Context, unit: UnitOfWork, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
-    del context
+def _cancel(control: OperatorControl, unit: UnitOfWork, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
+    del control
     return repair.cancel(tx, operation, unit.now), None
 
 

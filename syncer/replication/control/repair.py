@@ -22,7 +22,7 @@ from syncer.model import Millis
 from syncer.repair.preconditions import Offer, Terms, objections
 from syncer.repair.rules import DETAILS, Bounds, Why, retell
 from syncer.replacing import replace
-from syncer.replication.context import Context
+from syncer.replication.control.part import OperatorControl
 from syncer.replication.local.observe import state_event
 from syncer.replication.membership import join
 from syncer.replication.recovery import rebuild
@@ -49,7 +49,7 @@ class Turn(Enum):
     MORE = auto()
 
 
-def begin(context: Context, tx: Transaction, operation: Operation, now: Millis) -> str:
+def begin(control: OperatorControl, tx: Transaction, operation: Operation, now: Millis) -> str:
     """Begin to tell what was brought in.
 
     Raises:
@@ -63,10 +63,10 @@ def begin(context: Context, tx: Transaction, operation: Operation, now: Millis) 
         raise PreconditionFailed(
             f"repair {repair.id} was not brought in whole", hint="Give the plan to 'syncer snapshot sync' again."
         )
-    _check_region(context)
-    _check_members(context, repair)
+    _check_region(control)
+    _check_members(control, repair)
     old, deletes = (operation.arguments.get(name) == "true" for name in ("force_old", "allow_deletes"))
-    for objection in objections(_offer(repair), _terms(context), now, old=old, deletes=deletes):
+    for objection in objections(_offer(repair), _terms(control), now, old=old, deletes=deletes):
         raise PreconditionFailed(objection.why, hint=objection.hint)
     tx.save_repair(replace(repair, state=RepairState.RUNNING, begun_at_ms=now))
     return f"repair {repair.id} begins: {repair.total} paths"
@@ -87,7 +87,7 @@ def cancel(tx: Transaction, operation: Operation, now: Millis) -> str:
     return f"repair {repair.id} ends after {repair.done} of {repair.total} paths; what was told stays told"
 
 
-def work(context: Context, now: Millis) -> Turn:
+def work(control: OperatorControl, now: Millis) -> Turn:
     """Decide the next portion of the repair that is running.
 
     Returns:
@@ -97,18 +97,18 @@ def work(context: Context, now: Millis) -> Turn:
         Fenced: Another daemon is active; nothing was told.
         StateUnavailable: Nothing was told.
     """
-    if not may_tell(context):
+    if not may_tell(control):
         return Turn.IDLE
-    with context.state.transaction() as tx:
+    with control.core.state.transaction() as tx:
         repair = tx.repair()
         if repair is None:
             return Turn.IDLE
         if len(tx.outbox(OUTBOX_ROOM)) == OUTBOX_ROOM:
             return Turn.FULL
-        unit = UnitOfWork(context, tx, now)
+        unit = control.units.begin(tx, now)
         portion = tx.tellings(repair.id, PORTION, repair.through)
         if portion:
-            repair = _decide(context, unit, tx, repair, portion)
+            repair = _decide(control, unit, tx, repair, portion)
         else:
             repair = replace(repair, state=RepairState.DONE, finished_at_ms=now)
         unit.store()
@@ -117,20 +117,22 @@ def work(context: Context, now: Millis) -> Turn:
     return Turn.MORE if portion else Turn.IDLE
 
 
-def _decide(context: Context, unit: UnitOfWork, tx: Transaction, repair: Repair, portion: list[Telling]) -> Repair:
+def _decide(
+    control: OperatorControl, unit: UnitOfWork, tx: Transaction, repair: Repair, portion: list[Telling]
+) -> Repair:
     """Decide each telling of a portion, in this very transaction."""
     unit.load(tuple({each.path for each in portion}))
-    born_ms = context.identity.generation * _SECOND_MS  # a generation is the second of a database's birth
-    skew_ms = context.replica.settings.limits.max_clock_skew_ms
-    bounds = Bounds(floor_ms=context.tombstones.floor, knows_all=repair.taken_at_ms >= born_ms + skew_ms)
+    born_ms = control.core.identity.generation * _SECOND_MS  # a generation is the second of a database's birth
+    skew_ms = control.core.replica.settings.limits.max_clock_skew_ms
+    bounds = Bounds(floor_ms=control.core.floor, knows_all=repair.taken_at_ms >= born_ms + skew_ms)
     refused: list[RefusedTelling] = []
     told, superseded, reread, elsewhere = [], 0, 0, 0
     for each in portion:
-        outcome = _outcome(context, unit, each, bounds)
+        outcome = _outcome(control, unit, each, bounds)
         match outcome:
             case Why.SUPERSEDED:
                 superseded += 1
-            case Why.UNSTAMPED if each.found_in == context.identity.region:
+            case Why.UNSTAMPED if each.found_in == control.core.identity.region:
                 unit.reread((each.path,))
                 reread += 1
             case Why.UNSTAMPED:
@@ -148,7 +150,7 @@ def _decide(context: Context, unit: UnitOfWork, tx: Transaction, repair: Repair,
     tx.decided(repair.id, through, refused[:room])
     for name, count in (("told", len(told)), ("superseded", superseded), ("refused", len(refused))):
         if count:
-            context.tally["repairs", name] += count
+            control.telemetry.tally["repairs", name] += count
     return replace(
         repair,
         through=through,
@@ -161,24 +163,31 @@ def _decide(context: Context, unit: UnitOfWork, tx: Transaction, repair: Repair,
     )
 
 
-def _outcome(context: Context, unit: UnitOfWork, telling: Telling, bounds: Bounds) -> Outcome | Why:
-    if not context.scope.contains(telling.path):
+def _outcome(control: OperatorControl, unit: UnitOfWork, telling: Telling, bounds: Bounds) -> Outcome | Why:
+    if not control.core.scope.contains(telling.path):
         return Why.OUT_OF_SCOPE
     if telling.event is None:
         return Why.UNSTAMPED
-    if not context.scope.direction(telling.path).publishes:  # by the same rules, nobody else has published it either
+    if not control.core.scope.direction(
+        telling.path
+    ).publishes:  # by the same rules, nobody else has published it either
         return Why.OUT_OF_SCOPE
-    return retell(context.replica.settings, unit[telling.path], telling.event, unit.now, bounds)
+    return retell(control.core.replica.settings, unit[telling.path], telling.event, unit.now, bounds)
 
 
-def may_tell(context: Context) -> bool:
+def may_tell(control: OperatorControl) -> bool:
     """Whether anything may be told now; what may not waits."""
-    recovery = context.recovery
-    if context.observing or context.paused is not None or context.left_at is not None or context.fence is None:
+    progress = control.recovery.progress
+    if (
+        control.core.observing
+        or control.group.paused is not None
+        or control.group.left_at is not None
+        or control.core.fence is None
+    ):
         return False
-    if recovery.lost is not None or recovery.unheard:
+    if progress.lost is not None or progress.unheard:
         return False
-    return context.first_scan_done and rebuild.phase_of(context) is Phase.DONE
+    return control.core.first_scan_done and rebuild.phase_of(control.recovery) is Phase.DONE
 
 
 def _repair(tx: Transaction, operation: Operation) -> Repair:
@@ -191,25 +200,25 @@ def _repair(tx: Transaction, operation: Operation) -> Repair:
     return repair
 
 
-def _check_region(context: Context) -> None:
+def _check_region(control: OperatorControl) -> None:
     """Refuse what this region cannot tell now.
 
     Raises:
         PreconditionFailed: It does not take part, or stands still.
     """
-    join.check_takes_part(context)
-    if context.observing:
+    join.check_takes_part(control.membership)
+    if control.core.observing:
         raise PreconditionFailed("this daemon only observes", hint="Ask a region whose daemon is active.")
-    if context.paused is not None:
+    if control.group.paused is not None:
         raise PreconditionFailed(
-            f"this region is paused: {context.paused}", hint="'syncer resume' first, or ask another region."
+            f"this region is paused: {control.group.paused}", hint="'syncer resume' first, or ask another region."
         )
-    if rebuild.phase_of(context) is not Phase.DONE:
+    if rebuild.phase_of(control.recovery) is not Phase.DONE:
         raise PreconditionFailed(
             "this region's database is being rebuilt: what it tells could be outdated",
             hint="Wait until 'syncer status' shows no rebuild, or ask another region.",
         )
-    if not context.first_scan_done:
+    if not control.core.first_scan_done:
         raise PreconditionFailed(
             "the daemon has not read the whole store yet",
             hint="Try again when 'syncer status' shows the first scan as finished.",
@@ -220,16 +229,16 @@ def _offer(repair: Repair) -> Offer:
     return Offer(rules=repair.rules, taken_at_ms=repair.taken_at_ms, paths=repair.total, deletes=repair.deletes)
 
 
-def _terms(context: Context) -> Terms:
-    settings = context.replica.settings
+def _terms(control: OperatorControl) -> Terms:
+    settings = control.core.replica.settings
     return Terms(
-        rules=(context.scope.fingerprint, settings.ties.value),
+        rules=(control.core.scope.fingerprint, settings.ties.value),
         limits=settings.limits,
-        grace_ms=context.tombstones.limits.grace_ms,
+        grace_ms=control.gc.tombstones.limits.grace_ms,
     )
 
 
-def _check_members(context: Context, repair: Repair) -> None:
+def _check_members(control: OperatorControl, repair: Repair) -> None:
     """Refuse what was compared between regions that do not belong to the group.
 
     A region that has left, or was forgotten, is waited for no longer: what it holds may be what the group has deleted
@@ -238,9 +247,9 @@ def _check_members(context: Context, repair: Repair) -> None:
     Raises:
         PreconditionFailed: It was.
     """
-    belong = {context.replica.settings.region, *context.peers.members(context.expected)}
-    gone = [region for region in repair.regions if region not in belong or context.peers.is_gone(region)]
-    gone += [region for region in repair.regions if region not in gone and context.peers.has_left(region)]
+    belong = {control.core.replica.settings.region, *control.group.peers.members(control.group.expected)}
+    gone = [region for region in repair.regions if region not in belong or control.group.peers.is_gone(region)]
+    gone += [region for region in repair.regions if region not in gone and control.group.peers.has_left(region)]
     if gone:
         raise PreconditionFailed(
             f"{', '.join(gone)}: not a region of the group: its snapshot may hold what the group has deleted",

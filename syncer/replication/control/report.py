@@ -5,64 +5,68 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from syncer.model import Millis
-from syncer.replication.context import Context
+from syncer.replication.control.part import OperatorControl
 from syncer.replication.recovery import rebuild
 
 
-def report(context: Context, now: Millis) -> dict[str, object]:
+def report(control: OperatorControl, now: Millis) -> dict[str, object]:
     """The daemon's state as JSON. Counts of rows are added by who reads the database."""
-    identity, fence = context.identity, context.fence
-    skew_ms = context.replica.settings.limits.max_clock_skew_ms
-    rebuilt = rebuild.report(context, now)
-    keys = {str(region): key for region, key in context.speakers.keys.items()} if context.speakers is not None else {}
-    conditions = sorted(context.conditions.items()) + context.peers.conditions(skew_ms)
-    conditions += context.hearsay.conditions(identity.region)
-    conditions += context.newcomers.conditions()
-    conditions += context.comparisons.conditions()
-    tree = context.sums.tree
-    conditions += context.tombstones.conditions(now)
-    if (misfits := context.misfits.condition()) is not None:
+    identity, fence = control.core.identity, control.core.fence
+    skew_ms = control.core.replica.settings.limits.max_clock_skew_ms
+    rebuilt = rebuild.report(control.recovery, now)
+    keys = (
+        {str(region): key for region, key in control.group.speakers.keys.items()}
+        if control.group.speakers is not None
+        else {}
+    )
+    conditions = sorted(control.telemetry.conditions.items()) + control.group.peers.conditions(skew_ms)
+    conditions += control.group.hearsay.conditions(identity.region)
+    conditions += control.group.newcomers.conditions()
+    conditions += control.antientropy.exchanges.conditions()
+    tree = control.antientropy.tree_state.tree
+    conditions += control.gc.tombstones.conditions(now)
+    if (misfits := control.local.misfits.condition()) is not None:
         conditions.append(misfits)
-    conditions += context.retelling.conditions(now, context.tombstones.limits.alarm_after_ms)
-    snapshots = dict(context.snapshots()) if context.snapshots is not None else None
+    conditions += control.gc.gaps.conditions(now, control.gc.tombstones.limits.alarm_after_ms)
+    snapshots = dict(control.snapshots()) if control.snapshots is not None else None
     if snapshots is not None and snapshots.get("trouble"):
         conditions.append(("snapshot-failed", f"the last snapshot on schedule failed: {snapshots['trouble']}"))
     if rebuilt is not None:
         conditions.insert(0, ("rebuilding", _rebuilding(rebuilt)))
     return {
         "region": identity.region,
-        "mode": "rebuilding" if rebuilt is not None and context.mode == "active" else context.mode,
+        "mode": "rebuilding" if rebuilt is not None and control.group.mode == "active" else control.group.mode,
         "reported_at_ms": now,
         "database_id": identity.database_id,
         "generation": identity.generation,
         "epoch": identity.epoch,
-        "genesis": context.first_scan_done,
+        "genesis": control.core.first_scan_done,
         "fence": fence.fence.number if fence else None,
         "store_id": fence.fence.store_id if fence else identity.store_id,
-        "watch_whole": context.ledger.armed,
-        "watch_whole_until_ms": context.alive_until,
+        "watch_whole": control.local.watch.ledger.armed,
+        "watch_whole_until_ms": control.local.watch.alive_until,
         "rebuild": rebuilt,
-        "paused": context.paused,
-        "pending_reads": len(context.dirty),
-        "pending_writes": len(context.writes.in_flight),
-        "signing": _signing(context),
-        "clusters": sorted(context.clusters),
+        "paused": control.group.paused,
+        "pending_reads": len(control.local.dirty),
+        "pending_writes": len(control.local.writes.in_flight),
+        "signing": _signing(control),
+        "clusters": sorted(control.local.clusters.names),
         "conditions": [{"code": code, "message": message} for code, message in conditions],
-        "disagreements": context.peers.disagreements(context.expected),
-        "peers": [{**each, "key_id": keys.get(str(each["region"]))} for each in context.peers.report()],
-        "hearsay": context.hearsay.report(),
-        "newcomers": context.newcomers.report(),
+        "disagreements": control.group.peers.disagreements(control.group.expected),
+        "peers": [{**each, "key_id": keys.get(str(each["region"]))} for each in control.group.peers.report()],
+        "hearsay": control.group.hearsay.report(),
+        "newcomers": control.group.newcomers.report(),
         "tree": None if tree is None else {"root": f"{tree.root:032x}", "alive": tree.count},
-        "comparisons": context.comparisons.report(),
-        "tombstones": context.tombstones.report(),
+        "comparisons": control.antientropy.exchanges.report(),
+        "tombstones": control.gc.tombstones.report(),
         "snapshots": snapshots,
-        "tally": {f"{name}.{label}": count for (name, label), count in sorted(context.tally.items())},
+        "tally": {f"{name}.{label}": count for (name, label), count in sorted(control.telemetry.tally.items())},
     }
 
 
-def _signing(context: Context) -> dict[str, object]:
+def _signing(control: OperatorControl) -> dict[str, object]:
     """What messages are signed with here, and what is required of those of others."""
-    keyring, regions = context.keyring, context.keyring.regions
+    keyring, regions = control.group.keyring, control.group.keyring.regions
     return {
         "signs_with": keyring.signs_with,
         "accepts": list(keyring.accepts),

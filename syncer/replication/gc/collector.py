@@ -25,7 +25,7 @@ from syncer.conflict.tombstones import (
     waiting,
 )
 from syncer.model import MetaPath, Millis, Region, TieOrder
-from syncer.replication.context import Context
+from syncer.replication.gc.part import DeleteCollection
 from syncer.replication.group.hearsay import disputes
 from syncer.replication.recovery import rebuild
 from syncer.state.contract.transaction import Transaction
@@ -51,38 +51,38 @@ def own_report(tx: Transaction) -> Report:
     )
 
 
-def work(context: Context, now: Millis) -> None:
+def work(gc: DeleteCollection, now: Millis) -> None:
     """Do the next piece of work: gather, carry on, or drop."""
-    state = context.tombstones
-    if context.observing or context.left_at is not None or context.fence is None or not context.first_scan_done:
+    state = gc.tombstones
+    if gc.core.observing or gc.group.left_at is not None or gc.core.fence is None or not gc.core.first_scan_done:
         return
-    if context.replica.settings.ties is TieOrder.NATIVE:
+    if gc.core.replica.settings.ties is TieOrder.NATIVE:
         return  # regions without numbers take part: what they have under way cannot be told
     if state.epoch is None and 0 <= now - state.looked_at_ms < state.limits.pause_ms:
         return
-    with context.state.transaction() as tx:
+    with gc.core.state.transaction() as tx:
         own = own_report(tx)
-        paths = _step(context, tx, own, now)
+        paths = _step(gc, tx, own, now)
         if paths:
-            tx.drop_tombstones(paths, state.floor)
-    context.ledger.changed(paths)
-    context.remembered.forget(paths)
-    context.tally["tombstones", "dropped"] += len(paths)
+            tx.drop_tombstones(paths, gc.core.floor)
+    gc.local.watch.ledger.changed(paths)
+    gc.local.entry_cache.forget(paths)
+    gc.telemetry.tally["tombstones", "dropped"] += len(paths)
 
 
-def _step(context: Context, tx: Transaction, own: Report, now: Millis) -> list[MetaPath]:
+def _step(gc: DeleteCollection, tx: Transaction, own: Report, now: Millis) -> list[MetaPath]:
     """Carry the epoch on; tombstones that go in this transaction."""
-    state = context.tombstones
-    reports, silent = _reports(context, tx, own, now)
+    state = gc.tombstones
+    reports, silent = _reports(gc, tx, own, now)
     if silent or len(reports) < MEMBERS_AT_LEAST:
         state.over()
         state.looked_at_ms = now
-        _note(context, silent, now)
+        _note(gc, silent, now)
         return []
     if state.epoch is None:
-        _gather(context, tx, reports, now)
+        _gather(gc, tx, reports, now)
         if state.epoch is None:
-            _note(context, _keeping(context, tx, reports, now), now)
+            _note(gc, _keeping(gc, tx, reports, now), now)
             return []
     else:
         state.epoch = advance(state.epoch, reports)
@@ -90,11 +90,11 @@ def _step(context: Context, tx: Transaction, own: Report, now: Millis) -> list[M
     if epoch is None:
         state.over()
         return []
-    waits = _unequal(context, epoch) if epoch.phase is EpochPhase.OVER else waiting(epoch, reports)
-    _note(context, waits, now)
+    waits = _unequal(gc, epoch) if epoch.phase is EpochPhase.OVER else waiting(epoch, reports)
+    _note(gc, waits, now)
     if epoch.phase is EpochPhase.OVER and not waits:
         if unapplied(epoch, own) is None and unfolded(own) is None:
-            return _drop(context, tx)
+            return _drop(gc, tx)
         state.over()  # something old came meanwhile, and is not decided yet
     elif not 0 <= now - state.began_at_ms < state.limits.patience_ms:
         state.over()
@@ -102,12 +102,12 @@ def _step(context: Context, tx: Transaction, own: Report, now: Millis) -> list[M
 
 
 def _reports(
-    context: Context, tx: Transaction, own: Report, now: Millis
+    gc: DeleteCollection, tx: Transaction, own: Report, now: Millis
 ) -> tuple[dict[Region, Report], dict[Region, Wait]]:
     """The latest report of every member, and the members that have none that can be used, and why."""
-    peers, region = context.peers, context.identity.region
+    peers, region = gc.group.peers, gc.core.identity.region
     reports, silent = {region: own}, dict[Region, Wait]()
-    for member, report in peers.members(context.expected).items():
+    for member, report in peers.members(gc.group.expected).items():
         if peers.heard_at(member) is None:
             silent[member] = Wait(cause=Cause.UNHEARD, text="was never heard")
         elif report is None:
@@ -117,24 +117,24 @@ def _reports(
             silent[member] = Wait(cause=Cause.UNLIKE, text=text)
         else:
             reports[member] = report
-    silent.update(disputes(peers, context.expected, region, partial(rebuild.is_ours, context)))
-    if not context.expected:
+    silent.update(disputes(peers, gc.group.expected, region, partial(rebuild.is_ours, gc.recovery)))
+    if not gc.group.expected:
         nameless = {sender for sender in tx.senders() if not peers.knows(sender) and sender != own.sender}
-        since = context.tombstones.nameless = {
-            sender: min(context.tombstones.nameless.get(sender, now), now) for sender in nameless
+        since = gc.tombstones.nameless = {
+            sender: min(gc.tombstones.nameless.get(sender, now), now) for sender in nameless
         }  # a clock that is set back begins anew
         for sender in sorted(nameless):
-            if now - since[sender] < context.tombstones.limits.nameless_ms:
+            if now - since[sender] < gc.tombstones.limits.nameless_ms:
                 text = f"has consumed changes of database {sender}, which never told its region"
                 silent[region] = Wait(cause=Cause.NAMELESS, text=text)
     return reports, silent
 
 
-def _gather(context: Context, tx: Transaction, reports: Mapping[Region, Report], now: Millis) -> None:
+def _gather(gc: DeleteCollection, tx: Transaction, reports: Mapping[Region, Report], now: Millis) -> None:
     """Begin an epoch over the next tombstones that are old enough, if there are any."""
-    state = context.tombstones
+    state = gc.tombstones
     state.looked_at_ms = state.began_at_ms = now
-    state.equals = {region: comparison.equals for region, comparison in context.comparisons.peers.items()}
+    state.equals = {region: comparison.equals for region, comparison in gc.antientropy.exchanges.peers.items()}
     until = gatherable_until(Millis(now - state.limits.grace_ms), reports.values())
     found = tx.dead(state.limits.gathered, until, state.after)
     full = len(found) == state.limits.gathered
@@ -143,50 +143,52 @@ def _gather(context: Context, tx: Transaction, reports: Mapping[Region, Report],
     state.epoch = close(reports, max(each.stamp.updated_at_ms for each in found)) if found else None
 
 
-def _unequal(context: Context, epoch: Epoch) -> dict[Region, Wait]:
+def _unequal(gc: DeleteCollection, epoch: Epoch) -> dict[Region, Wait]:
     """Members whose tree was not found equal since the epoch was closed, and what is said of them.
 
     The numbers alone should do. But what is dropped is gone for good, and if a number ever counts that should not, the
     trees differ: whoever lacks a delete that somebody else has folded holds something living there.
     """
-    before, peers = context.tombstones.equals, context.comparisons.peers
+    before, peers = gc.tombstones.equals, gc.antientropy.exchanges.peers
     wait = Wait(cause=Cause.UNEQUAL, text="was not found equal to this region since")
     return {
         region: wait
         for region in epoch.senders
-        if region != context.identity.region and (region not in peers or peers[region].equals <= before.get(region, 0))
+        if region != gc.core.identity.region and (region not in peers or peers[region].equals <= before.get(region, 0))
     }
 
 
-def _keeping(context: Context, tx: Transaction, reports: Mapping[Region, Report], now: Millis) -> dict[Region, Wait]:
+def _keeping(
+    gc: DeleteCollection, tx: Transaction, reports: Mapping[Region, Report], now: Millis
+) -> dict[Region, Wait]:
     """Where nothing could be gathered: the members whose own deletes keep back what is old enough, and how."""
-    old_enough = Millis(now - context.tombstones.limits.grace_ms)
+    old_enough = Millis(now - gc.tombstones.limits.grace_ms)
     if not tx.dead(1, old_enough):
         return {}
     epoch = close(reports, old_enough)
     return {region: wait for region, report in reports.items() if (wait := unapplied(epoch, report)) is not None}
 
 
-def _drop(context: Context, tx: Transaction) -> list[MetaPath]:
+def _drop(gc: DeleteCollection, tx: Transaction) -> list[MetaPath]:
     """Take the next gathered tombstones, and leave out those that are not what they were."""
-    state = context.tombstones
+    state = gc.tombstones
     paths = list(state.gathered)[: state.limits.per_step]
     registers, open_paths = tx.registers(paths), tx.open_paths(paths)
     going = []
     for path in paths:
         stamp, register = state.gathered.pop(path), registers.get(path)
-        if register is None or path in open_paths or path in context.requested:
+        if register is None or path in open_paths or path in gc.recovery.requested:
             continue
         if register.forgettable and register.known is not None and register.known.stamp == stamp:
             going.append(path)
-            state.floor = max(state.floor, register.own, stamp.updated_at_ms)
+            gc.core.floor = max(gc.core.floor, register.own, stamp.updated_at_ms)
     if not state.gathered:
         state.over()
     return going
 
 
-def _note(context: Context, waits: Mapping[Region, Wait], now: Millis) -> None:
+def _note(gc: DeleteCollection, waits: Mapping[Region, Wait], now: Millis) -> None:
     """Remember since when each region holds up the dropping."""
-    state = context.tombstones
+    state = gc.tombstones
     before = state.holding
     state.holding = {region: (before[region][0] if region in before else now, wait) for region, wait in waits.items()}

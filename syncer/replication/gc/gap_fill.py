@@ -39,7 +39,7 @@ from syncer.bus.wire.messages import Control, ControlAction, Heartbeat
 from syncer.conflict.causality.consumed import Consumed
 from syncer.model import MetadataChangeEvent, MetaPath, Millis
 from syncer.replication.antientropy import protocol
-from syncer.replication.context import Context
+from syncer.replication.gc.part import DeleteCollection
 from syncer.replication.gc.state import SequenceGap
 from syncer.replication.local.observe import state_event
 from syncer.state.contract.transaction import Transaction
@@ -50,16 +50,16 @@ END: Final = Millis(2**62)
 """Later than any stamp."""
 
 
-def hear(context: Context, tx: Transaction, beat: Heartbeat, now: Millis) -> None:
+def hear(gc: DeleteCollection, tx: Transaction, beat: Heartbeat, now: Millis) -> None:
     """Find out from a peer's heartbeat whether messages of it are missing, and whether its deletes make up for them."""
-    gaps = context.retelling.gaps
+    gaps = gc.gaps.gaps
     had = tx.consumed([beat.sender]).get(beat.sender, Consumed())
-    if had.through >= beat.last_sequence or context.peers.has_left(beat.region):
+    if had.through >= beat.last_sequence or gc.group.peers.has_left(beat.region):
         gaps.pop(beat.region, None)
         return
-    if beat.retold is not None and _makes_up(context, had, beat, now):
+    if beat.retold is not None and _makes_up(gc, had, beat, now):
         tx.save_consumed({beat.sender: had.closed(beat.retold[1])})
-        context.tally["gaps", "closed"] += 1
+        gc.telemetry.tally["gaps", "closed"] += 1
         gaps.pop(beat.region, None)
         return
     gap = gaps.get(beat.region)
@@ -69,44 +69,40 @@ def hear(context: Context, tx: Transaction, beat: Heartbeat, now: Millis) -> Non
         return  # what has not come may stand in its outbox still
     if gap is None or not known:
         gaps[beat.region] = SequenceGap(sender=beat.sender, through=had.through, since_ms=now, asked_at_ms=now)
-    elif (
-        not 0 <= now - gap.asked_at_ms < _patience(context, gap)
-        and context.paused is None
-        and _equal(context, beat, now)
-    ):
+    elif not 0 <= now - gap.asked_at_ms < _patience(gc, gap) and gc.group.paused is None and _equal(gc, beat, now):
         gap.asked_at_ms = now
         gap.asked += 1
-        _ask(context, beat, had.through, now)
+        _ask(gc, beat, had.through, now)
 
 
-def _makes_up(context: Context, had: Consumed, beat: Heartbeat, now: Millis) -> bool:
+def _makes_up(gc: DeleteCollection, had: Consumed, beat: Heartbeat, now: Millis) -> bool:
     """Whether the deletes that the peer has told again were all folded, and both trees are equal by this heartbeat."""
     begun, told = beat.retold or (0, 0)
     if not 0 <= begun <= told <= beat.last_sequence or told <= had.through or not had.holds(begun, told):
         return False
     if begun > had.reached:
         return False  # nothing beyond those numbers has ever come, so nothing shows that they were given out
-    return _equal(context, beat, now)
+    return _equal(gc, beat, now)
 
 
-def _equal(context: Context, beat: Heartbeat, now: Millis) -> bool:
+def _equal(gc: DeleteCollection, beat: Heartbeat, now: Millis) -> bool:
     """Whether both trees are equal by this very heartbeat."""
-    comparison = context.comparisons.of(beat.region)
+    comparison = gc.antientropy.exchanges.of(beat.region)
     return comparison.heard_at_ms == now and comparison.state == "equal"
 
 
-def _patience(context: Context, gap: SequenceGap) -> int:
+def _patience(gc: DeleteCollection, gap: SequenceGap) -> int:
     """How long a gap is left alone: each time that it was asked for in vain, twice as long, up to some hours."""
-    limits = context.tombstones.limits
+    limits = gc.tombstones.limits
     return min(limits.gap_patience_ms << min(gap.asked, 30), max(limits.gap_patience_ms, limits.gap_longest_ms))
 
 
-def _ask(context: Context, beat: Heartbeat, through: int, now: Millis) -> None:
-    context.tally["gaps", "asked"] += 1
-    context.comparisons.send(
+def _ask(gc: DeleteCollection, beat: Heartbeat, through: int, now: Millis) -> None:
+    gc.telemetry.tally["gaps", "asked"] += 1
+    gc.antientropy.exchanges.send(
         Control(
-            region=context.identity.region,
-            sender=context.identity.database_id,
+            region=gc.core.identity.region,
+            sender=gc.core.identity.database_id,
             action=ControlAction.RETELL,
             number=through + 1,
             reason=f"changes after number {through} of {beat.last_sequence} never came",
@@ -116,14 +112,14 @@ def _ask(context: Context, beat: Heartbeat, through: int, now: Millis) -> None:
     )
 
 
-def work(context: Context, now: Millis) -> None:
+def work(gc: DeleteCollection, now: Millis) -> None:
     """Tell the next deletes again, if somebody has asked for them and the outbox is not full of others."""
-    state, limits = context.retelling, context.tombstones.limits
-    if context.observing or context.paused is not None or context.fence is None or not context.first_scan_done:
+    state, limits = gc.gaps, gc.tombstones.limits
+    if gc.core.observing or gc.group.paused is not None or gc.core.fence is None or not gc.core.first_scan_done:
         return
     if state.begun is None and (not state.wanted or now < state.next_at_ms <= now + limits.gap_patience_ms):
         return
-    with context.state.transaction() as tx:
+    with gc.core.state.transaction() as tx:
         if len(tx.outbox(limits.per_step)) == limits.per_step:
             return
         begun = tx.identity().last_sequence if state.begun is None else state.begun
@@ -135,27 +131,27 @@ def work(context: Context, now: Millis) -> None:
             found = tx.dead(limits.per_step, END, settled)
             paths = [each.path for each in found]
             settled = (found[-1].stamp.updated_at_ms, found[-1].path) if found else settled
-        events = _events(context, tx, paths)
+        events = _events(gc, tx, paths)
         tx.enqueue(events)
         told = tx.identity().last_sequence
-        spare = [path for path, _ in tx.living(SPARE) if context.scope.contains(path)] if told == begun else []
-    context.tally["gaps", "retold"] += len(events)
+        spare = [path for path, _ in tx.living(SPARE) if gc.core.scope.contains(path)] if told == begun else []
+    gc.telemetry.tally["gaps", "retold"] += len(events)
     state.begun, state.unsettled, state.settled = begun, unsettled, settled
     if not paths:
         state.offer = (begun, told)
-        protocol.tell(context, spare[:1])  # there are no deletes: another number has to show that it has begun
+        protocol.tell(gc.antientropy, spare[:1])  # there are no deletes: another number has to show that it has begun
         if not begun < state.wanted <= told:
             state.wanted = 0  # what was asked for meanwhile is told already
         state.begun = state.unsettled = state.settled = None
         state.next_at_ms = Millis(now + limits.gap_patience_ms // 2)
 
 
-def _events(context: Context, tx: Transaction, paths: list[MetaPath]) -> list[MetadataChangeEvent]:
+def _events(gc: DeleteCollection, tx: Transaction, paths: list[MetaPath]) -> list[MetadataChangeEvent]:
     """Deletes as they are known; not those that are held back here, which nobody has heard of yet."""
     registers = tx.registers(paths)
     found = [
         state_event(register, None)
         for path, register in registers.items()
-        if context.scope.contains(path) and not (register.hold is not None and register.hold.local)
+        if gc.core.scope.contains(path) and not (register.hold is not None and register.hold.local)
     ]
     return [event for event in found if event is not None]

@@ -69,7 +69,6 @@ class Tombstones:
 
     Args:
         limits: How it is done.
-        floor: Greatest time of any tombstone that was dropped: a path that is unknown here starts above it.
         epoch: Under way; ``None`` between two.
         gathered: Its tombstones, with the stamp of each.
         equals: How often each peer was found equal before the epoch was closed.
@@ -78,7 +77,6 @@ class Tombstones:
     """
 
     limits: TombstoneGc = field(default_factory=TombstoneGc)
-    floor: Millis = Millis(0)
     epoch: Epoch | None = None
     gathered: dict[MetaPath, Stamp] = field(default_factory=dict)
     equals: dict[Region, int] = field(default_factory=dict)

@@ -22,25 +22,25 @@ from syncer.state.contract.peers import PeerRow
 from syncer.state.contract.transaction import Transaction
 
 if TYPE_CHECKING:
-    from syncer.replication.context import Context
     from syncer.replication.inbound.arrived import Arrived
+    from syncer.replication.inbound.part import Inbound
 
 
-def believed(context: Context, tx: Transaction, arrived: Sequence[Arrived]) -> list[Arrived]:
+def believed(inbound: Inbound, tx: Transaction, arrived: Sequence[Arrived]) -> list[Arrived]:
     """The same messages; one by a database of another region than has signed it carries the reason for its refusal."""
-    if context.keyring.regions.halves and context.speakers is None:
-        context.speakers = Speakers.of(tx.peers())
-    return [_believed(context, item) for item in arrived]
+    if inbound.group.keyring.regions.halves and inbound.group.speakers is None:
+        inbound.group.speakers = Speakers.of(tx.peers())
+    return [_believed(inbound, item) for item in arrived]
 
 
-def _believed(context: Context, item: Arrived) -> Arrived:
-    message, speaker, speakers = item.message, item.speaker, context.speakers
+def _believed(inbound: Inbound, item: Arrived) -> Arrived:
+    message, speaker, speakers = item.message, item.speaker, inbound.group.speakers
     if not isinstance(message, PayloadInvalid):
-        context.tally["believed", _why(context, item)] += 1
+        inbound.telemetry.tally["believed", _why(inbound, item)] += 1
     if speaker is None or speakers is None or isinstance(message, PayloadInvalid | Ignored):
         return item
     speakers.keys[speaker.region] = speaker.key_id
-    proved = _owner(context, speakers, message.sender, speaker.region)
+    proved = _owner(inbound, speakers, message.sender, speaker.region)
     if proved == speaker.region:
         return item
     why = (
@@ -50,40 +50,40 @@ def _believed(context: Context, item: Arrived) -> Arrived:
     return replace(item, message=SpeakerInvalid(why), speaker=None)
 
 
-def _why(context: Context, item: Arrived) -> str:
+def _why(inbound: Inbound, item: Arrived) -> str:
     """What a message is believed for."""
     if item.speaker is not None:
         return "region-key"
-    return "group-key" if context.keyring.accepts and SIGNATURE in item.properties else "nothing"
+    return "group-key" if inbound.group.keyring.accepts and SIGNATURE in item.properties else "nothing"
 
 
-def _owner(context: Context, speakers: Speakers, database: str, speaker: Region) -> Region:
+def _owner(inbound: Inbound, speakers: Speakers, database: str, speaker: Region) -> Region:
     """The region that speaks by a database; whoever proves to be the first, where none is known."""
-    if database == context.identity.database_id or rebuild.is_former(context, database):
-        return context.identity.region
-    if (known := owner(context, database)) is None:
+    if database == inbound.core.identity.database_id or rebuild.is_former(inbound.recovery, database):
+        return inbound.core.identity.region
+    if (known := owner(inbound, database)) is None:
         speakers.note(database, speaker)
     return known or speaker
 
 
-def owner(context: Context, database: str) -> Region | None:
+def owner(inbound: Inbound, database: str) -> Region | None:
     """The other region that speaks by a database, as its name shows or a key has proved; ``None``: neither does."""
-    if (home := home_of(database)) is not None or context.speakers is None:
+    if (home := home_of(database)) is not None or inbound.group.speakers is None:
         return home
-    return context.speakers.owner(database, context.keyring.regions.halves)
+    return inbound.group.speakers.owner(database, inbound.group.keyring.regions.halves)
 
 
-def remembered(context: Context, row: PeerRow) -> PeerRow:
+def remembered(inbound: Inbound, row: PeerRow) -> PeerRow:
     """The row of a peer with what was proved of its databases."""
-    several = context.speakers.databases.get(row.region) if context.speakers is not None else None
+    several = inbound.group.speakers.databases.get(row.region) if inbound.group.speakers is not None else None
     return replace(row, document={**row.document, OF_ROW: list(several)}) if several else row
 
 
-def teller(context: Context, item: Arrived, event: MetadataChangeEvent) -> Region | None:
+def teller(inbound: Inbound, item: Arrived, event: MetadataChangeEvent) -> Region | None:
     """The other region that tells an event, as its key proves, or else as its database was heard to say."""
     if item.speaker is None:
-        return context.peers.region_of(event.sender)
-    return item.speaker.region if item.speaker.region != context.identity.region else None
+        return inbound.group.peers.region_of(event.sender)
+    return item.speaker.region if item.speaker.region != inbound.core.identity.region else None
 
 
 def attributed(

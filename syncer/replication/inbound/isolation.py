@@ -14,12 +14,11 @@ import structlog
 
 from syncer.model import MetadataChangeEvent, Millis
 from syncer.replication.bisection import Settle, may_lie_in_one, narrowed, place_of, why
-from syncer.replication.context import Context
 from syncer.replication.inbound import receive
 from syncer.replication.inbound.arrived import Arrived
+from syncer.replication.inbound.part import Inbound
 from syncer.replication.inbound.prefetch import Prefetch, Prefetched, prefetch
 from syncer.replication.inbound.quarantine import Quota, set_aside
-from syncer.replication.unit_of_work import UnitOfWork
 from syncer.state.contract.quarantine import DeadLetter
 
 log = structlog.get_logger()
@@ -31,12 +30,12 @@ FUTURE: Final = "future"
 
 
 def consume(
-    context: Context, arrived: Sequence[Arrived], now: Millis, seen: Prefetched | None = None
+    inbound: Inbound, arrived: Sequence[Arrived], now: Millis, seen: Prefetched | None = None
 ) -> Sequence[Arrived]:
     """Fold a delivery; what of it cannot be taken is set aside.
 
     Args:
-        context: The daemon's context.
+        inbound: What receiving messages is made of.
         arrived: The messages, in the order of the topic.
         now: The daemon's clock.
         seen: What was read ahead of it; its read is over with this call, whatever becomes of it.
@@ -51,58 +50,58 @@ def consume(
     reads = [seen]  # those of the whole delivery serve its first attempt alone: its ticket is closed by that
 
     def attempt(items: Sequence[Arrived]) -> Settle:
-        return receive.consume(context, items, now, reads.pop() if reads else None)
+        return receive.consume(inbound, items, now, reads.pop() if reads else None)
 
-    return narrowed(context, arrived, attempt, partial(_put_aside, context, now))
+    return narrowed(inbound.group, arrived, attempt, partial(_put_aside, inbound, now))
 
 
-def plan_reads(context: Context, arrived: Sequence[Arrived]) -> Prefetch | None:
+def plan_reads(inbound: Inbound, arrived: Sequence[Arrived]) -> Prefetch | None:
     """Paths to read before a delivery is folded; none, where looking for them fails: it is folded without."""
     try:
-        return prefetch(context, arrived)
+        return prefetch(inbound, arrived)
     except Exception as exc:
         if not may_lie_in_one(exc):
             raise
         return None
 
 
-def release_future(context: Context, now: Millis, limit: int) -> None:
+def release_future(inbound: Inbound, now: Millis, limit: int) -> None:
     """Fold events that were ahead of this clock, and are not any more; one that cannot be is set aside.
 
     What is left after many of those stands where it stood, and has its turn with the next tick.
     """
-    with context.state.transaction() as tx:
+    with inbound.core.state.transaction() as tx:
         events = tx.future_events(now, limit)
-    attempt = partial(receive.release_future, context, now)
+    attempt = partial(receive.release_future, inbound, now)
     if events:
-        narrowed(context, events, attempt, partial(_drop_future, context, now))
+        narrowed(inbound.group, events, attempt, partial(_drop_future, inbound, now))
 
 
-def _put_aside(context: Context, now: Millis, item: Arrived, cause: Exception) -> Settle:
+def _put_aside(inbound: Inbound, now: Millis, item: Arrived, cause: Exception) -> Settle:
     """Put one message into the quarantine.
 
     The number of a change that says what lives counts as consumed: it was refused for good, and what is forgotten never
     rests on it (see :mod:`syncer.conflict.tombstones`). That of a delete does not: it is told again.
     """
     event = item.message
-    again = isinstance(event, MetadataChangeEvent) and context.misfits.untaken(event.path, str(event.stamp))
+    again = isinstance(event, MetadataChangeEvent) and inbound.local.misfits.untaken(event.path, str(event.stamp))
     detail = "" if again else _told(item.position, cause)
-    with context.state.transaction() as tx:
-        unit = UnitOfWork(context, tx, now)
-        kept = again or set_aside(context, unit, Quota(tx), item, UNTAKEN, detail)
+    with inbound.core.state.transaction() as tx:
+        unit = inbound.units.begin(tx, now)
+        kept = again or set_aside(inbound, unit, Quota(tx), item, UNTAKEN, detail)
         if kept and isinstance(event, MetadataChangeEvent) and event.value is not None:
-            receive.count(context, tx, event)
+            receive.count(inbound, tx, event)
         unit.store()
     if (region := getattr(item.message, "region", None)) is not None:
-        context.comparisons.part(region)  # of which half may have been changed
+        inbound.antientropy.exchanges.part(region)  # of which half may have been changed
     return unit.settle
 
 
-def _drop_future(context: Context, now: Millis, event: MetadataChangeEvent, cause: Exception) -> Settle:
+def _drop_future(inbound: Inbound, now: Millis, event: MetadataChangeEvent, cause: Exception) -> Settle:
     position = f"{event.path} {event.stamp}"
     detail = _told(position, cause)
-    with context.state.transaction() as tx:
-        unit = UnitOfWork(context, tx, now)
+    with inbound.core.state.transaction() as tx:
+        unit = inbound.units.begin(tx, now)
         tx.drop_future(event.path, event.stamp)
         unit.quarantine(
             DeadLetter(

@@ -17,8 +17,8 @@ from syncer.replication.recovery import rebuild
 from syncer.stores.contract import Entry
 
 if TYPE_CHECKING:
-    from syncer.replication.context import Context
     from syncer.replication.inbound.arrived import Arrived
+    from syncer.replication.inbound.part import Inbound
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,18 +36,23 @@ class Prefetched:
     ahead: Prefetch
     answers: Mapping[MetaPath, Entry | None]
 
-    def get(self, context: Context, path: MetaPath) -> Entry | None:
+    def get(self, inbound: Inbound, path: MetaPath) -> Entry | None:
         """What the store holds of a path, where its read may decide (see :mod:`syncer.conflict.reads`)."""
-        return self.answers.get(path) if context.ledger.valid(self.ahead.ticket, path) else None
+        return self.answers.get(path) if inbound.local.watch.ledger.valid(self.ahead.ticket, path) else None
 
 
-def prefetch(context: Context, arrived: Iterable[Arrived]) -> Prefetch | None:
+def prefetch(inbound: Inbound, arrived: Iterable[Arrived]) -> Prefetch | None:
     """Paths of a delivery to read before it is folded; ``None``: none, or nothing could be written now anyway."""
-    if context.fence is None or not context.ledger.armed or not context.first_scan_done or context.doubted:
+    if (
+        inbound.core.fence is None
+        or not inbound.local.watch.ledger.armed
+        or not inbound.core.first_scan_done
+        or inbound.core.fence_unverified
+    ):
         return None
-    if context.observing or context.paused is not None or rebuild.holds_still(context):
+    if inbound.core.observing or inbound.group.paused is not None or rebuild.holds_still(inbound.recovery):
         return None
-    room, own, paths = context.writes.vacancy, context.identity.database_id, dict[MetaPath, None]()
+    room, own, paths = inbound.local.writes.vacancy, inbound.core.identity.database_id, dict[MetaPath, None]()
     for item in arrived:
         if len(paths) >= room:
             break
@@ -55,11 +60,15 @@ def prefetch(context: Context, arrived: Iterable[Arrived]) -> Prefetch | None:
         if not isinstance(event, MetadataChangeEvent) or event.type is not EventType.MODIFIED or event.sender == own:
             continue  # what is created is written without a read, and a delete is decided after one
         path = event.path
-        if path not in context.dirty and context.remembered.get(path) is None and context.scope.direction(path).applies:
+        if (
+            path not in inbound.local.dirty
+            and inbound.local.entry_cache.get(path) is None
+            and inbound.core.scope.direction(path).applies
+        ):
             paths[path] = None
-    return Prefetch(context.ledger.issue(), tuple(paths)) if paths else None
+    return Prefetch(inbound.local.watch.ledger.issue(), tuple(paths)) if paths else None
 
 
-def give_up(context: Context, ahead: Prefetch) -> None:
+def give_up(inbound: Inbound, ahead: Prefetch) -> None:
     """The store did not answer: the delivery is folded without."""
-    context.ledger.close(ahead.ticket)
+    inbound.local.watch.ledger.close(ahead.ticket)

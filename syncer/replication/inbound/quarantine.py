@@ -16,7 +16,7 @@ from syncer.bus.wire.codec import TALK, kind_of, region_of
 from syncer.bus.wire.messages import Message
 from syncer.errors import PayloadInvalid, SignatureInvalid, SpeakerInvalid
 from syncer.model import MetadataChangeEvent, MetaPath, Millis
-from syncer.replication.context import Context
+from syncer.replication.inbound.part import Inbound
 from syncer.replication.local.misfits import MISFIT
 from syncer.replication.unit_of_work import UnitOfWork
 from syncer.state.contract.amounts import Amount
@@ -92,19 +92,19 @@ class Quota:
         return True
 
 
-def refuse(context: Context, unit: UnitOfWork, shelves: Quota, item: Item, error: PayloadInvalid) -> None:
+def refuse(inbound: Inbound, unit: UnitOfWork, shelves: Quota, item: Item, error: PayloadInvalid) -> None:
     """Put a message aside that cannot be understood, or does not come from the group.
 
     What regions say all the time, and say again, is only counted when it is not believed: it would bury the changes.
     """
     if not isinstance(error, SignatureInvalid):
-        set_aside(context, unit, shelves, item, error.code, error.message)
+        set_aside(inbound, unit, shelves, item, error.code, error.message)
         return
-    context.tally["refused", error.code] += 1
-    count, kind = context.tally["refused", error.code], kind_of(item.properties)
+    inbound.telemetry.tally["refused", error.code] += 1
+    count, kind = inbound.telemetry.tally["refused", error.code], kind_of(item.properties)
     region = region_of(item.properties)[:_NAME_CHARACTERS]
     why = _IN_ANOTHER_NAME if isinstance(error, SpeakerInvalid) else _NOT_SIGNED
-    context.conditions[error.code] = (
+    inbound.telemetry.conditions[error.code] = (
         f"{count} messages refused since the start: {why}. The last one says that it comes from region {region!r}: "
         f"{error.message}"
     )
@@ -113,16 +113,16 @@ def refuse(context: Context, unit: UnitOfWork, shelves: Quota, item: Item, error
             "message_refused", code=error.code, claimed_region=region, cause=error.message, count=count, hint=error.hint
         )
     if kind not in TALK:
-        set_aside(context, unit, shelves, item, error.code, error.message)
+        set_aside(inbound, unit, shelves, item, error.code, error.message)
 
 
-def set_aside(context: Context, unit: UnitOfWork, shelves: Quota, item: Item, code: str, detail: str) -> bool:
+def set_aside(inbound: Inbound, unit: UnitOfWork, shelves: Quota, item: Item, code: str, detail: str) -> bool:
     """Put a message of the bus into the quarantine; whether there was room for it."""
     event = item.message
     shelf = Shelf.STRANGERS if code in STRANGE_CODES else Shelf.POISON
     size = len(item.payload) + sum(len(name) + len(text) for name, text in item.properties.items())
     if not shelves.take(shelf, size):
-        _let_go(context, shelf)
+        _let_go(inbound, shelf)
         return False
     path: MetaPath | None = event.path if isinstance(event, MetadataChangeEvent) else None
     unit.quarantine(
@@ -144,13 +144,13 @@ def may_wait(shelves: Quota, event: MetadataChangeEvent) -> bool:
     return shelves.take(Shelf.FUTURE, len(event.value or b"") + sum(map(len, event.seen)))
 
 
-def keep_misfits(context: Context, now: Millis) -> None:
+def keep_misfits(inbound: Inbound, now: Millis) -> None:
     """Put what the store holds and nobody else can hold into the quarantine, for people to see."""
-    news = context.misfits.news
+    news = inbound.local.misfits.news
     if not news:
         return
-    with context.state.transaction() as tx:
-        unit = UnitOfWork(context, tx, now)
+    with inbound.core.state.transaction() as tx:
+        unit = inbound.units.begin(tx, now)
         for name, fault in news:
             unit.quarantine(DeadLetter(origin="store", code=MISFIT, detail=fault, position=name))
         unit.store()
@@ -158,11 +158,11 @@ def keep_misfits(context: Context, now: Millis) -> None:
     news.clear()
 
 
-def _let_go(context: Context, shelf: Shelf) -> None:
-    context.tally["refused", FULL] += 1
-    count = context.tally["refused", FULL]
+def _let_go(inbound: Inbound, shelf: Shelf) -> None:
+    inbound.telemetry.tally["refused", FULL] += 1
+    count = inbound.telemetry.tally["refused", FULL]
     room = ROOM[shelf]
-    context.conditions[FULL] = (
+    inbound.telemetry.conditions[FULL] = (
         f"no room for {count} messages since the start: {shelf.value} are kept up to {room.things}, or "
         f"{room.size_bytes >> 20} MiB. What they said comes by anti-entropy once their regions are understood; see "
         "'syncer quarantine list' for what they are"

@@ -25,11 +25,11 @@ from syncer.replacing import replace
 from syncer.replication import quotas
 from syncer.replication.antientropy import protocol
 from syncer.replication.bisection import Settle
-from syncer.replication.context import Context
 from syncer.replication.gc import gap_fill
 from syncer.replication.group.peers import HEARTBEATS_FULL
 from syncer.replication.inbound import admission, attribution
 from syncer.replication.inbound.arrived import Arrived
+from syncer.replication.inbound.part import Inbound
 from syncer.replication.inbound.prefetch import Prefetched
 from syncer.replication.inbound.quarantine import TOO_EARLY, Quota, may_wait, refuse, set_aside
 from syncer.replication.inbound.write_through import writable_at_once
@@ -52,11 +52,11 @@ LOOKED_AT: Final = 200
 """Events that are looked at again at a time when what is known of their paths has grown."""
 
 
-def consume(context: Context, arrived: Sequence[Arrived], now: Millis, seen: Prefetched | None = None) -> Settle:
+def consume(inbound: Inbound, arrived: Sequence[Arrived], now: Millis, seen: Prefetched | None = None) -> Settle:
     """Fold messages in one transaction.
 
     Args:
-        context: The daemon's context.
+        inbound: What receiving messages is made of.
         arrived: The messages, in the order of the topic.
         now: The daemon's clock.
         seen: What was read ahead of them; its read is over with this call, whatever becomes of it.
@@ -68,70 +68,70 @@ def consume(context: Context, arrived: Sequence[Arrived], now: Millis, seen: Pre
         StateUnavailable: Nothing was stored: do not acknowledge.
     """
     try:
-        return _consume(context, arrived, now, seen)
+        return _consume(inbound, arrived, now, seen)
     finally:
         if seen is not None:
-            context.ledger.close(seen.ahead.ticket)
+            inbound.local.watch.ledger.close(seen.ahead.ticket)
 
 
-def _consume(context: Context, arrived: Sequence[Arrived], now: Millis, seen: Prefetched | None) -> Settle:
-    packer = context.packer()
-    with context.state.transaction() as tx:
-        unit = UnitOfWork(context, tx, now)
-        take(context, unit, tx, arrived)
-        answers = writable_at_once(context, unit, unit.changed, seen)
+def _consume(inbound: Inbound, arrived: Sequence[Arrived], now: Millis, seen: Prefetched | None) -> Settle:
+    packer = inbound.local.packer()
+    with inbound.core.state.transaction() as tx:
+        unit = inbound.units.begin(tx, now)
+        take(inbound, unit, tx, arrived)
+        answers = writable_at_once(inbound, unit, unit.changed, seen)
         if answers:
             unit.decided(answers)
-            apply_due(context, unit, tx, answers, packer)
+            apply_due(inbound.local, unit, tx, answers, packer)
         unit.store()
 
     def settle() -> None:
         unit.settle()
-        context.writes.commit(packer.packed())
+        inbound.local.writes.commit(packer.packed())
 
     return settle
 
 
-def take(context: Context, unit: UnitOfWork, tx: Transaction, arrived: Sequence[Arrived]) -> None:
+def take(inbound: Inbound, unit: UnitOfWork, tx: Transaction, arrived: Sequence[Arrived]) -> None:
     """Take messages within a unit of work."""
-    arrived = attribution.believed(context, tx, arrived)
+    arrived = attribution.believed(inbound, tx, arrived)
     changes = [item for item in arrived if isinstance(item.message, MetadataChangeEvent)]
     unit.load(tuple({item.message.path for item in changes if isinstance(item.message, MetadataChangeEvent)}))
     shelves, asked = Quota(tx), dict[Region, Control]()
-    _fold_new(context, unit, tx, changes, shelves)
-    look_again(context, unit, tx, unit.changed)
+    _fold_new(inbound, unit, tx, changes, shelves)
+    look_again(inbound, unit, tx, unit.changed)
     for item in arrived:
         match item.message:
             case PayloadInvalid() as error:
-                refuse(context, unit, shelves, item, error)
+                refuse(inbound, unit, shelves, item, error)
             case Heartbeat() as beat:
-                _hear(context, tx, beat, unit.now)
+                _hear(inbound, tx, beat, unit.now)
             case Control() as control:
-                if (problem := _take_control(context, unit, tx, control, asked)) is not None:
-                    set_aside(context, unit, shelves, item, *problem)
+                if (problem := _take_control(inbound, unit, tx, control, asked)) is not None:
+                    set_aside(inbound, unit, shelves, item, *problem)
             case TreeMessage() | StateRequest() | StatePage() as said:
-                if admission.not_taken(context, said.region, said.sender) is None:
-                    _take_said(context, unit, said)
+                if admission.not_taken(inbound, said.region, said.sender) is None:
+                    _take_said(inbound, unit, said)
             case Ignored() as ignored:
-                context.tally["ignored", ignored.reason] += 1
+                inbound.telemetry.tally["ignored", ignored.reason] += 1
             case MetadataChangeEvent():
                 pass
     for control in asked.values():  # after all that was heard: a heartbeat replaces the row
-        _note_asked(context, unit, tx, control)
+        _note_asked(inbound, unit, tx, control)
 
 
-def _take_said(context: Context, unit: UnitOfWork, said: TreeMessage | StateRequest | StatePage) -> None:
+def _take_said(inbound: Inbound, unit: UnitOfWork, said: TreeMessage | StateRequest | StatePage) -> None:
     match said:
         case TreeMessage():
-            protocol.take(context, unit, said)
+            protocol.take(inbound.antientropy, unit, said)
         case StateRequest():
-            state_transfer.take_asked(context, said)
-        case StatePage() if rebuild.phase_of(context) is Phase.HEARING:
-            state_transfer.take_told(context, unit, said)
+            state_transfer.take_asked(inbound.recovery, said)
+        case StatePage() if rebuild.phase_of(inbound.recovery) is Phase.HEARING:
+            state_transfer.take_told(inbound.recovery, unit, said)
 
 
-def _fold_new(context: Context, unit: UnitOfWork, tx: Transaction, changes: Sequence[Arrived], shelves: Quota) -> None:
-    own = context.identity.database_id
+def _fold_new(inbound: Inbound, unit: UnitOfWork, tx: Transaction, changes: Sequence[Arrived], shelves: Quota) -> None:
+    own = inbound.core.identity.database_id
     senders = {item.message.sender for item in changes if isinstance(item.message, MetadataChangeEvent)}
     consumed = tx.consumed(senders - {"", own})
     fresh: dict[str, list[int]] = {}
@@ -140,36 +140,36 @@ def _fold_new(context: Context, unit: UnitOfWork, tx: Transaction, changes: Sequ
         if not isinstance(event, MetadataChangeEvent):
             continue
         if event.sender == own:
-            rebuild.note_own(context, tx, event.sequence, "the bus")
+            rebuild.note_own(inbound.recovery, tx, event.sequence, "the bus")
             continue  # what this database has published was folded when it was stamped
         done = consumed.get(event.sender)
         numbered = event.sender and event.sequence > 0
         again = numbered and ((done and event.sequence in done) or event.sequence in fresh.get(event.sender, ()))
-        if again and not _is_news(context, unit[event.path], event):
-            context.tally["ignored", "duplicate"] += 1
+        if again and not _is_news(inbound, unit[event.path], event):
+            inbound.telemetry.tally["ignored", "duplicate"] += 1
             continue
-        if _fold(context, unit, tx, shelves, item, event) and numbered:
+        if _fold(inbound, unit, tx, shelves, item, event) and numbered:
             fresh.setdefault(event.sender, []).append(event.sequence)
     for sender, numbers in fresh.items():
         consumed[sender] = consumed.get(sender, Consumed()).adding(numbers)
     if fresh:
-        tx.save_consumed(_within_room(context, tx, {sender: consumed[sender] for sender in fresh}))
+        tx.save_consumed(_within_room(inbound, tx, {sender: consumed[sender] for sender in fresh}))
 
 
-def _within_room(context: Context, tx: Transaction, consumed: dict[str, Consumed]) -> dict[str, Consumed]:
+def _within_room(inbound: Inbound, tx: Transaction, consumed: dict[str, Consumed]) -> dict[str, Consumed]:
     """What is kept of the numbers of senders; less of those that never told their region, and of so many of them only.
 
     What is not kept counts as not consumed: it is folded again if it comes again, and a gap shows it if its sender
     turns out to be a region.
     """
-    strange = {sender for sender in consumed if not context.peers.knows(sender)}
+    strange = {sender for sender in consumed if not inbound.group.peers.knows(sender)}
     if not strange:
         return consumed
-    kept = {sender for sender in tx.senders() if not context.peers.knows(sender)}
+    kept = {sender for sender in tx.senders() if not inbound.group.peers.knows(sender)}
     refused = sorted(strange - kept)[max(0, STRANGE_SENDERS - len(kept)) :]
     if refused:
-        context.tally["refused", TOO_MANY_SENDERS] += len(refused)
-        context.conditions[TOO_MANY_SENDERS] = (
+        inbound.telemetry.tally["refused", TOO_MANY_SENDERS] += len(refused)
+        inbound.telemetry.conditions[TOO_MANY_SENDERS] = (
             f"{STRANGE_SENDERS} databases have sent changes and never told their region; of {refused[0]} and others "
             "nothing is counted"
         )
@@ -180,63 +180,65 @@ def _within_room(context: Context, tx: Transaction, consumed: dict[str, Consumed
     }
 
 
-def count(context: Context, tx: Transaction, event: MetadataChangeEvent) -> None:
+def count(inbound: Inbound, tx: Transaction, event: MetadataChangeEvent) -> None:
     """Count the number of a change as consumed."""
-    if event.sequence > 0 and event.sender not in {"", context.identity.database_id}:
+    if event.sequence > 0 and event.sender not in {"", inbound.core.identity.database_id}:
         before = tx.consumed([event.sender]).get(event.sender, Consumed())
         tx.save_consumed({event.sender: before.adding([event.sequence])})
 
 
-def release_future(context: Context, now: Millis, events: Sequence[MetadataChangeEvent]) -> Settle:
+def release_future(inbound: Inbound, now: Millis, events: Sequence[MetadataChangeEvent]) -> Settle:
     """Fold events that were ahead of this clock, and are not any more; what memory takes over then."""
-    with context.state.transaction() as tx:
-        unit = UnitOfWork(context, tx, now)
+    with inbound.core.state.transaction() as tx:
+        unit = inbound.units.begin(tx, now)
         unit.load(tuple({event.path for event in events}))
         for event in events:
-            outcome = context.replica.fold(unit[event.path], event, now, released=True)
+            outcome = inbound.core.replica.fold(unit[event.path], event, now, released=True)
             tx.drop_future(event.path, event.stamp)
-            if quotas.lacking(context, tx, unit[event.path], outcome) is None:
+            if quotas.lacking(inbound.rooms, tx, unit[event.path], outcome) is None:
                 unit.take(outcome)
             else:  # its number counts as consumed already: it is not let go
                 tx.hold_event(event, Millis(now + ROOM_AGAIN_MS), now)
-        look_again(context, unit, tx, unit.changed)
+        look_again(inbound, unit, tx, unit.changed)
         unit.store()
     return unit.settle
 
 
-def look_again(context: Context, unit: UnitOfWork, tx: Transaction, paths: Collection[MetaPath]) -> None:
+def look_again(inbound: Inbound, unit: UnitOfWork, tx: Transaction, paths: Collection[MetaPath]) -> None:
     """What is known of these paths has grown: of the events that are held for them, some may be folded by now.
 
     It is a matter of haste, and only some are looked at: each has a moment of its own, and waits for no other.
     """
     for event in tx.future_events_at(paths, LOOKED_AT) if paths else ():
         try:
-            until = context.replica.admitted_at(unit[event.path], event, unit.now)
+            until = inbound.core.replica.admitted_at(unit[event.path], event, unit.now)
             outcome = (
-                context.replica.fold(unit[event.path], event, unit.now, released=True) if until <= unit.now else None
+                inbound.core.replica.fold(unit[event.path], event, unit.now, released=True)
+                if until <= unit.now
+                else None
             )
         except SyncerError:
             continue  # its own time shows what is wrong with it; nobody else is to blame
         if outcome is None:
             tx.hold_event(event, until, unit.now)
-        elif quotas.lacking(context, tx, unit[event.path], outcome) is None:
+        elif quotas.lacking(inbound.rooms, tx, unit[event.path], outcome) is None:
             unit.take(outcome)
             tx.drop_future(event.path, event.stamp)
 
 
-def _is_news(context: Context, register: Register, event: MetadataChangeEvent) -> bool:
+def _is_news(inbound: Inbound, register: Register, event: MetadataChangeEvent) -> bool:
     """Whether an event cannot be the one that was consumed under its number, so that the number was used twice.
 
     Known only grows, until a delete is forgotten. A database that was put back uses numbers again before anybody can
     tell it so; what it publishes until then must not be taken for what it had published under these numbers before.
     """
     if register.known is not None:
-        return later(event.stamp, register.known.stamp, context.replica.settings.ties)
-    return event.stamp.updated_at_ms > context.tombstones.floor
+        return later(event.stamp, register.known.stamp, inbound.core.replica.settings.ties)
+    return event.stamp.updated_at_ms > inbound.core.floor
 
 
 def _fold(
-    context: Context, unit: UnitOfWork, tx: Transaction, shelves: Quota, item: Arrived, event: MetadataChangeEvent
+    inbound: Inbound, unit: UnitOfWork, tx: Transaction, shelves: Quota, item: Arrived, event: MetadataChangeEvent
 ) -> bool:
     """Fold an event, or set it aside; whether its number counts as consumed.
 
@@ -244,80 +246,80 @@ def _fold(
     would be missing without a gap that shows it. Nor does that of an event for which there is no room. That of a
     database which is refused for ever does.
     """
-    told_by = attribution.teller(context, item, event)
-    late = forget.still_under_way(context, event, unit[event.path])
-    if not late and (problem := forget.refused(context, event.sender)) is not None:
-        set_aside(context, unit, shelves, item, *problem)
+    told_by = attribution.teller(inbound, item, event)
+    late = forget.still_under_way(inbound.membership, event, unit[event.path])
+    if not late and (problem := forget.refused(inbound.membership, event.sender)) is not None:
+        set_aside(inbound, unit, shelves, item, *problem)
         return True
-    if not late and (problem := admission.unwelcome(context, unit[event.path], event, told_by)) is not None:
-        set_aside(context, unit, shelves, item, *problem)
+    if not late and (problem := admission.unwelcome(inbound, unit[event.path], event, told_by)) is not None:
+        set_aside(inbound, unit, shelves, item, *problem)
         return False
-    if not context.scope.contains(event.path):
-        context.tally["ignored", "out-of-scope"] += 1
+    if not inbound.core.scope.contains(event.path):
+        inbound.telemetry.tally["ignored", "out-of-scope"] += 1
         return True
     try:
-        outcome = context.replica.fold(unit[event.path], event, unit.now)
+        outcome = inbound.core.replica.fold(unit[event.path], event, unit.now)
     except ValueInvalid as exc:
-        return set_aside(context, unit, shelves, item, exc.code, exc.message)
+        return set_aside(inbound, unit, shelves, item, exc.code, exc.message)
     if any(isinstance(act, HoldEvent) for act in outcome.acts) and not may_wait(shelves, event):
-        set_aside(context, unit, shelves, item, TOO_EARLY, f"{event.stamp} is in the future, and too many are already")
+        set_aside(inbound, unit, shelves, item, TOO_EARLY, f"{event.stamp} is in the future, and too many are already")
         return False
-    if quotas.lacking(context, tx, unit[event.path], outcome) is not None:
+    if quotas.lacking(inbound.rooms, tx, unit[event.path], outcome) is not None:
         return False
     unit.take(attribution.attributed(outcome, event, told_by, item.speaker))
-    if event.path in context.recovery.lacks and not any(isinstance(act, HoldEvent) for act in outcome.acts):
-        missing_values.meet(context, unit, event)
+    if event.path in inbound.recovery.progress.lacks and not any(isinstance(act, HoldEvent) for act in outcome.acts):
+        missing_values.meet(inbound.recovery, unit, event)
     return True
 
 
-def _hear(context: Context, tx: Transaction, beat: Heartbeat, now: Millis) -> None:
+def _hear(inbound: Inbound, tx: Transaction, beat: Heartbeat, now: Millis) -> None:
     """Keep what a peer told of itself."""
-    own = context.identity
-    if (problem := admission.misused(context, beat.region, beat.sender)) is not None:
-        context.conditions[problem[0]] = problem[1]
+    own = inbound.core.identity
+    if (problem := admission.misused(inbound, beat.region, beat.sender)) is not None:
+        inbound.telemetry.conditions[problem[0]] = problem[1]
         return
     if beat.sender == own.database_id:
-        rebuild.hear_own(context, beat)
-        context.comparisons.echo.heard(beat.sent_at_ms)
-        context.evidence.came_back(beat.sent_at_ms, now)
+        rebuild.hear_own(inbound.recovery, beat)
+        inbound.antientropy.exchanges.echo.heard(beat.sent_at_ms)
+        inbound.group.evidence.came_back(beat.sent_at_ms, now)
         return
     if beat.region == own.region:
-        if not context.observing and not rebuild.is_former(context, beat.sender):
-            admission.note_double(context, beat.sender)
+        if not inbound.core.observing and not rebuild.is_former(inbound.recovery, beat.sender):
+            admission.note_double(inbound, beat.sender)
         return
-    if admission.unexpected(context, beat.region) is not None:
-        context.conditions["unknown-region"] = (
+    if admission.unexpected(inbound, beat.region) is not None:
+        inbound.telemetry.conditions["unknown-region"] = (
             f"{beat.region} sends on this topic and is not among the expected peers: its events go to the quarantine"
         )
         return
-    if (problem := forget.refused(context, beat.sender)) is not None:
-        if beat.mode != LEFT and not context.peers.has_left(beat.region):
-            context.conditions[problem[0]] = problem[1]
+    if (problem := forget.refused(inbound.membership, beat.sender)) is not None:
+        if beat.mode != LEFT and not inbound.group.peers.has_left(beat.region):
+            inbound.telemetry.conditions[problem[0]] = problem[1]
         return
-    if (problem := forget.gone(context, beat.region)) is not None:
-        context.conditions[problem[0]] = problem[1]
+    if (problem := forget.gone(inbound.membership, beat.region)) is not None:
+        inbound.telemetry.conditions[problem[0]] = problem[1]
         return
-    if forget.doubted(context, beat.sender) is not None:
+    if forget.doubted(inbound.membership, beat.sender) is not None:
         return  # it is shown as held
-    if not context.peers.remembers(beat.region) and not _taken_in(context, tx, beat, now):
+    if not inbound.group.peers.remembers(beat.region) and not _taken_in(inbound, tx, beat, now):
         return
-    tx.save_peer(attribution.remembered(context, context.peers.hear(beat, now)))
-    if context.peers.crowded == beat.region:
-        context.tally["refused", HEARTBEATS_FULL] += 1
-    forget.review(context, tx, now)
-    protocol.hear(context, tx, beat, now)
-    gap_fill.hear(context, tx, beat, now)
-    rebuild.hear(context, tx, beat)
+    tx.save_peer(attribution.remembered(inbound, inbound.group.peers.hear(beat, now)))
+    if inbound.group.peers.crowded == beat.region:
+        inbound.telemetry.tally["refused", HEARTBEATS_FULL] += 1
+    forget.review(inbound.membership, tx, now)
+    protocol.hear(inbound.antientropy, tx, beat, now)
+    gap_fill.hear(inbound.gc, tx, beat, now)
+    rebuild.hear(inbound.recovery, tx, beat)
 
 
-def _taken_in(context: Context, tx: Transaction, beat: Heartbeat, now: Millis) -> bool:
+def _taken_in(inbound: Inbound, tx: Transaction, beat: Heartbeat, now: Millis) -> bool:
     """Whether a region that is heard for the first time counts from now on."""
-    if not context.expected and context.newcomers.judge(beat, context.peers.ours):
+    if not inbound.group.expected and inbound.group.newcomers.judge(beat, inbound.group.peers.ours):
         return False
-    if not context.peers.full:
+    if not inbound.group.peers.full:
         return True
-    let_go = context.peers.make_room(now)
-    context.conditions["too-many-regions"] = (
+    let_go = inbound.group.peers.make_room(now)
+    inbound.telemetry.conditions["too-many-regions"] = (
         f"{beat.region} sends on this topic, and so many regions do already that "
         f"{'it is not heard' if let_go is None else f'{let_go} is remembered no longer'}; name the regions that count "
         "in peers.expected"
@@ -325,58 +327,60 @@ def _taken_in(context: Context, tx: Transaction, beat: Heartbeat, now: Millis) -
     if let_go is None:
         return False
     tx.drop_peer(let_go)
-    context.comparisons.part(let_go)
-    context.retelling.gaps.pop(let_go, None)
+    inbound.antientropy.exchanges.part(let_go)
+    inbound.gc.gaps.gaps.pop(let_go, None)
     return True
 
 
 def _take_control(
-    context: Context, unit: UnitOfWork, tx: Transaction, control: Control, asked: dict[Region, Control]
+    inbound: Inbound, unit: UnitOfWork, tx: Transaction, control: Control, asked: dict[Region, Control]
 ) -> tuple[str, str] | None:
     """Do what another region asks of all, or of this one; why a stranger is not obeyed: code and detail.
 
     What begins or ends something is obeyed once: else whoever says it again, at any time, would have it done again.
     """
-    region = context.identity.region
+    region = inbound.core.identity.region
     if control.region == region or (control.target and control.target != region):
         return None
-    problem = admission.not_taken(context, control.region, control.sender)
+    problem = admission.not_taken(inbound, control.region, control.sender)
     if problem is not None:
         return problem
     if control.action in {ControlAction.PAUSE, ControlAction.RESUME}:
         before = asked.get(control.region)
         again = before is not None and before.sender == control.sender and 0 < control.number <= before.number
-        if again or not context.peers.asked_anew(control.region, control.sender, control.number):
-            context.tally["ignored", "asked-before"] += 1
+        if again or not inbound.group.peers.asked_anew(control.region, control.sender, control.number):
+            inbound.telemetry.tally["ignored", "asked-before"] += 1
             return None
         asked[control.region] = control
     match control.action:
         case ControlAction.FORGET:
-            forget.forget_as_told(context, tx, control, unit.now)
-        case ControlAction.PAUSE | ControlAction.RESUME if context.left_at is not None or context.joining:
+            forget.forget_as_told(inbound.membership, tx, control, unit.now)
+        case ControlAction.PAUSE | ControlAction.RESUME if inbound.group.left_at is not None or inbound.group.joining:
             pass  # it stands still already, and nobody else makes it move
         case ControlAction.PAUSE:
-            context.paused = f"asked by {control.region}: {control.reason[:_REASON_CHARACTERS]}"
-            tx.set_identity(paused=context.paused)
+            inbound.group.paused = f"asked by {control.region}: {control.reason[:_REASON_CHARACTERS]}"
+            tx.set_identity(paused=inbound.group.paused)
         case ControlAction.RESUME:
-            context.paused = None
+            inbound.group.paused = None
             tx.set_identity(paused=None)
         case ControlAction.RETELL:
-            context.retelling.wanted = max(context.retelling.wanted, control.number, 1)
+            inbound.gc.gaps.wanted = max(inbound.gc.gaps.wanted, control.number, 1)
         case ControlAction.REQUEST:
             paths = [MetaPath(path) for path in control.paths]
-            inside = [path for path in paths if context.scope.contains(path)]
-            protocol.tell(context, inside, missing_values.stamps_of(control))
-            missing_values.note(context, dict.fromkeys(path for path in paths if not context.scope.contains(path)))
+            inside = [path for path in paths if inbound.core.scope.contains(path)]
+            protocol.tell(inbound.antientropy, inside, missing_values.stamps_of(control))
+            missing_values.note(
+                inbound.recovery, dict.fromkeys(path for path in paths if not inbound.core.scope.contains(path))
+            )
         case ControlAction.LACKING:
-            missing_values.take(context, control)
+            missing_values.take(inbound.recovery, control)
     return None
 
 
-def _note_asked(context: Context, unit: UnitOfWork, tx: Transaction, control: Control) -> None:
+def _note_asked(inbound: Inbound, unit: UnitOfWork, tx: Transaction, control: Control) -> None:
     """Remember the last request of a database that was obeyed: in the same transaction, and in memory after it."""
     row = next(iter(tx.peers((control.region,))), None)
     if row is None or row.sender != control.sender:
         return
     tx.save_peer(replace(row, document={**row.document, "asked": control.number}))
-    unit.afterwards(lambda: context.peers.note_asked(control.region, control.sender, control.number))
+    unit.afterwards(lambda: inbound.group.peers.note_asked(control.region, control.sender, control.number))

@@ -10,10 +10,10 @@ from syncer.errors import AccessDenied, Fenced, InvariantBroken, NotEmpty, Paren
 from syncer.model import MetaPath, Millis, Revision
 from syncer.paths import classify, scaffold
 from syncer.replacing import replace
-from syncer.replication.context import Context
 from syncer.replication.fence import Fence, HeldFence, order_of
 from syncer.replication.local.dirty import ReadCause
 from syncer.replication.local.observe import check_fence
+from syncer.replication.local.part import OwnStore
 from syncer.replication.local.topic_checks import ask_again
 from syncer.replication.local.write_queue import Batch
 from syncer.replication.unit_of_work import UnitOfWork
@@ -22,18 +22,18 @@ from syncer.state.contract.transaction import Transaction
 from syncer.stores.contract import BatchRefused, Entry, Put, Write, Written
 
 
-def next_transaction(context: Context) -> tuple[Batch, tuple[Write, ...]] | None:
+def next_transaction(local: OwnStore) -> tuple[Batch, tuple[Write, ...]] | None:
     """The oldest batch with the fence in front of it, or ``None`` when nothing is to be written now."""
-    batch = context.writes.head
-    if batch is None or context.fence is None or context.doubted or context.paused is not None:
+    batch = local.writes.head
+    if batch is None or local.core.fence is None or local.core.fence_unverified or local.group.paused is not None:
         return None
-    batch.stretch = context.own_writes.stretch if context.ledger.armed else -1
-    return batch, (fence_write(context, context.fence, context.fence.fence.landing(batch.number)), *batch.writes)
+    batch.stretch = local.own_writes.stretch if local.watch.ledger.armed else -1
+    return batch, (fence_write(local, local.core.fence, local.core.fence.fence.landing(batch.number)), *batch.writes)
 
 
-def fence_write(context: Context, held: HeldFence | None, fence: Fence) -> Put:
+def fence_write(local: OwnStore, held: HeldFence | None, fence: Fence) -> Put:
     """The write of the fence node, conditional on the revision at which it was last ours."""
-    path = context.fence_path
+    path = local.core.fence_path
     return Put(path=path, value=fence.encode(), expected=held.revision if held else None, scaffold=scaffold(path))
 
 
@@ -45,25 +45,25 @@ class Landing:
     written: tuple[Written, ...]
 
 
-def answered(context: Context, batch: Batch, answers: Sequence[Written]) -> Landing:
+def answered(local: OwnStore, batch: Batch, answers: Sequence[Written]) -> Landing:
     """The batch was applied, and the fence carries its receipt: the next one may be sent before this is stored."""
     fence, *written = answers
-    held = _held(context)
+    held = _held(local)
     if fence.revision is None:
         raise InvariantBroken("a batch landed without a fence")
-    context.fence = HeldFence(held.fence.landing(batch.number), fence.revision)
-    context.writes.answered(batch)
-    if context.own_writes.applied(fence.mark, batch.stretch):
-        _note_own(context, batch, written, fence.mark)
+    local.core.fence = HeldFence(held.fence.landing(batch.number), fence.revision)
+    local.writes.answered(batch)
+    if local.own_writes.applied(fence.mark, batch.stretch):
+        _note_own(local, batch, written, fence.mark)
     return Landing(batch, tuple(written))
 
 
-def _note_own(context: Context, batch: Batch, written: Sequence[Written], mark: str) -> None:
+def _note_own(local: OwnStore, batch: Batch, written: Sequence[Written], mark: str) -> None:
     """What was just written needs no read for the notice of it: what stands there now is remembered."""
-    context.dirty.disregard(batch.paths, mark)
+    local.dirty.disregard(batch.paths, mark)
     for write, answer in zip(batch.writes, written, strict=True):
-        if isinstance(write, Put) and answer.revision is not None and write.path not in context.dirty:
-            context.remembered.keep(
+        if isinstance(write, Put) and answer.revision is not None and write.path not in local.dirty:
+            local.entry_cache.keep(
                 Entry(
                     path=write.path,
                     value=write.value,
@@ -74,37 +74,37 @@ def _note_own(context: Context, batch: Batch, written: Sequence[Written], mark: 
             )
 
 
-def _held(context: Context) -> HeldFence:
-    if context.fence is None:
+def _held(local: OwnStore) -> HeldFence:
+    if local.core.fence is None:
         raise Fenced("the database has begun anew as another one: what was under way was the former one's")
-    return context.fence
+    return local.core.fence
 
 
-def landed(context: Context, landings: Sequence[Landing], now: Millis) -> None:
+def landed(local: OwnStore, landings: Sequence[Landing], now: Millis) -> None:
     """What these batches wrote is seated.
 
     Raises:
         StateUnavailable: Nothing was stored; call again. The receipts in the fence keep what happened.
     """
-    _held(context)
+    _held(local)
     written = [answer for landing in landings for answer in landing.written]
-    with context.state.transaction() as tx:
-        unit = UnitOfWork(context, tx, now)
+    with local.core.state.transaction() as tx:
+        unit = local.units.begin(tx, now)
         _note_landed(tx, landings[-1].batch.number)
         unit.load([answer.path for answer in written])
         intents = [unit[answer.path].intent for answer in written]
         for answer in written:
-            unit.take(context.replica.written(unit[answer.path], answer, now))
+            unit.take(local.core.replica.written(unit[answer.path], answer, now))
         unit.store()
-    _finish(context, [landing.batch for landing in landings], unit)
+    _finish(local, [landing.batch for landing in landings], unit)
     for intent in intents:
         if intent is not None and not intent.version.stamp.is_baseline:
             stamp = intent.version.stamp
-            context.lags.append((stamp.region, (now - stamp.updated_at_ms) / 1000))
-    context.tally["writes", "landed"] += len(written)
+            local.telemetry.lags.append((stamp.region, (now - stamp.updated_at_ms) / 1000))
+    local.telemetry.tally["writes", "landed"] += len(written)
 
 
-def refused(context: Context, batch: Batch, refusal: BatchRefused, now: Millis) -> None:
+def refused(local: OwnStore, batch: Batch, refusal: BatchRefused, now: Millis) -> None:
     """Nothing of the batch was applied: one write of it was not possible; the others are decided again.
 
     Raises:
@@ -117,36 +117,36 @@ def refused(context: Context, batch: Batch, refusal: BatchRefused, now: Millis) 
         raise Fenced("another daemon has raised the fence of this region") from refusal.cause
     culprit = batch.paths[refusal.index - 1]
     cause = refusal.cause
-    context.remembered.forget((culprit,))
-    with context.state.transaction() as tx:
-        unit = UnitOfWork(context, tx, now)
+    local.entry_cache.forget((culprit,))
+    with local.core.state.transaction() as tx:
+        unit = local.units.begin(tx, now)
         unit.load(batch.paths)
         for path in batch.paths:
             reason = _park_reason(cause) if path == culprit else None
-            unit.take(context.replica.refused(unit[path], reason, now, str(cause)))
+            unit.take(local.core.replica.refused(unit[path], reason, now, str(cause)))
         if isinstance(cause, ValueRefused | AccessDenied):
             _hold_refused(unit, culprit, cause, now)
         unit.reread((culprit, *_relatives(culprit, cause)))
         unit.store()
-    _finish(context, (batch,), unit)
+    _finish(local, (batch,), unit)
     code = cause.code if isinstance(cause, SyncerError) else "unknown"
-    context.tally["writes", code] += 1
+    local.telemetry.tally["writes", code] += 1
 
 
-def lost(context: Context, batch: Batch, *, applied: bool, now: Millis) -> None:
+def lost(local: OwnStore, batch: Batch, *, applied: bool, now: Millis) -> None:
     """The answer of the batch was lost; its receipt has told whether it landed, and it cannot land any more."""
-    with context.state.transaction() as tx:
-        unit = UnitOfWork(context, tx, now)
+    with local.core.state.transaction() as tx:
+        unit = local.units.begin(tx, now)
         unit.load(batch.paths)
         if applied:
             _note_landed(tx, batch.number)
         for path in batch.paths:
             if applied:
-                unit.take(context.replica.written(unit[path], None, now))
+                unit.take(local.core.replica.written(unit[path], None, now))
             else:
-                unit.take(context.replica.refused(unit[path], None, now))
+                unit.take(local.core.replica.refused(unit[path], None, now))
         unit.store()
-    _finish(context, (batch,), unit)
+    _finish(local, (batch,), unit)
 
 
 def _note_landed(tx: Transaction, batch: str) -> None:
@@ -156,86 +156,86 @@ def _note_landed(tx: Transaction, batch: str) -> None:
         tx.set_identity(landed=batch)
 
 
-def settle_former(context: Context, fence: Fence, now: Millis) -> int:
+def settle_former(local: OwnStore, fence: Fence, now: Millis) -> int:
     """After the fence was raised: tell landed from not landed for every intent of dead incarnations; their number."""
-    with context.state.transaction() as tx:
-        unit = UnitOfWork(context, tx, now)
+    with local.core.state.transaction() as tx:
+        unit = local.units.begin(tx, now)
         open_intents = tx.intents()
         unit.load([register.path for register in open_intents])
         for register in open_intents:
             if register.intent is not None and register.intent.batch in fence.landed:
-                unit.take(context.replica.written(register, None, now))
+                unit.take(local.core.replica.written(register, None, now))
             else:
-                unit.take(context.replica.refused(register, None, now))
+                unit.take(local.core.replica.refused(register, None, now))
         unit.store()
     unit.settle()
     return len(open_intents)
 
 
-def hold_fence(context: Context, fence: Fence, entry: Entry | Written) -> None:
+def hold_fence(local: OwnStore, fence: Fence, entry: Entry | Written) -> None:
     """Keep the fence as this daemon's own, at the revision that it was just written or read at."""
     revision: Revision | None = entry.revision
     if revision is None:
         raise InvariantBroken("the fence has no revision")
-    context.fence = HeldFence(fence, revision)
+    local.core.fence = HeldFence(fence, revision)
 
 
-def advance_rollback_counter(context: Context, now: Millis) -> Put | None:
+def advance_rollback_counter(local: OwnStore, now: Millis) -> Put | None:
     """Give a mark out: the fence with it, to be written; ``None`` when the fence is not ours.
 
     Raises:
         StateUnavailable: No mark was given out.
     """
-    if context.fence is None:
+    if local.core.fence is None:
         return None
-    with context.state.transaction() as tx:
+    with local.core.state.transaction() as tx:
         identity = tx.set_identity(mark=tx.identity().mark + 1)
-    context.identity = identity
-    context.rollback_counter.given_out(now)
-    return fence_write(context, context.fence, context.fence.fence.rollback_counter(identity))
+    local.core.identity = identity
+    local.rollback_counter.given_out(now)
+    return fence_write(local, local.core.fence, local.core.fence.fence.rollback_counter(identity))
 
 
-def probe_rollback_counter(context: Context, entry: Entry | None) -> Put | None:
+def probe_rollback_counter(local: OwnStore, entry: Entry | None) -> Put | None:
     """The answer to a mark was lost: the fence, to be written with it once more; ``None``: it stands there.
 
     Args:
-        context: The daemon's context.
+        local: The region's own store.
         entry: The fence as read since.
 
     Raises:
         Fenced: It is not ours any more.
         PreconditionFailed: The store was put back from a backup.
     """
-    check_fence(context, entry, context.fence)
+    check_fence(local, entry, local.core.fence)
     if entry is None:
         raise InvariantBroken("a fence that is ours, and is not there")
     fence = Fence.decode(entry.value)
-    context.fence = HeldFence(fence, entry.revision)
-    if fence.mark >= context.identity.mark:
+    local.core.fence = HeldFence(fence, entry.revision)
+    if fence.mark >= local.core.identity.mark:
         return None
-    return fence_write(context, context.fence, fence.rollback_counter(context.identity))
+    return fence_write(local, local.core.fence, fence.rollback_counter(local.core.identity))
 
 
-def note_rollback_counter(context: Context, write: Put | None, answer: Written | None) -> None:
+def note_rollback_counter(local: OwnStore, write: Put | None, answer: Written | None) -> None:
     """The mark stands in the fence, as written (``None``: as was read).
 
     Raises:
         StateUnavailable: It was not noted; call again.
     """
-    if context.fence is None:
+    if local.core.fence is None:
         return  # the database has begun anew as another one meanwhile
     if write is not None and answer is not None:
-        hold_fence(context, Fence.decode(write.value), answer)
-    with context.state.transaction() as tx:
-        context.identity = tx.set_identity(marked=context.fence.fence.mark)
+        hold_fence(local, Fence.decode(write.value), answer)
+    with local.core.state.transaction() as tx:
+        local.core.identity = tx.set_identity(marked=local.core.fence.fence.mark)
 
 
-def _finish(context: Context, batches: Sequence[Batch], unit: UnitOfWork) -> None:
+def _finish(local: OwnStore, batches: Sequence[Batch], unit: UnitOfWork) -> None:
     for batch in batches:
-        context.writes.done(batch)
+        local.writes.done(batch)
     unit.settle()
     for batch in batches:
-        context.dirty.release(batch.paths)
+        local.dirty.release(batch.paths)
 
 
 def _park_reason(cause: Exception) -> ParkReason | None:
@@ -274,23 +274,23 @@ def _hold_refused(unit: UnitOfWork, path: MetaPath, cause: ValueRefused | Access
     )
 
 
-def mark_due(context: Context, limit: int, after: MetaPath | None, now: Millis) -> MetaPath | None:
+def mark_due(local: OwnStore, limit: int, after: MetaPath | None, now: Millis) -> MetaPath | None:
     """Mark the next due paths to be looked at again; the last one's path, ``None`` when the end was reached."""
-    with context.state.transaction() as tx:
+    with local.core.state.transaction() as tx:
         due = tx.due(limit, after)
-    ask_again(context, due, now)
+    ask_again(local, due, now)
     paths = [register.path for register in due if not register.held and register.intent is None]
-    context.dirty.add(paths, ReadCause.DUE)
+    local.dirty.add(paths, ReadCause.DUE)
     return due[-1].path if len(due) == limit else None
 
 
-def release_unknown_clusters(context: Context, page: int, now: Millis) -> None:
+def release_unknown_clusters(local: OwnStore, page: int, now: Millis) -> None:
     """More clusters are known than before: what was held because it names an unknown one is tried again."""
     after: MetaPath | None = None
     while True:
-        with context.state.transaction() as tx:
+        with local.core.state.transaction() as tx:
             due = tx.due(page, after)
-            unit = UnitOfWork(context, tx, now)
+            unit = local.units.begin(tx, now)
             held = [each for each in due if each.hold is not None and each.hold.reason is HoldReason.UNKNOWN_CLUSTER]
             unit.load([register.path for register in held])
             for register in held:
@@ -301,4 +301,4 @@ def release_unknown_clusters(context: Context, page: int, now: Millis) -> None:
         if len(due) < page:
             break
         after = due[-1].path
-    context.clusters_grew = False
+    local.clusters.grew = False

@@ -13,10 +13,10 @@ from syncer.conflict.withholding import withholds
 from syncer.errors import PreconditionFailed
 from syncer.model import MetaPath, Millis
 from syncer.replication.bisection import Settle, narrowed
-from syncer.replication.context import Context
 from syncer.replication.fence import HeldFence
 from syncer.replication.local.dirty import ReadCause
 from syncer.replication.local.observe import check_fence, decide, leave_alone
+from syncer.replication.local.part import OwnStore
 from syncer.replication.recovery import rebuild
 from syncer.stores.contract import Entry
 
@@ -46,21 +46,21 @@ class PageTicket:
     held: HeldFence | None
 
 
-def begin(context: Context) -> Scan:
+def begin(local: OwnStore) -> Scan:
     """Begin a scan; the watch must be armed."""
-    context.misfits.begin_scan()
-    with context.state.transaction() as tx:
+    local.misfits.begin_scan()
+    with local.core.state.transaction() as tx:
         tx.begin_scan()
         return Scan(alive=tx.count_alive())
 
 
-def issue(context: Context) -> PageTicket:
+def issue(local: OwnStore) -> PageTicket:
     """The next page is about to be asked for."""
-    return PageTicket(context.ledger.issue(), context.fence)
+    return PageTicket(local.watch.ledger.issue(), local.core.fence)
 
 
 def take_page(
-    context: Context, scan: Scan, asked: PageTicket, entries: Sequence[Entry], fence: Entry | None, now: Millis
+    local: OwnStore, scan: Scan, asked: PageTicket, entries: Sequence[Entry], fence: Entry | None, now: Millis
 ) -> None:
     """Take a page, with the fence read after it: its values serve as reads; what they may not decide is read again.
 
@@ -68,18 +68,18 @@ def take_page(
         Fenced: The fence is not ours: nothing was stamped.
         PreconditionFailed: The store was put back from a backup: likewise.
     """
-    check_fence(context, fence, asked.held)
+    check_fence(local, fence, asked.held)
     ticket = asked.read
-    context.trust(ticket)
+    local.trust(ticket)
     found: dict[MetaPath, Entry] = {}
     for entry in entries:
-        if context.scope.contains(entry.path):
+        if local.core.scope.contains(entry.path):
             found[entry.path] = entry
         else:
-            context.misfits.look_at(entry.path)
+            local.misfits.look_at(entry.path)
     try:
         scan.met += len(found)
-        known = _meet(context, found)
+        known = _meet(local, found)
         news = {
             path: entry
             for path, entry in found.items()
@@ -89,14 +89,14 @@ def take_page(
             or register.stored.revision != entry.revision
             or withholds(path)  # few; a former version of their projection may have made the digest
         }
-        valid = {path: entry for path, entry in news.items() if _valid(context, ticket, path)}
-        context.dirty.add((path for path in news if path not in valid), ReadCause.SCAN)
-        decide(context, ticket, valid, dict.fromkeys(valid, ReadCause.SCAN), now)
+        valid = {path: entry for path, entry in news.items() if _valid(local, ticket, path)}
+        local.dirty.add((path for path in news if path not in valid), ReadCause.SCAN)
+        decide(local, ticket, valid, dict.fromkeys(valid, ReadCause.SCAN), now)
     finally:
-        context.ledger.close(ticket)
+        local.watch.ledger.close(ticket)
 
 
-def _meet(context: Context, found: dict[MetaPath, Entry]) -> dict[MetaPath, Register]:
+def _meet(local: OwnStore, found: dict[MetaPath, Entry]) -> dict[MetaPath, Register]:
     """Note that these paths were met; what is known of them. What the database cannot keep is left out of them.
 
     After many of those the rest is left out too, and read again.
@@ -104,62 +104,62 @@ def _meet(context: Context, found: dict[MetaPath, Entry]) -> dict[MetaPath, Regi
     known: dict[MetaPath, Register] = {}
 
     def attempt(paths: Sequence[MetaPath]) -> Settle:
-        with context.state.transaction() as tx:
+        with local.core.state.transaction() as tx:
             tx.met(paths)
             registers = tx.registers(paths)
         return partial(known.update, registers)
 
     def give_up(path: MetaPath, cause: Exception) -> Settle:
         del found[path]
-        return leave_alone(context, path, cause)
+        return leave_alone(local, path, cause)
 
     if found:
-        left = narrowed(context, list(found), attempt, give_up)
-        context.dirty.add(left, ReadCause.SCAN)
+        left = narrowed(local.group, list(found), attempt, give_up)
+        local.dirty.add(left, ReadCause.SCAN)
         for path in left:
             del found[path]
     return known
 
 
-def _valid(context: Context, ticket: Ticket, path: MetaPath) -> bool:
-    return context.ledger.valid(ticket, path) and path not in context.writes.in_flight
+def _valid(local: OwnStore, ticket: Ticket, path: MetaPath) -> bool:
+    return local.watch.ledger.valid(ticket, path) and path not in local.writes.in_flight
 
 
-def end(context: Context, scan: Scan) -> None:
+def end(local: OwnStore, scan: Scan) -> None:
     """Every page was taken: what stood there and was not met has to be confirmed absent by a read.
 
     Raises:
         PreconditionFailed: The store answers empty where it was not: nothing was evaluated, nothing stamped.
     """
-    with context.state.transaction() as tx:
+    with local.core.state.transaction() as tx:
         alive = min(scan.alive, tx.count_alive())
         if scan.met == 0 and alive > 0:
             raise PreconditionFailed(
                 f"the store answers empty, where {alive} paths were alive: nothing was stamped, nothing was deleted",
                 hint="Check the store's address, chroot and content. To meet a store that was emptied on purpose anew: "
-                f"stop the daemon, move its sidecar database away, delete {context.fence_path}, start it again.",
+                f"stop the daemon, move its sidecar database away, delete {local.core.fence_path}, start it again.",
             )
         after: MetaPath | None = None
         while unmet := tx.unmet_standing(_UNMET_PAGE, after):
-            context.dirty.add(unmet, ReadCause.SCAN)
+            local.dirty.add(unmet, ReadCause.SCAN)
             after = unmet[-1]
             if len(unmet) < _UNMET_PAGE:
                 break
     scan.finished = True
 
 
-def complete(context: Context, scan: Scan, now: Millis) -> bool:
+def complete(local: OwnStore, scan: Scan, now: Millis) -> bool:
     """Whether every read that the scan has caused was answered; then the first scan of a database is its genesis."""
-    if not scan.finished or context.dirty.from_scan or not context.ledger.idle:
+    if not scan.finished or local.dirty.from_scan or not local.watch.ledger.idle:
         return False
-    context.gap_floor = Millis(0)
-    context.scanned = True
-    context.tally["scans", "finished"] += 1
-    context.alive_until = now
-    if not context.first_scan_done:
-        with context.state.transaction() as tx:
-            rebuild.finish(context, tx)
+    local.watch.gap_floor = Millis(0)
+    local.watch.scanned = True
+    local.telemetry.tally["scans", "finished"] += 1
+    local.watch.alive_until = now
+    if not local.core.first_scan_done:
+        with local.core.state.transaction() as tx:
+            rebuild.finish(local.recovery, tx)
             identity = tx.set_identity(first_scan_done=True)
-        context.identity = identity
-        context.recovery.members.clear()
+        local.core.identity = identity
+        local.recovery.progress.members.clear()
     return True

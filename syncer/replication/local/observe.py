@@ -12,7 +12,7 @@ import structlog
 
 from syncer.conflict.acts import Moment, Outcome, Publish
 from syncer.conflict.causality.order import later
-from syncer.conflict.guards import Facts, Topics
+from syncer.conflict.guards import Facts
 from syncer.conflict.projection import carried
 from syncer.conflict.reads import Ticket
 from syncer.conflict.register import HoldReason, Register
@@ -20,9 +20,9 @@ from syncer.errors import Fenced
 from syncer.model import EventType, MetadataChangeEvent, MetaPath, Millis
 from syncer.paths import child_prefixes, classify, shown
 from syncer.replication.bisection import Settle, narrowed, place_of, why
-from syncer.replication.context import Context
 from syncer.replication.fence import HeldFence
 from syncer.replication.local.dirty import ReadCause
+from syncer.replication.local.part import OwnStore
 from syncer.replication.local.write_queue import Packer
 from syncer.replication.recovery import missing_values, rebuild, rollback_detection
 from syncer.replication.recovery.progress import Phase
@@ -53,54 +53,54 @@ class ReadPlan:
         return (*self.origins, self.fence)
 
 
-def notice(context: Context, paths: Sequence[MetaPath], marks: Sequence[str]) -> bool:
+def notice(local: OwnStore, paths: Sequence[MetaPath], marks: Sequence[str]) -> bool:
     """What a watch has told is to be read, but for what this daemon itself has written.
 
     Args:
-        context: The daemon's context.
+        local: The region's own store.
         paths: Paths that may have changed.
         marks: For each the transaction that changed it, or nothing at all; empty where the store does not name it.
 
     Returns:
         ``False`` when too many wait already.
     """
-    if context.dirty.full:
-        context.remembered.forget(paths)
+    if local.dirty.full:
+        local.entry_cache.forget(paths)
         return False
-    own, contains = context.own_writes, context.scope.contains
+    own, contains = local.own_writes, local.core.scope.contains
     news = [(path, mark) for path, mark in zip(paths, marks or repeat(""), strict=False) if mark not in own]
-    context.remembered.forget(path for path, _ in news)
+    local.entry_cache.forget(path for path, _ in news)
     for path, mark in news:
-        if path in context.misfits.blocked:
+        if path in local.misfits.blocked:
             continue
         if contains(path):
-            context.dirty.notice(path, mark)
+            local.dirty.notice(path, mark)
         else:
-            context.misfits.look_at(path)
+            local.misfits.look_at(path)
     return True
 
 
-def plan_reads(context: Context, limit: int) -> ReadPlan | None:
+def plan_reads(local: OwnStore, limit: int) -> ReadPlan | None:
     """Take the oldest dirty paths; ``None`` when there are none, or while the watch is not whole.
 
     After a gap the fence is read in any case: whatever waits to be written waits for that.
     """
-    if not context.ledger.armed or rebuild.phase_of(context) is Phase.HEARING:
+    if not local.watch.ledger.armed or rebuild.phase_of(local.recovery) is Phase.HEARING:
         return None
-    origins = context.dirty.take(limit, context.writes.in_flight, context.writes.vacancy)
-    if not origins and not context.doubted:
+    origins = local.dirty.take(limit, local.writes.in_flight, local.writes.vacancy)
+    if not origins and not local.core.fence_unverified:
         return None
-    return ReadPlan(context.ledger.issue(), origins, context.fence_path, context.fence)
+    return ReadPlan(local.watch.ledger.issue(), origins, local.core.fence_path, local.core.fence)
 
 
-def give_up(context: Context, plan: ReadPlan) -> None:
+def give_up(local: OwnStore, plan: ReadPlan) -> None:
     """The store did not answer: the paths stay dirty."""
-    context.ledger.close(plan.ticket)
+    local.watch.ledger.close(plan.ticket)
     for path, origin in plan.origins.items():
-        context.dirty.add((path,), origin)
+        local.dirty.add((path,), origin)
 
 
-def take_answers(context: Context, plan: ReadPlan, answers: Mapping[MetaPath, Entry | None], now: Millis) -> None:
+def take_answers(local: OwnStore, plan: ReadPlan, answers: Mapping[MetaPath, Entry | None], now: Millis) -> None:
     """Decide by the answers; what they may not decide any more is read again.
 
     Raises:
@@ -109,24 +109,24 @@ def take_answers(context: Context, plan: ReadPlan, answers: Mapping[MetaPath, En
         StateUnavailable: Nothing was stored; the paths stay dirty.
     """
     try:
-        check_fence(context, answers.get(plan.fence), plan.held)
-        context.trust(plan.ticket)
-        valid = {path: answers[path] for path in plan.origins if context.ledger.valid(plan.ticket, path)}
-        decide(context, plan.ticket, valid, plan.origins, now)
+        check_fence(local, answers.get(plan.fence), plan.held)
+        local.trust(plan.ticket)
+        valid = {path: answers[path] for path in plan.origins if local.watch.ledger.valid(plan.ticket, path)}
+        decide(local, plan.ticket, valid, plan.origins, now)
     except BaseException:
-        give_up(context, plan)
+        give_up(local, plan)
         raise
     for path, origin in plan.origins.items():
         if path not in valid:
-            context.dirty.add((path,), origin)
-    context.ledger.close(plan.ticket)
+            local.dirty.add((path,), origin)
+    local.watch.ledger.close(plan.ticket)
 
 
-def check_fence(context: Context, entry: Entry | None, asked: HeldFence | None) -> None:
+def check_fence(local: OwnStore, entry: Entry | None, asked: HeldFence | None) -> None:
     """A local change is stamped only if a fence read made after the value's read is still ours, and not an older one.
 
     Args:
-        context: The daemon's context.
+        local: The region's own store.
         entry: The fence as read.
         asked: The fence as it was known when the values were asked for.
 
@@ -134,9 +134,9 @@ def check_fence(context: Context, entry: Entry | None, asked: HeldFence | None) 
         Fenced: It is not ours.
         PreconditionFailed: It is what we wrote before: the store was put back from a backup.
     """
-    if context.observing:
+    if local.core.observing:
         return
-    seen = context.fence.seen(entry) if context.fence is not None else None
+    seen = local.core.fence.seen(entry) if local.core.fence is not None else None
     if seen is None:
         raise Fenced("another daemon has raised the fence of this region")
     if asked is not None:
@@ -144,7 +144,7 @@ def check_fence(context: Context, entry: Entry | None, asked: HeldFence | None) 
 
 
 def decide(
-    context: Context,
+    local: OwnStore,
     ticket: Ticket,
     answers: Mapping[MetaPath, Entry | None],
     origins: Mapping[MetaPath, ReadCause],
@@ -157,79 +157,79 @@ def decide(
     """
 
     def attempt(paths: Sequence[MetaPath]) -> Settle:
-        return _decide(context, ticket, {path: answers[path] for path in paths}, origins, now)
+        return _decide(local, ticket, {path: answers[path] for path in paths}, origins, now)
 
     if answers:
-        for path in narrowed(context, list(answers), attempt, partial(leave_alone, context)):
-            context.dirty.add((path,), origins[path])
+        for path in narrowed(local.group, list(answers), attempt, partial(leave_alone, local)):
+            local.dirty.add((path,), origins[path])
 
 
-def leave_alone(context: Context, path: MetaPath, cause: Exception) -> Settle:
+def leave_alone(local: OwnStore, path: MetaPath, cause: Exception) -> Settle:
     """Nothing of this path can be taken here: it is shown, and looked at again by the next scan."""
 
     def settle() -> None:
         log.error("path_untaken", path=shown(path), cause=why(cause), where=place_of(cause))
-        context.misfits.block(path, why(cause))
-        context.requested.pop(path, None)
-        context.dirty.decided((path,))
+        local.misfits.block(path, why(cause))
+        local.recovery.requested.pop(path, None)
+        local.dirty.decided((path,))
 
     return settle
 
 
 def _decide(
-    context: Context,
+    local: OwnStore,
     ticket: Ticket,
     answers: Mapping[MetaPath, Entry | None],
     origins: Mapping[MetaPath, ReadCause],
     now: Millis,
 ) -> Settle:
-    packer = context.packer()
-    with context.state.transaction() as tx:
-        unit = UnitOfWork(context, tx, now)
+    packer = local.packer()
+    with local.core.state.transaction() as tx:
+        unit = local.units.begin(tx, now)
         unit.load(tuple(answers))
         landing = {path for path in answers if unit[path].intent is not None}
-        observed = _observe(context, unit, {p: e for p, e in answers.items() if p not in landing}, origins, now)
+        observed = _observe(local, unit, {p: e for p, e in answers.items() if p not in landing}, origins, now)
         unit.reread(landing)
-        _hold_mass_delete(context, unit, tx, observed)
+        _hold_mass_delete(local, unit, tx, observed)
         for outcome in observed.values():
             unit.take(outcome)
-        apply_due(context, unit, tx, {path: answers[path] for path in observed}, packer)
-        _answer_requests(context, unit, tx, answers)
+        apply_due(local, unit, tx, {path: answers[path] for path in observed}, packer)
+        _answer_requests(local, unit, tx, answers)
         unit.store()
 
     def settle() -> None:
         for path, entry in answers.items():
-            context.ledger.handled(ticket, path)
+            local.watch.ledger.handled(ticket, path)
             stored = unit[path].stored
             if entry is not None and stored is not None and stored.revision == entry.revision:
-                context.remembered.keep(entry)
-        context.dirty.decided(answers)
+                local.entry_cache.keep(entry)
+        local.dirty.decided(answers)
         unit.settle()
-        context.writes.commit(packer.packed())
+        local.writes.commit(packer.packed())
 
     return settle
 
 
 def _observe(
-    context: Context,
+    local: OwnStore,
     unit: UnitOfWork,
     answers: Mapping[MetaPath, Entry | None],
     origins: Mapping[MetaPath, ReadCause],
     now: Millis,
 ) -> dict[MetaPath, Outcome]:
-    before_gap = Millis(context.gap_floor + 1) if context.gap_floor else now
-    rebuilding = rebuild.phase_of(context) is not Phase.DONE
-    fresh = Moment(now=now, seen_at=now, first_scan_done=context.first_scan_done, rebuilding=rebuilding)
+    before_gap = Millis(local.watch.gap_floor + 1) if local.watch.gap_floor else now
+    rebuilding = rebuild.phase_of(local.recovery) is not Phase.DONE
+    fresh = Moment(now=now, seen_at=now, first_scan_done=local.core.first_scan_done, rebuilding=rebuilding)
     found = replace(fresh, seen_at=min(before_gap, now))
     outcomes = {}
     for path, entry in answers.items():
         moment = found if origins.get(path) is ReadCause.SCAN else fresh
-        publishes = context.scope.direction(path).publishes
-        outcomes[path] = context.replica.observe(unit[path], entry, moment, publishes=publishes)
+        publishes = local.core.scope.direction(path).publishes
+        outcomes[path] = local.core.replica.observe(unit[path], entry, moment, publishes=publishes)
     return outcomes
 
 
-def _hold_mass_delete(context: Context, unit: UnitOfWork, tx: Transaction, outcomes: dict[MetaPath, Outcome]) -> None:
+def _hold_mass_delete(local: OwnStore, unit: UnitOfWork, tx: Transaction, outcomes: dict[MetaPath, Outcome]) -> None:
     """Too many local deletes at once are kept from being published until a person decides.
 
     What has passed before this daemon was active is in the journal of its database.
@@ -237,19 +237,19 @@ def _hold_mass_delete(context: Context, unit: UnitOfWork, tx: Transaction, outco
     deleted = [path for path, outcome in outcomes.items() if _deletes(outcome)]
     if not deleted:
         return
-    window, now, alive = context.deletes, unit.now, tx.count_alive()
+    window, now, alive = local.deletes, unit.now, tx.count_alive()
     if not window.begun:
         window.begin(tx.deletes_passed(window.since(now), window.kept))
     if window.permits(len(deleted), alive, now):
         unit.afterwards(partial(window.passed, len(deleted), now))
         return
-    limits = context.replica.settings.limits
+    limits = local.core.replica.settings.limits
     detail = (
         f"too many deletes within {limits.delete_window_ms // 1000} s: more than {limits.max_deletes}, "
         f"or more than {limits.max_delete_fraction:.0%} of {alive} paths"
     )
     for path in deleted:
-        outcomes[path] = context.replica.hold_back(outcomes[path], now, detail)
+        outcomes[path] = local.core.replica.hold_back(outcomes[path], now, detail)
 
 
 def _deletes(outcome: Outcome) -> bool:
@@ -257,29 +257,29 @@ def _deletes(outcome: Outcome) -> bool:
 
 
 def apply_due(
-    context: Context, unit: UnitOfWork, tx: Transaction, answers: Mapping[MetaPath, Entry | None], packer: Packer
+    local: OwnStore, unit: UnitOfWork, tx: Transaction, answers: Mapping[MetaPath, Entry | None], packer: Packer
 ) -> None:
     """Decide the writes of paths that are due and showed no local change in this very read, or none since the last."""
     due = [path for path in answers if path not in unit.opened and (unit[path].due or unit[path].wish)]
-    if not due or context.observing or context.paused is not None or rebuild.holds_still(context):
+    if not due or local.core.observing or local.group.paused is not None or rebuild.holds_still(local.recovery):
         return
-    facts = facts_of(context, unit, tx, due)
+    facts = facts_of(local, unit, tx, due)
     for path in due:
         if not packer.batches and not packer.room:
             unit.reread((path,))
             continue
-        outcome = context.replica.apply_due(unit[path], answers[path], facts[path], packer.number)
+        outcome = local.core.replica.apply_due(unit[path], answers[path], facts[path], packer.number)
         if outcome.write is not None and not packer.fits(outcome.write):
             if not packer.begin():
                 unit.reread((path,))
                 continue
-            outcome = context.replica.apply_due(unit[path], answers[path], facts[path], packer.number)
+            outcome = local.core.replica.apply_due(unit[path], answers[path], facts[path], packer.number)
         if outcome.write is not None:
             packer.add(outcome.write)
         unit.take(outcome)
 
 
-def facts_of(context: Context, unit: UnitOfWork, tx: Transaction, paths: Sequence[MetaPath]) -> dict[MetaPath, Facts]:
+def facts_of(local: OwnStore, unit: UnitOfWork, tx: Transaction, paths: Sequence[MetaPath]) -> dict[MetaPath, Facts]:
     """What the target is like, for each of these loaded paths.
 
     A parent is not deleted before all of the store was read: a child that nobody has read yet may live below it, and a
@@ -292,7 +292,7 @@ def facts_of(context: Context, unit: UnitOfWork, tx: Transaction, paths: Sequenc
         if known is None or known.digest == unit[path].stored_digest:
             continue
         resource = classify(path)
-        if known.alive and resource is not None and resource.parent and context.scope.contains(resource.parent):
+        if known.alive and resource is not None and resource.parent and local.core.scope.contains(resource.parent):
             parents[path] = resource.parent
         elif not known.alive:
             dying.append(path)
@@ -306,47 +306,49 @@ def facts_of(context: Context, unit: UnitOfWork, tx: Transaction, paths: Sequenc
             parent_alive=path not in parents or unit[parents[path]].stored_alive,
             child_alive=path in with_children,
             outbox_open=path in open_paths,
-            clusters=context.clusters,
-            topics=context.topics_of(path, unit.now) if context.topics else Topics.NOT_ASKED,
-            applies=_applies(context, unit[path]) and (context.scanned or path not in parting),
+            clusters=local.clusters.names,
+            topics=local.topics.fresh(path, unit.now),
+            applies=_applies(local, unit[path]) and (local.watch.scanned or path not in parting),
         )
         for path in paths
     }
 
 
-def _applies(context: Context, register: Register) -> bool:
-    if not context.scope.direction(register.path).applies:
+def _applies(local: OwnStore, register: Register) -> bool:
+    if not local.core.scope.direction(register.path).applies:
         return False
     resource = classify(register.path)
-    return resource is not None and not context.peers.blocked(resource.kind, context.expected)
+    return resource is not None and not local.group.peers.blocked(resource.kind, local.group.expected)
 
 
 def _answer_requests(
-    context: Context, unit: UnitOfWork, tx: Transaction, answers: Mapping[MetaPath, Entry | None]
+    local: OwnStore, unit: UnitOfWork, tx: Transaction, answers: Mapping[MetaPath, Entry | None]
 ) -> None:
     """Send the register of a path that a peer has asked for, if the store was just read to hold it."""
-    if not context.requested or context.observing:
+    if not local.recovery.requested or local.core.observing:
         return
     told: list[MetadataChangeEvent] = []
     for path in answers:
-        if path not in context.requested:
+        if path not in local.recovery.requested:
             continue
         register, entry = unit[path], answers[path]
         known = register.known
         if register.hold is not None and (register.hold.local or register.hold.reason in _IN_DOUBT):
             continue  # what is known here is a change that nobody else may hear of yet; or what it is cannot be told
         if path in unit.opened and not register.due:
-            del context.requested[path]  # this read has found a local change: what is known is on its way already
+            del local.recovery.requested[
+                path
+            ]  # this read has found a local change: what is known is on its way already
             continue
         if path in unit.opened:
             continue  # it is read again once it is settled, and answered then
-        lacked = context.requested.take(path)
+        lacked = local.recovery.requested.take(path)
         value = known.value if register.due and known is not None else entry.value if entry is not None else None
         event = state_event(register, value)
         if event is not None:
             told.append(event)
-        if event is None or (lacked is not None and later(lacked, event.stamp, context.replica.settings.ties)):
-            unit.afterwards(partial(missing_values.note, context, {path: lacked if event is not None else None}))
+        if event is None or (lacked is not None and later(lacked, event.stamp, local.core.replica.settings.ties)):
+            unit.afterwards(partial(missing_values.note, local.recovery, {path: lacked if event is not None else None}))
     if told:
         tx.enqueue(told)
 

@@ -7,42 +7,36 @@ once it tells, the guards decide anew, without a person.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
 
 from syncer.conflict.guards import Topics
 from syncer.conflict.register import Register
 from syncer.model import MetaPath, Millis
-from syncer.replication.context import Context
 from syncer.replication.local.dirty import ReadCause
-from syncer.replication.unit_of_work import UnitOfWork
-
-ANSWERS_KEPT: Final = 1_000
+from syncer.replication.local.part import OwnStore
 
 
-def ask_again(context: Context, due: Iterable[Register], now: Millis) -> None:
+def ask_again(local: OwnStore, due: Iterable[Register], now: Millis) -> None:
     """Ask again where a due register is held for want of an answer, each of them once a minute."""
-    context.asking.add(dict.fromkeys(context.unanswered.choose(due, now)))
+    local.topics.asking.add(dict.fromkeys(local.topics.unanswered.choose(due, now)))
 
 
-def answer(context: Context, path: MetaPath, topics: Topics, now: Millis) -> None:
+def answer(local: OwnStore, path: MetaPath, topics: Topics, now: Millis) -> None:
     """Take an answer. Only memory is touched; :func:`take_answers` does the rest where it was asked again."""
-    if len(context.topics) > ANSWERS_KEPT:
-        context.topics.clear()
-    context.topics[path] = (topics, now)
-    if not context.unanswered.answer(path, topics):
-        context.dirty.add((path,), ReadCause.DUE)
+    local.topics.note(path, topics, now)
+    if not local.topics.unanswered.answer(path, topics):
+        local.dirty.add((path,), ReadCause.DUE)
 
 
-def take_answers(context: Context, now: Millis) -> None:
+def take_answers(local: OwnStore, now: Millis) -> None:
     """Let the guards decide anew where an answer has come; what a person has decided meanwhile stays decided."""
-    told = context.unanswered.told
+    told = local.topics.unanswered.told
     if not told:
         return
-    with context.state.transaction() as tx:
-        unit = UnitOfWork(context, tx, now)
+    with local.core.state.transaction() as tx:
+        unit = local.units.begin(tx, now)
         unit.load(tuple(told))
         for path, topics in told.items():
-            unit.take(context.replica.topics_told(unit[path], topics))
+            unit.take(local.core.replica.topics_told(unit[path], topics))
         unit.store()
     unit.settle()
     told.clear()

@@ -11,16 +11,16 @@ in the future is not remembered of a peer.
 from __future__ import annotations
 
 from syncer.model import Region
-from syncer.replication.context import Context
 from syncer.replication.group.peer import GENERATIONS_AHEAD
+from syncer.replication.recovery.part import Recovery
 
 
-def claim(context: Context, generation: int, teller: Region) -> bool:
+def claim(recovery: Recovery, generation: int, teller: Region) -> bool:
     """Whether a generation of this region that somebody has heard may be believed; if not, it is shown who says so."""
-    if generation <= context.started_as + GENERATIONS_AHEAD:
+    if generation <= recovery.started_as + GENERATIONS_AHEAD:
         return True
-    context.conditions["generation-claimed"] = (
+    recovery.telemetry.conditions["generation-claimed"] = (
         f"{teller} says that a database of this region had generation {generation}, and this one has "
-        f"{context.identity.generation}: no such generation was ever taken, so it is not believed"
+        f"{recovery.core.identity.generation}: no such generation was ever taken, so it is not believed"
     )
     return False

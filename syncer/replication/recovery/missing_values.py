@@ -30,7 +30,7 @@ from syncer.conflict.rebuilding import unsupplied
 from syncer.conflict.register import Register
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region, Stamp, Version
 from syncer.replacing import replace
-from syncer.replication.context import Context
+from syncer.replication.recovery.part import Recovery
 from syncer.replication.recovery.progress import MissingValue
 from syncer.replication.unit_of_work import UnitOfWork
 
@@ -51,9 +51,9 @@ NOTHING_BOUND: Final = 50_000
 """Paths of which there is nothing to tell; more are asked for again."""
 
 
-def work(context: Context, now: Millis) -> list[Control]:
+def work(recovery: Recovery, now: Millis) -> list[Control]:
     """Ask for what lacks, give up what nobody has, and say what there is nothing to tell of."""
-    return [*_ask(context, now), *_say(context, now)]
+    return [*_ask(recovery, now), *_say(recovery, now)]
 
 
 def stamps_of(control: Control) -> dict[MetaPath, Stamp]:
@@ -61,20 +61,20 @@ def stamps_of(control: Control) -> dict[MetaPath, Stamp]:
     return {MetaPath(path): Stamp(*stamp) for path, stamp in zip(control.paths, control.stamps, strict=False)}
 
 
-def note(context: Context, paths: Mapping[MetaPath, Stamp | None]) -> None:
+def note(recovery: Recovery, paths: Mapping[MetaPath, Stamp | None]) -> None:
     """Somebody has asked for these; an older version is told instead of the named one, or (``None``) nothing is."""
-    nothing = context.recovery.nothing
+    nothing = recovery.progress.nothing
     for path, stamp in paths.items():
         if len(nothing) >= NOTHING_BOUND:
             break
         nothing[path] = stamp
 
 
-def take(context: Context, control: Control) -> None:
+def take(recovery: Recovery, control: Control) -> None:
     """A member has not the value of these paths; those that lack here are looked at again."""
     stamps, region = stamps_of(control), control.region
     for path in map(MetaPath, control.paths):
-        missing, stamp = context.recovery.lacks.get(path), stamps.get(path)
+        missing, stamp = recovery.progress.lacks.get(path), stamps.get(path)
         if missing is None or (stamp is not None and stamp != missing.stamp):
             continue
         missing.lacking.add(region)
@@ -82,31 +82,31 @@ def take(context: Context, control: Control) -> None:
             missing.older.discard(region)
         else:
             missing.older.add(region)
-        context.want(path)
+        recovery.want(path)
 
 
-def meet(context: Context, unit: UnitOfWork, event: MetadataChangeEvent) -> None:
+def meet(recovery: Recovery, unit: UnitOfWork, event: MetadataChangeEvent) -> None:
     """An event was folded: if it is older than what lacks here, it may be what its sender knows instead."""
-    missing, teller = context.recovery.lacks.get(event.path), context.peers.region_of(event.sender)
+    missing, teller = recovery.progress.lacks.get(event.path), recovery.group.peers.region_of(event.sender)
     if missing is None or missing.stamp is None or teller is None:
         return
-    ties, told = context.replica.settings.ties, missing.told.get(teller)
+    ties, told = recovery.core.replica.settings.ties, missing.told.get(teller)
     if not later(missing.stamp, event.stamp, ties) or (told is not None and later(told.stamp, event.stamp, ties)):
         return
-    version = believed(context.replica.settings, unit[event.path], version_of(event))
-    unit.afterwards(lambda: _keep(context, missing, teller, version))
+    version = believed(recovery.core.replica.settings, unit[event.path], version_of(event))
+    unit.afterwards(lambda: _keep(recovery, missing, teller, version))
 
 
-def _keep(context: Context, missing: MissingValue, teller: Region, version: Version) -> None:
+def _keep(recovery: Recovery, missing: MissingValue, teller: Region, version: Version) -> None:
     """Keep what a member knows in place of what lacks; the oldest of too many is let go."""
-    recovery, telling = context.recovery, context.recovery.telling
-    recovery.told_bytes += _size(version) - _size(missing.told.get(teller))
+    progress, telling = recovery.progress, recovery.progress.telling
+    progress.told_bytes += _size(version) - _size(missing.told.get(teller))
     missing.told[teller] = version
     telling[missing] = None
     telling.move_to_end(missing)
-    while len(telling) > TOLD_BOUND or (recovery.told_bytes > TOLD_BYTES and len(telling) > 1):
+    while len(telling) > TOLD_BOUND or (progress.told_bytes > TOLD_BYTES and len(telling) > 1):
         told = telling.popitem(last=False)[0].told
-        recovery.told_bytes -= sum(map(_size, told.values()))
+        progress.told_bytes -= sum(map(_size, told.values()))
         told.clear()
 
 
@@ -114,30 +114,30 @@ def _size(version: Version | None) -> int:
     return len(version.value) if version is not None and version.value is not None else 0
 
 
-def _say(context: Context, now: Millis) -> list[Control]:
-    nothing = dict(context.recovery.nothing)
-    context.recovery.nothing.clear()
-    if context.observing or context.paused is not None:
+def _say(recovery: Recovery, now: Millis) -> list[Control]:
+    nothing = dict(recovery.progress.nothing)
+    recovery.progress.nothing.clear()
+    if recovery.core.observing or recovery.group.paused is not None:
         return []  # what it has may not leave it now; it is asked again
     paths = [path for path, stamp in nothing.items() if stamp is None]
     older = {path: stamp for path, stamp in nothing.items() if stamp is not None}
     return [
-        *_controls(context, ControlAction.LACKING, "", paths, "there is nothing to tell of them", now),
-        *_controls(context, ControlAction.LACKING, "", list(older), "what is known is older", now, older),
+        *_controls(recovery, ControlAction.LACKING, "", paths, "there is nothing to tell of them", now),
+        *_controls(recovery, ControlAction.LACKING, "", list(older), "what is known is older", now, older),
     ]
 
 
-def _ask(context: Context, now: Millis) -> list[Control]:
+def _ask(recovery: Recovery, now: Millis) -> list[Control]:
     """Ask for values that are due and lacking: first their author, then the other members in turn."""
-    if not context.wanting:
+    if not recovery.wanting:
         return []
-    lacks, own = context.recovery.lacks, context.identity.region
-    wanted = list(islice(context.wanting, PATHS_AT_ONCE))
-    with context.state.transaction() as tx:
+    lacks, own = recovery.progress.lacks, recovery.core.identity.region
+    wanted = list(islice(recovery.wanting, PATHS_AT_ONCE))
+    with recovery.core.state.transaction() as tx:
         registers = tx.registers(wanted)
     for path in wanted:
-        del context.wanting[path]
-    members = [region for region in context.peers.members(context.expected) if region != own]
+        del recovery.wanting[path]
+    members = [region for region in recovery.group.peers.members(recovery.group.expected) if region != own]
     asked: dict[tuple[Region, str], list[MetaPath]] = {}
     stamps: dict[MetaPath, Stamp] = {}
     hopeless: dict[MetaPath, Version | None] = {}
@@ -146,13 +146,13 @@ def _ask(context: Context, now: Millis) -> list[Control]:
         if register is not None and register.known is not None and not register.value_missing:
             lacks.pop(path, None)
             continue
-        missing = _missing(context, path, register)
+        missing = _missing(recovery, path, register)
         left = [region for region in members if region not in missing.lacking]
         left = left or [region for region in members if region in missing.older and region not in missing.told]
         if missing.stamp is not None:
             stamps[path] = missing.stamp
         if not left:
-            hopeless[path] = _instead(context, missing, members)
+            hopeless[path] = _instead(recovery, missing, members)
         elif not missing.times or not 0 <= now - missing.asked_at_ms < _patience(missing, len(members)):
             author = missing.stamp.region if missing.stamp is not None else None
             left.sort(key=lambda region: (region != author, region))
@@ -160,27 +160,27 @@ def _ask(context: Context, now: Millis) -> list[Control]:
             asked.setdefault((left[missing.times % len(left)], reason), []).append(path)
             missing.asked_at_ms, missing.times = now, missing.times + 1
             lacks.move_to_end(path)
-    _give_up(context, hopeless, now)
+    _give_up(recovery, hopeless, now)
     return [
         control
         for (region, reason), paths in asked.items()
-        for control in _controls(context, ControlAction.REQUEST, region, paths, reason, now, stamps)
+        for control in _controls(recovery, ControlAction.REQUEST, region, paths, reason, now, stamps)
     ]
 
 
-def _instead(context: Context, missing: MissingValue, members: Sequence[Region]) -> Version | None:
+def _instead(recovery: Recovery, missing: MissingValue, members: Sequence[Region]) -> Version | None:
     """The greatest version that the members know in place of the one that lacks."""
     found: Version | None = None
     for region in members:
         told = missing.told.get(region) if region in missing.older else None
-        if told is not None and (found is None or later(told.stamp, found.stamp, context.replica.settings.ties)):
+        if told is not None and (found is None or later(told.stamp, found.stamp, recovery.core.replica.settings.ties)):
             found = told
     return found
 
 
-def _missing(context: Context, path: MetaPath, register: Register | None) -> MissingValue:
+def _missing(recovery: Recovery, path: MetaPath, register: Register | None) -> MissingValue:
     """What is remembered of the asking; nothing of another version than the one that lacks now."""
-    lacks = context.recovery.lacks
+    lacks = recovery.progress.lacks
     stamp = register.known.stamp if register is not None and register.known is not None else None
     missing = lacks.get(path)
     if missing is None or missing.stamp != stamp:
@@ -195,24 +195,24 @@ def _patience(missing: MissingValue, members: int) -> int:
     return ASK_AGAIN_MS << min((missing.times - 1) // max(members, 1), LONGEST_DOUBLINGS)
 
 
-def _give_up(context: Context, paths: Mapping[MetaPath, Version | None], now: Millis) -> None:
+def _give_up(recovery: Recovery, paths: Mapping[MetaPath, Version | None], now: Millis) -> None:
     """Every member has said that it has none of these; what they know instead."""
-    if not paths or context.observing or context.paused is not None or not context.first_scan_done:
+    if not paths or recovery.core.observing or recovery.group.paused is not None or not recovery.core.first_scan_done:
         return
-    with context.state.transaction() as tx:
-        unit = UnitOfWork(context, tx, now)
+    with recovery.core.state.transaction() as tx:
+        unit = recovery.units.begin(tx, now)
         unit.load(tuple(paths))
         for path, instead in paths.items():
-            publishes = context.scope.direction(path).publishes
+            publishes = recovery.core.scope.direction(path).publishes
             unit.take(unsupplied(unit[path], publishes=publishes, instead=instead))
         unit.store()
     unit.settle()
     for path in paths:
-        context.recovery.lacks.pop(path, None)
+        recovery.progress.lacks.pop(path, None)
 
 
 def _controls(
-    context: Context,
+    recovery: Recovery,
     action: ControlAction,
     target: str,
     paths: Sequence[MetaPath],
@@ -222,8 +222,8 @@ def _controls(
 ) -> list[Control]:
     """Messages about paths, those with a stamp apart from those without one."""
     control = Control(
-        region=context.identity.region,
-        sender=context.identity.database_id,
+        region=recovery.core.identity.region,
+        sender=recovery.core.identity.database_id,
         action=action,
         reason=reason,
         sent_at_ms=now,

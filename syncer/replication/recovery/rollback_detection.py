@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from syncer.errors import PreconditionFailed
-from syncer.replication.context import Context
 from syncer.replication.fence import Fence, HeldFence, order_of
 from syncer.replication.recovery import rebuild
+from syncer.replication.recovery.part import Recovery
 from syncer.replication.recovery.progress import Phase
 from syncer.stores.contract import Entry
 
 
-def loss(context: Context, entry: Entry | None) -> str | None:
+def loss(recovery: Recovery, entry: Entry | None) -> str | None:
     """Why the fence says that this database is not the one that was last the writer's; ``None``: it is.
 
     Four signals: the fence names another database; its epoch is not behind ours, although ours was just raised; it
@@ -19,15 +19,15 @@ def loss(context: Context, entry: Entry | None) -> str | None:
     Raises:
         PreconditionFailed: It is the store that is old: the fence knows nothing of what this database saw in it.
     """
-    identity = context.identity
+    identity = recovery.core.identity
     if entry is None:
         return None
     fence = Fence.decode(entry.value)
     if identity.store_id is not None and fence.store_id != identity.store_id:
         return None  # another store: that is for a person
     if fence.database_id != identity.database_id:
-        return _another(context, fence)
-    if fence.epoch >= identity.epoch and fence.number not in context.recovery.tried:
+        return _another(recovery, fence)
+    if fence.epoch >= identity.epoch and fence.number not in recovery.progress.tried:
         return f"an old copy: the fence was raised in epoch {fence.epoch}, this copy is of an earlier one"
     if fence.mark > identity.mark:
         return f"an old copy: the fence holds mark {fence.mark}, this copy has given out {identity.mark}"
@@ -38,7 +38,7 @@ def loss(context: Context, entry: Entry | None) -> str | None:
     if identity.landed is None:  # it never held the fence; but one of before this fact was kept did not note it either
         fresh = identity.store_id is None or identity.rebuild is not None
         return f"an old copy: batch {fence.landed[-1]} has landed, this copy never wrote" if fresh else None
-    with context.state.transaction() as tx:
+    with recovery.core.state.transaction() as tx:
         decided = [register.intent.batch for register in tx.intents() if register.intent is not None]
     newest = max([identity.landed, *decided], key=order_of)
     if order_of(fence.landed[-1]) > order_of(newest):
@@ -46,9 +46,9 @@ def loss(context: Context, entry: Entry | None) -> str | None:
     return None
 
 
-def _another(context: Context, fence: Fence) -> str | None:
+def _another(recovery: Recovery, fence: Fence) -> str | None:
     """What it means that the fence names another database: it took over, ours begins anew, or the store is old."""
-    identity, begun = context.identity, rebuild.of(context)
+    identity, begun = recovery.core.identity, rebuild.of(recovery)
     if begun is not None and fence.database_id in begun.former:
         if begun.phase is Phase.HEARING:
             return None  # what was begun goes on: nothing of the store was taken yet

@@ -21,9 +21,9 @@ from syncer.conflict.rebuilding import Answer, learn, untold
 from syncer.errors import PayloadInvalid, ValueRefused
 from syncer.model import Counter, Digest, MetaPath, Millis, Region, Stamp, Version, generation_of
 from syncer.paths import checked, classify
-from syncer.replication.context import Context
 from syncer.replication.group.peers import PEERS_KEPT
 from syncer.replication.recovery import generations
+from syncer.replication.recovery.part import Recovery
 from syncer.replication.recovery.progress import Member, Phase, Rebuild
 from syncer.replication.unit_of_work import UnitOfWork
 from syncer.state.contract.quarantine import DeadLetter
@@ -45,26 +45,28 @@ _FINISHED: Final = frozenset({Answer.TOLD, Answer.REBUILDING})
 # -- what is asked of this region, and told to it
 
 
-def take_asked(context: Context, asked: StateRequest) -> None:
+def take_asked(recovery: Recovery, asked: StateRequest) -> None:
     """Another region asks what is known here; it is answered when its turn comes, unless it asks for nonsense."""
     if asked.after:
         try:
             checked(asked.after)
         except ValueRefused:
             return
-    owed = context.recovery.owed
-    if asked.target == context.identity.region != asked.region and (len(owed) < OWED_BOUND or asked.region in owed):
+    owed = recovery.progress.owed
+    if asked.target == recovery.core.identity.region != asked.region and (
+        len(owed) < OWED_BOUND or asked.region in owed
+    ):
         owed[asked.region] = asked
 
 
-def take_told(context: Context, unit: UnitOfWork, told: StatePage) -> None:
+def take_told(recovery: Recovery, unit: UnitOfWork, told: StatePage) -> None:
     """Learn a page, while peers are heard; one that does not follow what is known already came twice, or too late."""
-    identity = context.identity
+    identity = recovery.core.identity
     if told.target != identity.region or told.region == identity.region or told.asker != identity.database_id:
         return
-    if told.region not in context.recovery.members and len(context.recovery.members) >= PEERS_KEPT:
+    if told.region not in recovery.progress.members and len(recovery.progress.members) >= PEERS_KEPT:
         return  # nobody has so many regions
-    member = context.recovery.members.setdefault(told.region, Member())
+    member = recovery.progress.members.setdefault(told.region, Member())
     if told.after != member.after or member.answer in _FINISHED:
         return
     try:
@@ -73,8 +75,8 @@ def take_told(context: Context, unit: UnitOfWork, told: StatePage) -> None:
         member.trouble = exc.message  # the page is asked for again
         return
     versions, bad = _versions_of(told)
-    _learn(context, unit, versions, told.region)
-    _put_aside(context, unit, told, bad)
+    _learn(recovery, unit, versions, told.region)
+    _put_aside(recovery, unit, told, bad)
     unit.afterwards(lambda: _note_told(member, told, len(bad)))
 
 
@@ -91,17 +93,17 @@ def _versions_of(told: StatePage) -> tuple[list[tuple[str, Version]], list[tuple
 
 
 def _put_aside(
-    context: Context, unit: UnitOfWork, told: StatePage, bad: Sequence[tuple[StateEntry, PayloadInvalid]]
+    recovery: Recovery, unit: UnitOfWork, told: StatePage, bad: Sequence[tuple[StateEntry, PayloadInvalid]]
 ) -> None:
     """What an entry was to say is asked for as a change; until then its path is left as it is, and shown."""
     for number, (entry, error) in enumerate(bad):
-        path = _path_of(context, entry[0])
+        path = _path_of(recovery, entry[0])
         if number < BAD_ENTRIES:
             unit.quarantine(_poison_of(told.region, entry, path, error))
         if path is not None:
             unit.load((path,))
             unit.take(untold(unit[path], told.region, unit.now, error.message))
-            context.want(path)
+            recovery.want(path)
 
 
 def _poison_of(region: Region, entry: StateEntry, path: MetaPath | None, error: PayloadInvalid) -> DeadLetter:
@@ -173,50 +175,50 @@ def _version_of(entry: StateEntry) -> tuple[str, Version]:
     )
 
 
-def _learn(context: Context, unit: UnitOfWork, told: Sequence[tuple[str, Version]], teller: Region) -> None:
-    ahead = unit.now + context.replica.settings.limits.max_clock_skew_ms
+def _learn(recovery: Recovery, unit: UnitOfWork, told: Sequence[tuple[str, Version]], teller: Region) -> None:
+    ahead = unit.now + recovery.core.replica.settings.limits.max_clock_skew_ms
     versions: dict[MetaPath, Version] = {}
     for text, version in told:
-        path = _path_of(context, text)
+        path = _path_of(recovery, text)
         if path is None:
             continue
         if version.stamp.updated_at_ms > ahead:
-            context.want(path)  # as an event it is held until its time has come
+            recovery.want(path)  # as an event it is held until its time has come
             continue
         versions[path] = version
         counters = (version.by, *version.seen)
-        used = max(generation_of(counter, context.identity.region) for counter in counters)
-        if used > context.recovery.outdone and generations.claim(context, used, teller):
-            context.recovery.outdone = used
+        used = max(generation_of(counter, recovery.core.identity.region) for counter in counters)
+        if used > recovery.progress.outdone and generations.claim(recovery, used, teller):
+            recovery.progress.outdone = used
     unit.load(tuple(versions))
     for path, version in versions.items():
-        unit.take(learn(context.replica.settings, unit[path], version))
+        unit.take(learn(recovery.core.replica.settings, unit[path], version))
 
 
-def _path_of(context: Context, text: str) -> MetaPath | None:
+def _path_of(recovery: Recovery, text: str) -> MetaPath | None:
     """The path that an entry names, if this region carries it."""
     try:
         path = checked(text)
     except ValueRefused:
         return None
-    return path if classify(path) is not None and context.scope.contains(path) else None
+    return path if classify(path) is not None and recovery.core.scope.contains(path) else None
 
 
 # -- what this region asks and tells
 
 
-def questions(context: Context, kept: Rebuild, now: Millis) -> list[StateRequest]:
+def questions(recovery: Recovery, kept: Rebuild, now: Millis) -> list[StateRequest]:
     """The next page of each member that has not told everything, unless it was asked for just now."""
     asked: list[StateRequest] = []
-    for region, member in context.recovery.members.items():
+    for region, member in recovery.progress.members.items():
         waiting = member.asked_at_ms is not None and 0 <= now - member.asked_at_ms < ASK_AGAIN_MS
         if region in kept.without or member.answer in _FINISHED or waiting:
             continue
         member.asked_at_ms = now
         asked.append(
             StateRequest(
-                region=context.identity.region,
-                sender=context.identity.database_id,
+                region=recovery.core.identity.region,
+                sender=recovery.core.identity.database_id,
                 sent_at_ms=now,
                 target=region,
                 after=member.after,
@@ -226,32 +228,32 @@ def questions(context: Context, kept: Rebuild, now: Millis) -> list[StateRequest
     return asked
 
 
-def answers(context: Context, now: Millis, phase: Phase) -> list[StatePage]:
+def answers(recovery: Recovery, now: Millis, phase: Phase) -> list[StatePage]:
     """One page for each region that has asked."""
-    if context.observing or not context.recovery.owed:
+    if recovery.core.observing or not recovery.progress.owed:
         return []
-    if phase is not Phase.HEARING and not context.first_scan_done:
+    if phase is not Phase.HEARING and not recovery.core.first_scan_done:
         return []  # it asks again; by then the first scan is over
     told: list[StatePage] = []
-    for asked in list(context.recovery.owed.values()):
+    for asked in list(recovery.progress.owed.values()):
         page = StatePage(
-            region=context.identity.region,
-            sender=context.identity.database_id,
+            region=recovery.core.identity.region,
+            sender=recovery.core.identity.database_id,
             sent_at_ms=now,
             target=asked.region,
             asker=asked.sender,
             after=asked.after,
             rebuilding=phase is Phase.HEARING,
         )
-        if context.joining:  # nothing of it is the group's yet
+        if recovery.group.joining:  # nothing of it is the group's yet
             told.append(replace(page, last=True, total=asked.told))
         else:
-            told.append(_page(context, asked, page))
-        del context.recovery.owed[asked.region]
+            told.append(_page(recovery, asked, page))
+        del recovery.progress.owed[asked.region]
     return told
 
 
-def _page(context: Context, asked: StateRequest, page: StatePage) -> StatePage:
+def _page(recovery: Recovery, asked: StateRequest, page: StatePage) -> StatePage:
     """The next entries; also of changes that wait in the outbox still.
 
     Who was not told of such a change would meet its own copy of the value as one that nobody knows. If the change never
@@ -261,7 +263,7 @@ def _page(context: Context, asked: StateRequest, page: StatePage) -> StatePage:
     entries: list[StateEntry] = []
     size = 0
     while size < PAGE_BYTES and len(entries) < PAGE_ENTRIES:
-        with context.state.transaction() as tx:
+        with recovery.core.state.transaction() as tx:
             found = tx.page(PAGE_ENTRIES, after)
         for register in found:
             known = register.known

@@ -40,7 +40,7 @@ class BusPumps:
         self._controls: list[Control] = []
 
     def _sealed(self, message: Said) -> Outgoing:
-        return sealed(message, self._around.driver.context.keyring)
+        return sealed(message, self._around.driver.keyring)
 
     async def publisher(self) -> None:
         """Publish what the outbox holds; what the bus can never take goes to the quarantine."""
@@ -97,12 +97,12 @@ class BusPumps:
         What is folded without is read and decided once more when its turn comes: twice the work. But it is folded: what
         is known here must not wait for a store that takes no writes.
         """
-        writes = self._around.driver.context.writes
+        driver = self._around.driver
         count, size = len(delivery.messages), sum(len(each.payload) for each in delivery.messages)
-        while not writes.takes(count, size):
-            before = writes.vacant
+        while not driver.takes_writes(count, size):
+            before = driver.vacant_batches
             await self._around.roomy.wait(ROOM_S)
-            if writes.vacant <= before:
+            if driver.vacant_batches <= before:
                 return  # nothing moves
 
     async def _fold(self, delivery: Delivery) -> None:
@@ -132,8 +132,8 @@ class BusPumps:
 
     def _consume(self, delivery: Delivery, now: Millis) -> tuple[Sequence[Arrived], Prefetch | None]:
         """Fold a delivery at once, but for what is left of it; or what of it to read the store for first."""
-        context = self._around.driver.context
-        own, published = context.identity.database_id, context.recovery.published
+        driver = self._around.driver
+        own, published = driver.database_id, driver.published_through
         others = [  # what it knows to have published was folded when it was stamped; beyond that it is an old copy
             each
             for each in delivery.messages
@@ -141,7 +141,7 @@ class BusPumps:
         ]
         if others:
             arrived = [
-                arrived_of(each.payload, each.properties, each.position, context.keyring, each.trouble)
+                arrived_of(each.payload, each.properties, each.position, driver.keyring, each.trouble)
                 for each in others
             ]
             planned = self._around.driver.prefetch(arrived)
@@ -169,7 +169,7 @@ class BusPumps:
             sent = await self._send(messages[start : start + STEPS_LIMIT], "comparison_not_sent")
             if not sent:
                 return
-            self._around.driver.context.tally["compared", "bytes"] += sum(map(message_bytes, sent))
+            self._around.driver.count("compared", "bytes", sum(map(message_bytes, sent)))
 
     async def corresponder(self) -> None:
         """Ask and tell what a lost database is rebuilt from: one page at a time, so that changes have their turn."""
@@ -211,7 +211,7 @@ class BusPumps:
             case Wanted(action=action, paths=paths, reason=reason, number=number):
                 control = Control(
                     region=self._around.region,
-                    sender=self._around.driver.context.identity.database_id,
+                    sender=self._around.driver.database_id,
                     action=action,
                     paths=paths,
                     reason=reason,

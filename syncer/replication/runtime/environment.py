@@ -105,7 +105,7 @@ class Environment:
         try:
             yield
         finally:
-            self.driver.context.timings.append((stage, time.perf_counter() - begin))
+            self.driver.note_timing(stage, time.perf_counter() - begin)
 
     async def until_stored(self, step: Callable[..., _Result], *args: object) -> _Result:
         """Take an answer of the outside world, however long the database needs for it."""

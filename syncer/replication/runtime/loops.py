@@ -58,7 +58,7 @@ class Pumps:
             PreconditionFailed: The store is not the one that the database belongs to.
         """
         store = self._store
-        if not self.driver.context.observing:
+        if not self.driver.observing:
             await store.activate()
         await self._forever(store.learn_clusters)  # a guard asks for them before the first write
         try:
@@ -90,7 +90,7 @@ class Pumps:
 
     async def _advance_counter_last(self) -> None:
         """Leave the fence as the database is: so a backup of either that is put back before the next start is known."""
-        if not self.driver.may_advance_counter or not self.driver.context.rollback_counter.advanced:
+        if not self.driver.may_advance_counter or not self.driver.counter_behind:
             return
         try:
             await self._store.mark()
@@ -111,7 +111,7 @@ class Pumps:
                 if time.monotonic() - began > LONG_ENOUGH_S:
                     backoff.reset()
                 log.warning("pump_repeats", pump=pump.__name__.strip("_"), code=exc.code, cause=exc.message)
-                self.driver.context.tally["repeats", exc.code] += 1
+                self.driver.count("repeats", exc.code)
                 await backoff.pause()
 
     async def _ticker(self) -> None:
@@ -125,7 +125,7 @@ class Pumps:
             await self._bus.send_controls()
             await self._around.thread.call(self.driver.report, now)
             asked = self.driver.starting or self.driver.answer_greeting()
-            if (asked or time.monotonic() >= next_heartbeat) and not self.driver.context.observing:
+            if (asked or time.monotonic() >= next_heartbeat) and not self.driver.observing:
                 next_heartbeat = time.monotonic() + self._around.timing.heartbeat_s
                 await self._bus.beat(now)
             self._around.readable.wake()

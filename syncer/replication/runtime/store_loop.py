@@ -42,7 +42,7 @@ class StorePumps:
     async def activate(self) -> None:
         """Become the region's writer: read the fence, raise it, settle what dead incarnations left open."""
         backoff = Backoff()
-        path = self._around.driver.context.fence_path
+        path = self._around.driver.fence_path
         while True:
             try:
                 entry = (await self._around.store.read([path]))[path]
@@ -69,7 +69,7 @@ class StorePumps:
         """Take the notices of the store; every arming begins a scan. Not before a lost database has heard its peers."""
         while self._around.driver.hearing:
             await self._around.heard.wait(IDLE_S)
-        prefixes = sorted({*self._around.driver.context.scope.prefixes, MetaPath(CLUSTERS)})
+        prefixes = sorted({*self._around.driver.prefixes, MetaPath(CLUSTERS)})
         try:
             async for signal in self._around.store.watch(prefixes):
                 await self._take_signal(signal)
@@ -99,7 +99,7 @@ class StorePumps:
     async def _begin_again(self) -> None:
         """Our own set of pending paths ran over: what was noticed since is found by a scan."""
         await self._around.thread.quick(self._around.driver.gap)
-        await self._around.thread.quick(self._around.driver.context.dirty.clear)
+        await self._around.thread.quick(self._around.driver.drop_pending)
         self._scan = await self._around.thread.call(self._around.driver.armed)
         self._rescan.wake()
 
@@ -130,8 +130,8 @@ class StorePumps:
 
     async def _run_scan(self, scan: Scan) -> None:
         began = time.monotonic()
-        fence = self._around.driver.context.fence_path
-        for prefix in self._around.driver.context.scope.prefixes:
+        fence = self._around.driver.fence_path
+        for prefix in self._around.driver.prefixes:
             pages = self._around.store.scan(prefix).__aiter__()
             while True:
                 ticket = await self._around.thread.quick(self._around.driver.issue_page)
@@ -254,7 +254,7 @@ class StorePumps:
 
     async def _probe_rollback_counter(self, write: Put) -> Put | None:
         """What became of a mark whose answer was lost, or that was refused: written again until it stands there."""
-        path = self._around.driver.context.fence_path
+        path = self._around.driver.fence_path
         try:
             entry = (await self._around.store.read([path]))[path]
         except StoreUnavailable as exc:
@@ -281,13 +281,13 @@ class StorePumps:
     async def _gather(self) -> None:
         """While more is to be written, wait a little for further answers: they are stored by one transaction."""
         with anyio.move_on_after(GATHER_S):
-            while len(self._landings) < GATHERED and self._around.driver.context.writes.head is not None:
+            while len(self._landings) < GATHERED and self._around.driver.writes_waiting:
                 await self._landed.wait(GATHER_S)
 
     async def _find_out(self, batch: Batch) -> None:
         """The answer of a transaction was lost: its receipt tells; a rewritten fence keeps it from landing later."""
         backoff = Backoff()
-        path = self._around.driver.context.fence_path
+        path = self._around.driver.fence_path
         while True:
             await backoff.pause()
             try:

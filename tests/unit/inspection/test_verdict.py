@@ -13,6 +13,7 @@ from typing import Any, Final
 import pytest
 
 import syncer
+from syncer import surface
 from syncer.bus.wire.messages import LEFT
 from syncer.errors import ExitCode, SignatureInvalid, SpeakerInvalid
 from syncer.inspection.conditions import WEIGHTS, NextStep, Severity, weight
@@ -301,6 +302,7 @@ NO_CONDITIONS: Final = {
 COMPUTED: Final = {
     "syncer.replication.quotas": {quotas.CONFLICTS_FULL, quotas.VALUES_FULL},
     "syncer.replication.inbound.quarantine": {SignatureInvalid.code, SpeakerInvalid.code},
+    "syncer.replication.status": {surface.REFUSED},
     "syncer.replication.inbound.receive": set[str](),  # what functions give as pairs
 }
 """Codes that a variable holds where they are set, by module."""

@@ -31,14 +31,16 @@ from syncer.replication.local.dirty import ReadCause
 from syncer.replication.runtime.bus_loop import BusPumps
 from syncer.replication.runtime.engine_thread import DriverThread
 from syncer.replication.runtime.environment import Environment, Timing
+from syncer.replication.status import DriverStatus
 from syncer.state.contract.peers import PeerRow
 from syncer.state.memory.transaction import MemoryTransaction
 from syncer.stores.contract import Entry
 from tests.shell.on_bus import heartbeat
+from tests.support.parts import parts_of
 from tests.unit.replication.antientropy.test_protocol import Site, path_of, value_of
 from tests.unit.replication.inbound.test_isolation import NOW, SENDER, aside, event, had
 
-CONTEXT = Site("east").driver.context
+GROUP = parts_of(Site("east").driver).group
 MANY = 300
 
 
@@ -67,7 +69,7 @@ class Taking:
         """Call until nothing is left; how many calls it took."""
         for calls in itertools.count(1):
             before = self.given_up
-            left = narrowed(CONTEXT, items, self.attempt, self.give_up)
+            left = narrowed(GROUP, items, self.attempt, self.give_up)
             assert list(left) == list(items)[len(items) - len(left) :], "the last ones are left"
             assert len(left) < len(items), "something was done"
             assert self.given_up - before <= bisection.GIVEN_UP_AT_ONCE
@@ -113,7 +115,7 @@ def test_what_no_message_can_cause_ends_a_call_wherever_it_is(fails_at: int) -> 
         return taking.attempt(items)
 
     with pytest.raises(StateUnavailable):
-        narrowed(CONTEXT, range(100), attempt, taking.give_up)
+        narrowed(GROUP, range(100), attempt, taking.give_up)
 
 
 # -- a delivery
@@ -141,12 +143,12 @@ def test_a_delivery_of_guilty_messages_is_taken_slice_by_slice() -> None:
     assert had(site) == Consumed(MANY)
 
 
-class Turns:
+class Turns(DriverStatus):
     """A driver that needs three calls for a delivery, and a bus that delivers one."""
 
     def __init__(self) -> None:
+        super().__init__(parts_of(Site("east").driver))
         self.done: list[str] = []
-        self.context = Site("east").driver.context
 
     def prefetch(self, arrived: Sequence[Arrived]) -> None:
         del arrived
@@ -214,14 +216,14 @@ def test_paths_that_are_left_are_read_again() -> None:
 
         return broken
 
-    context = site.driver.context
+    parts = parts_of(site.driver)
     with mock.patch.object(observe, "_decide", breaking(observe._decide, 2)):
-        scan = full_scan.begin(context)
-        full_scan.take_page(context, scan, full_scan.issue(context), entries, fence(site), NOW)
-        assert len(context.misfits.blocked) == GIVEN_UP_AT_ONCE
+        scan = full_scan.begin(parts.local)
+        full_scan.take_page(parts.local, scan, full_scan.issue(parts.local), entries, fence(site), NOW)
+        assert len(parts.local.misfits.blocked) == GIVEN_UP_AT_ONCE
         assert scan.met == MANY
         read_all(site)
-    assert context.misfits.blocked == guilty
+    assert parts.local.misfits.blocked == guilty
     assert all((site.known(path) is None) == (path in guilty) for path in paths)
 
 
@@ -229,7 +231,7 @@ def test_paths_that_the_database_cannot_keep_are_left_out_of_a_page_slice_by_sli
     site = Site("east")
     paths = [path_of(number) for number in range(1, MANY + 1)]
     entries = standing(site, paths)
-    guilty, met, context = set(paths[::2]), MemoryTransaction.met, site.driver.context
+    guilty, met, parts = set(paths[::2]), MemoryTransaction.met, parts_of(site.driver)
 
     def broken(self: MemoryTransaction, found: Sequence[MetaPath]) -> None:
         if guilty & set(found):
@@ -237,13 +239,13 @@ def test_paths_that_the_database_cannot_keep_are_left_out_of_a_page_slice_by_sli
         met(self, found)
 
     with mock.patch.object(MemoryTransaction, "met", broken):
-        scan = full_scan.begin(context)
-        full_scan.take_page(context, scan, full_scan.issue(context), entries, fence(site), NOW)
-    assert len(context.misfits.blocked) == GIVEN_UP_AT_ONCE
+        scan = full_scan.begin(parts.local)
+        full_scan.take_page(parts.local, scan, full_scan.issue(parts.local), entries, fence(site), NOW)
+    assert len(parts.local.misfits.blocked) == GIVEN_UP_AT_ONCE
     assert scan.met == MANY
-    assert context.dirty.from_scan == MANY - 2 * GIVEN_UP_AT_ONCE + 1, "the last of those is a guilty one"
+    assert parts.local.dirty.from_scan == MANY - 2 * GIVEN_UP_AT_ONCE + 1, "the last of those is a guilty one"
     read_all(site)
-    assert all(site.known(path) is not None for path in set(paths) - context.misfits.blocked)
+    assert all(site.known(path) is not None for path in set(paths) - parts.local.misfits.blocked)
 
 
 def standing(site: Site, paths: Sequence[MetaPath]) -> list[Entry]:
@@ -253,7 +255,7 @@ def standing(site: Site, paths: Sequence[MetaPath]) -> list[Entry]:
 
 
 def fence(site: Site) -> Any:
-    return site.entries[site.driver.context.fence_path]
+    return site.entries[parts_of(site.driver).core.fence_path]
 
 
 def read_all(site: Site) -> None:
@@ -288,14 +290,14 @@ def test_only_regions_that_an_attempt_has_changed_are_read_again() -> None:
     site.driver.consume(
         [Arrived(message=heartbeat(f"r{at}", sender=f"{at:032x}"), position=f"h{at}") for at in range(20)], NOW
     )
-    before = site.driver.context.peers.report()
+    before = parts_of(site.driver).group.peers.report()
     assert asked_for(site, event(1), event(2)) == [], "a change changes no region"
     assert asked_for(site, heartbeat("r7", sender="7" * 32)) == [["r7"]]
     assert asked_for(site, heartbeat("new", sender=SENDER)) == [["new"]]
-    after = site.driver.context.peers.report()
+    after = parts_of(site.driver).group.peers.report()
     assert [each["region"] for each in after] == [each["region"] for each in before]
-    assert site.driver.context.peers.region_of("7" * 32) is None
-    assert site.driver.context.peers.region_of(SENDER) is None
+    assert parts_of(site.driver).group.peers.region_of("7" * 32) is None
+    assert parts_of(site.driver).group.peers.region_of(SENDER) is None
 
 
 databases = st.sampled_from("abcdefghijklm")
@@ -310,7 +312,7 @@ beats = st.builds(
 
 @given(st.lists(beats, max_size=12), st.lists(st.one_of(beats, st.tuples(regions, databases)), max_size=12))
 def test_what_was_taken_back_is_as_if_it_were_read_anew(stored: list[Any], lost: list[Any]) -> None:
-    peers, rows = Peers(CONTEXT.peers.ours), dict[Region, PeerRow]()
+    peers, rows = Peers(GROUP.peers.ours), dict[Region, PeerRow]()
     for beat in stored:
         rows[beat.region] = peers.hear(beat, NOW)
     peers.begin()
@@ -328,7 +330,7 @@ def test_what_was_taken_back_is_as_if_it_were_read_anew(stored: list[Any], lost:
     if peers.regions:
         peers.make_room(NOW)
     peers.take_back([row for region, row in rows.items() if region in peers.changed])
-    anew = Peers(CONTEXT.peers.ours, list(rows.values()))
+    anew = Peers(GROUP.peers.ours, list(rows.values()))
     assert peers.changed == frozenset()
     assert {region: peers._peers[region].row(region, {}) for region in sorted(peers._peers)} == {
         region: anew._peers[region].row(region, {}) for region in sorted(anew._peers)

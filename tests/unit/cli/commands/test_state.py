@@ -40,7 +40,6 @@ from syncer.model import MetadataChangeEvent, MetaPath, Millis, Stamp, baseline_
 from syncer.replication.driver import Driver
 from syncer.replication.recovery import rebuild
 from syncer.replication.recovery.progress import Phase, Rebuild
-from syncer.replication.unit_of_work import UnitOfWork
 from syncer.state.contract.membership import JOINING
 from syncer.state.contract.peers import PeerRow
 from syncer.state.contract.quarantine import DeadLetter
@@ -49,6 +48,7 @@ from syncer.state.sql.database import SqlState, wall_clock
 from syncer.state.sql.presence import DaemonRole, Presence
 from syncer.stores.contract import Capabilities
 from tests.property.strategies import NOW
+from tests.support.parts import parts_of
 from tests.unit.registers import HERE, THERE, X, Y, at, event, settled_on, version
 
 CONTRACT: Final = Path(__file__).resolve().parents[4] / "docs" / "reference" / "cli-output.schema.json"
@@ -491,10 +491,10 @@ def test_what_changes_while_the_operator_types_is_not_decided(
     later = of(QUIET, event(Y, at(-1_000, THERE), NEW))
 
     def slow(*_: object, **__: object) -> None:
-        with daemon.context.state.transaction() as tx:
-            unit = UnitOfWork(daemon.context, tx, Millis(NOW))
+        with parts_of(daemon).core.state.transaction() as tx:
+            unit = parts_of(daemon).units.begin(tx, Millis(NOW))
             unit.load((QUIET,))
-            unit.take(daemon.context.replica.fold(unit[QUIET], later, Millis(NOW)))
+            unit.take(parts_of(daemon).core.replica.fold(unit[QUIET], later, Millis(NOW)))
             unit.store()
 
     monkeypatch.setattr("syncer.cli.commands.conflicts.agree", slow)
@@ -758,7 +758,7 @@ def test_a_person_says_whom_a_rebuild_need_not_wait_for(run: Run, state: SqlStat
         text = good(run("state", "rebuild", "--without", "there", "--yes"))
         assert "not waited for: there" in text
         assert driver.hearing
-        kept = rebuild.of(driver.context)
+        kept = rebuild.of(parts_of(driver).recovery)
         assert kept is not None
         assert (kept.without, kept.alone) == ((THERE,), False)
         refused = run("holds", "confirm", REMOTE, "--yes")
@@ -807,7 +807,7 @@ def test_a_region_that_waits_shows_all_that_is_due_and_then_takes_part(
 ) -> None:
     with state.transaction() as tx:
         tx.set_identity(paused=JOINING)
-    daemon.context.paused = JOINING
+    parts_of(daemon).group.paused = JOINING
     plan = FirstContactPlan.model_validate_json(good(run("regions", "join", "-o", "json")))
     assert plan.waits
     with state.transaction() as tx:
@@ -842,7 +842,7 @@ def test_a_region_that_spoke_lately_is_not_forgotten_without_force(run: Run, sta
 
 
 def test_a_region_leaves_only_once(run: Run, state: SqlState, daemon: Driver) -> None:
-    daemon.context.scanned = True
+    parts_of(daemon).local.watch.scanned = True
     with state.transaction() as tx:
         tx.enqueue([of(QUIET, event(X, OLD))])
         tx.acknowledged([row.sequence for row in tx.outbox(100)])
@@ -863,7 +863,7 @@ def test_a_region_leaves_only_once(run: Run, state: SqlState, daemon: Driver) ->
 
 
 def test_a_region_with_unpublished_changes_does_not_leave(run: Run, state: SqlState, daemon: Driver) -> None:
-    daemon.context.scanned = True
+    parts_of(daemon).local.watch.scanned = True
     with state.transaction() as tx:
         tx.enqueue([of(QUIET, event(X, OLD))])
     refused = run("regions", "leave", "--yes")

@@ -11,6 +11,7 @@ from syncer.conflict.causality.consumed import Consumed
 from syncer.model import Millis, Region
 from syncer.replication.antientropy.exchanges import WAITING_BEATS, Exchange, Pace, unread
 from syncer.replication.group.bus_lag import BusLag
+from tests.support.parts import parts_of
 from tests.unit.replication.antientropy.test_protocol import BEAT_MS, T0, Pair, both_have, path_of
 
 PACE = Pace()
@@ -119,7 +120,7 @@ def test_a_peer_that_is_catching_up_is_not_asked() -> None:
         pair.east.hear([beat(pair, south=step * 100)], Millis(pair.now))
         pair.east.hear([pair.east.driver.heartbeat(Millis(pair.now), "1")], Millis(pair.now))
         pair.east.work(Millis(pair.now))
-    assert pair.east.driver.context.comparisons.of(Region("west")).catching_up
+    assert parts_of(pair.east.driver).antientropy.exchanges.of(Region("west")).catching_up
     assert not [said for said in pair.east.said if isinstance(said, TreeMessage)]
     for _ in range(2 * WAITING_BEATS):  # it reads no further
         pair.now += BEAT_MS

@@ -29,6 +29,7 @@ from syncer.state.contract.membership import JOINING
 from syncer.state.memory import MemoryDatabase, MemoryState
 from syncer.stores.contract import Capabilities, Entry, Put, Written
 from tests.simulation.store import digest_of
+from tests.support.parts import parts_of
 
 T0 = Millis(1_700_000_000_000)
 BEAT_MS = 10_000
@@ -77,7 +78,9 @@ class Site:
         with self.state.transaction() as tx:
             tx.set_identity(first_scan_done=True)
         self.driver = Driver(Replica(Settings(region=Region(self.region))), self.scope, self.state, CAPABILITIES)
-        raised = self.driver.raise_fence(self.entries.get(self.driver.context.fence_path), f"store-{self.region}")
+        raised = self.driver.raise_fence(
+            self.entries.get(parts_of(self.driver).core.fence_path), f"store-{self.region}"
+        )
         self.driver.activated(raised, self.put(raised.path, raised.value), T0)
         self.driver.armed()
 
@@ -99,7 +102,7 @@ class Site:
 
     def sum_again(self) -> None:
         """Registers were saved beside the tree."""
-        self.driver.context.sums._stale = True
+        parts_of(self.driver).antientropy.tree_state._stale = True
         self.state.database.tree.clear()
         self.state.database.tree[""] = replace(MemoryDatabase(Region("x"), "x").tree[""])
 
@@ -180,7 +183,7 @@ class Pair:
                     break
 
     def roots(self) -> tuple[int, int]:
-        trees = [site.driver.context.sums.tree for site in (self.east, self.west)]
+        trees = [parts_of(site.driver).antientropy.tree_state.tree for site in (self.east, self.west)]
         return tuple(tree.root for tree in trees if tree is not None)  # type: ignore[return-value]  # there are two
 
     @property
@@ -201,7 +204,7 @@ def test_equal_regions_say_nothing_beside_heartbeats() -> None:
     pair.beat(10)
     assert pair.equal
     assert all(isinstance(said, Heartbeat) for said in pair.heard)
-    assert pair.west.driver.context.comparisons.report()[Region("east")]["state"] == "equal"
+    assert parts_of(pair.west.driver).antientropy.exchanges.report()[Region("east")]["state"] == "equal"
 
 
 def test_the_greater_stamp_travels_whichever_side_has_it() -> None:
@@ -341,7 +344,7 @@ def test_a_held_delete_is_never_told() -> None:
     pair.beat(40)
     assert not pair.events
     assert pair.west.entries[path].value == value_of(0)
-    assert "regions-differ" in dict(pair.east.driver.context.comparisons.conditions())
+    assert "regions-differ" in dict(parts_of(pair.east.driver).antientropy.exchanges.conditions())
     assert pair.steps.count("groups") < 8, "the pauses grow"
 
 
@@ -356,8 +359,8 @@ def test_regions_of_other_scopes_are_not_compared_but_of_other_directions_are() 
     pair.west.has(path_of(1), 1, 5)
     pair.beat(6)
     assert not pair.steps
-    assert [code for code, _ in pair.east.driver.context.comparisons.conditions()] == ["not-compared"]
-    assert pair.east.driver.context.comparisons.report()[Region("west")]["state"] == "not-compared"
+    assert [code for code, _ in parts_of(pair.east.driver).antientropy.exchanges.conditions()] == ["not-compared"]
+    assert parts_of(pair.east.driver).antientropy.exchanges.report()[Region("west")]["state"] == "not-compared"
 
 
 @pytest.mark.parametrize("root", ["", "no number"])
@@ -367,9 +370,9 @@ def test_a_root_that_is_no_number_is_reported_and_stops_nothing(root: str) -> No
     pair.beat(2)
     beat = replace(pair.east.driver.heartbeat(Millis(pair.now), "1"), root=root)
     pair.west.hear([beat], Millis(pair.now))
-    assert "no number" in pair.west.driver.context.comparisons.of(Region("east")).blocked
+    assert "no number" in parts_of(pair.west.driver).antientropy.exchanges.of(Region("east")).blocked
     pair.beat(2)
-    assert pair.west.driver.context.comparisons.report()[Region("east")]["state"] == "equal"
+    assert parts_of(pair.west.driver).antientropy.exchanges.report()[Region("east")]["state"] == "equal"
 
 
 def test_paths_outside_the_buckets_that_they_were_listed_for_are_not_taken() -> None:
@@ -389,7 +392,7 @@ def test_paths_outside_the_buckets_that_they_were_listed_for_are_not_taken() -> 
         pair.east.hear([said], Millis(pair.now))
         pair.east.work(Millis(pair.now))
         assert not [said for said in pair.east.said if isinstance(said, Control)]
-        assert "comparison-malformed" in dict(pair.east.driver.context.comparisons.conditions())
+        assert "comparison-malformed" in dict(parts_of(pair.east.driver).antientropy.exchanges.conditions())
         pair.beat()
 
 
@@ -434,10 +437,10 @@ def test_a_peer_that_asks_without_pause_is_answered_with_pauses() -> None:
         region=Region("west"), sender="db-west", sent_at_ms=Millis(pair.now), target="east",
         label=label_of(Scope()), step="groups", round=1, body=groups_body([0] * 256),
     )  # fmt: skip
-    context = pair.east.driver.context
-    pause_ms = context.comparisons.pace.pause_ms // 2
-    assert context.sums.tree is not None
-    differing = [group for group, own in enumerate(context.sums.tree.groups) if own]
+    parts = parts_of(pair.east.driver)
+    pause_ms = parts.antientropy.exchanges.pace.pause_ms // 2
+    assert parts.antientropy.tree_state.tree is not None
+    differing = [group for group, own in enumerate(parts.antientropy.tree_state.tree.groups) if own]
     assert differing
 
     def answered(after_ms: int) -> list[int]:
@@ -468,7 +471,7 @@ def test_of_one_stamp_with_two_values_the_same_one_is_told_and_stands() -> None:
             site.has(path_of(1), value, 5, "east")
         pair.beat(6)
         assert pair.events
-        trees = [site.driver.context.sums.tree for site in (pair.east, pair.west)]
+        trees = [parts_of(site.driver).antientropy.tree_state.tree for site in (pair.east, pair.west)]
         assert trees[0] is not None
         assert trees[0] == trees[1]
 
@@ -508,7 +511,7 @@ def test_an_existing_database_is_summed_a_slice_at_a_time_while_work_goes_on(mon
     site.begin()
     driver, now = site.driver, Millis(T0 + 1000)
     driver.compare(now)
-    assert driver.context.sums.tree is None
+    assert parts_of(driver).antientropy.tree_state.tree is None
     assert driver.heartbeat(now, "1").tree == ""
     for name in ("03", "25"):
         site.put(path_of(name), value_of(9))
@@ -520,10 +523,10 @@ def test_an_existing_database_is_summed_a_slice_at_a_time_while_work_goes_on(mon
         other.has(path_of(f"{number:02}"), 9 if number in {3, 25} else 1, 5)
     other.has(path_of("40"), 9, 5)
     other.work(now)
-    assert driver.context.sums.tree is not None
-    assert driver.context.sums.tree == other.driver.context.sums.tree
+    assert parts_of(driver).antientropy.tree_state.tree is not None
+    assert parts_of(driver).antientropy.tree_state.tree == parts_of(other.driver).antientropy.tree_state.tree
     site.begin()
-    assert site.driver.context.sums.tree == other.driver.context.sums.tree
+    assert parts_of(site.driver).antientropy.tree_state.tree == parts_of(other.driver).antientropy.tree_state.tree
 
 
 def test_the_sums_are_written_anew_from_time_to_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -536,9 +539,9 @@ def test_the_sums_are_written_anew_from_time_to_time(monkeypatch: pytest.MonkeyP
         site.work(Millis(T0 + number))
     kept = site.state.database.tree[""]
     assert (kept.number, len(kept.log)) == (5, 2)
-    before = site.driver.context.sums.tree
+    before = parts_of(site.driver).antientropy.tree_state.tree
     site.begin()
-    assert site.driver.context.sums.tree == before
+    assert parts_of(site.driver).antientropy.tree_state.tree == before
 
 
 def test_another_scope_is_summed_anew_and_what_left_it_is_not_counted() -> None:
@@ -546,22 +549,24 @@ def test_another_scope_is_summed_anew_and_what_left_it_is_not_counted() -> None:
     site.has(path_of(1), 1, 5)
     site.has(MetaPath("/admin/policies/acme"), 1, 5)
     site.work(T0)
-    assert site.driver.context.sums.tree is not None
-    assert site.driver.context.sums.tree.count == 2
+    tree = parts_of(site.driver).antientropy.tree_state.tree
+    assert tree is not None
+    assert tree.count == 2
     site.scope = Scope((Rule("/admin/resourcegroups/*", Direction.BOTH),))
     site.begin()
-    assert site.driver.context.sums.tree is None
+    assert parts_of(site.driver).antientropy.tree_state.tree is None
     assert site.state.database.tree[""].label == ""
     site.work(T0)
-    assert site.driver.context.sums.tree is not None
-    assert site.driver.context.sums.tree.count == 1
+    tree = parts_of(site.driver).antientropy.tree_state.tree
+    assert tree is not None
+    assert tree.count == 1
 
 
 def test_a_commit_whose_answer_was_lost_is_seen_by_its_number() -> None:
     site = Site("east")
     site.work(T0)
     site.put(path_of(1), value_of(1))
-    sums = site.driver.context.sums
+    sums = parts_of(site.driver).antientropy.tree_state
     sums.commit = lambda *_: None  # type: ignore[method-assign]  # memory does not hear of it
     site.driver.noticed([path_of(1)], T0)
     site.work(T0)
@@ -581,14 +586,14 @@ def test_who_has_not_joined_yet_learns_and_says_nothing_of_its_own() -> None:
     pair.east.has(path_of("theirs"), 1, 5)
     pair.west.has(path_of("ours"), 1, 5)
     pair.west.has(path_of(3), 9, 9)
-    pair.west.driver.context.paused = JOINING
+    parts_of(pair.west.driver).group.paused = JOINING
     pair.beat(12)
     assert pair.west.known(path_of("theirs")) is not None
     assert path_of("theirs") not in pair.west.entries
     assert {event.sender for event in pair.events} == {"db-east"}
     with pair.west.state.transaction() as tx:
         assert not tx.outbox(1)
-    pair.west.driver.context.paused = None
+    parts_of(pair.west.driver).group.paused = None
     pair.beat(12)
     assert pair.equal
 
@@ -610,7 +615,7 @@ def test_a_change_that_is_found_when_a_register_is_asked_for_answers_the_request
     assert [(said.path, said.type) for said in east.said if isinstance(said, MetadataChangeEvent)] == [
         (path_of(1), EventType.DELETED)
     ]
-    assert not east.driver.context.requested
+    assert not parts_of(east.driver).recovery.requested
 
 
 def test_who_has_left_is_neither_compared_nor_listened_to() -> None:
@@ -619,9 +624,10 @@ def test_who_has_left_is_neither_compared_nor_listened_to() -> None:
     pair.west.has(path_of(3), 1, 2)
     left = replace(pair.west.driver.heartbeat(T0, "1"), mode=LEFT)
     pair.east.hear([left], T0)
+    label = parts_of(pair.east.driver).antientropy.tree_state.label
     step = TreeMessage(
         region=Region("west"), sender="db-west", sent_at_ms=T0, target=Region("east"),
-        label=pair.east.driver.context.sums.label, step=TreeStep.GROUPS.value, round=1, body=b"broken",
+        label=label, step=TreeStep.GROUPS.value, round=1, body=b"broken",
     )  # fmt: skip
     pair.east.hear([step], T0)
-    assert not pair.east.driver.context.comparisons.peers
+    assert not parts_of(pair.east.driver).antientropy.exchanges.peers

@@ -13,12 +13,14 @@ from syncer.conflict.settings import Direction
 from syncer.model import EventType, MetadataChangeEvent, MetaPath, Millis, Region
 from syncer.paths import classify
 from syncer.replacing import replace
+from syncer.replication.assembly import Parts
 from syncer.replication.control import repair
 from syncer.replication.control.repair import OUTBOX_ROOM, PORTION, Turn
 from syncer.state.contract.membership import JOINING
 from syncer.state.contract.operations import Operation, OperationState
 from syncer.state.contract.repairs import Repair, RepairState, Telling
 from syncer.state.memory import MemoryState
+from tests.support.parts import parts_of
 from tests.unit.replication.antientropy.test_protocol import T0, Pair, Site, both_have, path_of, value_of, version
 
 EAST, WEST = Region("east"), Region("west")
@@ -54,13 +56,15 @@ def quiet() -> Pair:
     both_have(pair, 30)
     pair.beat(2)
     for site in (pair.east, pair.west):
-        site.driver.context.comparisons.pace = replace(site.driver.context.comparisons.pace, pause_ms=10**12)
+        parts_of(site.driver).antientropy.exchanges.pace = replace(
+            parts_of(site.driver).antientropy.exchanges.pace, pause_ms=10**12
+        )
     return pair
 
 
 def bring(site: Site, tellings: Sequence[Telling], now: int, **changes: Any) -> int:
     """What the command line does."""
-    context, database = site.driver.context, site.state.database
+    parts, database = parts_of(site.driver), site.state.database
     number = len(database.repairs) + 1
     deletes = sum(each.event is not None and each.event.value is None for each in tellings)
     repair = Repair(
@@ -68,7 +72,7 @@ def bring(site: Site, tellings: Sequence[Telling], now: int, **changes: Any) -> 
         state=RepairState.READY,
         regions=(EAST, WEST),
         taken_at_ms=Millis(now - 1),
-        rules=(context.scope.fingerprint, context.replica.settings.ties.value),
+        rules=(parts.core.scope.fingerprint, parts.core.replica.settings.ties.value),
         asked_by="a test",
         reason="",
         made_at_ms=Millis(now),
@@ -158,7 +162,7 @@ def test_a_delete_is_told_and_a_forgotten_one_is_never_raised() -> None:
     pair = quiet()
     pair.west.has(A, 1, 100)
     pair.east.has(B, 1, 100)
-    pair.east.driver.context.tombstones.floor = Millis(T0 + 300)
+    parts_of(pair.east.driver).core.floor = Millis(T0 + 300)
     begun = begin(pair.east, told(event_of(A, None, 301, "east"), event_of(C, 1, 300, "east")), pair.now)
     run(pair.east, pair.now)
     pair.beat(2)
@@ -173,7 +177,9 @@ def test_a_delete_is_told_and_a_forgotten_one_is_never_raised() -> None:
 
 def test_a_database_younger_than_the_snapshots_raises_nothing_that_it_does_not_know() -> None:
     pair = quiet()
-    pair.east.driver.context.renamed(replace(pair.east.driver.context.identity, generation=pair.now // 1000))
+    parts_of(pair.east.driver).core.renamed(
+        replace(parts_of(pair.east.driver).core.identity, generation=pair.now // 1000)
+    )
     pair.east.has(B, 1, 100)
     begin(pair.east, told(event_of(A, 1, 500, "west"), event_of(B, 2, 500, "west")), pair.now)
     run(pair.east, pair.now)
@@ -240,7 +246,7 @@ def test_portions_are_bounded_and_leave_room_in_the_outbox(monkeypatch: pytest.M
     pair.beat(2)
     assert pair.equal
     monkeypatch.setattr(repair, "REFUSED_KEPT", 3)
-    pair.east.driver.context.tombstones.floor = Millis(T0 + 10**6)
+    parts_of(pair.east.driver).core.floor = Millis(T0 + 10**6)
     late = begin(pair.east, told(*(event_of(path_of(f"m{at}"), 1, 500, "north") for at in range(100))), pair.now)
     run(pair.east, pair.now)
     assert repair_of(pair.east.state, late).refused == 100
@@ -253,7 +259,7 @@ def test_a_daemon_that_dies_in_the_middle_is_followed_by_one_that_goes_on() -> N
     pair.east.driver.repair(Millis(pair.now))
     pair.east.state.crash()
     pair.east.begin()
-    pair.east.driver.context.recovery.unheard.clear()
+    parts_of(pair.east.driver).recovery.progress.unheard.clear()
     run(pair.east, pair.now)
     repair = repair_of(pair.east.state, number)
     assert (repair.state, repair.told, pair.east.state.database.facts[""].last_sequence) == (RepairState.DONE, 150, 150)
@@ -276,30 +282,36 @@ def test_a_cancelled_repair_stops_where_it_is() -> None:
     assert number not in pair.east.state.database.repairs
 
 
+def owner_of(parts: Parts, name: str) -> object:
+    """The part that knows this of how the region stands."""
+    return parts.group if name in {"paused", "left_at"} else parts.core
+
+
 def test_nothing_is_told_while_the_region_stands_still() -> None:
     pair = quiet()
     number = begin(pair.east, told(event_of(A, 1, 500, "north")), pair.now)
-    context = pair.east.driver.context
+    parts = parts_of(pair.east.driver)
     stands: list[dict[str, Any]] = [
         {"paused": "a person"},
         {"observing": True},
         {"left_at": Millis(1)},
         {"fence": None},
-        {"identity": replace(context.identity, first_scan_done=False)},
+        {"identity": replace(parts.core.identity, first_scan_done=False)},
     ]
     for stand in stands:
-        before = {name: getattr(context, name) for name in stand}
+        owners = {name: owner_of(parts, name) for name in stand}
+        before = {name: getattr(owner, name) for name, owner in owners.items()}
         for name, value in stand.items():
-            setattr(context, name, value)
+            setattr(owners[name], name, value)
         assert run(pair.east, pair.now) == [Turn.IDLE], stand
         for name, value in before.items():
-            setattr(context, name, value)
-    context.recovery.unheard.add(WEST)
+            setattr(owners[name], name, value)
+    parts.recovery.progress.unheard.add(WEST)
     assert run(pair.east, pair.now) == [Turn.IDLE]
-    context.recovery.unheard.clear()
-    context.recovery.lost = "an old copy"
+    parts.recovery.progress.unheard.clear()
+    parts.recovery.progress.lost = "an old copy"
     assert run(pair.east, pair.now) == [Turn.IDLE]
-    context.recovery.lost = None
+    parts.recovery.progress.lost = None
     assert repair_of(pair.east.state, number).done == 0
     run(pair.east, pair.now)
     assert repair_of(pair.east.state, number).told == 1
@@ -344,7 +356,7 @@ def test_what_cannot_be_told_as_a_whole_is_refused_as_a_whole(
 def test_a_region_that_stands_still_is_not_asked(stands: dict[str, Any], said: str) -> None:
     pair = quiet()
     for name, value in stands.items():
-        setattr(pair.east.driver.context, name, value)
+        setattr(owner_of(parts_of(pair.east.driver), name), name, value)
     number = bring(pair.east, told(event_of(A, 1, 500, "north")), pair.now)
     assert said in operate(pair.east, "snapshot-sync", pair.now, repair=str(number)).answer
 

@@ -14,6 +14,7 @@ from syncer.conflict.tombstones import Cause, Report
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region
 from syncer.replication.gc.state import TombstoneGc
 from syncer.replication.local.observe import state_event
+from tests.support.parts import parts_of
 from tests.unit.replication.antientropy.test_protocol import (
     BEAT_MS,
     T0,
@@ -61,7 +62,7 @@ def pair_with(limits: TombstoneGc = FORGETTING) -> Pair:
     pair = Pair()
     both_have(pair, 3)
     for site in (pair.east, pair.west):
-        site.driver.context.tombstones.limits = limits
+        parts_of(site.driver).gc.tombstones.limits = limits
     return pair
 
 
@@ -89,7 +90,7 @@ def test_a_lost_delete_of_an_unknown_path_is_told_again_until_it_has_come(lost: 
     pair.beat(6 * lost)
     assert pair.west.known(GONE) == pair.east.known(GONE)
     assert had(pair) == lost + 1
-    assert not pair.west.driver.context.retelling.gaps
+    assert not parts_of(pair.west.driver).gc.gaps.gaps
 
 
 def test_a_lost_change_of_a_living_path_needs_the_comparison_too() -> None:
@@ -98,7 +99,7 @@ def test_a_lost_change_of_a_living_path_needs_the_comparison_too() -> None:
     changed(pair.east, LATER, 7, 50)
     pair.beat(12)
     assert had(pair) == 0, "both trees differ, so what is missing is not known"
-    assert pair.east.driver.context.retelling.offer is None, "and it would be told in vain"
+    assert parts_of(pair.east.driver).gc.gaps.offer is None, "and it would be told in vain"
     pair.loses = lambda _: False
     pair.beat(12)
     assert pair.west.known(LATER) == pair.east.known(LATER)
@@ -123,7 +124,7 @@ def test_nothing_is_asked_for_while_nothing_is_missing() -> None:
     pair.beat(12)
     assert had(pair) == 1
     assert not any(isinstance(said, Control) for said in pair.heard)
-    assert pair.east.driver.context.retelling.offer is None
+    assert parts_of(pair.east.driver).gc.gaps.offer is None
 
 
 def test_every_delete_is_told_settled_or_not_but_those_that_wait_for_a_person() -> None:
@@ -137,7 +138,7 @@ def test_every_delete_is_told_settled_or_not_but_those_that_wait_for_a_person() 
     held = Register(path=path_of("held"), known=known, hold=hold)
     with east.state.transaction() as tx:
         tx.save([due, held])
-    east.driver.context.retelling.wanted = 1
+    parts_of(east.driver).gc.gaps.wanted = 1
     told: list[str] = []
     for beat in range(8):
         east.driver.tick(Millis(T0 + beat))
@@ -152,7 +153,7 @@ def test_a_full_outbox_is_emptied_first() -> None:
     pair = pair_with()
     changed(pair.east, GONE, None, 50)
     changed(pair.east, LATER, 1, 51)
-    pair.east.driver.context.retelling.wanted = 1
+    parts_of(pair.east.driver).gc.gaps.wanted = 1
     pair.east.driver.tick(T0)
     assert len(pair.east.driver.outbox(10)) == 2
     pair.east.driver.published(pair.east.driver.outbox(10), T0)
@@ -176,7 +177,7 @@ def test_where_there_is_no_delete_to_tell_a_living_path_shows_that_all_was_told(
     changed(pair.east, LATER, 7, 50)  # nothing differs
     pair.beat(8)
     assert had(pair) == 2
-    assert not pair.west.driver.context.retelling.gaps
+    assert not parts_of(pair.west.driver).gc.gaps.gaps
 
 
 def test_what_is_missing_for_long_is_shown() -> None:
@@ -185,24 +186,24 @@ def test_what_is_missing_for_long_is_shown() -> None:
     changed(pair.east, GONE, None, 50)
     pair.beat(10)
     now = Millis(pair.now)
-    found = dict(pair.west.driver.context.retelling.conditions(now, FORGETTING.alarm_after_ms))
+    found = dict(parts_of(pair.west.driver).gc.gaps.conditions(now, FORGETTING.alarm_after_ms))
     assert "messages of east after number 0 never came" in found["changes-missing"]
     left = replace(pair.east.driver.heartbeat(now, "1"), mode="left")
     pair.west.hear([left], now)
-    assert not pair.west.driver.context.retelling.gaps
+    assert not parts_of(pair.west.driver).gc.gaps.gaps
 
 
 def test_a_paused_region_neither_asks_nor_tells() -> None:
     pair = pair_with()
     pair.loses = lambda said: isinstance(said, MetadataChangeEvent)
     changed(pair.east, GONE, None, 50)
-    pair.west.driver.context.paused = "by hand"
+    parts_of(pair.west.driver).group.paused = "by hand"
     pair.beat(10)
     assert not any(isinstance(said, Control) for said in pair.heard)
-    pair.east.driver.context.paused = "by hand"
-    pair.east.driver.context.retelling.wanted = 1
+    parts_of(pair.east.driver).group.paused = "by hand"
+    parts_of(pair.east.driver).gc.gaps.wanted = 1
     pair.beat(2)
-    assert pair.east.driver.context.retelling.offer is None
+    assert parts_of(pair.east.driver).gc.gaps.offer is None
 
 
 def test_it_is_not_told_again_without_pause() -> None:
@@ -219,11 +220,11 @@ def test_it_is_not_told_again_without_pause() -> None:
 def test_what_was_refused_for_its_region_is_missing_and_not_had() -> None:
     pair = pair_with(replace(FORGETTING, grace_ms=Millis(1)))
     pair.beat(3)
-    pair.west.driver.context.expected = frozenset({Region("other")})  # a mistake in its configuration
+    parts_of(pair.west.driver).group.expected = frozenset({Region("other")})  # a mistake in its configuration
     changed(pair.east, path_of(1), None, 50)
     pair.beat(6)
     assert had(pair) == 0
-    pair.west.driver.context.expected = frozenset({Region("east")})
+    parts_of(pair.west.driver).group.expected = frozenset({Region("east")})
     pair.beat(60)
     assert path_of(1) not in pair.east.entries, "the delete was forgotten here before it was known there"
     assert path_of(1) not in pair.west.entries
@@ -233,7 +234,7 @@ def test_what_was_refused_for_its_region_is_missing_and_not_had() -> None:
 
 def test_what_an_expected_region_tells_of_another_author_is_taken() -> None:
     pair = pair_with()
-    pair.west.driver.context.expected = frozenset({Region("east")})
+    parts_of(pair.west.driver).group.expected = frozenset({Region("east")})
     pair.beat(2)
     pair.east.has(path_of("old"), 5, 50, "gone-region")
     pair.beat(6)
@@ -245,12 +246,12 @@ def test_what_an_expected_region_tells_of_another_author_is_taken() -> None:
 def test_what_stands_in_the_outbox_of_a_paused_region_is_not_missing(ahead_ms: int) -> None:
     pair = pair_with()
     pair.beat(2)
-    pair.east.driver.context.paused = "maintenance"
+    parts_of(pair.east.driver).group.paused = "maintenance"
     changed(pair.east, LATER, 7, 50 + ahead_ms)
     pair.beat(20)
-    assert not pair.west.driver.context.retelling.gaps
+    assert not parts_of(pair.west.driver).gc.gaps.gaps
     assert not any(isinstance(said, Control) for said in pair.heard)
-    pair.east.driver.context.paused = None
+    parts_of(pair.east.driver).group.paused = None
     pair.beat(4)
     assert had(pair) >= 1
 
@@ -261,10 +262,10 @@ def test_what_is_missing_before_others_is_missing_whatever_stands_in_the_outbox(
     changed(pair.east, GONE, None, 50)
     changed(pair.east, LATER, 7, 51)
     pair.beat(1)
-    pair.east.driver.context.paused = "maintenance"
+    parts_of(pair.east.driver).group.paused = "maintenance"
     changed(pair.east, path_of("third"), 7, 52)
     pair.beat(4)
-    assert pair.west.driver.context.retelling.gaps[Region("east")].through == 0
+    assert parts_of(pair.west.driver).gc.gaps.gaps[Region("east")].through == 0
 
 
 def test_what_never_came_stays_missing_when_more_waits_in_the_outbox() -> None:
@@ -272,11 +273,11 @@ def test_what_never_came_stays_missing_when_more_waits_in_the_outbox() -> None:
     pair.loses = of_path(GONE, 1)
     changed(pair.east, GONE, None, 50)
     pair.beat(3)
-    gap = pair.west.driver.context.retelling.gaps[Region("east")]
-    pair.east.driver.context.paused = "maintenance"
+    gap = parts_of(pair.west.driver).gc.gaps.gaps[Region("east")]
+    parts_of(pair.east.driver).group.paused = "maintenance"
     changed(pair.east, LATER, 7, 51)
     pair.beat(2)
-    assert pair.west.driver.context.retelling.gaps[Region("east")] is gap
+    assert parts_of(pair.west.driver).gc.gaps.gaps[Region("east")] is gap
 
 
 def test_what_came_meanwhile_is_not_missing_any_more_when_more_waits_in_the_outbox() -> None:
@@ -284,12 +285,12 @@ def test_what_came_meanwhile_is_not_missing_any_more_when_more_waits_in_the_outb
     pair.loses = of_path(GONE, 1)
     late = changed(pair.east, GONE, None, 50)
     pair.beat(2)
-    assert pair.west.driver.context.retelling.gaps
-    pair.east.driver.context.paused = "maintenance"
+    assert parts_of(pair.west.driver).gc.gaps.gaps
+    parts_of(pair.east.driver).group.paused = "maintenance"
     changed(pair.east, LATER, 7, 51)
     pair.west.hear([replace(late, sender="db-east", sequence=1)], Millis(pair.now))
     pair.beat(1)
-    assert not pair.west.driver.context.retelling.gaps
+    assert not parts_of(pair.west.driver).gc.gaps.gaps
 
 
 def asked(pair: Pair) -> int:
@@ -348,7 +349,7 @@ def test_no_delete_is_forgotten_while_trees_differ_whatever_the_numbers_say() ->
     pair.beat(2)
     pair.loses = lambda said: isinstance(said, MetadataChangeEvent)
     changed(pair.east, path_of(1), None, 50)
-    state = pair.east.driver.context.tombstones
+    state = parts_of(pair.east.driver).gc.tombstones
     with mock.patch.object(Report, "lacks", return_value=None):
         pair.beat(12)
         ((_, wait),) = state.holding.values()

@@ -10,6 +10,7 @@ from syncer.conflict.register import Hold, HoldReason
 from syncer.conflict.tombstones import Cause, Wait
 from syncer.model import Millis, Region
 from syncer.replication.gc.state import HINTS, TombstoneGc, Tombstones
+from tests.support.parts import parts_of
 from tests.unit.replication.antientropy.test_protocol import T0, path_of, version
 from tests.unit.replication.gc.test_gap_fill import FORGETTING, pair_with
 
@@ -19,9 +20,9 @@ WEST = Region("west")
 def test_nobody_holds_up_what_is_not_there() -> None:
     pair = pair_with(replace(FORGETTING, grace_ms=Millis(7 * 86_400_000)))
     east = pair.east.driver
-    east.context.expected = frozenset({WEST})
+    parts_of(east).group.expected = frozenset({WEST})
     east.tick(Millis(pair.now))
-    state = east.context.tombstones
+    state = parts_of(east).gc.tombstones
     assert state.holding[WEST][1].cause is Cause.UNHEARD
     pair.beat(3)
     assert not state.holding
@@ -41,7 +42,7 @@ def test_a_held_delete_that_keeps_all_others_is_shown() -> None:
         site.has(path_of("other"), None, 100, "east")
     pair.beat(6)
     assert pair.east.known(path_of("other")) is not None
-    (condition,) = pair.east.driver.context.tombstones.conditions(Millis(pair.now + 10**9))
+    (condition,) = parts_of(pair.east.driver).gc.tombstones.conditions(Millis(pair.now + 10**9))
     assert "it has 1 deletes to seat" in condition[1]
     assert "syncer holds list" in condition[1]
     assert "regions forget" not in condition[1]

@@ -14,9 +14,9 @@ from syncer.replication.gc import collector
 from syncer.replication.group.evidence import SILENCE_MS, Evidence
 from syncer.replication.membership.forget import admit
 from syncer.replication.membership.leave import leave
-from syncer.replication.unit_of_work import UnitOfWork
 from syncer.state.contract.membership import JOINING
 from syncer.state.contract.operations import Operation, OperationState
+from tests.support.parts import parts_of
 from tests.unit.replication.antientropy.test_protocol import BEAT_MS, T0, Site, path_of
 from tests.unit.replication.gc.test_gap_fill import FORGETTING, GONE, changed
 from tests.unit.replication.membership.test_membership import beat_of, forgets, listens, refused_by
@@ -53,7 +53,7 @@ class Told:
 
     @property
     def members(self) -> list[Region]:
-        return list(self.east.driver.context.peers.members(()))
+        return list(parts_of(self.east.driver).group.peers.members(()))
 
     @property
     def senders(self) -> list[str]:
@@ -63,7 +63,10 @@ class Told:
 
     @property
     def codes(self) -> dict[str, str]:
-        return dict(self.east.driver.context.hearsay.conditions(EAST)) | self.east.driver.context.conditions
+        return (
+            dict(parts_of(self.east.driver).group.hearsay.conditions(EAST))
+            | parts_of(self.east.driver).telemetry.conditions
+        )
 
     @property
     def kept_by(self) -> dict[Region, Cause]:
@@ -73,9 +76,9 @@ class Told:
     @property
     def waits(self) -> dict[Region, Wait]:
         """Who keeps deletes from being forgotten, and what is said of it."""
-        context = self.east.driver.context
+        parts = parts_of(self.east.driver)
         with self.east.state.transaction() as tx:
-            _, silent = collector._reports(context, tx, collector.own_report(tx), self.now)
+            _, silent = collector._reports(parts.gc, tx, collector.own_report(tx), self.now)
         return silent
 
 
@@ -177,7 +180,7 @@ def test_a_database_is_not_refused_under_the_name_of_another_region() -> None:
     assert refused_by(told.east) == ()
     assert "which is not its own" in told.codes["hearsay-void"]
     assert told.members == ["liar", "west"]
-    assert told.east.driver.context.left_at is None
+    assert parts_of(told.east.driver).group.left_at is None
     assert told.kept_by == {}, "it counts for nobody"
 
 
@@ -187,10 +190,12 @@ def test_another_region_does_not_speak_by_a_database_that_is_taken() -> None:
         told.hear(beat_of(told.east, "invented", database))
         assert told.members == ["liar", "west"]
         assert "database-of-another-region" in told.codes
-    before = told.east.driver.context.evidence.until_ms
+    before = parts_of(told.east.driver).group.evidence.until_ms
     forged = replace(beat_of(told.east, "invented", "db-east"), sent_at_ms=told.now)
     told.east.hear([forged], Millis(told.now + 1))
-    assert told.east.driver.context.evidence.until_ms == before, "and it is nobody's own heartbeat that comes back"
+    assert parts_of(told.east.driver).group.evidence.until_ms == before, (
+        "and it is nobody's own heartbeat that comes back"
+    )
 
 
 def test_a_database_that_never_spoke_does_not_push_out_one_that_is_refused() -> None:
@@ -243,8 +248,8 @@ def test_leaving_is_final_once_nothing_else_was_said_for_long() -> None:
 def test_a_region_that_is_heard_goes_on_whoever_says_that_it_was_forgotten() -> None:
     told = Told()
     told.lies(("east", "db-east"), beats=5)
-    context = told.east.driver.context
-    assert context.left_at is None
+    parts = parts_of(told.east.driver)
+    assert parts.group.left_at is None
     assert "liar says that this region was forgotten" in told.codes["said-to-be-forgotten"]
     assert told.kept_by == {EAST: Cause.DISPUTED, WEST: Cause.DISPUTED}
 
@@ -255,44 +260,44 @@ def test_a_region_that_was_away_believes_all_but_not_one_alone() -> None:
         told.now = back = Millis(told.now + SILENCE_MS + 1)
         west = told.west if tellers == 1 else replace(told.west, refused=(("east", "db-east"),))
         told.east.hear([west, replace(told.liar, refused=(("east", "db-east"),))], back)
-        context = told.east.driver.context
-        assert (context.left_at is None) is (tellers == 1)
-        assert ("forgotten-here" in context.conditions) is (tellers == 2)
-    assert context.mode == LEFT
+        parts = parts_of(told.east.driver)
+        assert (parts.group.left_at is None) is (tellers == 1)
+        assert ("forgotten-here" in parts.telemetry.conditions) is (tellers == 2)
+    assert parts.group.mode == LEFT
     assert told.does("regions-admit", "east").state is OperationState.DONE
-    assert (context.mode, context.paused) == ("active", None)
+    assert (parts.group.mode, parts.group.paused) == ("active", None)
     told.hear(replace(told.liar, refused=(("east", "db-east"),)))
-    assert context.left_at is None
+    assert parts.group.left_at is None
     assert told.does("regions-admit", "east").state is OperationState.FAILED
 
 
 def test_a_database_that_is_new_was_forgotten_by_nobody() -> None:
     east = Site("east")
     east.hear([replace(beat_of(east, "liar", "db-liar"), refused=(("east", "db-east"),))], T0)
-    assert east.driver.context.left_at is None
+    assert parts_of(east.driver).group.left_at is None
 
 
 def test_who_has_left_by_his_own_word_is_not_admitted() -> None:
     told = Told()
-    context = told.east.driver.context
-    context.scanned = True
+    parts = parts_of(told.east.driver)
+    parts.local.watch.scanned = True
     with told.east.state.transaction() as tx:
-        leave(context, tx, told.now, force=True)
+        leave(parts.membership, tx, told.now, force=True)
         operation = Operation(id=1, kind="regions-admit", arguments={"region": "east"}, asked_by="", reason="")
         with pytest.raises(PreconditionFailed, match="own operator"):
-            admit(context, UnitOfWork(context, tx, told.now), tx, operation)
+            admit(parts.membership, parts.units.begin(tx, told.now), tx, operation)
 
 
 def test_who_joins_obeys_at_once_and_its_plan_shows_it() -> None:
     east = Site("east")
-    east.driver.context.paused = JOINING
+    parts_of(east.driver).group.paused = JOINING
     east.hear([replace(beat_of(east, "west", "db-west"), refused=(("old", "db-old"),))], T0)
     assert refused_by(east) == (("old", "db-old"),)
 
 
 def test_no_delete_is_forgotten_while_members_do_not_agree() -> None:
     told = Told()
-    told.east.driver.context.tombstones.limits = replace(FORGETTING, grace_ms=Millis(1))
+    parts_of(told.east.driver).gc.tombstones.limits = replace(FORGETTING, grace_ms=Millis(1))
     told.east.has(path_of("dead"), None, 50)
     told.hear(beat_of(told.east, "old", "db-old"))
     forgets(told.east, "old", told.now)
@@ -398,8 +403,8 @@ def test_a_region_that_stands_still_moves_again_once_a_member_is_heard_that_wait
     told = Told()
     told.now = back = Millis(told.now + SILENCE_MS + 1)
     told.east.hear([replace(told.liar, refused=(("east", "db-east"),))], back)
-    context = told.east.driver.context
-    assert context.mode == LEFT
+    parts = parts_of(told.east.driver)
+    assert parts.group.mode == LEFT
     told.hear(told.west)
-    assert (context.mode, context.paused) == ("active", None)
-    assert "forgotten-here" not in context.conditions
+    assert (parts.group.mode, parts.group.paused) == ("active", None)
+    assert "forgotten-here" not in parts.telemetry.conditions

@@ -14,6 +14,7 @@ from syncer.replication.gc.state import TombstoneGc
 from syncer.replication.group import newcomers, peers
 from syncer.replication.inbound import receive
 from syncer.state.contract.operations import OperationState
+from tests.support.parts import parts_of
 from tests.unit.replication.antientropy.test_protocol import Site, path_of
 from tests.unit.replication.gc.test_gap_fill import changed
 from tests.unit.replication.group.test_hearsay import Told
@@ -24,8 +25,8 @@ OTHER = {"tie_order": TieOrder.NATIVE}, {"projections": {str(ResourceKind.TENANT
 
 
 def blocked(told: Told) -> bool:
-    context = told.east.driver.context
-    return any(context.peers.blocked(kind, context.expected) for kind in ResourceKind)
+    parts = parts_of(told.east.driver)
+    return any(parts.group.peers.blocked(kind, parts.group.expected) for kind in ResourceKind)
 
 
 def comes_to(told: Told, name: str, sender: str, sequence: int = 1) -> bool:
@@ -42,16 +43,16 @@ def test_who_is_new_and_works_by_other_rules_stops_nothing(rules: dict[str, obje
     told.hear(told.west, beat_of(told.east, "mars", "db-mars", **rules))
     assert not blocked(told)
     assert told.members == ["liar", "west"]
-    context = told.east.driver.context
-    assert "mars is not of the group" in dict(context.newcomers.conditions())["region-held"]
-    assert context.newcomers.report()[0]["region"] == "mars"
+    parts = parts_of(told.east.driver)
+    assert "mars is not of the group" in dict(parts.group.newcomers.conditions())["region-held"]
+    assert parts.group.newcomers.report()[0]["region"] == "mars"
     assert not comes_to(told, "kept-aside", "db-mars")
     with told.east.state.transaction() as tx:
         assert "db-mars" not in tx.senders()
         assert tx.unfolded() == 0
     control = Control(region=MARS, sender="db-mars", action=ControlAction.PAUSE, sent_at_ms=told.now)
     told.east.hear([control], told.now)
-    assert context.paused is None
+    assert parts.group.paused is None
     assert told.kept_by == {}
 
 
@@ -60,7 +61,7 @@ def test_a_newcomer_that_takes_our_rules_is_a_member() -> None:
     told.hear(beat_of(told.east, "mars", "db-mars", tie_order=TieOrder.NATIVE))
     told.hear(beat_of(told.east, "mars", "db-mars"))
     assert told.members == ["liar", "mars", "west"]
-    assert told.east.driver.context.newcomers.conditions() == []
+    assert parts_of(told.east.driver).group.newcomers.conditions() == []
     assert comes_to(told, "taken", "db-mars")
 
 
@@ -83,7 +84,7 @@ def test_an_operator_refuses_a_newcomer_for_good() -> None:
     assert told.does("regions-forget", "mars").state is OperationState.DONE
     told.hear(mars)
     assert refused_by(told.east) == (("mars", "db-mars"),)
-    assert told.east.driver.context.newcomers.report() == []
+    assert parts_of(told.east.driver).group.newcomers.report() == []
     assert told.members == ["liar", "west"]
 
 
@@ -91,15 +92,15 @@ def test_a_member_that_works_by_other_rules_keeps_its_kind_waiting() -> None:
     told = Told()
     told.hear(replace(told.west, tie_order=TieOrder.NATIVE))
     assert blocked(told)
-    told.east.driver.context.expected = frozenset({Region("liar")})
+    parts_of(told.east.driver).group.expected = frozenset({Region("liar")})
     assert not blocked(told), "one that is not named does not count"
-    told.east.driver.context.expected = frozenset({WEST})
+    parts_of(told.east.driver).group.expected = frozenset({WEST})
     assert blocked(told)
 
 
 def test_who_is_named_is_a_member_whatever_its_rules_are() -> None:
     told = Told()
-    told.east.driver.context.expected = frozenset({MARS, WEST})
+    parts_of(told.east.driver).group.expected = frozenset({MARS, WEST})
     told.hear(beat_of(told.east, "mars", "db-mars", tie_order=TieOrder.NATIVE))
     assert blocked(told)
 
@@ -109,7 +110,7 @@ def test_newcomers_are_not_remembered_without_end(monkeypatch: pytest.MonkeyPatc
     told = Told()
     for number in range(10):
         told.hear(beat_of(told.east, f"mars{number}", f"db-{number}", tie_order=TieOrder.NATIVE))
-    report = told.east.driver.context.newcomers.report()
+    report = parts_of(told.east.driver).group.newcomers.report()
     assert [each["region"] for each in report] == ["mars7", "mars8", "mars9"]
 
 
@@ -159,7 +160,7 @@ def test_numbers_of_databases_without_a_region_take_bounded_room(monkeypatch: py
         assert tx.senders() == {"db-0", "db-1", "db-2"}
         assert len(tx.consumed(["db-0"])["db-0"].ahead) == receive.STRANGE_RANGES
     assert "too-many-senders" in told.codes
-    assert told.east.driver.context.tally["refused", "too-many-senders"] == 3
+    assert parts_of(told.east.driver).telemetry.tally["refused", "too-many-senders"] == 3
 
 
 def test_what_regions_tell_of_others_takes_bounded_room(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,9 +169,9 @@ def test_what_regions_tell_of_others_takes_bounded_room(monkeypatch: pytest.Monk
     told.hear(told.west)
     fat = beat_of(told.east, "mars", "db-mars", consumed={f"{number:032x}": 1 for number in range(40)})
     told.hear(fat)
-    assert "heartbeats-full" in dict(told.east.driver.context.peers.conditions(1000))
+    assert "heartbeats-full" in dict(parts_of(told.east.driver).group.peers.conditions(1000))
     assert told.kept_by == {MARS: Cause.OUTDATED}
-    assert told.east.driver.context.tally["refused", "heartbeats-full"] == 1
+    assert parts_of(told.east.driver).telemetry.tally["refused", "heartbeats-full"] == 1
     row = told.east.state.database.peers[MARS]
     assert row.document["consumed"] == {}
     told.hear(replace(fat, consumed={}))
@@ -187,11 +188,11 @@ def test_names_without_end_leave_room_in_what_a_region_tells() -> None:
     assert told_characters(beat) > TOLD_CHARACTERS * 3 // 4, "no more is left out than has to be"
     assert told.west.sender in beat.reached
     assert "west" in beat.generations
-    context = told.east.driver.context
-    assert "heartbeat-cut" in context.conditions
+    parts = parts_of(told.east.driver)
+    assert "heartbeat-cut" in parts.telemetry.conditions
     database = "199".ljust(512, "s")
     assert database not in beat.reached
-    context.expected = frozenset({Region("199".ljust(255, "r"))})
+    parts.group.expected = frozenset({Region("199".ljust(255, "r"))})
     beat = told.east.driver.heartbeat(told.now, "1")
     check_heartbeat(beat)
     assert database in beat.reached
@@ -212,7 +213,7 @@ def test_what_is_refused_finds_room_by_its_length_too() -> None:
 
 def test_room_for_all_names_is_room_again() -> None:
     told = Told()
-    context = told.east.driver.context
-    context.conditions["heartbeat-cut"] = "before"
+    parts = parts_of(told.east.driver)
+    parts.telemetry.conditions["heartbeat-cut"] = "before"
     told.east.driver.heartbeat(told.now, "1")
-    assert "heartbeat-cut" not in context.conditions
+    assert "heartbeat-cut" not in parts.telemetry.conditions

@@ -23,6 +23,7 @@ from syncer.replication.inbound.isolation import FUTURE, UNTAKEN
 from syncer.state.contract.operations import Operation, OperationState
 from syncer.state.contract.quarantine import DeadLetter
 from tests.shell.on_bus import change, heartbeat
+from tests.support.parts import parts_of
 from tests.unit.replication.antientropy.test_protocol import T0, Said, Site, path_of, value_of
 
 NOW = Millis(T0 + 1_000_000)
@@ -104,11 +105,11 @@ def test_a_heartbeat_that_breaks_what_hears_it_leaves_nothing_half_heard() -> No
     with mock.patch.object(protocol, "hear", side_effect=InvariantBroken("no such sum")):
         hear(site, event(1), beat, event(2), first=10)
     assert aside(site) == [("bus", "p11", UNTAKEN)]
-    assert site.driver.context.peers.regions == ["north"]
-    assert "west" not in site.driver.context.comparisons.peers
+    assert parts_of(site.driver).group.peers.regions == ["north"]
+    assert "west" not in parts_of(site.driver).antientropy.exchanges.peers
     assert had(site).through == 2
     hear(site, beat, first=20)
-    assert site.driver.context.peers.regions == ["north", "west"]
+    assert parts_of(site.driver).group.peers.regions == ["north", "west"]
 
 
 def test_a_request_that_cannot_be_stored_is_not_obeyed_in_memory_either() -> None:
@@ -120,10 +121,10 @@ def test_a_request_that_cannot_be_stored_is_not_obeyed_in_memory_either() -> Non
     with mock.patch.object(receive, "_note_asked", side_effect=InvariantBroken("refused a statement")):
         hear(site, event(1), asked, event(2), first=10)
     assert aside(site) == [("bus", "p11", UNTAKEN)]
-    assert site.driver.context.paused is None
+    assert parts_of(site.driver).group.paused is None
     assert site.state.database.facts[""].paused is None
     hear(site, asked, first=20)
-    assert site.driver.context.paused == "asked by west: odd", "it was not noted as obeyed"
+    assert parts_of(site.driver).group.paused == "asked by west: odd", "it was not noted as obeyed"
 
 
 def test_a_step_of_a_comparison_that_breaks_it_is_set_aside() -> None:

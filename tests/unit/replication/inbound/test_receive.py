@@ -12,6 +12,7 @@ from syncer.replication.inbound.arrived import Arrived
 from syncer.replication.inbound.receive import ROOM_AGAIN_MS
 from syncer.state.contract.amounts import Amount
 from tests.shell.on_bus import change
+from tests.support.parts import parts_of
 from tests.unit.replication.antientropy.test_protocol import T0, Said, Site, path_of, value_of
 
 NOW: Final = Millis(T0 + 1_000_000)
@@ -38,7 +39,7 @@ def test_what_has_waited_for_its_time_waits_for_room_too(monkeypatch: pytest.Mon
     assert not site.state.database.conflicts
     assert site.known(path_of(1)) == before, "nothing gives way to it"
     assert len(site.state.database.future) == 1, "and it is not lost: its number counts as consumed"
-    assert site.driver.context.tally["refused", "conflicts-full"] == 1
+    assert parts_of(site.driver).telemetry.tally["refused", "conflicts-full"] == 1
     monkeypatch.undo()
     site.driver.tick(Millis(AHEAD + ROOM_AGAIN_MS))
     assert (len(site.state.database.conflicts), len(site.state.database.future)) == (1, 0)

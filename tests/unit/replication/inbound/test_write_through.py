@@ -20,6 +20,7 @@ from syncer.replication.local.own_writes import KEPT, OwnWrites
 from syncer.replication.local.write_queue import Batch
 from syncer.state.memory import MemoryDatabase, MemoryState
 from syncer.stores.contract import Entry, Put, Written
+from tests.support.parts import parts_of
 from tests.unit.replication.antientropy.test_protocol import CAPABILITIES, T0, path_of, value_of
 
 P, Q = path_of("p"), path_of("q")
@@ -130,7 +131,7 @@ class Site:
     @property
     def pending(self) -> tuple[MetaPath, ...]:
         """Paths with a write that was decided."""
-        return tuple(self.driver.context.writes.in_flight)
+        return tuple(parts_of(self.driver).local.writes.in_flight)
 
     def has(self, path: MetaPath, edition: int) -> None:
         """A peer's edition is written, and the notice of it has come."""
@@ -207,7 +208,7 @@ def test_what_somebody_else_writes_beside_an_own_write_is_read(region: Site, ord
 def test_a_path_that_is_to_be_read_for_another_reason_is_read_in_spite_of_an_own_notice(region: Site) -> None:
     region.consume(region.event(P, 1))
     batch, answers = region.send()
-    region.driver.context.dirty.add([P], ReadCause.SCAN)
+    parts_of(region.driver).local.dirty.add([P], ReadCause.SCAN)
     region.notice(P, mark=answers[0].mark)
     region.land(batch, answers)
     assert region.reads() == (P,)
@@ -321,14 +322,14 @@ def test_a_read_ahead_serves_one_fold_only(blurred: Site, monkeypatch: pytest.Mo
             blurred.driver.consume([update], NOW, seen)
     blurred.driver.consume([update], NOW, seen)
     assert blurred.pending == ()
-    assert blurred.driver.context.ledger.idle
+    assert parts_of(blurred.driver).local.watch.ledger.idle
 
 
 def test_what_is_given_up_leaves_no_read_open(blurred: Site) -> None:
     blurred.has(P, 1)
     update = blurred.event(P, 2)
     blurred.driver.give_up_prefetch(looked(blurred, update))
-    assert blurred.driver.context.ledger.idle
+    assert parts_of(blurred.driver).local.watch.ledger.idle
     blurred.driver.consume([update], NOW)
     assert not blurred.pending
     assert blurred.reads() == (P,)
@@ -342,7 +343,7 @@ def test_nothing_is_read_ahead_in_vain(why: str) -> None:
     update = region.event(P, 2)
     match why:
         case "paused":
-            region.driver.context.paused = "by hand"
+            parts_of(region.driver).group.paused = "by hand"
         case "gap":
             region.driver.gap()
         case "own":
@@ -353,7 +354,7 @@ def test_nothing_is_read_ahead_in_vain(why: str) -> None:
         case _:
             pass
     assert region.driver.prefetch([update]) is None
-    assert region.driver.context.ledger.idle
+    assert parts_of(region.driver).local.watch.ledger.idle
 
 
 def test_no_more_is_read_ahead_than_writes_have_room(blurred: Site) -> None:
@@ -361,4 +362,4 @@ def test_no_more_is_read_ahead_than_writes_have_room(blurred: Site) -> None:
     arrived = [blurred.event(path, 2) for path in paths]
     ahead = blurred.driver.prefetch(arrived)
     assert ahead is not None
-    assert ahead.paths == tuple(paths[: blurred.driver.context.writes.vacancy])
+    assert ahead.paths == tuple(paths[: parts_of(blurred.driver).local.writes.vacancy])

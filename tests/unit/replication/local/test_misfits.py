@@ -16,6 +16,7 @@ from syncer.replication.local import misfits
 from syncer.replication.local.misfits import COUNTED, MISFIT, MISFITS, Misfits
 from syncer.state.memory.transaction import MemoryTransaction
 from syncer.stores.contract import Entry
+from tests.support.parts import parts_of
 from tests.unit.replication.antientropy.test_protocol import T0, Site, path_of
 
 NOW = Millis(T0 + 1_000)
@@ -37,7 +38,7 @@ def test_what_a_notice_and_a_scan_meet_is_set_aside_and_the_rest_goes_on() -> No
     entries = [
         Entry(path=path, value=b"{}", revision=site.entries[FINE].revision, modified_at_ms=None) for path in (ODD, LONG)
     ]
-    fence = site.entries[site.driver.context.fence_path]
+    fence = site.entries[parts_of(site.driver).core.fence_path]
     scan = site.driver.armed()
     site.driver.take_page(scan, site.driver.issue_page(), entries, fence, NOW)
     site.driver.end_scan(scan)
@@ -47,7 +48,7 @@ def test_what_a_notice_and_a_scan_meet_is_set_aside_and_the_rest_goes_on() -> No
     assert {(origin, code) for origin, code, _ in rows(site)} == {("store", MISFIT)}
     assert len(rows(site)) == 2
     assert all(len(detail) < 500 for *_, detail in rows(site))
-    found = {each["code"]: each["message"] for each in report(site.driver.context, NOW)["conditions"]}  # type: ignore[attr-defined]
+    found = {each["code"]: each["message"] for each in report(parts_of(site.driver).control, NOW)["conditions"]}  # type: ignore[attr-defined]
     assert "2 resources" in found[MISFITS]
     assert not [said for said in site.said if getattr(said, "path", FINE) != FINE]
     site.driver.tick(NOW)
@@ -89,10 +90,10 @@ def test_a_path_of_which_nothing_can_be_taken_is_left_alone_and_the_others_of_it
     assert [site.known(path) is not None for path in paths] == [number != 7 for number in range(20)]
     site.driver.tick(NOW)
     assert [code for _, code, _ in rows(site)] == [MISFIT]
-    assert len(site.driver.context.dirty) == 0
-    assert site.driver.context.ledger.idle
+    assert len(parts_of(site.driver).local.dirty) == 0
+    assert parts_of(site.driver).local.watch.ledger.idle
     scan = site.driver.armed()  # the next scan looks at it again
-    fence = site.entries[site.driver.context.fence_path]
+    fence = site.entries[parts_of(site.driver).core.fence_path]
     site.driver.take_page(scan, site.driver.issue_page(), [site.entries[path] for path in paths], fence, NOW)
     assert site.known(paths[7]) is not None
 
@@ -109,11 +110,11 @@ def test_a_page_of_a_scan_is_taken_without_what_the_database_cannot_keep() -> No
             raise InvariantBroken("the sidecar database refused a statement")
         real(work, met)
 
-    fence = site.entries[site.driver.context.fence_path]
+    fence = site.entries[parts_of(site.driver).core.fence_path]
     with mock.patch.object(MemoryTransaction, "met", refusing):
         scan = site.driver.armed()
         site.driver.take_page(scan, site.driver.issue_page(), [site.entries[path] for path in paths], fence, NOW)
         site.driver.end_scan(scan)
         assert site.driver.scan_complete(scan, NOW)
     assert [site.known(path) is not None for path in paths] == [number != 4 for number in range(9)]
-    assert site.driver.context.misfits.blocked == {paths[4]}
+    assert parts_of(site.driver).local.misfits.blocked == {paths[4]}

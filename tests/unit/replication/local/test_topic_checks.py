@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from syncer.conflict.guards import UNTOLD_TOPICS, Topics
 from syncer.conflict.register import Hold, HoldReason, Register
 from syncer.model import MetaPath, Millis, Region, Stamp
-from syncer.replication.local import unanswered
-from syncer.replication.local.unanswered import AGAIN_MS, FEW, MANY, UnansweredTopics
+from syncer.replication.local import topic_answers
+from syncer.replication.local.topic_answers import AGAIN_MS, FEW, MANY, UnansweredTopics
 
 T0 = 1_700_000_000_000
 
@@ -79,7 +79,7 @@ def test_who_answers_is_asked_for_more_at_a_time() -> None:
 
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unanswered, "ASKED_KEPT", 10)
+    monkeypatch.setattr(topic_answers, "ASKED_KEPT", 10)
     memory, due = UnansweredTopics(), [held(number) for number in range(100)]
     for step in range(50):
         for path in choose(memory, due, AGAIN_MS + step):

@@ -16,6 +16,7 @@ from syncer.replication.inbound.arrived import Arrived
 from syncer.replication.local.dirty import ReadCause
 from syncer.replication.membership.leave import leave
 from syncer.state.contract.operations import OperationState
+from tests.support.parts import parts_of
 from tests.unit.replication.antientropy.test_protocol import BEAT_MS, T0, Pair, Site, path_of
 from tests.unit.replication.gc.test_gap_fill import FORGETTING, GONE, changed, pair_with
 from tests.unit.replication.recovery.test_state_transfer import Lost
@@ -37,7 +38,7 @@ def test_a_forgotten_region_leaves_no_gap_behind() -> None:
     pair.loses = lambda said: isinstance(said, MetadataChangeEvent)
     changed(pair.west, GONE, None, 50)
     pair.beat(2)
-    retelling = pair.east.driver.context.retelling
+    retelling = parts_of(pair.east.driver).gc.gaps
     assert retelling.gaps
     forgets(pair.east, "west", pair.now)
     pair.beat(40)
@@ -62,7 +63,7 @@ class Group:
         self.sites = [Site(name) for name in names]
         self.now = T0 + 1_000_000
         for site in self.sites:
-            site.driver.context.tombstones.limits = replace(FORGETTING, grace_ms=Millis(1))
+            parts_of(site.driver).gc.tombstones.limits = replace(FORGETTING, grace_ms=Millis(1))
             for number in range(3):
                 site.has(path_of(number), 0, 1, "east")
 
@@ -110,9 +111,9 @@ def test_a_forgotten_region_does_not_return_through_one_that_joined_later() -> N
     for site in (east, new):
         assert gone not in site.entries
         assert site.known(gone) is None
-    assert "forgotten-database" in new.driver.context.conditions
-    assert "has forgotten this region's database" in old.driver.context.conditions["forgotten-here"]
-    assert old.driver.context.mode == LEFT
+    assert "forgotten-database" in parts_of(new.driver).telemetry.conditions
+    assert "has forgotten this region's database" in parts_of(old.driver).telemetry.conditions["forgotten-here"]
+    assert parts_of(old.driver).group.mode == LEFT
     assert gone in old.entries, "it stands still with what it has"
 
 
@@ -122,29 +123,29 @@ def test_what_a_member_refuses_is_refused_for_good_though_its_region_was_never_h
     east.hear([beat], T0)
     assert refused_by(east) == (), "it does not listen for long enough"
     east.hear([beat_of(east, "old", "b")], T0)
-    assert list(east.driver.context.peers.members(())) == ["west"], "what it says meanwhile is kept aside"
+    assert list(parts_of(east.driver).group.peers.members(())) == ["west"], "what it says meanwhile is kept aside"
     listens(east, T0)
     assert refused_by(east) == (("old", "a"), ("old", "b"))
-    assert list(east.driver.context.peers.members(())) == ["west"]
+    assert list(parts_of(east.driver).group.peers.members(())) == ["west"]
     east.begin()
-    assert east.driver.context.recovery.unheard == {WEST}, "nobody waits for who is gone"
+    assert parts_of(east.driver).recovery.progress.unheard == {WEST}, "nobody waits for who is gone"
     assert refused_by(east) == (("old", "a"), ("old", "b"))
-    assert list(east.driver.context.peers.members(())) == ["west"]
+    assert list(parts_of(east.driver).group.peers.members(())) == ["west"]
     east.hear([beat_of(east, "old", "b")], T0)
-    assert list(east.driver.context.peers.members(())) == ["west"]
-    assert "forgotten-database" in east.driver.context.conditions
+    assert list(parts_of(east.driver).group.peers.members(())) == ["west"]
+    assert "forgotten-database" in parts_of(east.driver).telemetry.conditions
 
 
 def test_a_region_that_has_left_and_says_so_still_is_no_alarm() -> None:
     east = Site("east")
     east.hear([replace(beat_of(east, "west", "db-west"), refused=(("old", "a"),))], T0)
     east.hear([beat_of(east, "old", "a", mode=LEFT)], T0)
-    assert not east.driver.context.conditions
+    assert not parts_of(east.driver).telemetry.conditions
 
 
 def test_a_stranger_is_not_believed_about_others() -> None:
     east = Site("east")
-    east.driver.context.expected = frozenset({WEST})
+    parts_of(east.driver).group.expected = frozenset({WEST})
     east.hear([replace(beat_of(east, "mars", "m"), refused=(("west", "db-west"),))], T0)
     assert refused_by(east) == ()
 
@@ -157,7 +158,7 @@ def test_no_more_regions_are_kept_on_hearsay_than_there_can_be(monkeypatch: pyte
     east.hear([beat], T0)
     listens(east, T0)
     assert refused_by(east) == told[:2]
-    assert list(east.driver.context.hearsay.held) == [region for region, _ in told[2:]], "the others are held"
+    assert list(parts_of(east.driver).group.hearsay.held) == [region for region, _ in told[2:]], "the others are held"
 
 
 def test_a_database_that_is_refused_stands_still_when_it_hears_so() -> None:
@@ -165,21 +166,21 @@ def test_a_database_that_is_refused_stands_still_when_it_hears_so() -> None:
     back = Millis(listens(east, T0) + SILENCE_MS)
     beat = replace(beat_of(east, "west", "db-west"), refused=(("east", "db-east"),))
     east.hear([replace(beat, refused=(("east", "db-former"),))], back)
-    assert east.driver.context.left_at is None
+    assert parts_of(east.driver).group.left_at is None
     east.hear([beat], back)
-    assert east.driver.context.left_at == back
-    assert "west has forgotten" in east.driver.context.conditions["forgotten-here"]
+    assert parts_of(east.driver).group.left_at == back
+    assert "west has forgotten" in parts_of(east.driver).telemetry.conditions["forgotten-here"]
 
 
 def test_a_database_that_takes_the_place_of_a_refused_one_stands_still_too() -> None:
     lost = Lost()
     beat = replace(beat_of(Site("west"), "west", "db-west"), refused=(("east", "another"),))
     for refused in ("another", "lost"):
-        assert lost.driver.context.left_at is None
+        assert parts_of(lost.driver).group.left_at is None
         message = replace(beat, refused=(("east", refused),))
         lost.driver.consume([Arrived(message=message, position=refused)], T0)
-    assert lost.driver.context.left_at == T0
-    assert "west has forgotten" in lost.driver.context.conditions["forgotten-here"]
+    assert parts_of(lost.driver).group.left_at == T0
+    assert "west has forgotten" in parts_of(lost.driver).telemetry.conditions["forgotten-here"]
     assert lost.driver.heartbeat(T0, "1").mode == LEFT
     number = lost.state.ask("regions-join", {}, "a person", "")
     lost.driver.operate(T0)
@@ -197,9 +198,9 @@ def test_exactly_the_named_databases_are_refused_and_a_later_one_speaks_on() -> 
     east.hear([newer, third], Millis(pair.now))
     now = listens(east, pair.now, [newer, third])
     assert refused_by(east) == (("west", "db-west"),)
-    assert list(east.driver.context.peers.members(())) == ["third", "west"]
+    assert list(parts_of(east.driver).group.peers.members(())) == ["third", "west"]
     east.hear([third, newer], now)
-    assert list(east.driver.context.peers.members(())) == ["third", "west"]
+    assert list(parts_of(east.driver).group.peers.members(())) == ["third", "west"]
 
 
 def test_a_forgotten_region_id_is_not_used_again() -> None:
@@ -210,8 +211,8 @@ def test_a_forgotten_region_id_is_not_used_again() -> None:
     forgets(east, "west", pair.now)
     again = beat_of(east, "west", "db-anew")
     east.hear([again, replace(late, sender="db-anew", sequence=1)], Millis(pair.now))
-    assert not east.driver.context.peers.members(())
-    assert "its id is used again" in east.driver.context.conditions["forgotten-region"]
+    assert not parts_of(east.driver).group.peers.members(())
+    assert "its id is used again" in parts_of(east.driver).telemetry.conditions["forgotten-region"]
     assert east.known(GONE) is None
     with east.state.transaction() as tx:
         assert not tx.consumed(["db-anew"])
@@ -231,9 +232,9 @@ def test_what_a_forgotten_region_made_is_taken_of_a_member() -> None:
 
 def left(pair: Pair, *, force: bool = False) -> None:
     """West leaves."""
-    pair.west.driver.context.scanned = True
+    parts_of(pair.west.driver).local.watch.scanned = True
     with pair.west.state.transaction() as tx:
-        leave(pair.west.driver.context, tx, Millis(pair.now), force=force)
+        leave(parts_of(pair.west.driver).membership, tx, Millis(pair.now), force=force)
 
 
 def test_a_region_leaves_once_every_member_has_all_that_it_said() -> None:
@@ -248,23 +249,23 @@ def test_a_region_leaves_once_every_member_has_all_that_it_said() -> None:
     pair.loses = lambda _: False
     pair.beat(8)
     left(pair)
-    assert pair.west.driver.context.left_at is not None
+    assert parts_of(pair.west.driver).group.left_at is not None
 
 
 def test_a_region_leaves_once_its_store_is_read_to_its_end() -> None:
     pair = Pair()
     pair.beat(2)
     left(pair)
-    assert pair.west.driver.context.left_at is not None
+    assert parts_of(pair.west.driver).group.left_at is not None
     unread = Pair()
     unread.beat(2)
-    context = unread.west.driver.context
+    parts = parts_of(unread.west.driver)
     for scanned, path in ((False, None), (True, GONE)):
-        context.scanned = scanned
-        context.dirty.add(() if path is None else (path,), ReadCause.NOTICE)
+        parts.local.watch.scanned = scanned
+        parts.local.dirty.add(() if path is None else (path,), ReadCause.NOTICE)
         with unread.west.state.transaction() as tx, pytest.raises(PreconditionFailed, match="read and decided"):
-            leave(context, tx, Millis(unread.now))
-    assert context.left_at is None
+            leave(parts.membership, tx, Millis(unread.now))
+    assert parts.group.left_at is None
 
 
 def test_a_member_that_tells_no_numbers_has_nothing() -> None:
@@ -287,17 +288,17 @@ def test_what_a_region_said_before_it_left_is_taken_however_late() -> None:
     left(pair, force=True)
     pair.beat(2)
     east = pair.east
-    assert list(east.driver.context.peers.members(())) == ["west"], "it is final only after a silence"
+    assert list(parts_of(east.driver).group.peers.members(())) == ["west"], "it is final only after a silence"
     pair.now = listens(east, pair.now)
-    assert not east.driver.context.peers.members(())
+    assert not parts_of(east.driver).group.peers.members(())
     east.hear([replace(late[0], sequence=1)], Millis(pair.now))
     assert east.known(path_of("n1")) is not None
     with east.state.transaction() as tx:
         assert tx.consumed(["db-west"])["db-west"].through == 1
-    east.driver.context.tombstones.floor = late[1].stamp.updated_at_ms
+    parts_of(east.driver).core.floor = late[1].stamp.updated_at_ms
     east.hear([replace(late[1], sequence=2)], Millis(pair.now))
     assert east.known(path_of("n2")) is None, "it may contradict a delete that was forgotten"
-    east.driver.context.tombstones.floor = Millis(0)
+    parts_of(east.driver).core.floor = Millis(0)
     east.hear([replace(late[2], sequence=4)], Millis(pair.now))
     assert east.known(path_of("n3")) is None, "it was said after leaving"
     assert "forgotten-database" in {row.poison.code for row in east.state.database.quarantine.values()}

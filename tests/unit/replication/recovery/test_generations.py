@@ -10,10 +10,11 @@ from syncer.bus.wire.messages import Heartbeat, StatePage
 from syncer.conflict.register import Register
 from syncer.errors import Fenced, StateUnavailable
 from syncer.model import MetadataChangeEvent, Millis, Region
-from syncer.replication.context import HEAR_MS
 from syncer.replication.group.peer import GENERATIONS_AHEAD
 from syncer.replication.inbound.arrived import Arrived
 from syncer.replication.local.observe import state_event
+from syncer.replication.recovery.part import HEAR_MS
+from tests.support.parts import parts_of
 from tests.unit.replication.antientropy.test_protocol import T0, path_of, value_of, version
 from tests.unit.replication.group.test_hearsay import Told
 from tests.unit.replication.membership.test_membership import beat_of
@@ -45,15 +46,15 @@ def claims(world: World, generation: int) -> None:
 def test_a_generation_that_was_never_taken_is_shown_and_not_believed(world: World) -> None:
     claims(world, 10**12 - 1)
     assert world.identity().generation == 1
-    assert "west says that" in world.driver.context.conditions["generation-claimed"]
+    assert "west says that" in parts_of(world.driver).telemetry.conditions["generation-claimed"]
 
 
 def test_generations_do_not_rise_without_end_by_many_small_claims(world: World) -> None:
     for _ in range(10):
         claims(world, world.identity().generation + GENERATIONS_AHEAD - 1)
     assert world.identity().generation == GENERATIONS_AHEAD + 1
-    assert world.driver.context.replica.settings.by == f"east~{GENERATIONS_AHEAD + 1}"
-    assert "generation-claimed" in world.driver.context.conditions
+    assert parts_of(world.driver).core.replica.settings.by == f"east~{GENERATIONS_AHEAD + 1}"
+    assert "generation-claimed" in parts_of(world.driver).telemetry.conditions
 
 
 def test_a_generation_that_lies_in_the_future_is_not_told_on() -> None:
@@ -68,8 +69,8 @@ def test_what_a_listing_says_of_generations_counts_no_more(world: World) -> None
     rebuilt = doubted(world)
     seen = {"east~999999999999": T0 + 5, "west~1": T0 + 5}
     rebuilt.hears(rebuilt.told(entry(1, seen=seen)))
-    assert rebuilt.world.driver.context.recovery.outdone == 0
-    assert "generation-claimed" in rebuilt.world.driver.context.conditions
+    assert parts_of(rebuilt.world.driver).recovery.progress.outdone == 0
+    assert "generation-claimed" in parts_of(rebuilt.world.driver).telemetry.conditions
 
 
 class Doubted:
@@ -89,7 +90,7 @@ class Doubted:
             sender="west-db",
             sent_at_ms=T0,
             target=EAST,
-            asker=self.world.driver.context.identity.database_id,
+            asker=parts_of(self.world.driver).core.identity.database_id,
             entries=entries,  # type: ignore[arg-type]  # as listed
         )
         return replace(page, **facts)  # type: ignore[arg-type]  # any field
@@ -130,7 +131,7 @@ def test_what_was_to_be_published_is_published_after_the_rebuild(world: World) -
         local("4", 3, 5, seen=1),
         local("unknown", 1, 50),
     ]
-    with world.driver.context.state.transaction() as tx:
+    with parts_of(world.driver).core.state.transaction() as tx:
         tx.enqueue(events)
     rebuilt = doubted(world)
     assert world.driver.outbox(10) == []
@@ -158,7 +159,7 @@ def test_what_it_was_to_tell_of_another_region_is_still_counted_by_that_one(worl
     known = version(path_of("1"), 7, 50, "north")
     foreign = state_event(Register(path=path_of("1"), known=known), value_of(7))
     assert foreign is not None
-    with world.driver.context.state.transaction() as tx:
+    with parts_of(world.driver).core.state.transaction() as tx:
         tx.enqueue([foreign, local("2", 2, 50)])
     claims_of(world)
     world.active(WEST)
@@ -167,7 +168,7 @@ def test_what_it_was_to_tell_of_another_region_is_still_counted_by_that_one(worl
         sender="west-db",
         sent_at_ms=T0,
         target=EAST,
-        asker=world.driver.context.identity.database_id,
+        asker=parts_of(world.driver).core.identity.database_id,
         entries=(entry(1), entry(2)),
         last=True,
         total=2,
@@ -175,39 +176,39 @@ def test_what_it_was_to_tell_of_another_region_is_still_counted_by_that_one(worl
     world.driver.consume([Arrived(message=page, position="2")], T0)
     world.driver.correspond(T0)
     sent = {str(row.event.stamp.region): row.event.by for row in world.driver.outbox(10)}
-    assert sent == {"north": known.by, "east": world.driver.context.replica.settings.by}
+    assert sent == {"north": known.by, "east": parts_of(world.driver).core.replica.settings.by}
 
 
 def test_it_begins_anew_once_and_then_only_shows_it(world: World) -> None:
     rebuilt = doubted(world)
-    world.driver.context.begun_on_hearsay = True  # as the daemon tells its next driver
+    parts_of(world.driver).recovery.begun_on_hearsay = True  # as the daemon tells its next driver
     rebuilt.hears(rebuilt.told(last=True))
     world.driver.correspond(T0)
     database = world.identity().database_id
     lie(world)
     claims(world, world.identity().generation)
     assert world.identity().database_id == database
-    assert "once" not in world.driver.context.conditions["database-doubted"]
-    assert "does not do so again" in world.driver.context.conditions["database-doubted"]
-    assert world.driver.context.recovery.lost is None
+    assert "once" not in parts_of(world.driver).telemetry.conditions["database-doubted"]
+    assert "does not do so again" in parts_of(world.driver).telemetry.conditions["database-doubted"]
+    assert parts_of(world.driver).recovery.progress.lost is None
 
 
 def test_a_database_that_cannot_be_kept_is_not_given_up(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     def full() -> None:
         raise StateUnavailable("no room")
 
-    monkeypatch.setattr(world.driver.context.state, "keep_copy", full)
+    monkeypatch.setattr(parts_of(world.driver).core.state, "keep_copy", full)
     lie(world)
     world.driver.tick(T0)
     assert world.identity().database_id == "east-db"
-    assert "no room" in world.driver.context.conditions["database-doubted"]
+    assert "no room" in parts_of(world.driver).telemetry.conditions["database-doubted"]
 
 
 @pytest.mark.parametrize("expected", [True, False])
 def test_who_tells_nothing_is_waited_for_without_end_only_where_it_is_expected(world: World, expected: bool) -> None:
     rebuilt = doubted(world, *((WEST, LIAR) if expected else ()))
     driver = world.driver
-    driver.context.expected = frozenset({WEST, LIAR} if expected else ())
+    parts_of(driver).group.expected = frozenset({WEST, LIAR} if expected else ())
     driver.consume([Arrived(message=beat_of(Told().east, "liar", "db-liar"), position="2")], T0)
     driver.correspond(T0)
     rebuilt.hears(rebuilt.told(last=True))
@@ -222,7 +223,7 @@ def test_who_tells_nothing_is_waited_for_without_end_only_where_it_is_expected(w
 def test_a_heartbeat_that_this_daemon_never_sent_does_not_show_that_it_has_heard_the_bus(world: World) -> None:
     rebuilt = doubted(world)
     driver = world.driver
-    driver.context.expected = frozenset()
+    parts_of(driver).group.expected = frozenset()
     driver.correspond(T0)
     rebuilt.hears(rebuilt.told(last=True))
     forged = replace(driver.heartbeat(T0, "1"), sent_at_ms=Millis(T0 + HEAR_MS))
@@ -233,7 +234,7 @@ def test_a_heartbeat_that_this_daemon_never_sent_does_not_show_that_it_has_heard
 
 def test_nobody_who_has_told_anything_leaves_it_to_an_operator(world: World) -> None:
     doubted(world)
-    world.driver.context.expected = frozenset()
+    parts_of(world.driver).group.expected = frozenset()
     world.driver.correspond(T0)
     hears_itself(world, Millis(T0 + 10 * HEAR_MS))
     world.driver.correspond(Millis(T0 + 10 * HEAR_MS))
@@ -241,7 +242,7 @@ def test_nobody_who_has_told_anything_leaves_it_to_an_operator(world: World) -> 
 
 
 def test_what_was_counted_under_the_generation_of_another_database_is_counted_anew(world: World) -> None:
-    with world.driver.context.state.transaction() as tx:
+    with parts_of(world.driver).core.state.transaction() as tx:
         tx.enqueue([local("1", 7, 50, seen=5)])
     claims_of(world)
     world.active(WEST)
@@ -258,7 +259,7 @@ def test_what_was_counted_under_the_generation_of_another_database_is_counted_an
     world.driver.consume([Arrived(message=page, position="1")], T0)
     world.driver.correspond(T0)
     (row,) = world.driver.outbox(10)
-    assert row.event.by == world.driver.context.replica.settings.by == "east~2"
+    assert row.event.by == parts_of(world.driver).core.replica.settings.by == "east~2"
     assert row.event.seen == {"west~1": T0 + 5, "east~2": T0 + 50}
     assert row.event.stamp == local("1", 7, 50).stamp
 

@@ -16,6 +16,7 @@ from syncer.replication.recovery import missing_values
 from syncer.replication.recovery.progress import MissingValue
 from syncer.state.contract.conflicts import ConflictRow
 from tests.simulation.store import digest_of
+from tests.support.parts import parts_of
 from tests.unit.replication.antientropy.test_protocol import BEAT_MS, T0, Pair, Site, path_of, value_of, version
 
 EAST, WEST = Region("east"), Region("west")
@@ -36,7 +37,7 @@ class Talking(Site):
             revision = self.put(path, value_of(stands)).revision
             stored = Stored(
                 stamp=Stamp(Millis(0), Region(self.region)),
-                by=self.driver.context.replica.settings.by,
+                by=parts_of(self.driver).core.replica.settings.by,
                 seen=NOTHING_SEEN,
                 digest=digest_of(path, value_of(stands)),
                 revision=revision,
@@ -96,7 +97,7 @@ def test_what_nobody_has_any_more_gives_way_to_what_the_store_holds() -> None:
     assert known is not None
     assert (known.stamp.region, known.stamp.updated_at_ms > T0 + 50) == (WEST, True)
     assert Decision.UNSUPPLIED in pair.west.decisions
-    assert not pair.west.driver.context.recovery.lacks
+    assert not parts_of(pair.west.driver).recovery.progress.lacks
 
 
 def test_what_nobody_has_any_more_is_unknown_again_where_the_store_holds_nothing() -> None:
@@ -135,7 +136,7 @@ def test_what_a_member_knows_in_its_place_stands_and_nothing_is_asserted(
     assert stored == [None if edition is None else value_of(edition)] * 2
     assert pair.west.decisions.count(Decision.UNSUPPLIED) == 1
     assert not any(event.stamp.region == WEST for event in pair.events)
-    assert not pair.west.driver.context.recovery.lacks
+    assert not parts_of(pair.west.driver).recovery.progress.lacks
 
 
 def test_the_same_value_under_an_older_stamp_is_the_value_that_lacks() -> None:
@@ -148,21 +149,21 @@ def test_the_same_value_under_an_older_stamp_is_the_value_that_lacks() -> None:
     assert pair.west.entries[P].value == value_of(1)
     assert pair.west.known(P) == replace(known, seen={**known.seen, **theirs.seen})
     assert Decision.UNSUPPLIED not in pair.west.decisions
-    assert not pair.west.driver.context.recovery.lacks
+    assert not parts_of(pair.west.driver).recovery.progress.lacks
 
 
 def test_what_is_known_instead_is_the_greatest_that_any_member_knows() -> None:
     pair = RecoveryState()
     pair.beat(2)
     pair.west.lacks(P, 1, 50, "gone")
-    context = pair.west.driver.context
+    parts = parts_of(pair.west.driver)
     missing = MissingValue(stamp=version(P, 1, 50, "gone").stamp, asked_at_ms=T0)
     members = [Region(name) for name in ("a", "b", "c", "d")]
     for region, time in zip(members, (10, 30, 20, 40), strict=True):
         missing.told[region] = version(P, 3, time, region)
     missing.older.update(members[:3])  # what the fourth has told was under way when it was asked, and may be outdone
-    assert missing_values._instead(context, missing, members) == version(P, 3, 30, "b")
-    assert missing_values._instead(context, missing, members[::2]) == version(P, 3, 20, "c")
+    assert missing_values._instead(parts.recovery, missing, members) == version(P, 3, 30, "b")
+    assert missing_values._instead(parts.recovery, missing, members[::2]) == version(P, 3, 20, "c")
 
 
 def test_an_older_version_alone_does_not_say_that_there_is_no_newer_one() -> None:
@@ -197,12 +198,12 @@ def test_who_has_something_older_is_asked_again_until_it_is_told() -> None:
 
 def test_who_lacks_one_version_may_have_a_later_one() -> None:
     pair = RecoveryState()
-    pair.west.driver.context.expected = frozenset({EAST, Region("north")})
+    parts_of(pair.west.driver).group.expected = frozenset({EAST, Region("north")})
     pair.beat(2)
     pair.west.lacks(P, 1, 50, "gone", stands=2)
     pair.loses = lambda said: isinstance(said, Control)
     pair.beat(2)
-    now, missing = Millis(pair.now), pair.west.driver.context.recovery.lacks[P]
+    now, missing = Millis(pair.now), parts_of(pair.west.driver).recovery.progress.lacks[P]
     said = Control(region=EAST, sender="db-east", action=ControlAction.LACKING, paths=(P,), sent_at_ms=now)
     stamps = [version(P, 1, time, "gone").stamp for time in (45, 50)]
     pair.west.hear([replace(said, stamps=((stamps[0].updated_at_ms, stamps[0].region),))], now)
@@ -225,7 +226,7 @@ def test_older_versions_are_kept_of_few_paths_and_the_others_are_asked_for_again
         pair.west.lacks(path, 1, 50, "gone")
     pair.loses = lambda said: isinstance(said, Control) and said.action is ControlAction.LACKING
     pair.beat(4)
-    recovery = pair.west.driver.context.recovery
+    recovery = parts_of(pair.west.driver).recovery.progress
     assert [len(missing.told) for missing in recovery.telling] == [1, 1]
     assert sum(bool(missing.told) for missing in recovery.lacks.values()) == 2
     pair.loses = lambda _: False
@@ -250,10 +251,10 @@ def test_one_that_is_paused_does_not_say_that_it_has_nothing_and_gives_nothing_u
         pair.beat(2)
         pair.west.lacks(P, 1, 50, "east", stands=2)
         site = pair.east if paused == "east" else pair.west
-        site.driver.context.paused = "maintenance"
+        parts_of(site.driver).group.paused = "maintenance"
         pair.beat(10)
         assert P not in pair.east.entries
-        site.driver.context.paused = None
+        parts_of(site.driver).group.paused = None
         pair.beat(40)
         assert pair.east.entries[P].value == value_of(2)
 
@@ -302,7 +303,7 @@ def test_who_does_not_answer_is_asked_more_and_more_rarely() -> None:
 
 def test_who_has_said_it_has_none_is_not_asked_again_while_another_one_is_silent() -> None:
     pair = RecoveryState()
-    pair.west.driver.context.expected = frozenset({EAST, Region("north")})
+    parts_of(pair.west.driver).group.expected = frozenset({EAST, Region("north")})
     pair.beat(2)
     pair.west.lacks(P, 1, 50, "east", stands=2)
     pair.beat(30)
@@ -352,9 +353,9 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     for path in paths:
         pair.west.lacks(path, 1, 50, "east", stands=2)
     pair.beat(5)
-    assert len(pair.west.driver.context.recovery.lacks) == 3
-    missing_values.note(pair.west.driver.context, dict.fromkeys(paths))
-    assert list(pair.west.driver.context.recovery.nothing) == paths[:2]
+    assert len(parts_of(pair.west.driver).recovery.progress.lacks) == 3
+    missing_values.note(parts_of(pair.west.driver).recovery, dict.fromkeys(paths))
+    assert list(parts_of(pair.west.driver).recovery.progress.nothing) == paths[:2]
     pair.loses = lambda _: False
     pair.beat(20, BEAT_MS)
     assert pair.equal

@@ -37,6 +37,7 @@ from syncer.replication.recovery import rebuild
 from syncer.replication.recovery.progress import Phase
 from syncer.state.memory import MemoryDatabase, MemoryState
 from syncer.stores.contract import Entry, Put, Written
+from tests.support.parts import parts_of
 from tests.unit.replication.antientropy.test_protocol import CAPABILITIES, T0, path_of
 
 EAST, WEST = Region("east"), Region("west")
@@ -145,7 +146,7 @@ def test_a_crash_at_any_step_of_a_mark_makes_nothing_look_old(world: World, step
         world.driver.marked(put, answer, LATER)  # the database has noted that
     world.active()
     assert world.driver.rebuilding is None
-    assert world.driver.context.identity.database_id == "east-db"
+    assert parts_of(world.driver).core.identity.database_id == "east-db"
 
 
 def test_a_crash_between_raising_the_fence_and_its_answer_makes_nothing_look_old(world: World) -> None:
@@ -163,9 +164,9 @@ def test_an_old_store_is_known_after_a_rebuild_too_by_the_former_database_that_i
     world.entry = old
     world.active()  # nothing of the store was taken so far: the rebuild goes on
     assert world.driver.hearing
-    kept = rebuild.of(world.driver.context)
+    kept = rebuild.of(parts_of(world.driver).recovery)
     assert kept is not None
-    with world.driver.context.state.transaction() as tx:
+    with parts_of(world.driver).core.state.transaction() as tx:
         tx.set_identity(rebuild=replace(kept, phase=Phase.DONE).encode())
     world.entry = old
     with pytest.raises(PreconditionFailed, match="has taken the place of"):
@@ -213,7 +214,7 @@ def test_nothing_is_written_after_a_gap_before_the_fence_was_read(world: World) 
     driver.noticed([path_of(1)], T0)
     before = driver.plan_reads()
     assert before is not None
-    driver.context.rollback_counter.advanced = True
+    parts_of(driver).local.rollback_counter.advanced = True
     assert driver.rollback_counter_due(LATER)
     driver.gap()
     assert not driver.rollback_counter_due(LATER)
@@ -307,8 +308,8 @@ def test_a_clock_that_is_set_back_does_not_keep_marks_away() -> None:
 
 
 def test_no_mark_is_set_without_a_fence(world: World) -> None:
-    world.driver.context.fence = None
-    world.driver.context.rollback_counter.advanced = True
+    parts_of(world.driver).core.fence = None
+    parts_of(world.driver).local.rollback_counter.advanced = True
     assert not world.driver.rollback_counter_due(LATER)
     assert world.driver.mark(LATER) is None
     before = world.identity()
@@ -361,7 +362,7 @@ def _beat(generations: dict[str, tuple[int, str]]) -> Arrived:
 def test_a_generation_that_another_database_had_is_left(world: World) -> None:
     world.driver.consume([_beat({"east": (7, "former")})], T0)
     world.driver.tick(T0)
-    assert world.driver.context.replica.settings.by == "east~8"
+    assert parts_of(world.driver).core.replica.settings.by == "east~8"
     assert (world.identity().generation, world.identity().database_id) == (8, "east-db")
     world.driver.consume([_beat({"east": (8, "east-db")})], T0)
     world.driver.tick(T0)
@@ -432,7 +433,7 @@ def _change(time: int, *, sequence: int, value: bytes = VALUE, path: MetaPath | 
 
 
 def _known(world: World, path: MetaPath) -> Any:
-    with world.driver.context.state.transaction() as tx:
+    with parts_of(world.driver).core.state.transaction() as tx:
         register = tx.registers([path]).get(path)
     return register.known if register is not None else None
 
@@ -440,21 +441,21 @@ def _known(world: World, path: MetaPath) -> Any:
 def test_a_number_that_comes_again_is_a_duplicate_unless_what_it_names_was_never_folded(world: World) -> None:
     driver = world.driver
     driver.consume([_change(5, sequence=1), _change(6, sequence=2, path=path_of(2))], T0)
-    before = dict(driver.context.tally)
+    before = dict(parts_of(driver).telemetry.tally)
     driver.consume([_change(5, sequence=1), _change(5, sequence=1), _change(4, sequence=2)], T0)
-    assert driver.context.tally["ignored", "duplicate"] - before.get(("ignored", "duplicate"), 0) == 3
+    assert parts_of(driver).telemetry.tally["ignored", "duplicate"] - before.get(("ignored", "duplicate"), 0) == 3
     driver.consume([_change(9, sequence=1), _change(9, sequence=2, path=path_of(3))], T0)
     assert _known(world, path_of(1)).stamp == Stamp(Millis(T0 + 9), WEST)
     assert _known(world, path_of(3)).stamp == Stamp(Millis(T0 + 9), WEST)
-    with driver.context.state.transaction() as tx:
+    with parts_of(driver).core.state.transaction() as tx:
         assert tx.consumed({"west-db"})["west-db"] == Consumed(2)
 
 
 def test_a_number_that_comes_again_for_a_path_that_was_forgotten_is_a_duplicate(world: World) -> None:
     driver = world.driver
-    with driver.context.state.transaction() as tx:
+    with parts_of(driver).core.state.transaction() as tx:
         tx.save_consumed({"west-db": Consumed(3)})
-    driver.context.tombstones.floor = Millis(T0 + 7)
+    parts_of(driver).core.floor = Millis(T0 + 7)
     driver.consume([_change(7, sequence=3)], T0)
     assert _known(world, path_of(1)) is None
     driver.consume([_change(8, sequence=3)], T0)

@@ -22,6 +22,7 @@ from syncer.replication.recovery import missing_values, rebuild, state_transfer
 from syncer.state.contract.membership import JOINING
 from syncer.state.memory import MemoryDatabase, MemoryState
 from syncer.stores.contract import Entry, Written
+from tests.support.parts import parts_of
 from tests.unit.replication.antientropy.test_protocol import CAPABILITIES, T0, path_of, version
 
 EAST, WEST, NORTH = Region("east"), Region("west"), Region("north")
@@ -55,7 +56,7 @@ class Lost:
             sender="db-west",
             sent_at_ms=T0,
             target=EAST,
-            asker=self.driver.context.identity.database_id,
+            asker=parts_of(self.driver).core.identity.database_id,
             entries=entries,
         )
         return replace(page, **facts)
@@ -67,7 +68,7 @@ class Lost:
 
     @property
     def trouble(self) -> object:
-        report = rebuild.report(self.driver.context, T0)
+        report = rebuild.report(parts_of(self.driver).recovery, T0)
         assert report is not None
         return report["trouble"]
 
@@ -87,7 +88,7 @@ def entry(number: int, time: int = 5, **changes: Any) -> StateEntry:
 
 def test_it_begins_anew_above_the_generation_of_the_fence_and_asks_who_is_expected() -> None:
     lost = Lost(WEST, NORTH)
-    identity = lost.driver.context.identity
+    identity = parts_of(lost.driver).core.identity
     assert (identity.generation, identity.store_id, identity.first_scan_done) == (5, "store", False)
     assert lost.driver.hearing
     asked = lost.asks()
@@ -190,14 +191,14 @@ def test_an_entry_that_cannot_be_is_put_aside_and_the_others_are_learned(changes
     assert (hold.reason, hold.detail.startswith("west: ")) == (HoldReason.UNTOLD, True)
     found = Entry(path=path_of(2), value=b"{}", revision=Revision("7"), modified_at_ms=None)
     scan, ticket = lost.driver.armed(), lost.driver.issue_page()
-    fence = lost.driver.context.fence
+    fence = parts_of(lost.driver).core.fence
     assert fence is not None
     at = Entry(path=fence_path(EAST), value=fence.fence.encode(), revision=fence.revision, modified_at_ms=None)
     lost.driver.take_page(scan, ticket, [found], at, T0)
     assert not lost.state.database.outbox, "the group knows the path: it is no baseline"
     lost.state.ask("quarantine-retry", {"id": str(row.id)}, "a person", "")
     lost.driver.operate(T0)
-    assert lost.driver.context.wanting == {path_of(2): None}
+    assert parts_of(lost.driver).recovery.wanting == {path_of(2): None}
 
 
 def test_a_page_of_which_hardly_anything_can_be_understood_is_learned_all_the_same() -> None:
@@ -285,7 +286,7 @@ def test_who_is_asked_tells_all_that_it_knows_in_pages(monkeypatch: pytest.Monke
     lost, after, told, pages = Lost(), "", 0, 0
     while lost.driver.hearing:
         question = StateRequest(region=EAST, sender="x", sent_at_ms=T0, target=WEST, after=after, told=told)
-        question = replace(question, sender=lost.driver.context.identity.database_id)
+        question = replace(question, sender=parts_of(lost.driver).core.identity.database_id)
         driver.consume([Arrived(message=question, position="1")], T0)
         (page,) = driver.correspond(T0)
         assert isinstance(page, StatePage)
@@ -332,7 +333,7 @@ def test_a_question_for_somebody_else_or_after_no_path_is_not_answered() -> None
     ):
         asked = StateRequest(region=region, sender="x", sent_at_ms=T0, target=target, after=after)
         lost.driver.consume([Arrived(message=asked, position="1")], T0)
-    assert not lost.driver.context.recovery.owed
+    assert not parts_of(lost.driver).recovery.progress.owed
 
 
 def test_one_that_hears_itself_says_that_what_it_tells_is_not_all() -> None:
@@ -354,7 +355,7 @@ def test_the_fence_tells_an_old_copy(fence: Fence, reason: str) -> None:
     old = Lost(database_id="copy", fence=fence)
     assert old.driver.hearing
     assert reason in (old.driver.rebuilding or "")
-    assert old.driver.context.identity.generation == 2
+    assert parts_of(old.driver).core.identity.generation == 2
 
 
 def test_a_database_that_the_fence_names_and_that_lacks_nothing_goes_on_after_its_peers_have_spoken() -> None:
@@ -364,14 +365,14 @@ def test_a_database_that_the_fence_names_and_that_lacks_nothing_goes_on_after_it
     assert same.driver.starting
     assert same.driver.heartbeat(T0, "1").mode == "starting"
     same.driver.tick(T0)
-    same.driver.tick(Millis(T0 + same.driver.context.quiet_ms))
+    same.driver.tick(Millis(T0 + parts_of(same.driver).recovery.quiet_ms))
     assert not same.driver.starting, "who does not speak is not waited for for ever"
 
 
 def test_one_that_may_not_take_over_is_refused_by_another_ones_fence() -> None:
     state = MemoryState(MemoryDatabase(EAST, "fresh"))
     driver = Driver(Replica(Settings(region=EAST)), Scope(), state, CAPABILITIES)
-    driver.context.takes_over = False
+    parts_of(driver).recovery.takes_over = False
     value = Fence(number=3, database_id="other", generation=1, store_id="store").encode()
     entry = Entry(path=fence_path(EAST), value=value, revision=Revision("1"), modified_at_ms=None)
     with pytest.raises(PreconditionFailed, match="another sidecar database"):

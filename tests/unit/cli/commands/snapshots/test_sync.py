@@ -25,6 +25,7 @@ from syncer.state.contract.peers import PeerRow
 from syncer.state.sql.database import SqlState
 from syncer.stores.contract import Written
 from tests.property.strategies import NOW
+from tests.support.parts import parts_of
 from tests.unit.registers import HERE, THERE, X, at, event
 from tests.unit.replication.antientropy.test_protocol import CAPABILITIES
 
@@ -103,7 +104,7 @@ def performing(state: SqlState, *, telling: bool = True) -> Iterator[Driver]:
     driver = Driver(Replica(Settings(region=HERE)), Scope(), state, CAPABILITIES)
     raised = driver.raise_fence(None, "a store")
     driver.activated(raised, Written(path=raised.path, revision=Revision("1")), Millis(NOW))
-    driver.context.recovery.unheard.clear()
+    parts_of(driver).recovery.progress.unheard.clear()
     over = threading.Event()
 
     def work() -> None:

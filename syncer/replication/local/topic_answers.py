@@ -1,6 +1,6 @@
-"""Topic checks that nobody could answer yet. All of it is in memory and may be lost.
+"""Topics below paths: what was answered of them, what is to be asked, and questions that nobody could answer.
 
-Units: milliseconds.
+All of it is in memory and may be lost. Units: milliseconds.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Final
 from syncer.conflict.guards import Topics, wants_answer
 from syncer.conflict.register import Register
 from syncer.model import MetaPath, Millis
+from syncer.replication.bounded_paths import PATHS_BYTES, Paths
 
 AGAIN_MS: Final = 60_000
 FEW: Final = 3
@@ -19,6 +20,8 @@ FEW: Final = 3
 MANY: Final = 200
 """Asked again at a time at most, of who answers."""
 ASKED_KEPT: Final = 10_000
+TOPICS_FRESH_MS: Final = 30_000
+ANSWERS_KEPT: Final = 1_000
 
 
 @dataclass(slots=True)
@@ -72,3 +75,42 @@ class UnansweredTopics:
             self.asked.pop(path, None)
             self.room = min(2 * self.room, MANY)
         return True
+
+
+@dataclass(slots=True)
+class TopicAnswers:
+    """What is known of topics below paths.
+
+    Args:
+        answers: What was answered, and when.
+        asking: Paths of which a guard wants to know.
+        unanswered: Questions that nobody could answer.
+    """
+
+    answers: dict[MetaPath, tuple[Topics, Millis]] = field(default_factory=dict)
+    asking: Paths[None] = field(default_factory=lambda: Paths(PATHS_BYTES))
+    unanswered: UnansweredTopics = field(default_factory=UnansweredTopics)
+
+    def note(self, path: MetaPath, topics: Topics, now: Millis) -> None:
+        """Keep an answer."""
+        if len(self.answers) > ANSWERS_KEPT:
+            self.answers.clear()
+        self.answers[path] = (topics, now)
+
+    def fresh(self, path: MetaPath, now: Millis) -> Topics:
+        """What is known, freshly, of the topics below a path."""
+        answer = self.answers.get(path)
+        if answer is None or answer[1] < now - TOPICS_FRESH_MS:
+            return Topics.NOT_ASKED
+        return answer[0]
+
+    def take_questions(self) -> tuple[MetaPath, ...]:
+        """Paths of which a guard wants to know whether topics exist below them; they are asked for now."""
+        asked = tuple(self.asking)
+        self.asking.clear()
+        return asked
+
+    def begin_anew(self) -> None:
+        """The database has begun anew as another one: nothing is asked for it any more."""
+        self.asking.clear()
+        self.unanswered.clear()

@@ -1,0 +1,161 @@
+"""Assembly: the parts of one region's daemon, built bottom up, and who follows and hears of which transactions."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from syncer.conflict.guards import DeleteWindow
+from syncer.model import Region
+from syncer.replication.antientropy.part import AntiEntropy
+from syncer.replication.antientropy.tree_state import DigestTreeState
+from syncer.replication.control.part import OperatorControl
+from syncer.replication.core import Core
+from syncer.replication.gc.part import DeleteCollection
+from syncer.replication.gc.state import TombstoneGc, Tombstones
+from syncer.replication.group.participation import Participation
+from syncer.replication.group.peer import own_rules
+from syncer.replication.group.peers import Peers
+from syncer.replication.inbound.part import Inbound
+from syncer.replication.local.part import OwnStore
+from syncer.replication.local.watch import StoreWatch
+from syncer.replication.local.write_queue import WriteQueue
+from syncer.replication.membership.part import MembershipChanges
+from syncer.replication.quotas import Rooms
+from syncer.replication.recovery import rebuild
+from syncer.replication.recovery.part import Recovery
+from syncer.replication.recovery.rebuild import BeginAnew
+from syncer.replication.telemetry import Telemetry
+from syncer.replication.unit_of_work import UnitsOfWork
+from syncer.stores.contract import Capabilities
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """The parts of one daemon, lowest first; each was given those below that it uses."""
+
+    core: Core
+    telemetry: Telemetry
+    group: Participation
+    units: UnitsOfWork
+    rooms: Rooms
+    recovery: Recovery
+    local: OwnStore
+    antientropy: AntiEntropy
+    gc: DeleteCollection
+    membership: MembershipChanges
+    inbound: Inbound
+    control: OperatorControl
+
+
+def assemble(core: Core, capabilities: Capabilities, *, expected: Collection[Region], forgetting: TombstoneGc) -> Parts:
+    """Build the parts over a replica, and take what its database keeps.
+
+    Args:
+        core: The region's own replica.
+        capabilities: Of its store.
+        expected: Regions that may send; empty: any.
+        forgetting: How deletes are forgotten.
+    """
+    settings, identity = core.replica.settings, core.identity
+    telemetry = Telemetry()
+    group = Participation(
+        core=core,
+        peers=Peers(own_rules(core.scope.fingerprint, settings.ties)),
+        expected=frozenset(expected),
+        paused=identity.paused,
+    )
+    units = UnitsOfWork(core, telemetry)
+    rooms = Rooms(core, telemetry)
+    recovery = Recovery(core=core, group=group, telemetry=telemetry, units=units, started_as=identity.generation)
+    local = OwnStore(
+        core=core,
+        group=group,
+        telemetry=telemetry,
+        units=units,
+        recovery=recovery,
+        watch=StoreWatch(alive_until=identity.alive_until, gap_floor=identity.alive_until),
+        writes=WriteQueue(max_writes=capabilities.max_batch_writes, max_bytes=capabilities.max_batch_bytes),
+        deletes=DeleteWindow(settings.limits),
+    )
+    antientropy = AntiEntropy(
+        core=core,
+        group=group,
+        telemetry=telemetry,
+        recovery=recovery,
+        local=local,
+        tree_state=DigestTreeState(core.scope),
+    )
+    gc = DeleteCollection(
+        core=core,
+        group=group,
+        telemetry=telemetry,
+        recovery=recovery,
+        local=local,
+        antientropy=antientropy,
+        tombstones=Tombstones(forgetting),
+    )
+    membership = MembershipChanges(
+        core=core, group=group, telemetry=telemetry, recovery=recovery, local=local, antientropy=antientropy, gc=gc
+    )
+    inbound = Inbound(
+        core=core,
+        group=group,
+        telemetry=telemetry,
+        units=units,
+        rooms=rooms,
+        recovery=recovery,
+        local=local,
+        antientropy=antientropy,
+        gc=gc,
+        membership=membership,
+    )
+    control = OperatorControl(
+        core=core,
+        group=group,
+        telemetry=telemetry,
+        units=units,
+        recovery=recovery,
+        local=local,
+        antientropy=antientropy,
+        gc=gc,
+        membership=membership,
+        inbound=inbound,
+    )
+    units.followers.append(antientropy.follow)
+    units.listeners += [recovery.on_commit, local.on_commit]
+    recovery.progress.published = identity.last_sequence
+    group.evidence.until_ms = identity.heard_until
+    with core.state.transaction() as tx:
+        group.recall(tx)
+        antientropy.tree_state.load(tx)
+    return Parts(
+        core=core,
+        telemetry=telemetry,
+        group=group,
+        units=units,
+        rooms=rooms,
+        recovery=recovery,
+        local=local,
+        antientropy=antientropy,
+        gc=gc,
+        membership=membership,
+        inbound=inbound,
+        control=control,
+    )
+
+
+def begin_anew(parts: Parts, asked: BeginAnew) -> None:
+    """Begin anew as another database: no part keeps anything of the former one in memory.
+
+    Raises:
+        Fenced: Another daemon is active on this database.
+    """
+    rebuild.renew(parts.recovery, asked)
+    parts.local.begin_anew()
+    parts.antientropy.begin_anew()
+    parts.gc.begin_anew()
+    with parts.core.state.transaction() as tx:
+        parts.antientropy.tree_state.load(tx)
+        rebuild.renewed(parts.recovery, tx, asked)
+    rebuild.begun(parts.recovery)

@@ -1,0 +1,56 @@
+"""The region's own replica: how it decides, what it carries, its database's identity and floor, and the fence it holds.
+
+Everything in memory can be lost at any instant: the scan after a start finds it again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from syncer.conflict.replica import Replica
+from syncer.conflict.scope import Scope
+from syncer.model import MetaPath, Millis
+from syncer.paths import fence_path
+from syncer.replication.fence import HeldFence
+from syncer.state.contract.identity import Identity
+from syncer.state.contract.state import State
+
+
+@dataclass(slots=True, kw_only=True)
+class Core:
+    """What every step of one daemon stands on; used by one thread at a time.
+
+    Args:
+        replica: The decisions.
+        scope: Which paths take part.
+        state: The sidecar database.
+        identity: What the database said of itself when this daemon became active.
+        observing: Read and fold, but neither write nor publish.
+        fence: Set while this daemon is the region's writer.
+        fence_unverified: The watch has had a gap since the fence was last read: until then nothing is written.
+        floor: Greatest time of any tombstone that was dropped: a path that is unknown here starts above it.
+    """
+
+    replica: Replica
+    scope: Scope
+    state: State
+    identity: Identity
+    observing: bool = False
+    fence: HeldFence | None = None
+    fence_unverified: bool = False
+    floor: Millis = Millis(0)
+
+    @property
+    def fence_path(self) -> MetaPath:
+        """Path of the region's fence node."""
+        return fence_path(self.replica.settings.region)
+
+    @property
+    def first_scan_done(self) -> bool:
+        """Whether the first full scan of this database has finished."""
+        return self.identity.first_scan_done
+
+    def renamed(self, identity: Identity) -> None:
+        """The database has another generation: what is stamped from now on is counted by that."""
+        self.identity = identity
+        self.replica = Replica(replace(self.replica.settings, generation=identity.generation))

@@ -1,0 +1,80 @@
+"""Participation in the group: who its members are, what they say of one another, and this region's own place in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from syncer.bus.trust.signing import UNSIGNED, Keyring
+from syncer.bus.wire.messages import LEFT
+from syncer.model import Millis, Region
+from syncer.replication.core import Core
+from syncer.replication.group.evidence import Evidence
+from syncer.replication.group.hearsay import Hearsay
+from syncer.replication.group.newcomers import Newcomers
+from syncer.replication.group.peers import Peers
+from syncer.replication.group.speakers import Speakers
+from syncer.state.contract.membership import JOINING
+from syncer.state.contract.transaction import Transaction
+
+
+@dataclass(slots=True, kw_only=True)
+class Participation:
+    """The group as this region sees it, and whether the region takes part.
+
+    Args:
+        core: The region's own replica.
+        peers: What other regions told of themselves.
+        expected: Regions that may send; empty: any.
+        keyring: What this region signs its messages with, and whose it believes.
+        speakers: What keys of regions have proved of who speaks; ``None``: nothing was looked up yet.
+        evidence: That this region hears the bus, and was heard on it.
+        hearsay: What others say of regions and is not obeyed.
+        newcomers: Regions that speak and do not belong to the group.
+        paused: Why neither writes nor publications go out; ``None`` while they do.
+        left_at: When this region has left the group; ``None`` while it belongs to it.
+    """
+
+    core: Core
+    peers: Peers
+    expected: frozenset[Region] = frozenset()
+    keyring: Keyring = UNSIGNED
+    speakers: Speakers | None = None
+    evidence: Evidence = field(default_factory=Evidence)
+    hearsay: Hearsay = field(default_factory=Hearsay)
+    newcomers: Newcomers = field(default_factory=Newcomers)
+    paused: str | None = None
+    left_at: Millis | None = None
+
+    @property
+    def joining(self) -> bool:
+        """Whether this region is new, and waits for an operator to let it take part."""
+        return self.paused == JOINING
+
+    @property
+    def compares(self) -> bool:
+        """Whether it compares what it knows with others: it learns by that, before it takes part too."""
+        return self.core.first_scan_done and not self.core.observing and (self.paused is None or self.joining)
+
+    @property
+    def mode(self) -> str:
+        """What this daemon does with changes, in a word."""
+        if self.left_at is not None:
+            return LEFT
+        return "observe" if self.core.observing else "active"
+
+    def recall(self, tx: Transaction) -> None:
+        """Take what the database keeps of the group: its regions, this one's place in it, and whether it is paused."""
+        self.peers = Peers(self.peers.ours, tx.peers())
+        self._recall_own(tx)
+
+    def take_back(self, tx: Transaction) -> None:
+        """The same, where no other regions have changed in memory than those that did since ``peers.begin``."""
+        if changed := self.peers.changed:
+            self.peers.take_back(tx.peers(changed))
+        self._recall_own(tx)
+
+    def _recall_own(self, tx: Transaction) -> None:
+        self.core.identity = tx.identity()
+        self.paused = self.core.identity.paused
+        membership = tx.membership()
+        self.core.floor, self.left_at = membership.floor, membership.left_at

@@ -1,0 +1,78 @@
+"""The parts of recovering a lost database: its progress, values that are due, and how long peers are waited for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from syncer.model import MetaPath, Stamp
+from syncer.replication.bounded_paths import PATHS_BYTES, Paths
+from syncer.replication.core import Core
+from syncer.replication.group.participation import Participation
+from syncer.replication.recovery.progress import RecoveryState
+from syncer.replication.telemetry import Telemetry
+from syncer.replication.unit_of_work import Committed, UnitsOfWork
+
+QUIET_MS: Final = 5_000
+WANTING_BOUND: Final = 50_000
+SPEAK_MS: Final = 30_000
+"""Where no peers are configured, whoever has not spoken for so long is taken as no member of the group."""
+
+
+HEAR_MS: Final = 30 * 60_000
+"""Where no peers are configured, whoever has not told what it knows by then is not waited for any more."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Recovery:
+    """Recovering a lost database, and values that peers want of this region, or this region of them.
+
+    Args:
+        core: The region's own replica.
+        group: The group.
+        telemetry: Counts and alarms.
+        units: Begins units of work.
+        started_as: Generation that this database had when the daemon started, or when it began anew.
+        progress: What is in memory of rebuilding a lost database, here and elsewhere.
+        requested: Paths of which a peer is to be told; the version that it lacks the value of, where it has said so.
+        wanting: Paths whose value is to be asked of a peer.
+        speak_ms: How long a rebuild waits for peers to be heard, where none are configured.
+        hear_ms: How long it waits for those that have not told all that they know, where none are configured.
+        quiet_ms: How long nothing is published after a start, where a peer does not say what it has of this database;
+            0: it cannot be an old copy.
+        takes_over: Whether this database may take the place of another one that the fence names.
+        begun_on_hearsay: It has begun anew on the word of others alone, which it does once.
+    """
+
+    core: Core
+    group: Participation
+    telemetry: Telemetry
+    units: UnitsOfWork
+    started_as: int
+    progress: RecoveryState = field(default_factory=RecoveryState)
+    requested: Paths[Stamp | None] = field(default_factory=lambda: Paths(PATHS_BYTES))
+    wanting: Paths[None] = field(default_factory=lambda: Paths(PATHS_BYTES))
+    speak_ms: int = SPEAK_MS
+    hear_ms: int = HEAR_MS
+    quiet_ms: int = QUIET_MS
+    takes_over: bool = True
+    begun_on_hearsay: bool = False
+
+    def want(self, path: MetaPath) -> None:
+        """The value of this path is due here, and has to come from a peer; beyond the bound the tick finds it again."""
+        if len(self.wanting) < WANTING_BOUND:
+            self.wanting[path] = None
+
+    def on_commit(self, committed: Committed) -> None:
+        """Registers were stored: values that some of them turned out to lack are asked for."""
+        for path in committed.wanting:
+            self.want(path)
+
+    def begin_anew(self) -> None:
+        """The database has begun anew as another one: nothing that was in memory of it counts."""
+        self.core.renamed(self.core.identity)
+        self.started_as = self.core.identity.generation
+        self.progress = RecoveryState(tried=self.progress.tried)
+        self.core.fence = None  # what is under way belongs to the former database
+        self.wanting.clear()
+        self.requested.clear()
