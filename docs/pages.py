@@ -28,7 +28,7 @@ from syncer.config.durations import format_duration
 from syncer.config.model import Config
 from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.scope import ALLOWED_PREFIXES, DEFAULT_RULES
-from syncer.documents.commands import DOCUMENTS
+from syncer.documents.catalogue import DOCUMENTS
 from syncer.state.sql.tables import metadata
 from tests.hostile.attack import Topic
 from tests.hostile.attacks import ATTACKS

@@ -23,8 +23,9 @@ from syncer import metrics
 from syncer.bus.contract import Role
 from syncer.config.model import Config
 from syncer.daemon import Daemon, cause_of, supervise
+from syncer.documents.status import StatusDocument
 from syncer.errors import ConfigError, StateUnavailable, SyncerError
-from syncer.inspection.status import StatusDocument, collect
+from syncer.inspection.status import collect
 from syncer.metrics import Metrics
 from syncer.model import Region
 from syncer.state.views.region import Views

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Response
 
 from api.probe import Probe
 from api.problems import MEDIA_TYPE, Problem
-from syncer.inspection.status import StatusDocument
+from syncer.documents.status import StatusDocument
 from syncer.terminal import json_text
 
 

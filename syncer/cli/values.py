@@ -12,7 +12,7 @@ from syncer.model import MetaPath
 
 if TYPE_CHECKING:
     from syncer.config import Config
-    from syncer.inspection.stored_value import Present
+    from syncer.documents.values import Present
 
 StoreTimeout = Annotated[
     float,

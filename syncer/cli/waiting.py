@@ -11,7 +11,7 @@ from syncer.inspection.status import collect
 if TYPE_CHECKING:
     from syncer.cli.session import CommandSession
     from syncer.config import Config
-    from syncer.inspection.status import StatusDocument
+    from syncer.documents.status import StatusDocument
 
 POLL_S: Final = 0.2
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
+from syncer.documents.document import Document
 from syncer.documents.values import ChangeDocument, PresentDocument, changes_to, present_document
-from syncer.inspection.status import Document
 
 if TYPE_CHECKING:
-    from syncer.inspection.stored_value import Present
+    from syncer.documents.values import Present
     from syncer.operations.decisions import Lost
     from syncer.state.views.summaries import ConflictSummary
 

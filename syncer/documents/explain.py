@@ -9,17 +9,17 @@ from pydantic import Field
 
 from syncer.conflict.register import HoldReason
 from syncer.documents.conflicts import ConflictDocument, conflict_document
+from syncer.documents.document import Document
 from syncer.documents.holds import HoldDocument, ParkedDocument, hold_document, parked_document
 from syncer.documents.values import OtherDocument, PresentDocument, other_document, present_document
 from syncer.documents.words import stamped
-from syncer.inspection.status import Document
 from syncer.operations.decisions import held_of
 from syncer.paths import classify
 
 if TYPE_CHECKING:
     from syncer.config import Config
     from syncer.conflict.register import Register, Stored
-    from syncer.inspection.stored_value import Present
+    from syncer.documents.values import Present
     from syncer.model import MetaPath, Version
     from syncer.state.views.region import Views
     from syncer.state.views.summaries import JournalRow

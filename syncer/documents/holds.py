@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
+from syncer.documents.document import Document
 from syncer.documents.words import moment
-from syncer.inspection.status import Document
 
 if TYPE_CHECKING:
     from syncer.conflict.register import Parked

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from syncer.inspection.status import Document
+from syncer.documents.document import Document
 
 
 class OperationDocument(Document):

@@ -6,8 +6,8 @@ from typing import Literal
 
 from pydantic import Field
 
+from syncer.documents.document import Document
 from syncer.documents.values import ChangeDocument
-from syncer.inspection.status import Document
 
 
 class RefusalDocument(Document):

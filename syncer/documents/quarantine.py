@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from syncer.inspection.status import Document
+from syncer.documents.document import Document
 
 if TYPE_CHECKING:
     from syncer.state.views.summaries import DeadLetterSummary

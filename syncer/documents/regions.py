@@ -6,7 +6,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from syncer.inspection.status import Document, RegionDocument
+from syncer.documents.document import Document
+from syncer.documents.status import RegionDocument
 
 
 class RegionList(Document):

@@ -1,4 +1,4 @@
-"""JSON documents of the commands of snapshots: a contract, as all of :mod:`syncer.documents.commands`."""
+"""JSON documents of the commands of snapshots: a contract, as all of :mod:`syncer.documents.catalogue`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from syncer.inspection.status import Document
+from syncer.documents.document import Document
 
 
 class SnapshotDocument(Document):

@@ -6,24 +6,32 @@ import base64
 import codecs
 import contextlib
 import hashlib
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from pydantic import Field
 
 from syncer.conflict.projection import PROJECTIONS
+from syncer.documents.document import Document
 from syncer.errors import ValueInvalid
-from syncer.inspection.status import Document
 from syncer.model import Digest, MetaPath, Stamp
 from syncer.paths import classify
 from syncer.plan.diffing import operation, readable
 from syncer.plan.rendering import SIGNS, changes, summary
 
 if TYPE_CHECKING:
-    from syncer.inspection.stored_value import Present
     from syncer.plan.operations import Operation
 
 KEPT_BYTES: Final = 64 << 10
 """Of a value in a document."""
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """What the store holds at a path. ``trouble``: why it is not known; empty: it is."""
+
+    value: bytes | None = None
+    trouble: str = ""
 
 
 class ChangeDocument(Document):

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from syncer.inspection.status import Document
+from syncer.documents.document import Document
 
 
 class ReasonDocument(Document):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import anyio
 
 from syncer.conflict.withholding import carried_value
+from syncer.documents.values import Present
 from syncer.errors import SyncerError
 from syncer.model import MetaPath
 
@@ -16,14 +16,6 @@ if TYPE_CHECKING:
     from syncer.config import Config
 
 CLOSING_S: Final = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Present:
-    """What the store holds at a path. ``trouble``: why it is not known; empty: it is."""
-
-    value: bytes | None = None
-    trouble: str = ""
 
 
 async def read_present(config: Config, path: MetaPath, timeout_s: float, *, alive: bool) -> Present:

@@ -15,9 +15,9 @@ from enum import StrEnum
 from typing import Final
 
 from syncer.bus.wire.messages import LEFT
+from syncer.documents.status import StatusDocument
 from syncer.errors import ExitCode
 from syncer.inspection.conditions import NextStep, Severity, weight
-from syncer.inspection.status import StatusDocument
 
 WATCH_LIMIT_S: Final = 300.0
 """A watch that stays broken for so long does not heal by itself."""

@@ -19,8 +19,8 @@ from api.app import create_app, openapi_text
 from api.probe import Dependency
 from api.routes.health import STALLED_AFTER_S
 from syncer.dispositions import DISPOSITIONS
+from syncer.documents.status import NOT_CARRIED, Outbox, StatusDocument, Waiting
 from syncer.errors import StateUnavailable, SyncerError
-from syncer.inspection.status import NOT_CARRIED, Outbox, StatusDocument, Waiting
 from syncer.metrics import WATCH_GAPS, Metrics
 
 CONTRACT = Path(__file__).resolve().parents[2] / "docs" / "reference" / "openapi.json"

@@ -36,7 +36,7 @@ from syncer.config.showing import schema
 from syncer.conflict.acts import Decision
 from syncer.conflict.register import HoldReason, ParkReason
 from syncer.dispositions import DISPOSITIONS
-from syncer.documents.commands import DOCUMENTS
+from syncer.documents.catalogue import DOCUMENTS
 from syncer.errors import StateForeign
 from syncer.inspection.conditions import WEIGHTS
 from syncer.metrics import FAMILIES

@@ -22,8 +22,9 @@ import pytest
 from deploy.lab.postgres import PostgresServer
 from deploy.lab.process import freeze
 from syncer.daemon import STALLED_S
+from syncer.documents.status import DaemonDocument, StatusDocument
 from syncer.errors import SyncerError
-from syncer.inspection.status import DaemonDocument, StatusDocument, collect
+from syncer.inspection.status import collect
 from syncer.model import MetaPath
 from tests.shell.conftest import MakeSite, bus_file, make_site  # noqa: F401 - fixtures
 from tests.shell.on_bus import backlog, distinct_changes_on

@@ -13,8 +13,9 @@ import pytest
 from deploy.lab.postgres import PostgresServer
 from deploy.lab.process import ServerProcess
 from deploy.lab.region import LabRegion
+from syncer.documents.status import StatusDocument
 from syncer.errors import SyncerError
-from syncer.inspection.status import StatusDocument, collect
+from syncer.inspection.status import collect
 from syncer.paths import tenant_path
 from tests.conftest import PulsarPair
 from tests.support.link import BrokerLink, Link

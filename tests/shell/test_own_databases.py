@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from syncer.documents.status import StatusDocument
 from syncer.errors import StateForeign, StateUnavailable
-from syncer.inspection.status import StatusDocument, collect
+from syncer.inspection.status import collect
 from tests.shell.conftest import MakeSite
 from tests.shell.on_bus import changes_on
 from tests.shell.region import Site, active, equal, locked, path_of, tenant, until

@@ -29,8 +29,9 @@ import anyio
 import anyio.to_thread
 import pytest
 
+from syncer.documents.status import StatusDocument
 from syncer.errors import StateForeign, StateUnavailable
-from syncer.inspection.status import StatusDocument, collect
+from syncer.inspection.status import collect
 from syncer.model import MetaPath
 from syncer.paths import CLUSTERS
 from syncer.stores.contract import Entry

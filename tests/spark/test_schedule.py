@@ -17,7 +17,7 @@ from deploy.lab.waiting import wait_for
 from spark_snapshot.format.layout import snapshots_in, verify
 from spark_snapshot.format.places import place
 from syncer.cli.main import app
-from syncer.inspection.status import SnapshotsDocument, StatusDocument
+from syncer.documents.status import SnapshotsDocument, StatusDocument
 from syncer.stores.sqlite import OutsideWriter
 from tests.run import REPOSITORY
 from tests.spark.jvm import QUICK_JAVA

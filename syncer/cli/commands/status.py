@@ -15,15 +15,9 @@ from syncer.cli.render.output import Format, out
 from syncer.cli.session import CommandSession, session_of
 from syncer.cli.waiting import wait_for_first_scan
 from syncer.documents.regions import RegionList
+from syncer.documents.status import DaemonDocument, RegionDocument, RepairProgress, SnapshotsDocument, StatusDocument
 from syncer.documents.words import moment, span, with_times
-from syncer.inspection.status import (
-    DaemonDocument,
-    RegionDocument,
-    RepairProgress,
-    SnapshotsDocument,
-    StatusDocument,
-    collect,
-)
+from syncer.inspection.status import collect
 from syncer.inspection.verdict import judge
 
 regions = typer.Typer(no_args_is_help=True, help="The regions of the group.")

@@ -15,16 +15,9 @@ import pytest
 import syncer
 from syncer import surface
 from syncer.bus.wire.messages import LEFT
+from syncer.documents.status import Condition, DaemonDocument, Outbox, RegionDocument, StatusDocument, Waiting
 from syncer.errors import ExitCode, SignatureInvalid, SpeakerInvalid
 from syncer.inspection.conditions import WEIGHTS, NextStep, Severity, weight
-from syncer.inspection.status import (
-    Condition,
-    DaemonDocument,
-    Outbox,
-    RegionDocument,
-    StatusDocument,
-    Waiting,
-)
 from syncer.inspection.verdict import (
     BEGINNING_LIMIT_S,
     EXIT,

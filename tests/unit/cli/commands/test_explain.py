@@ -19,9 +19,9 @@ from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.register import Hold, HoldReason, Register
 from syncer.documents.conflicts import ConflictDetail
 from syncer.documents.explain import ExplainDocument
+from syncer.documents.status import StatusDocument
 from syncer.documents.values import KEPT_BYTES
 from syncer.documents.words import stamped, with_times
-from syncer.inspection.status import StatusDocument
 from syncer.model import MetaPath, Millis, ResourceKind, Stamp
 from syncer.state.contract.quarantine import DeadLetter
 from syncer.state.sql.database import SqlState

@@ -26,16 +26,17 @@ from syncer.conflict.register import Hold, HoldReason, Parked, ParkReason, Regis
 from syncer.conflict.replica import Replica
 from syncer.conflict.scope import Scope
 from syncer.conflict.settings import Settings
-from syncer.documents.commands import DOCUMENTS
+from syncer.documents.catalogue import DOCUMENTS
 from syncer.documents.conflicts import ConflictDetail, ConflictList
+from syncer.documents.document import Document
 from syncer.documents.explain import DecisionDocument, ExplainDocument
 from syncer.documents.holds import HoldList, ParkedList
 from syncer.documents.operations import OperationList
 from syncer.documents.quarantine import QuarantineList
 from syncer.documents.regions import FirstContactPlan, RegionList
 from syncer.documents.state import CompactDocument, StateCheckDocument
+from syncer.documents.status import NOT_CARRIED, StatusDocument
 from syncer.errors import PreconditionFailed
-from syncer.inspection.status import NOT_CARRIED, Document, StatusDocument
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Stamp, baseline_time
 from syncer.replication.driver import Driver
 from syncer.replication.recovery import rebuild

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from syncer.config import Config
-from syncer.inspection.status import StatusDocument, collect
+from syncer.documents.status import StatusDocument
+from syncer.inspection.status import collect
 from syncer.model import Millis
 from syncer.state.sql import opening
 from syncer.state.sql.database import SqlState
