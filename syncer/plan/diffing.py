@@ -61,7 +61,7 @@ def operation(path: MetaPath, here: bytes | None, there: bytes | None) -> Operat
     """What brings a path from what is here to what is there; ``None`` when both hold the same.
 
     The replicated part of the value there is laid over the value here, so that cluster-local fields stay as they are.
-    What cannot be read is taken as it is: the review refuses it, unless a person wants it so.
+    What cannot be read is taken as it is: the review refuses it, unless an operator wants it so.
     """
     here = None if here is None else carried_value(path, here)
     there = None if there is None else carried_value(path, there)

@@ -1,7 +1,7 @@
 """Review of a plan before it is performed: the guards of replication, and the rules of parents and deletes. Pure.
 
-Every refusal is shown with its reason. Those that only a person can weigh give way to the person who names the reason
-(``allow``); a child without its parent and a parent without its children's consent never do.
+Every refusal is shown with its reason. Those that only an operator can weigh give way to one who names the
+reason (``allow``); a child without its parent and a parent without its children's consent never do.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ ALLOWABLE: Final = frozenset(
         Reason.UNREADABLE,
     }
 )
-"""Reasons that a person may set aside one by one; deletes have an option of their own, the rest never gives way."""
+"""Reasons that an operator may set aside one by one; deletes have an option of their own, the rest never gives way."""
 
 _GUARDS: Final = (
     guards.bus_resource,
@@ -106,7 +106,7 @@ def review(plan: Plan, around: TargetFacts, *, allow: frozenset[Reason] = frozen
     Args:
         plan: What is to be done.
         around: What the target is like.
-        allow: Reasons that a person has set aside; those outside :data:`ALLOWABLE` have no effect.
+        allow: Reasons that an operator has set aside; those outside :data:`ALLOWABLE` have no effect.
         deletes: Deletes may be performed.
     """
     known = around.clusters | _clusters_made(plan)
