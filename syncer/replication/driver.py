@@ -5,7 +5,7 @@ the same steps. One thread at a time may use it.
 
     become active:   read the fence ─▶ raise ─▶ (write it) ─▶ activated
     local changes:   notices / gap+scan ─▶ plan_reads ─▶ (read) ─▶ take_answers ─▶ outbox
-    remote changes:  look_ahead ─▶ (read) ─▶ consume ─▶ next_transaction ─▶ (apply) ─▶ answered ─▶ landed, or refused
+    remote changes:  prefetch ─▶ (read) ─▶ consume ─▶ next_transaction ─▶ (apply) ─▶ answered ─▶ landed, or refused
                      what cannot be written at once: consume ─▶ plan_reads ─▶ (read) ─▶ take_answers ─▶ …
     publication:     outbox ─▶ (publish) ─▶ published
 """
