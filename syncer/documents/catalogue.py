@@ -19,9 +19,8 @@ from syncer.documents.regions import FirstContactPlan, RegionList
 from syncer.documents.repairs import RepairDocument, RepairList, RepairPreview
 from syncer.documents.snapshots import SNAPSHOT_DOCUMENTS
 from syncer.documents.state import CompactDocument, StateCheckDocument
-from syncer.documents.status import StatusDocument
+from syncer.documents.status import StatusDocument, VerdictDocument
 from syncer.documents.topics import TopicDocument
-from syncer.documents.verdict import VerdictDocument
 
 DOCUMENTS: Final = (
     StatusDocument, VerdictDocument, RegionList, DecisionDocument, ExplainDocument, HoldList, ParkedList, ConflictList,

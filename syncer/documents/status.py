@@ -1,4 +1,4 @@
-"""The JSON document of a region's status, for ``syncer status`` and ``/api/v1/status``.
+"""JSON documents of a region's status, for ``syncer status`` and ``/api/v1/status``, and of the verdict on it.
 
 Units: ``*_ms`` milliseconds since the epoch, UTC; ``*_s`` seconds.
 """
@@ -183,3 +183,29 @@ class StatusDocument(Document):
     )
     conditions: list[Condition]
     not_carried: list[str]
+
+
+class ReasonDocument(Document):
+    """One thing that speaks for a verdict, or is said beside it."""
+
+    code: str
+    severity: Literal["alarm", "advice"] = Field(
+        description="alarm: an operator is needed. advice: it can wait, and a region is well with it."
+    )
+    message: str
+    next: str = Field(description="What an operator does about it.")
+    command: str = Field(description="The command to begin with; empty: there is none.")
+
+
+class VerdictDocument(Document):
+    """``syncer status --check``."""
+
+    region: str
+    verdict: Literal["well", "operator-needed", "silent", "no-database", "not-allowed"]
+    exit_status: int = Field(
+        description="Of the command: 0 well, 1 operator-needed, 4 silent or no-database, 6 not-allowed."
+    )
+    message: str = Field(description="The verdict in a line.")
+    next: str = Field(description="What an operator does next.")
+    command: str = Field(description="The command to begin with; empty: there is none.")
+    reasons: list[ReasonDocument] = Field(description="Alarms first; then what can wait.")

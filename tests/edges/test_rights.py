@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from syncer.documents.verdict import VerdictDocument
+from syncer.documents.status import VerdictDocument
 from syncer.state.sql.database import SqlState
 from tests.support.stranger import CLOSED, OWNER, PRIVILEGED, SHUT, STRANGER, run
 from tests.unit.registers import HERE

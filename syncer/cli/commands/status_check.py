@@ -9,7 +9,7 @@ import typer
 from syncer.cli.again import with_config
 from syncer.cli.render import output
 from syncer.cli.render.output import Format, out
-from syncer.documents.verdict import ReasonDocument, VerdictDocument
+from syncer.documents.status import ReasonDocument, VerdictDocument
 from syncer.errors import StateDenied, StateMissing, StateUnavailable
 from syncer.inspection.conditions import NextStep, Severity
 from syncer.inspection.status import collect

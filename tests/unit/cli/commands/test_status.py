@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 
 from syncer.cli import waiting
 from syncer.cli.main import app
-from syncer.documents.verdict import VerdictDocument
+from syncer.documents.status import VerdictDocument
 from syncer.model import Millis
 from syncer.state.sql.database import SqlState
 from tests.unit.registers import HERE, THERE
