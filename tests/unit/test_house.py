@@ -29,6 +29,25 @@ WIDE: Final = {"Exchange", "RecoveryState"}
 SHARED_WITHIN: Final = {"Pace", "Wanted"}
 """Names of classes that still occur twice within the shell of replication."""
 
+UNIT: Final = Path("tests/unit")
+TESTED: Final = (Path("syncer"), Path(), Path("tests"), Path("docs"))
+"""Folders whose modules have unit tests in folders like theirs."""
+OF_THE_WHOLE: Final = {
+    UNIT / "backup/test_backup.py",
+    UNIT / "cli/test_refusals.py",
+    UNIT / "config/test_bus.py",
+    UNIT / "conflict/test_replica_decisions.py",
+    UNIT / "deploy/test_config.py",
+    UNIT / "deploy/test_container.py",
+    UNIT / "deploy/test_systemd.py",
+    UNIT / "plan/test_plan.py",
+    UNIT / "replication/membership/test_membership.py",
+    UNIT / "test_house.py",
+    UNIT / "test_readme.py",
+    UNIT / "test_repository.py",
+}
+"""Unit tests of a whole folder, of files that are no modules, of the repository, or of one side of a module."""
+
 RIDDLES: Final = {"What", "Whether", "How", "Which", "Where", "When", "Who", "Whom", "Whose", "Why"}
 """A first line that asks is no answer."""
 FORMER: Final = frozenset(
@@ -116,6 +135,17 @@ def test_every_folder_is_a_package_and_every_module_says_first_what_it_is() -> N
         ):
             short.append(f"{path}: {first}")
     assert short == []
+
+
+def test_a_unit_test_stands_where_its_module_does_and_bears_its_name() -> None:
+    lost = set()
+    for file in (REPOSITORY / UNIT).rglob("test_*.py"):
+        path = file.relative_to(REPOSITORY)
+        tested = path.parent.relative_to(UNIT) / path.stem.removeprefix("test_")
+        modules = [REPOSITORY / root / tested for root in TESTED]
+        if not any(each.with_suffix(".py").is_file() or (each / "__init__.py").is_file() for each in modules):
+            lost.add(path)
+    assert lost == OF_THE_WHOLE
 
 
 def fields_of(cls: ast.ClassDef) -> set[str]:
