@@ -289,7 +289,7 @@ async def test_lies_about_trees_and_listings_change_nothing(
         await until(lambda: east.get(path_of("later")) == tenant("honest"), "the others go on", DEADLINE_S)
         assert daemon.pumps is not None
         parts = parts_of(daemon.pumps.driver)
-        assert len(parts.recovery.requested) <= MAX_REQUESTED
+        assert len(parts.recovery.values.requested) <= MAX_REQUESTED
         assert set(east.picture()) == set(west.picture()) == {TENANT, path_of("later")}
         assert east.get(TENANT) == tenant("honest")
         if peer == "stranger":

@@ -771,7 +771,9 @@ class Daemon:
                 member.asked_at_ms is None and member.answer in {Answer.SILENT, Answer.TELLING}
                 for member in parts.recovery.progress.members.values()
             ) or bool(parts.recovery.progress.owed)
-        return bool(parts.recovery.wanting) or (bool(parts.recovery.progress.owed) and parts.core.first_scan_done)
+        return bool(parts.recovery.values.wanting) or (
+            bool(parts.recovery.progress.owed) and parts.core.first_scan_done
+        )
 
     def correspond(self) -> None:
         """Ask and tell what a lost database is rebuilt from."""

@@ -264,9 +264,11 @@ def tell(
         lacked: The version that a peer lacks the value of: if an older one is told, it is to know that this is all.
     """
     for path in paths:
-        if antientropy.group.joining or len(antientropy.recovery.requested) >= MAX_REQUESTED:
+        if antientropy.group.joining or len(antientropy.recovery.values.requested) >= MAX_REQUESTED:
             break
-        antientropy.recovery.requested[path] = lacked.get(path) or antientropy.recovery.requested.get(path)
+        antientropy.recovery.values.requested[path] = lacked.get(path) or antientropy.recovery.values.requested.get(
+            path
+        )
         antientropy.local.dirty.add((path,), ReadCause.DUE)
 
 

@@ -130,7 +130,7 @@ def _retry(control: OperatorControl, unit: UnitOfWork, tx: Transaction, operatio
         return "dropped: it names no path", None
     unit.load((path,))
     if poison.origin in {state_transfer.LISTING, isolation.FUTURE}:
-        unit.afterwards(partial(control.recovery.want, path))
+        unit.afterwards(partial(control.recovery.values.want, path))
         return "a peer is asked for what it knows of the path", None
     if poison.origin == "outbox":
         return _publish_again(unit[path], tx, poison), None

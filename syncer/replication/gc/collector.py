@@ -177,7 +177,7 @@ def _drop(gc: DeleteCollection, tx: Transaction) -> list[MetaPath]:
     going = []
     for path in paths:
         stamp, register = state.gathered.pop(path), registers.get(path)
-        if register is None or path in open_paths or path in gc.recovery.requested:
+        if register is None or path in open_paths or path in gc.recovery.values.requested:
             continue
         if register.forgettable and register.known is not None and register.known.stamp == stamp:
             going.append(path)

@@ -267,7 +267,7 @@ def _fold(
     if quotas.lacking(inbound.rooms, tx, unit[event.path], outcome) is not None:
         return False
     unit.take(attribution.attributed(outcome, event, told_by, item.speaker))
-    if event.path in inbound.recovery.progress.lacks and not any(isinstance(act, HoldEvent) for act in outcome.acts):
+    if event.path in inbound.recovery.values.lacks and not any(isinstance(act, HoldEvent) for act in outcome.acts):
         missing_values.meet(inbound.recovery, unit, event)
     return True
 

@@ -170,7 +170,7 @@ def leave_alone(local: OwnStore, path: MetaPath, cause: Exception) -> Settle:
     def settle() -> None:
         log.error("path_untaken", path=shown(path), cause=why(cause), where=place_of(cause))
         local.misfits.block(path, why(cause))
-        local.recovery.requested.pop(path, None)
+        local.recovery.values.requested.pop(path, None)
         local.dirty.decided((path,))
 
     return settle
@@ -325,24 +325,24 @@ def _answer_requests(
     local: OwnStore, unit: UnitOfWork, tx: Transaction, answers: Mapping[MetaPath, Entry | None]
 ) -> None:
     """Send the register of a path that a peer has asked for, if the store was just read to hold it."""
-    if not local.recovery.requested or local.core.observing:
+    if not local.recovery.values.requested or local.core.observing:
         return
     told: list[MetadataChangeEvent] = []
     for path in answers:
-        if path not in local.recovery.requested:
+        if path not in local.recovery.values.requested:
             continue
         register, entry = unit[path], answers[path]
         known = register.known
         if register.hold is not None and (register.hold.local or register.hold.reason in _IN_DOUBT):
             continue  # what is known here is a change that nobody else may hear of yet; or what it is cannot be told
         if path in unit.opened and not register.due:
-            del local.recovery.requested[
+            del local.recovery.values.requested[
                 path
             ]  # this read has found a local change: what is known is on its way already
             continue
         if path in unit.opened:
             continue  # it is read again once it is settled, and answered then
-        lacked = local.recovery.requested.take(path)
+        lacked = local.recovery.values.requested.take(path)
         value = known.value if register.due and known is not None else entry.value if entry is not None else None
         event = state_event(register, value)
         if event is not None:

@@ -31,7 +31,7 @@ from syncer.conflict.register import Register
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region, Stamp, Version
 from syncer.replacing import replace
 from syncer.replication.recovery.part import Recovery
-from syncer.replication.recovery.progress import MissingValue
+from syncer.replication.recovery.value_exchange import MissingValue
 from syncer.replication.unit_of_work import UnitOfWork
 
 ASK_AGAIN_MS: Final = 5_000
@@ -63,7 +63,7 @@ def stamps_of(control: Control) -> dict[MetaPath, Stamp]:
 
 def note(recovery: Recovery, paths: Mapping[MetaPath, Stamp | None]) -> None:
     """Somebody has asked for these; an older version is told instead of the named one, or (``None``) nothing is."""
-    nothing = recovery.progress.nothing
+    nothing = recovery.values.nothing
     for path, stamp in paths.items():
         if len(nothing) >= NOTHING_BOUND:
             break
@@ -74,7 +74,7 @@ def take(recovery: Recovery, control: Control) -> None:
     """A member has not the value of these paths; those that lack here are looked at again."""
     stamps, region = stamps_of(control), control.region
     for path in map(MetaPath, control.paths):
-        missing, stamp = recovery.progress.lacks.get(path), stamps.get(path)
+        missing, stamp = recovery.values.lacks.get(path), stamps.get(path)
         if missing is None or (stamp is not None and stamp != missing.stamp):
             continue
         missing.lacking.add(region)
@@ -82,12 +82,12 @@ def take(recovery: Recovery, control: Control) -> None:
             missing.older.discard(region)
         else:
             missing.older.add(region)
-        recovery.want(path)
+        recovery.values.want(path)
 
 
 def meet(recovery: Recovery, unit: UnitOfWork, event: MetadataChangeEvent) -> None:
     """An event was folded: if it is older than what lacks here, it may be what its sender knows instead."""
-    missing, teller = recovery.progress.lacks.get(event.path), recovery.group.peers.region_of(event.sender)
+    missing, teller = recovery.values.lacks.get(event.path), recovery.group.peers.region_of(event.sender)
     if missing is None or missing.stamp is None or teller is None:
         return
     ties, told = recovery.core.replica.settings.ties, missing.told.get(teller)
@@ -99,14 +99,14 @@ def meet(recovery: Recovery, unit: UnitOfWork, event: MetadataChangeEvent) -> No
 
 def _keep(recovery: Recovery, missing: MissingValue, teller: Region, version: Version) -> None:
     """Keep what a member knows in place of what lacks; the oldest of too many is let go."""
-    progress, telling = recovery.progress, recovery.progress.telling
-    progress.told_bytes += _size(version) - _size(missing.told.get(teller))
+    values, telling = recovery.values, recovery.values.telling
+    values.told_bytes += _size(version) - _size(missing.told.get(teller))
     missing.told[teller] = version
     telling[missing] = None
     telling.move_to_end(missing)
-    while len(telling) > TOLD_BOUND or (progress.told_bytes > TOLD_BYTES and len(telling) > 1):
+    while len(telling) > TOLD_BOUND or (values.told_bytes > TOLD_BYTES and len(telling) > 1):
         told = telling.popitem(last=False)[0].told
-        progress.told_bytes -= sum(map(_size, told.values()))
+        values.told_bytes -= sum(map(_size, told.values()))
         told.clear()
 
 
@@ -115,8 +115,8 @@ def _size(version: Version | None) -> int:
 
 
 def _say(recovery: Recovery, now: Millis) -> list[Control]:
-    nothing = dict(recovery.progress.nothing)
-    recovery.progress.nothing.clear()
+    nothing = dict(recovery.values.nothing)
+    recovery.values.nothing.clear()
     if recovery.core.observing or recovery.group.paused is not None:
         return []  # what it has may not leave it now; it is asked again
     paths = [path for path, stamp in nothing.items() if stamp is None]
@@ -129,14 +129,14 @@ def _say(recovery: Recovery, now: Millis) -> list[Control]:
 
 def _ask(recovery: Recovery, now: Millis) -> list[Control]:
     """Ask for values that are due and lacking: first their author, then the other members in turn."""
-    if not recovery.wanting:
+    if not recovery.values.wanting:
         return []
-    lacks, own = recovery.progress.lacks, recovery.core.identity.region
-    wanted = list(islice(recovery.wanting, PATHS_AT_ONCE))
+    lacks, own = recovery.values.lacks, recovery.core.identity.region
+    wanted = list(islice(recovery.values.wanting, PATHS_AT_ONCE))
     with recovery.core.state.transaction() as tx:
         registers = tx.registers(wanted)
     for path in wanted:
-        del recovery.wanting[path]
+        del recovery.values.wanting[path]
     members = [region for region in recovery.group.peers.members(recovery.group.expected) if region != own]
     asked: dict[tuple[Region, str], list[MetaPath]] = {}
     stamps: dict[MetaPath, Stamp] = {}
@@ -180,7 +180,7 @@ def _instead(recovery: Recovery, missing: MissingValue, members: Sequence[Region
 
 def _missing(recovery: Recovery, path: MetaPath, register: Register | None) -> MissingValue:
     """What is remembered of the asking; nothing of another version than the one that lacks now."""
-    lacks = recovery.progress.lacks
+    lacks = recovery.values.lacks
     stamp = register.known.stamp if register is not None and register.known is not None else None
     missing = lacks.get(path)
     if missing is None or missing.stamp != stamp:
@@ -208,7 +208,7 @@ def _give_up(recovery: Recovery, paths: Mapping[MetaPath, Version | None], now: 
         unit.store()
     unit.settle()
     for path in paths:
-        recovery.progress.lacks.pop(path, None)
+        recovery.values.lacks.pop(path, None)
 
 
 def _controls(

@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from syncer.model import MetaPath, Stamp
-from syncer.replication.bounded_paths import PATHS_BYTES, Paths
 from syncer.replication.core import Core
 from syncer.replication.group.participation import Participation
 from syncer.replication.recovery.progress import RecoveryState
+from syncer.replication.recovery.value_exchange import ValueExchange
 from syncer.replication.telemetry import Telemetry
 from syncer.replication.unit_of_work import Committed, UnitsOfWork
 
 QUIET_MS: Final = 5_000
-WANTING_BOUND: Final = 50_000
 SPEAK_MS: Final = 30_000
 """Where no peers are configured, whoever has not spoken for so long is taken as no member of the group."""
 
@@ -34,8 +32,7 @@ class Recovery:
         units: Begins units of work.
         started_as: Generation that this database had when the daemon started, or when it began anew.
         progress: What is in memory of rebuilding a lost database, here and elsewhere.
-        requested: Paths of which a peer is to be told; the version that it lacks the value of, where it has said so.
-        wanting: Paths whose value is to be asked of a peer.
+        values: Values that peers want of this region, and this region of them.
         speak_ms: How long a rebuild waits for peers to be heard, where none are configured.
         hear_ms: How long it waits for those that have not told all that they know, where none are configured.
         quiet_ms: How long nothing is published after a start, where a peer does not say what it has of this database;
@@ -50,23 +47,17 @@ class Recovery:
     units: UnitsOfWork
     started_as: int
     progress: RecoveryState = field(default_factory=RecoveryState)
-    requested: Paths[Stamp | None] = field(default_factory=lambda: Paths(PATHS_BYTES))
-    wanting: Paths[None] = field(default_factory=lambda: Paths(PATHS_BYTES))
+    values: ValueExchange = field(default_factory=ValueExchange)
     speak_ms: int = SPEAK_MS
     hear_ms: int = HEAR_MS
     quiet_ms: int = QUIET_MS
     takes_over: bool = True
     begun_on_hearsay: bool = False
 
-    def want(self, path: MetaPath) -> None:
-        """The value of this path is due here, and has to come from a peer; beyond the bound the tick finds it again."""
-        if len(self.wanting) < WANTING_BOUND:
-            self.wanting[path] = None
-
     def on_commit(self, committed: Committed) -> None:
         """Registers were stored: values that some of them turned out to lack are asked for."""
         for path in committed.wanting:
-            self.want(path)
+            self.values.want(path)
 
     def begin_anew(self) -> None:
         """The database has begun anew as another one: nothing that was in memory of it counts."""
@@ -74,5 +65,4 @@ class Recovery:
         self.started_as = self.core.identity.generation
         self.progress = RecoveryState(tried=self.progress.tried)
         self.core.fence = None  # what is under way belongs to the former database
-        self.wanting.clear()
-        self.requested.clear()
+        self.values = ValueExchange()

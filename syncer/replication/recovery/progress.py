@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections import OrderedDict
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -11,7 +10,7 @@ import orjson
 
 from syncer.bus.wire.messages import StateRequest
 from syncer.conflict.rebuilding import Answer
-from syncer.model import MetaPath, Millis, Region, Stamp, Version
+from syncer.model import Millis, Region
 
 
 class Phase(StrEnum):
@@ -91,27 +90,6 @@ class Member:
     trouble: str = ""
 
 
-@dataclass(slots=True, eq=False)
-class MissingValue:
-    """A value that is due here, and was not known when its listing was learned.
-
-    Args:
-        stamp: Of the version; ``None``: its version is not known either.
-        asked_at_ms: When a member was last asked for it.
-        times: How often one was asked.
-        lacking: Members that have said that they have not the value.
-        older: Of these, who has said that it tells an older version in its place.
-        told: By region, the latest version, before the one that lacks, that it has told meanwhile.
-    """
-
-    stamp: Stamp | None
-    asked_at_ms: Millis
-    times: int = 0
-    lacking: set[Region] = field(default_factory=set)
-    older: set[Region] = field(default_factory=set)
-    told: dict[Region, Version] = field(default_factory=dict)
-
-
 @dataclass(slots=True)
 class RecoveryState:
     """What is in memory of a rebuild, and of what others rebuild: all of it may be lost.
@@ -121,11 +99,6 @@ class RecoveryState:
         owed: Questions of others that are not answered yet, the latest of each.
         begun_at_ms: When this daemon began to listen.
         heard_ms: When the last of its heartbeats was sent that has come back: what was said before was heard, too.
-        lacks: Values that members are asked for, the one that was asked for longest ago first.
-        telling: Of these, where members have told older versions, the one that was told of longest ago first.
-        told_bytes: How many bytes these have.
-        nothing: Paths that others have asked for, and whose value is not known here; the version that was asked for,
-            where an older one is told in its place, and ``None`` where there is nothing to tell.
         lost: This database was seen to be an old copy, and why.
         ambiguous: Its very generation is said to have been another one's.
         published: Highest number of an event that this database may have published, as far as it knows.
@@ -143,10 +116,6 @@ class RecoveryState:
     owed: dict[Region, StateRequest] = field(default_factory=dict)
     begun_at_ms: Millis | None = None
     heard_ms: Millis = Millis(0)
-    lacks: OrderedDict[MetaPath, MissingValue] = field(default_factory=OrderedDict)
-    telling: OrderedDict[MissingValue, None] = field(default_factory=OrderedDict)
-    told_bytes: int = 0
-    nothing: dict[MetaPath, Stamp | None] = field(default_factory=dict)
     lost: str | None = None
     ambiguous: bool = False
     tried: set[int] = field(default_factory=set)

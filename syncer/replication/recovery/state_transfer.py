@@ -103,7 +103,7 @@ def _put_aside(
         if path is not None:
             unit.load((path,))
             unit.take(untold(unit[path], told.region, unit.now, error.message))
-            recovery.want(path)
+            recovery.values.want(path)
 
 
 def _poison_of(region: Region, entry: StateEntry, path: MetaPath | None, error: PayloadInvalid) -> DeadLetter:
@@ -183,7 +183,7 @@ def _learn(recovery: Recovery, unit: UnitOfWork, told: Sequence[tuple[str, Versi
         if path is None:
             continue
         if version.stamp.updated_at_ms > ahead:
-            recovery.want(path)  # as an event it is held until its time has come
+            recovery.values.want(path)  # as an event it is held until its time has come
             continue
         versions[path] = version
         counters = (version.by, *version.seen)

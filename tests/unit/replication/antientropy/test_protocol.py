@@ -615,7 +615,7 @@ def test_a_change_that_is_found_when_a_register_is_asked_for_answers_the_request
     assert [(said.path, said.type) for said in east.said if isinstance(said, MetadataChangeEvent)] == [
         (path_of(1), EventType.DELETED)
     ]
-    assert not parts_of(east.driver).recovery.requested
+    assert not parts_of(east.driver).recovery.values.requested
 
 
 def test_who_has_left_is_neither_compared_nor_listened_to() -> None:

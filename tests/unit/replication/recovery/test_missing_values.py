@@ -13,7 +13,7 @@ from syncer.conflict.scope import DEFAULT_RULES, Rule, Scope
 from syncer.conflict.settings import Direction
 from syncer.model import NOTHING_SEEN, EventType, MetadataChangeEvent, MetaPath, Millis, Region, ResourceKind, Stamp
 from syncer.replication.recovery import missing_values
-from syncer.replication.recovery.progress import MissingValue
+from syncer.replication.recovery.value_exchange import MissingValue
 from syncer.state.contract.conflicts import ConflictRow
 from tests.simulation.store import digest_of
 from tests.support.parts import parts_of
@@ -97,7 +97,7 @@ def test_what_nobody_has_any_more_gives_way_to_what_the_store_holds() -> None:
     assert known is not None
     assert (known.stamp.region, known.stamp.updated_at_ms > T0 + 50) == (WEST, True)
     assert Decision.UNSUPPLIED in pair.west.decisions
-    assert not parts_of(pair.west.driver).recovery.progress.lacks
+    assert not parts_of(pair.west.driver).recovery.values.lacks
 
 
 def test_what_nobody_has_any_more_is_unknown_again_where_the_store_holds_nothing() -> None:
@@ -136,7 +136,7 @@ def test_what_a_member_knows_in_its_place_stands_and_nothing_is_asserted(
     assert stored == [None if edition is None else value_of(edition)] * 2
     assert pair.west.decisions.count(Decision.UNSUPPLIED) == 1
     assert not any(event.stamp.region == WEST for event in pair.events)
-    assert not parts_of(pair.west.driver).recovery.progress.lacks
+    assert not parts_of(pair.west.driver).recovery.values.lacks
 
 
 def test_the_same_value_under_an_older_stamp_is_the_value_that_lacks() -> None:
@@ -149,7 +149,7 @@ def test_the_same_value_under_an_older_stamp_is_the_value_that_lacks() -> None:
     assert pair.west.entries[P].value == value_of(1)
     assert pair.west.known(P) == replace(known, seen={**known.seen, **theirs.seen})
     assert Decision.UNSUPPLIED not in pair.west.decisions
-    assert not parts_of(pair.west.driver).recovery.progress.lacks
+    assert not parts_of(pair.west.driver).recovery.values.lacks
 
 
 def test_what_is_known_instead_is_the_greatest_that_any_member_knows() -> None:
@@ -203,7 +203,7 @@ def test_who_lacks_one_version_may_have_a_later_one() -> None:
     pair.west.lacks(P, 1, 50, "gone", stands=2)
     pair.loses = lambda said: isinstance(said, Control)
     pair.beat(2)
-    now, missing = Millis(pair.now), parts_of(pair.west.driver).recovery.progress.lacks[P]
+    now, missing = Millis(pair.now), parts_of(pair.west.driver).recovery.values.lacks[P]
     said = Control(region=EAST, sender="db-east", action=ControlAction.LACKING, paths=(P,), sent_at_ms=now)
     stamps = [version(P, 1, time, "gone").stamp for time in (45, 50)]
     pair.west.hear([replace(said, stamps=((stamps[0].updated_at_ms, stamps[0].region),))], now)
@@ -226,9 +226,9 @@ def test_older_versions_are_kept_of_few_paths_and_the_others_are_asked_for_again
         pair.west.lacks(path, 1, 50, "gone")
     pair.loses = lambda said: isinstance(said, Control) and said.action is ControlAction.LACKING
     pair.beat(4)
-    recovery = parts_of(pair.west.driver).recovery.progress
-    assert [len(missing.told) for missing in recovery.telling] == [1, 1]
-    assert sum(bool(missing.told) for missing in recovery.lacks.values()) == 2
+    values = parts_of(pair.west.driver).recovery.values
+    assert [len(missing.told) for missing in values.telling] == [1, 1]
+    assert sum(bool(missing.told) for missing in values.lacks.values()) == 2
     pair.loses = lambda _: False
     pair.beat(60)
     assert pair.equal
@@ -353,9 +353,9 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     for path in paths:
         pair.west.lacks(path, 1, 50, "east", stands=2)
     pair.beat(5)
-    assert len(parts_of(pair.west.driver).recovery.progress.lacks) == 3
+    assert len(parts_of(pair.west.driver).recovery.values.lacks) == 3
     missing_values.note(parts_of(pair.west.driver).recovery, dict.fromkeys(paths))
-    assert list(parts_of(pair.west.driver).recovery.progress.nothing) == paths[:2]
+    assert list(parts_of(pair.west.driver).recovery.values.nothing) == paths[:2]
     pair.loses = lambda _: False
     pair.beat(20, BEAT_MS)
     assert pair.equal

@@ -198,7 +198,7 @@ def test_an_entry_that_cannot_be_is_put_aside_and_the_others_are_learned(changes
     assert not lost.state.database.outbox, "the group knows the path: it is no baseline"
     lost.state.ask("quarantine-retry", {"id": str(row.id)}, "a person", "")
     lost.driver.operate(T0)
-    assert parts_of(lost.driver).recovery.wanting == {path_of(2): None}
+    assert parts_of(lost.driver).recovery.values.wanting == {path_of(2): None}
 
 
 def test_a_page_of_which_hardly_anything_can_be_understood_is_learned_all_the_same() -> None:
