@@ -75,7 +75,7 @@ def weigh(rooms: Rooms, now: Millis) -> None:
             rooms.telemetry.conditions.pop(code, None)
 
 
-def lacking(rooms: Rooms, tx: Transaction, before: Register, outcome: Outcome) -> str | None:
+def exceeded(rooms: Rooms, tx: Transaction, before: Register, outcome: Outcome) -> str | None:
     """Take the room that a change from the bus needs; the code of the room that it does not find.
 
     Args:

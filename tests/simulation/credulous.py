@@ -254,7 +254,7 @@ BREAKS: Final[tuple[tuple[str, str, Callable[[], Patches]], ...]] = (
     (
         "who stands still does so for ever",
         "a_region_that_one_member_has_stopped_moves_again_once_another_one_is_heard",
-        lambda: [(forget, "_move_again", lambda *_: None)],
+        lambda: [(leave, "move_again", lambda *_: None)],
     ),
     (
         "a new database can have been forgotten",
@@ -269,7 +269,7 @@ BREAKS: Final[tuple[tuple[str, str, Callable[[], Patches]], ...]] = (
     (
         "what members refuse is heard at once where it is new",
         "a_database_that_members_refuse_before_it_spoke_waits_for_an_operator_and_not_longer",
-        lambda: [(Hearsay, "doubted", lambda *_: None)],
+        lambda: [(Hearsay, "disputed", lambda *_: None)],
     ),
     (
         "what an operator has admitted is doubted still",

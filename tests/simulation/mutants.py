@@ -313,14 +313,14 @@ def _no_comparisons() -> Patches:
 
 
 def _no_tombstones_told() -> Patches:
-    tell = protocol.tell
+    send = protocol.send_known
 
     def living(antientropy: Any, paths: Any, *lacked: Any) -> None:
         with antientropy.core.state.transaction() as tx:
             registers = tx.registers(list(paths))
-        tell(antientropy, [path for path in paths if path in registers and registers[path].known.alive], *lacked)
+        send(antientropy, [path for path in paths if path in registers and registers[path].known.alive], *lacked)
 
-    return [(protocol, "tell", living)]
+    return [(protocol, "send_known", living)]
 
 
 def _nothing_asked() -> Patches:

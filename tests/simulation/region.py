@@ -203,7 +203,7 @@ class Daemon:
             moves = [self.arm]
         elif self.watch.signals:
             moves.append(self.take_signals)
-        wanted = parts_of(self.driver).local.dirty.ready or (
+        wanted = parts_of(self.driver).local.dirty.readable or (
             parts_of(self.driver).core.fence_unverified and not self.readings
         )
         if len(self.readings) < _PLANS and wanted and parts_of(self.driver).local.watch.ledger.armed:

@@ -59,7 +59,7 @@ class Pace:
 
 
 @dataclass(slots=True)
-class Wanted:
+class PendingEntries:
     """Buckets that a peer is to be told what this region holds in them.
 
     Args:
@@ -82,9 +82,64 @@ class Listed:
     """A listing that is being gathered, a slice of paths at a time."""
 
     target: Region
-    wanted: Wanted
+    wanted: PendingEntries
     after: str | None = None
     entries: dict[int, list[TreeEntry]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class PeerReading:
+    """How far a peer has read the bus.
+
+    Args:
+        catching_up: It reads what waits for it, and that is much.
+        reached: Sender → highest number that it has read.
+        still: For how many heartbeats that number stood still.
+    """
+
+    catching_up: bool = False
+    reached: dict[str, int] = field(default_factory=dict)
+    still: dict[str, int] = field(default_factory=dict)
+
+    def note(self, reached: Mapping[str, int], unread: Mapping[str, int], pace: Pace) -> None:
+        """Take what a peer has read of each sender, and how much it has yet to read.
+
+        What was lost on the way is unread for ever: where a number stands still, nothing is waited for.
+        """
+        self.still = {
+            sender: self.still.get(sender, 0) + 1 if self.reached.get(sender) == number else 0
+            for sender, number in reached.items()
+        }
+        self.reached = dict(reached)
+        moving = (number for sender, number in unread.items() if self.still.get(sender, 0) < WAITING_BEATS)
+        self.catching_up = sum(moving) > pace.behind
+
+
+@dataclass(slots=True)
+class Attempts:
+    """Comparisons with one peer that were begun here.
+
+    Args:
+        begun_at_ms: When the last one was.
+        next_at_ms: No other before.
+        tried: Roots at the last one.
+        fruitless: How many in a row began with the same roots.
+        unanswered: How many in a row the peer did not answer.
+    """
+
+    begun_at_ms: int = 0
+    next_at_ms: int = 0
+    tried: tuple[int, int] | None = None
+    fruitless: int = 0
+    unanswered: int = 0
+
+    def begin(self, pair: tuple[int, int] | None, pace: Pace, now: Millis) -> None:
+        """One begins, at these roots; the more of them change nothing, the longer the next one waits."""
+        self.fruitless = self.fruitless + 1 if pair == self.tried else 0
+        self.tried = pair
+        self.begun_at_ms = now
+        self.next_at_ms = now + min(pace.pause_ms << min(self.fruitless, 30), pace.longest_ms)
+        self.unanswered += 1
 
 
 @dataclass(slots=True)
@@ -98,9 +153,7 @@ class Exchange:
         pair: Own and its root at its last heartbeat.
         beats: For how many heartbeats both stood still.
         under_way: Sequence numbers say that something is under way.
-        catching_up: The peer reads what waits for it, and that is much.
-        reached: Sender → highest number that it has read.
-        still: For how many heartbeats that number stood still.
+        reading: How far the peer has read the bus.
         blocked: Why the two cannot be compared; empty: they can.
         differs_since_ms: ``None``: the last roots were equal.
         equal_at_ms: When they were last equal.
@@ -108,11 +161,7 @@ class Exchange:
         compared_at_ms: When a comparison was last answered.
         round: Of the comparison that is going on, or was last.
         differing: Paths found in it that differ.
-        begun_at_ms: When one was last begun here.
-        next_at_ms: Not before.
-        tried: Roots at the last comparison that was begun here.
-        fruitless: Comparisons in a row that began with the same roots.
-        unanswered: Comparisons in a row that the peer did not answer.
+        attempts: Comparisons that were begun here.
         answered_at_ms: When it was last answered from here.
         trouble: What is wrong with the peer's answers; empty: nothing.
         wanted: What is to be listed for it.
@@ -124,9 +173,7 @@ class Exchange:
     pair: tuple[int, int] | None = None
     beats: int = 0
     under_way: bool = False
-    catching_up: bool = False
-    reached: dict[str, int] = field(default_factory=dict)
-    still: dict[str, int] = field(default_factory=dict)
+    reading: PeerReading = field(default_factory=PeerReading)
     blocked: str = ""
     differs_since_ms: Millis | None = None
     equal_at_ms: Millis | None = None
@@ -134,29 +181,12 @@ class Exchange:
     compared_at_ms: Millis | None = None
     round: int = 0
     differing: int = 0
-    begun_at_ms: int = 0
-    next_at_ms: int = 0
-    tried: tuple[int, int] | None = None
-    fruitless: int = 0
-    unanswered: int = 0
+    attempts: Attempts = field(default_factory=Attempts)
     answered_at_ms: int = 0
     trouble: str = ""
-    wanted: Wanted | None = None
+    wanted: PendingEntries | None = None
 
-    def note_progress(self, reached: Mapping[str, int], unread: Mapping[str, int], pace: Pace) -> None:
-        """Take what a peer has read of each sender, and how much it has yet to read.
-
-        What was lost on the way is unread for ever: where a number stands still, nothing is waited for.
-        """
-        self.still = {
-            sender: self.still.get(sender, 0) + 1 if self.reached.get(sender) == number else 0
-            for sender, number in reached.items()
-        }
-        self.reached = dict(reached)
-        moving = (number for sender, number in unread.items() if self.still.get(sender, 0) < WAITING_BEATS)
-        self.catching_up = sum(moving) > pace.behind
-
-    def hear(self, beat: Heartbeat, own: int, now: Millis, *, under_way: bool) -> None:
+    def on_heartbeat(self, beat: Heartbeat, own: int, now: Millis, *, under_way: bool) -> None:
         """Take the roots as a heartbeat shows them."""
         self.label, self.root, self.heard_at_ms, self.under_way = beat.tree, int(beat.root, 16), now, under_way
         pair = (own, self.root)
@@ -167,8 +197,8 @@ class Exchange:
             return
         self.differs_since_ms, self.equal_at_ms = None, now
         self.equals += 1
-        self.differing = self.fruitless = self.unanswered = 0
-        self.tried, self.trouble = None, ""
+        self.differing = self.attempts.fruitless = self.attempts.unanswered = 0
+        self.attempts.tried, self.trouble = None, ""
 
     def due(self, pace: Pace, now: Millis, *, first: bool, behind: bool = False) -> bool:
         """Whether a comparison is to begin here.
@@ -179,25 +209,21 @@ class Exchange:
             first: This region is the one to begin.
             behind: This region is far behind on the bus.
         """
-        if self.blocked or self.differs_since_ms is None or now < self.next_at_ms:
+        if self.blocked or self.differs_since_ms is None or now < self.attempts.next_at_ms:
             return False
         if now - self.heard_at_ms > pace.patience_ms:
             return False  # who is not there is asked when it speaks again
         lasts = now - self.differs_since_ms
-        if behind or self.catching_up:
-            return now - max(self.differs_since_ms, self.begun_at_ms) >= pace.longest_ms
+        if behind or self.reading.catching_up:
+            return now - max(self.differs_since_ms, self.attempts.begun_at_ms) >= pace.longest_ms
         if not first:
             return lasts >= 2 * pace.patience_ms
         return self.beats >= (WAITING_BEATS if self.under_way else STILL_BEATS) or lasts >= pace.patience_ms
 
     def begin(self, pace: Pace, now: Millis) -> None:
         """A comparison begins here."""
-        self.fruitless = self.fruitless + 1 if self.pair == self.tried else 0
-        self.tried = self.pair
-        self.begun_at_ms = now
-        self.next_at_ms = now + min(pace.pause_ms << min(self.fruitless, 30), pace.longest_ms)
+        self.attempts.begin(self.pair, pace, now)
         self.beats = 0
-        self.unanswered += 1
         self.round += 1
         self.differing = 0
 
@@ -258,10 +284,10 @@ class Exchanges:
                 yield "not-compared", f"{region} is not compared with this region: {peer.blocked}"
             if peer.trouble:
                 yield "comparison-malformed", f"{region} answers a comparison wrongly: {peer.trouble}"
-            if peer.differs_since_ms is not None and peer.unanswered >= SILENT_AFTER:
-                message = f"{region} differs from this region and did not answer {peer.unanswered} comparisons"
+            if peer.differs_since_ms is not None and peer.attempts.unanswered >= SILENT_AFTER:
+                message = f"{region} differs from this region and did not answer {peer.attempts.unanswered} comparisons"
                 yield "comparison-silent", message
-            elif peer.differs_since_ms is not None and peer.fruitless >= STUCK_AFTER:
+            elif peer.differs_since_ms is not None and peer.attempts.fruitless >= STUCK_AFTER:
                 message = (
                     f"{peer.differing} paths differ between {region} and this region, and comparing does not change "
                     "that: see holds and quarantine in both"

@@ -41,7 +41,7 @@ from syncer.conflict.causality.order import later, prevails
 from syncer.conflict.digest_tree import BUCKETS, GROUPS, DigestTree, bucket_of
 from syncer.errors import PayloadInvalid
 from syncer.model import MetaPath, Millis, Region, Stamp
-from syncer.replication.antientropy.exchanges import MAX_LISTED, Exchange, Listed, Wanted, traffic, unread
+from syncer.replication.antientropy.exchanges import MAX_LISTED, Exchange, Listed, PendingEntries, traffic, unread
 from syncer.replication.antientropy.part import AntiEntropy
 from syncer.replication.antientropy.tree_state import SLICE
 from syncer.replication.group.peers import PEERS_KEPT
@@ -55,7 +55,7 @@ _STRIDE: Final = 10_007
 """Prime: each comparison begins at another bucket, so that what stays different keeps nothing from its turn."""
 
 
-def hear(antientropy: AntiEntropy, tx: Transaction, beat: Heartbeat, now: Millis) -> None:
+def on_heartbeat(antientropy: AntiEntropy, tx: Transaction, beat: Heartbeat, now: Millis) -> None:
     """Compare roots, as a peer's heartbeat shows its own."""
     if antientropy.group.peers.has_left(beat.region):
         antientropy.exchanges.part(beat.region)
@@ -69,8 +69,8 @@ def hear(antientropy: AntiEntropy, tx: Transaction, beat: Heartbeat, now: Millis
     identity = tx.identity()
     under_way = traffic(beat, ours, identity.database_id, identity.last_sequence)
     waiting = unread(beat, ours, identity.database_id, identity.last_sequence)
-    comparison.note_progress(beat.reached, waiting, antientropy.exchanges.pace)
-    comparison.hear(beat, tree.root, now, under_way=under_way)
+    comparison.reading.note(beat.reached, waiting, antientropy.exchanges.pace)
+    comparison.on_heartbeat(beat, tree.root, now, under_way=under_way)
 
 
 def _blocked(antientropy: AntiEntropy, beat: Heartbeat) -> str:
@@ -144,7 +144,7 @@ def _step(
         case TreeStep.BUCKETS:
             groups = buckets_of(message.body)
             comparison.meet(message.round)
-            comparison.unanswered, comparison.compared_at_ms = 0, unit.now
+            comparison.attempts.unanswered, comparison.compared_at_ms = 0, unit.now
             differing = (b for group, sums in groups.items() for b in tree.differing(group, sums, 8 * SHORT_BYTES))
             _want(tree, comparison, differing, answers=False)
         case TreeStep.LISTING:
@@ -159,7 +159,7 @@ def _step(
         case TreeStep.REMAINDER:
             listing = listing_of(message.body)
             comparison.meet(message.round)
-            comparison.unanswered, comparison.compared_at_ms = 0, unit.now
+            comparison.attempts.unanswered, comparison.compared_at_ms = 0, unit.now
             _judge(antientropy, unit, comparison, message, listing)
             comparison.differing += listing.differing + len(listing.entries)
         case _:
@@ -191,11 +191,11 @@ def _answer_groups(
         _say(antientropy, message.region, TreeStep.BUCKETS, message.round, buckets_body(chosen), now)
 
 
-def _want(tree: DigestTree, comparison: Exchange, buckets: Iterable[int], *, answers: bool) -> Wanted:
+def _want(tree: DigestTree, comparison: Exchange, buckets: Iterable[int], *, answers: bool) -> PendingEntries:
     """Note what is to be listed, as much of it as one comparison may list."""
     wanted = comparison.wanted
     if wanted is None or wanted.round != comparison.round or wanted.answers is not answers:
-        wanted = Wanted(round=comparison.round, answers=answers)
+        wanted = PendingEntries(round=comparison.round, answers=answers)
     room = MAX_LISTED - sum(map(tree.held, wanted.buckets))
     first = comparison.round * _STRIDE
     for bucket in sorted(buckets, key=lambda bucket: (bucket - first) % (GROUPS * BUCKETS)):
@@ -234,7 +234,7 @@ def _judge(
             wanted.append(path)
         else:
             told.append(path)
-    tell(antientropy, told)
+    send_known(antientropy, told)
     for portion in portions(wanted, ENTRIES_PER_MESSAGE):
         _ask(antientropy, message.region, portion, unit.now)
     antientropy.telemetry.tally["comparisons", "asked"] += len(wanted)
@@ -253,7 +253,7 @@ def _judge(
     return len(wanted) + len(told)
 
 
-def tell(
+def send_known(
     antientropy: AntiEntropy, paths: Iterable[MetaPath], lacked: Mapping[MetaPath, Stamp] = MappingProxyType({})
 ) -> None:
     """Send what is known of these paths, once each was read; what finds no room is asked for again.

@@ -50,7 +50,7 @@ END: Final = Millis(2**62)
 """Later than any stamp."""
 
 
-def hear(gc: DeleteCollection, tx: Transaction, beat: Heartbeat, now: Millis) -> None:
+def on_heartbeat(gc: DeleteCollection, tx: Transaction, beat: Heartbeat, now: Millis) -> None:
     """Find out from a peer's heartbeat whether messages of it are missing, and whether its deletes make up for them."""
     gaps = gc.gaps.gaps
     had = tx.consumed([beat.sender]).get(beat.sender, Consumed())
@@ -139,7 +139,9 @@ def work(gc: DeleteCollection, now: Millis) -> None:
     state.begun, state.unsettled, state.settled = begun, unsettled, settled
     if not paths:
         state.offer = (begun, told)
-        protocol.tell(gc.antientropy, spare[:1])  # there are no deletes: another number has to show that it has begun
+        protocol.send_known(
+            gc.antientropy, spare[:1]
+        )  # there are no deletes: another number has to show that it has begun
         if not begun < state.wanted <= told:
             state.wanted = 0  # what was asked for meanwhile is told already
         state.begun = state.unsettled = state.settled = None

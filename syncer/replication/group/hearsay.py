@@ -86,7 +86,7 @@ class Hearsay:
     void: dict[Region, tuple[Region, str, Region]] = field(default_factory=dict)
     ours: frozenset[Region] = frozenset()
 
-    def doubted(self, sender: str) -> Region | None:
+    def disputed(self, sender: str) -> Region | None:
         """The region whose database this is said to be, by members that refuse it, where it never spoke here."""
         if not self.held:
             return None

@@ -70,7 +70,7 @@ class Peers:
             self._keep(row.region, Peer.of(row))
         self._changed.clear()
 
-    def hear(self, beat: Heartbeat, now: Millis) -> PeerRow:
+    def on_heartbeat(self, beat: Heartbeat, now: Millis) -> PeerRow:
         """Take a heartbeat of another region; what of it is to be kept in the database."""
         self._changed.add(beat.region)
         beat = self._within_room(beat)

@@ -35,7 +35,7 @@ def unwelcome(
         return "region-id-in-use", detail
     teller = region if told_by is None else told_by  # who made it may be gone since
     return (
-        forget.doubted(inbound.membership, event.sender)
+        forget.disputed(inbound.membership, event.sender)
         or _held(inbound, teller, event.sender)
         or _outsider(inbound, teller)
     )
@@ -44,7 +44,7 @@ def unwelcome(
 def not_taken(inbound: Inbound, region: Region, sender: str) -> tuple[str, str] | None:
     """Why what a region says by this database is not taken: code and detail."""
     problem = forget.refused(inbound.membership, sender) or _outsider(inbound, region)
-    problem = problem or misused(inbound, region, sender) or forget.doubted(inbound.membership, sender)
+    problem = problem or misused(inbound, region, sender) or forget.disputed(inbound.membership, sender)
     return problem or _held(inbound, region, sender)
 
 

@@ -105,7 +105,7 @@ def take(inbound: Inbound, unit: UnitOfWork, tx: Transaction, arrived: Sequence[
             case PayloadInvalid() as error:
                 refuse(inbound, unit, shelves, item, error)
             case Heartbeat() as beat:
-                _hear(inbound, tx, beat, unit.now)
+                _on_heartbeat(inbound, tx, beat, unit.now)
             case Control() as control:
                 if (problem := _take_control(inbound, unit, tx, control, asked)) is not None:
                     set_aside(inbound, unit, shelves, item, *problem)
@@ -195,7 +195,7 @@ def release_future(inbound: Inbound, now: Millis, events: Sequence[MetadataChang
         for event in events:
             outcome = inbound.core.replica.fold(unit[event.path], event, now, released=True)
             tx.drop_future(event.path, event.stamp)
-            if quotas.lacking(inbound.rooms, tx, unit[event.path], outcome) is None:
+            if quotas.exceeded(inbound.rooms, tx, unit[event.path], outcome) is None:
                 unit.take(outcome)
             else:  # its number counts as consumed already: it is not let go
                 tx.hold_event(event, Millis(now + ROOM_AGAIN_MS), now)
@@ -221,7 +221,7 @@ def look_again(inbound: Inbound, unit: UnitOfWork, tx: Transaction, paths: Colle
             continue  # its own time shows what is wrong with it; nobody else is to blame
         if outcome is None:
             tx.hold_event(event, until, unit.now)
-        elif quotas.lacking(inbound.rooms, tx, unit[event.path], outcome) is None:
+        elif quotas.exceeded(inbound.rooms, tx, unit[event.path], outcome) is None:
             unit.take(outcome)
             tx.drop_future(event.path, event.stamp)
 
@@ -264,7 +264,7 @@ def _fold(
     if any(isinstance(act, HoldEvent) for act in outcome.acts) and not may_wait(shelves, event):
         set_aside(inbound, unit, shelves, item, TOO_EARLY, f"{event.stamp} is in the future, and too many are already")
         return False
-    if quotas.lacking(inbound.rooms, tx, unit[event.path], outcome) is not None:
+    if quotas.exceeded(inbound.rooms, tx, unit[event.path], outcome) is not None:
         return False
     unit.take(attribution.attributed(outcome, event, told_by, item.speaker))
     if event.path in inbound.recovery.values.lacks and not any(isinstance(act, HoldEvent) for act in outcome.acts):
@@ -272,7 +272,7 @@ def _fold(
     return True
 
 
-def _hear(inbound: Inbound, tx: Transaction, beat: Heartbeat, now: Millis) -> None:
+def _on_heartbeat(inbound: Inbound, tx: Transaction, beat: Heartbeat, now: Millis) -> None:
     """Keep what a peer told of itself."""
     own = inbound.core.identity
     if (problem := admission.misused(inbound, beat.region, beat.sender)) is not None:
@@ -299,17 +299,17 @@ def _hear(inbound: Inbound, tx: Transaction, beat: Heartbeat, now: Millis) -> No
     if (problem := forget.gone(inbound.membership, beat.region)) is not None:
         inbound.telemetry.conditions[problem[0]] = problem[1]
         return
-    if forget.doubted(inbound.membership, beat.sender) is not None:
+    if forget.disputed(inbound.membership, beat.sender) is not None:
         return  # it is shown as held
     if not inbound.group.peers.remembers(beat.region) and not _taken_in(inbound, tx, beat, now):
         return
-    tx.save_peer(attribution.remembered(inbound, inbound.group.peers.hear(beat, now)))
+    tx.save_peer(attribution.remembered(inbound, inbound.group.peers.on_heartbeat(beat, now)))
     if inbound.group.peers.crowded == beat.region:
         inbound.telemetry.tally["refused", HEARTBEATS_FULL] += 1
     forget.review(inbound.membership, tx, now)
-    protocol.hear(inbound.antientropy, tx, beat, now)
-    gap_fill.hear(inbound.gc, tx, beat, now)
-    rebuild.hear(inbound.recovery, tx, beat)
+    protocol.on_heartbeat(inbound.antientropy, tx, beat, now)
+    gap_fill.on_heartbeat(inbound.gc, tx, beat, now)
+    rebuild.on_heartbeat(inbound.recovery, tx, beat)
 
 
 def _taken_in(inbound: Inbound, tx: Transaction, beat: Heartbeat, now: Millis) -> bool:
@@ -368,7 +368,7 @@ def _take_control(
         case ControlAction.REQUEST:
             paths = [MetaPath(path) for path in control.paths]
             inside = [path for path in paths if inbound.core.scope.contains(path)]
-            protocol.tell(inbound.antientropy, inside, missing_values.stamps_of(control))
+            protocol.send_known(inbound.antientropy, inside, missing_values.stamps_of(control))
             missing_values.note(
                 inbound.recovery, dict.fromkeys(path for path in paths if not inbound.core.scope.contains(path))
             )

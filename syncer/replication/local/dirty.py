@@ -39,7 +39,7 @@ class DirtyPaths:
         return path in self._paths or path in self._due or path in self._aside
 
     @property
-    def ready(self) -> int:
+    def readable(self) -> int:
         """How many paths can be read now, or as soon as writes have room."""
         return len(self._paths) + len(self._due)
 

@@ -57,9 +57,9 @@ def refused(membership: MembershipChanges, sender: str) -> tuple[str, str] | Non
     return "forgotten-database", f"database {sender} of {region} has left the group, or was forgotten. {COME_BACK}"
 
 
-def doubted(membership: MembershipChanges, sender: str) -> tuple[str, str] | None:
+def disputed(membership: MembershipChanges, sender: str) -> tuple[str, str] | None:
     """Why what a database sends is kept aside until an operator decides: code and detail."""
-    region = membership.group.hearsay.doubted(sender) if sender else None
+    region = membership.group.hearsay.disputed(sender) if sender else None
     if region is None:
         return None
     return HELD_ASIDE, f"members refuse database {sender} of {region}, and it never spoke here before they said so"

@@ -174,7 +174,7 @@ def is_ours(recovery: Recovery, database: str) -> bool:
     return database == recovery.core.identity.database_id or is_former(recovery, database)
 
 
-def hear(recovery: Recovery, tx: Transaction, beat: Heartbeat) -> None:
+def on_heartbeat(recovery: Recovery, tx: Transaction, beat: Heartbeat) -> None:
     """A peer is there; and what it has of this very database tells whether this is an old copy."""
     _compare_generations(recovery, beat)
     reached = beat.reached.get(recovery.core.identity.database_id)

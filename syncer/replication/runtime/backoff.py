@@ -53,7 +53,7 @@ class _Failed(Exception):
     """What was tried did not do."""
 
 
-class Pace:
+class RateLimit:
     """Lets so many writes pass per second, on average over a second; ``None``: as many as come."""
 
     def __init__(self, writes_per_s: float | None) -> None:

@@ -15,7 +15,7 @@ from syncer.paths import CLUSTERS, is_under
 from syncer.replication.local.apply import Landing
 from syncer.replication.local.full_scan import Scan
 from syncer.replication.local.write_queue import Batch
-from syncer.replication.runtime.backoff import Backoff, Pace
+from syncer.replication.runtime.backoff import Backoff, RateLimit
 from syncer.replication.runtime.environment import IDLE_S, Environment, Signal
 from syncer.stores.contract import Armed, BatchRefused, Beat, Changed, Gap, Put, WatchSignal, Written
 
@@ -31,7 +31,7 @@ class StorePumps:
 
     def __init__(self, around: Environment) -> None:
         self._around = around
-        self._pace = Pace(around.timing.max_writes_per_s)
+        self._rate = RateLimit(around.timing.max_writes_per_s)
         self._rescan = Signal()
         self._scan: Scan | None = None
         self._clusters_stale = True
@@ -211,7 +211,7 @@ class StorePumps:
                     await self._around.writable.wait(IDLE_S)
                 continue
             batch, writes = transaction
-            await self._pace.take(len(batch.writes))
+            await self._rate.take(len(batch.writes))
             try:
                 with self._around.timing_of("apply"):
                     answers = await self._around.store.apply(writes)

@@ -279,7 +279,7 @@ def asked_for(site: Site, *said: Heartbeat | Control | Any) -> list[list[Region]
     with (
         mock.patch.object(MemoryTransaction, "peers", noting),
         mock.patch.object(Replica, "fold", side_effect=ValueError("odd")),
-        mock.patch.object(protocol, "hear", side_effect=InvariantBroken("no such sum")),
+        mock.patch.object(protocol, "on_heartbeat", side_effect=InvariantBroken("no such sum")),
     ):
         site.driver.consume([Arrived(message=each, position=f"q{at}") for at, each in enumerate(said)], NOW)
     return found
@@ -314,12 +314,12 @@ beats = st.builds(
 def test_what_was_taken_back_is_as_if_it_were_read_anew(stored: list[Any], lost: list[Any]) -> None:
     peers, rows = Peers(GROUP.peers.ours), dict[Region, PeerRow]()
     for beat in stored:
-        rows[beat.region] = peers.hear(beat, NOW)
+        rows[beat.region] = peers.on_heartbeat(beat, NOW)
     peers.begin()
     written = dict(rows)
     for said in lost:
         if isinstance(said, Heartbeat):
-            written[said.region] = peers.hear(said, NOW)
+            written[said.region] = peers.on_heartbeat(said, NOW)
         else:
             region, database = Region(said[0]), said[1]
             written[region] = peers.forget(region, [database], written.get(region), NOW)

@@ -9,7 +9,7 @@ import pytest
 from syncer.bus.wire.messages import Heartbeat, TreeMessage
 from syncer.conflict.causality.consumed import Consumed
 from syncer.model import Millis, Region
-from syncer.replication.antientropy.exchanges import WAITING_BEATS, Exchange, Pace, unread
+from syncer.replication.antientropy.exchanges import WAITING_BEATS, Exchange, Pace, PeerReading, unread
 from syncer.replication.group.bus_lag import BusLag
 from tests.support.parts import parts_of
 from tests.unit.replication.antientropy.test_protocol import BEAT_MS, T0, Pair, both_have, path_of
@@ -68,8 +68,8 @@ def test_what_a_peer_has_yet_to_read_is_counted_by_sender() -> None:
 
 
 def catching_up(comparison: Exchange, **numbers: int) -> bool:
-    comparison.note_progress(numbers, {sender: 100_000 - number for sender, number in numbers.items()}, PACE)
-    return comparison.catching_up
+    comparison.reading.note(numbers, {sender: 100_000 - number for sender, number in numbers.items()}, PACE)
+    return comparison.reading.catching_up
 
 
 def test_a_peer_catches_up_as_long_as_it_reads_and_has_much_to_read() -> None:
@@ -89,7 +89,7 @@ def test_what_was_lost_is_waited_for_no_longer_than_a_few_heartbeats() -> None:
 @pytest.mark.parametrize("first", [True, False])
 @pytest.mark.parametrize("behind", [True, False])
 def test_no_comparison_begins_with_who_catches_up_but_one_in_the_longest_pause(first: bool, behind: bool) -> None:
-    comparison = Exchange(differs_since_ms=T0, beats=1_000, catching_up=not behind)
+    comparison = Exchange(differs_since_ms=T0, beats=1_000, reading=PeerReading(catching_up=not behind))
 
     def due(after_ms: int) -> bool:
         comparison.heard_at_ms = Millis(T0 + after_ms)
@@ -101,10 +101,10 @@ def test_no_comparison_begins_with_who_catches_up_but_one_in_the_longest_pause(f
     assert not due(2 * PACE.longest_ms - 1)
     assert due(2 * PACE.longest_ms)
     comparison.begin(PACE, Millis(T0 + 2 * PACE.longest_ms))
-    comparison.catching_up = False  # it has caught up
-    comparison.heard_at_ms = now = Millis(comparison.next_at_ms)
+    comparison.reading.catching_up = False  # it has caught up
+    comparison.heard_at_ms = now = Millis(comparison.attempts.next_at_ms)
     assert comparison.due(PACE, now, first=first), "and waits no longer than anybody"
-    assert comparison.next_at_ms < T0 + 2 * PACE.longest_ms + PACE.patience_ms
+    assert comparison.attempts.next_at_ms < T0 + 2 * PACE.longest_ms + PACE.patience_ms
 
 
 def test_a_peer_that_is_catching_up_is_not_asked() -> None:
@@ -120,7 +120,7 @@ def test_a_peer_that_is_catching_up_is_not_asked() -> None:
         pair.east.hear([beat(pair, south=step * 100)], Millis(pair.now))
         pair.east.hear([pair.east.driver.heartbeat(Millis(pair.now), "1")], Millis(pair.now))
         pair.east.work(Millis(pair.now))
-    assert parts_of(pair.east.driver).antientropy.exchanges.of(Region("west")).catching_up
+    assert parts_of(pair.east.driver).antientropy.exchanges.of(Region("west")).reading.catching_up
     assert not [said for said in pair.east.said if isinstance(said, TreeMessage)]
     for _ in range(2 * WAITING_BEATS):  # it reads no further
         pair.now += BEAT_MS

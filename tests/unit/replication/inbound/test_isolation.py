@@ -102,7 +102,7 @@ def test_a_heartbeat_that_breaks_what_hears_it_leaves_nothing_half_heard() -> No
     site = Site("east")
     beat = heartbeat("west", sender=SENDER)
     hear(site, heartbeat("north", sender="n" * 32))
-    with mock.patch.object(protocol, "hear", side_effect=InvariantBroken("no such sum")):
+    with mock.patch.object(protocol, "on_heartbeat", side_effect=InvariantBroken("no such sum")):
         hear(site, event(1), beat, event(2), first=10)
     assert aside(site) == [("bus", "p11", UNTAKEN)]
     assert parts_of(site.driver).group.peers.regions == ["north"]

@@ -16,7 +16,7 @@ def test_due_paths_wait_for_room_and_others_do_not() -> None:
     dirty.add([A, B], ReadCause.DUE)
     dirty.add([C], ReadCause.NOTICE)
     assert dirty.take(10, (), room=0) == {C: ReadCause.NOTICE}
-    assert dirty.ready == 2
+    assert dirty.readable == 2
     assert dirty.take(10, (), room=1) == {A: ReadCause.DUE}
     assert dirty.take(10, (), room=5) == {B: ReadCause.DUE}
     assert len(dirty) == 0
@@ -75,9 +75,9 @@ def test_in_flight_paths_wait_aside_and_come_back_as_they_were() -> None:
     dirty.add([B], ReadCause.NOTICE)
     dirty.add([C], ReadCause.SCAN)
     assert dirty.take(10, {A, B, C}, room=10) == {}
-    assert (len(dirty), dirty.ready, dirty.from_scan) == (3, 0, 1)
+    assert (len(dirty), dirty.readable, dirty.from_scan) == (3, 0, 1)
     dirty.release([A, B, C])
-    assert (dirty.ready, dirty.from_scan) == (3, 1)
+    assert (dirty.readable, dirty.from_scan) == (3, 1)
     assert dirty.take(10, (), room=0) == {B: ReadCause.NOTICE, C: ReadCause.SCAN}
 
 
