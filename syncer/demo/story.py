@@ -112,13 +112,12 @@ class Story:
         self.world.link("west", up=True)
         self.screen.say("the link heals")
         self.converge("after the conflict")
-        rows = self._conflicts("east", path)
-        whole = [row for row in rows if row.value]
-        self.check("the loser is kept whole in a conflict record", bool(whole))
+        kept = self.world.wait(lambda: bool(self._lost_whole("east", path)), CONVERGE_S)
+        self.check("the loser is kept whole in a conflict record", kept)
         winner = json.loads(self.world["east"].writer.get(path) or b"{}")
         west_won = "retention_policies" in winner
         self.screen.say(f"the later write won: {'west, its retention' if west_won else 'east, its TTL'}")
-        for row in whole[-1:]:
+        for row in self._lost_whole("east", path)[-1:]:
             with self.world["east"].views() as views:
                 request = lost_in(views, row.id).restoring
             self._operate("east", request)
@@ -219,7 +218,8 @@ class Story:
         )
         equal = all(picture == pictures["east"] for picture in pictures.values())
         self.check(f"{len(pictures['east'])} resources, digest by digest the same in east, north and west", equal)
-        self.check("nothing is left to be sent, written or decided", all(self._quiet(name) for name in REGIONS))
+        quiet = self.world.wait(lambda: all(map(self._quiet, REGIONS)), CONVERGE_S)
+        self.check("nothing is left to be sent, written or decided", quiet)
 
     # -- questions
 
@@ -227,6 +227,10 @@ class Story:
         with self.world[name].views() as views:
             numbers = [row.id for row in views.conflicts(ROWS) if row.path == path and row.restored_at_ms is None]
             return [row for number in numbers if (row := views.conflict(number)) is not None]
+
+    def _lost_whole(self, name: str, path: MetaPath) -> list[ConflictRow]:
+        """What lost at a path, with its value; a loser that stood elsewhere is known once its message has come."""
+        return [row for row in self._conflicts(name, path) if row.value]
 
     def _held(self, name: str) -> list[HoldRow]:
         with self.world[name].views() as views:
