@@ -1,12 +1,17 @@
 """Free ports of the loopback interface, below the range that the kernel gives to outgoing connections.
 
-A port from that range may be taken by any client while its server is restarted; one from below stays free.
+A port from that range may be taken by any client while its server is restarted; one from below stays free. Whoever asks
+is given the next ones in turn, over all processes of a user: two that ask at once never get the same.
 """
 
 from __future__ import annotations
 
+import fcntl
+import os
 import random
 import socket
+import tempfile
+from pathlib import Path
 from typing import Final
 
 HOST: Final = "127.0.0.1"
@@ -15,13 +20,12 @@ _LAST: Final = 31_999
 
 
 def free_ports(count: int) -> tuple[int, ...]:
-    """Choose ports that nobody listens on now; all of one call differ."""
-    source = random.SystemRandom()
-    found: set[int] = set()
+    """Choose ports that nobody listens on now, and that nobody was given of late; all of one call differ."""
+    found: dict[int, None] = {}
     while len(found) < count:
-        port = source.randint(_FIRST, _LAST)
-        if port not in found and _is_free(port):
-            found.add(port)
+        port = _next()
+        if _is_free(port):
+            found[port] = None
     return tuple(found)
 
 
@@ -30,6 +34,25 @@ def listening(port: int) -> bool:
     with socket.socket() as probe:
         probe.settimeout(1.0)
         return probe.connect_ex((HOST, port)) == 0
+
+
+def _next() -> int:
+    """The port after the one that was given last, by whichever process; the first one is anywhere."""
+    file = os.open(_turn(), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        last = os.pread(file, 16, 0).strip()
+        port = int(last) + 1 if last.isdigit() else random.SystemRandom().randint(_FIRST, _LAST)
+        port = port if _FIRST <= port <= _LAST else _FIRST
+        os.pwrite(file, f"{port:5}\n".encode(), 0)
+    finally:
+        os.close(file)
+    return port
+
+
+def _turn() -> Path:
+    """Where it stands whose turn it is."""
+    return Path(tempfile.gettempdir()) / f"pulsar-syncer-ports-{os.getuid()}"
 
 
 def _is_free(port: int) -> bool:
