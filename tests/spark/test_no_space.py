@@ -25,7 +25,7 @@ from tests.faults.disk import SmallDisk, own_mounts
 
 mounted = own_mounts()
 from typer.testing import CliRunner
-from spark_snapshot.format.layout import listing, verify
+from spark_snapshot.format.layout import snapshots_in, verify
 from spark_snapshot.format.places import place
 from spark_snapshot.runtime.session import SessionSettings, opened
 from syncer.cli.main import app
@@ -35,7 +35,7 @@ disk = SmallDisk(Path(sys.argv[1]), size_mb=16, mounted=mounted)
 def take():
     words = ["snapshot", "take", "--folder", sys.argv[1], "--buckets", "2", "--progress", "none"]
     result = CliRunner().invoke(app, ["--config", "east.toml", *words])
-    found = listing(place(sys.argv[1]))
+    found = snapshots_in(place(sys.argv[1]))
     for each in found.snapshots:
         verify(each)
     left = sorted(each.name for each in Path(sys.argv[1], "east").iterdir() if each.is_dir())

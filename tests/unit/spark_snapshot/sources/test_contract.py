@@ -111,10 +111,14 @@ def test_a_store_that_never_rests_is_read_all_the_same(
 
     def behind_the_last_page() -> None:
         scanned[0] = written[0]
+        while written[0] == scanned[0]:
+            time.sleep(0.001)
 
     monkeypatch.setattr(TablesStore, "between_pages", staticmethod(behind_the_last_page))
     thread = threading.Thread(target=write)
     thread.start()
+    while not written[0]:
+        time.sleep(0.001)
     try:
         found = read(place_of(url), Reach())
     finally:
