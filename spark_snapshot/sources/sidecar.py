@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
-from urllib.parse import quote
 
 import orjson
 from sqlalchemy import URL, and_, or_, select
@@ -131,11 +130,6 @@ def without_password(url: str) -> tuple[str, str | None]:
     password = parsed.password or (secret if isinstance(secret, str) else None)
     shown = parsed.set(password=None).difference_update_query(["password"]).set(drivername=parsed.get_backend_name())
     return shown.render_as_string(hide_password=False), None if password is None else str(password)
-
-
-def sqlite_url(path: Path) -> str:
-    """The URL of a database in a file."""
-    return f"sqlite:///{quote(str(path.absolute()))}"
 
 
 def _asked_for(row: Sequence[Any], reach: Reach, share: Share) -> bool:
