@@ -28,7 +28,7 @@ def waits(settings: Settings, register: Register, facts: Facts) -> Outcome | Non
         return Outcome(register)
     if register.intent is not None or facts.outbox_open or not facts.applies or register.held:
         return Outcome(register)
-    if known.digest == register.stored_digest:
+    if register.settles:
         return None
     if register.value_missing:
         return _park(settings, register, known, ParkReason.VALUE_MISSING, facts.now)
@@ -63,7 +63,7 @@ def apply_due(settings: Settings, register: Register, entry: Entry | None, facts
     known = register.known
     if known is None:
         raise InvariantBroken(f"{register.path}: nothing is known, and a write is due")
-    if known.digest == register.stored_digest:
+    if register.settles:
         met = joined(known, register.stored_seen)  # the store's value is both authors'
         return Outcome(settled(register.sit(met, entry.revision if entry else None)))
     path, kind = register.path, kind_of(register.path)

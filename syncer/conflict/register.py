@@ -164,6 +164,11 @@ class Register:
         return stored is None or stored.stamp != known.stamp or stored.digest != known.digest
 
     @property
+    def settles(self) -> bool:
+        """Whether a read is enough where something is due: the store is known to hold this very value already."""
+        return self.known is not None and self.known.digest == self.stored_digest
+
+    @property
     def held(self) -> bool:
         """Whether the store waits for an operator; of what is told after all, it does not any more."""
         return self.hold is not None and (self.known is None or self.hold.reason is not HoldReason.UNTOLD)

@@ -397,7 +397,7 @@ class Driver(DriverStatus):
         if self._local.clusters.grew:
             apply.release_unknown_clusters(self._local, limit, now)
         topic_checks.take_answers(self._local, now)
-        if self._group.paused is None and not self._core.observing and not self.hearing:
+        if self._group.paused is None and not self.hearing:
             busy = self._local.writes.head is not None or self._local.dirty.readable
             page = min(limit, BUSY_DUE_PAGE) if busy else limit
             self._due_after = apply.mark_due(self._local, page, self._due_after, now)

@@ -182,6 +182,19 @@ async def test_an_observer_reads_and_reports_and_does_nothing_else(east: Site, w
     assert east.quarantined() == []
 
 
+async def test_an_observer_has_nothing_to_write_where_the_store_held_the_value_before_it_was_heard(
+    east: Site, bus_file: Path
+) -> None:
+    east.writer.put(TENANT, tenant("same"))
+    async with east.running(mode="observe") as observer, Bystander(bus_file) as west:
+        await until(lambda: observer.pumps is not None, "it observes")
+        with closing(Views.open(f"sqlite:///{east.database}.observe")) as views:
+            await until(lambda: views.status().counts.alive == 1, "it has read the store")
+            await west.say(change(TENANT, tenant("same")), change(path_of("theirs"), tenant(), sequence=2))
+            await until(lambda: views.register(path_of("theirs")) is not None, "it has heard both")
+            await until(lambda: views.status().counts.due == 1, "it would write the other one alone")
+
+
 async def test_one_region_is_paused_and_resumed(east: Site, west: Site, bus_file: Path) -> None:
     async with east.running(), west.running():
         await active(east, west)

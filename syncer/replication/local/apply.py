@@ -275,13 +275,17 @@ def _hold_refused(unit: UnitOfWork, path: MetaPath, cause: ValueRefused | Access
 
 
 def mark_due(local: OwnStore, limit: int, after: MetaPath | None, now: Millis) -> MetaPath | None:
-    """Mark the next due paths to be looked at again; the last one's path, ``None`` when the end was reached."""
+    """Mark the next due paths to be looked at again; the last one's path, ``None`` when the end was reached.
+
+    An observer looks only at those whose value the store is known to hold: it would write none of the others.
+    """
     with local.core.state.transaction() as tx:
-        due = tx.due(limit, after)
+        page = tx.due(limit, after)
+    due = [register for register in page if not local.core.observing or register.settles]
     ask_again(local, due, now)
     paths = [register.path for register in due if not register.held and register.intent is None]
     local.dirty.add(paths, ReadCause.DUE)
-    return due[-1].path if len(due) == limit else None
+    return page[-1].path if len(page) == limit else None
 
 
 def release_unknown_clusters(local: OwnStore, page: int, now: Millis) -> None:

@@ -261,7 +261,9 @@ def apply_due(
 ) -> None:
     """Decide the writes of paths that are due and showed no local change in this very read, or none since the last."""
     due = [path for path in answers if path not in unit.opened and (unit[path].due or unit[path].wish)]
-    if not due or local.core.observing or local.group.paused is not None or rebuild.holds_still(local.recovery):
+    if local.core.observing:
+        due = [path for path in due if unit[path].settles]  # nothing to write: the read settles it
+    if not due or local.group.paused is not None or rebuild.holds_still(local.recovery):
         return
     facts = facts_of(local, unit, tx, due)
     for path in due:
