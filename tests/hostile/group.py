@@ -36,7 +36,7 @@ USUAL: Final = {
 }
 START_S: Final = 90.0
 ENDS_S: Final = 10.0
-LOST_S: Final = 90.0
+LOST_S: Final = 180.0
 RECENT: Final = 500
 """Messages of the bus that are looked through for some that were just published."""
 KIBIBYTE: Final = 1024

@@ -18,7 +18,7 @@ from tests.hostile.group import Group, Member
 from tests.shell.on_bus import change, heartbeat
 from tests.shell.region import path_of, tenant, until
 
-SEEN_S: Final = 90.0
+SEEN_S: Final = 180.0
 """A bound on hanging: how soon a group is well again on a busy machine is nothing that an attack decides."""
 REFUSED: Final = ("refused.signature-invalid", "refused.speaks-for-another")
 OWN: Final = "north"
