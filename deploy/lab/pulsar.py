@@ -105,6 +105,8 @@ class ClusterSettings:
         broker: Broker settings over the lab's own, as in ``broker.conf``.
         quick_start: See :class:`Jvm`; off for measurements.
         token: What the lab shows to the brokers, where they ask who is there.
+        session_ms: Longest session in its own ZooKeeper. Where nobody is killed a long one is better: a broker that
+            gets no turn for longer loses all its topics.
     """
 
     name: str
@@ -113,6 +115,7 @@ class ClusterSettings:
     broker: Mapping[str, str] = field(default_factory=dict)
     quick_start: bool = True
     token: str = field(default="", repr=False)
+    session_ms: int = STORE_SESSION_MS
 
 
 class PulsarCluster:
@@ -272,7 +275,7 @@ class PulsarCluster:
         settings = ZooKeeperSettings(
             port=ports[0],
             jvm=Jvm(heap_mb=512, quick_start=self.settings.quick_start),
-            max_session_ms=STORE_SESSION_MS,
+            max_session_ms=self.settings.session_ms,
         )
         return ZooKeeperServer(self.directory, name=part, settings=settings, leashed=self._leashed)
 

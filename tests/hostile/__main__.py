@@ -95,7 +95,7 @@ def on_postgres(folder: Path, seed: int) -> Iterator[list[Stage]]:
 @contextmanager
 def on_pulsar(folder: Path, seed: int) -> Iterator[list[Stage]]:
     """Groups whose bus is a real Pulsar."""
-    cluster = PulsarCluster(folder / "pulsar", ClusterSettings(name=PULSAR), leashed=True)
+    cluster = PulsarCluster(folder / "pulsar", ClusterSettings(name=PULSAR, session_ms=30_000), leashed=True)
     try:
         bring_up([cluster])
         yield [
