@@ -1,0 +1,188 @@
+"""Checks of where clients are sent: marks that are there, addresses, names, and what a cluster's mark takes along."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from syncer.migration.checks.finding import Check, CheckFinding, CheckStage, ClusterPair, FindingSeverity
+from syncer.migration.clients import CHECKS_ADDRESS_SINCE, needs_every_address, parse, release_of
+from syncer.migration.evidence import ClusterUrls
+
+_KINDS: Final = ("http", "https", "pulsar", "pulsar_ssl")
+
+
+def _marks(picture: ClusterPair) -> Iterator[CheckFinding]:
+    blue, green = picture.blue, picture.green
+    if blue.mark is not None and blue.mark.target != green.urls and blue.mark.target != ClusterUrls():
+        yield CheckFinding(
+            severity=FindingSeverity.BLOCK,
+            subject=blue.name,
+            evidence=f"blue's migration URL is {blue.mark.target.pulsar or blue.mark.target.http!r} already",
+            remedy="end the other migration first, or override: this one replaces the URL",
+        )
+    if blue.mark is not None and blue.mark.migrated:
+        yield CheckFinding(
+            severity=FindingSeverity.NEVER,
+            subject=blue.name,
+            evidence="blue as a whole is marked as migrated: what is not loaded is refused from now on",
+            remedy="take that mark off, or finish that migration",
+        )
+    for namespace in picture.namespaces():
+        if namespace.marked:
+            yield CheckFinding(
+                severity=FindingSeverity.BLOCK,
+                subject=namespace.name,
+                evidence="the namespace is marked as migrated already",
+                remedy="take the mark off, or leave the namespace out",
+            )
+    mark = green.mark
+    if mark is None:
+        return
+    back = {url for kind in _KINDS if (url := getattr(blue.urls, kind))}
+    if back & {getattr(mark.target, kind) for kind in _KINDS}:
+        yield CheckFinding(
+            severity=FindingSeverity.NEVER,
+            subject=green.name,
+            evidence=f"green's migration URL is blue's ({mark.target.pulsar or mark.target.http})",
+            remedy="delete green's migration URL: clients would be sent to and fro",
+        )
+    elif mark.migrated:
+        yield CheckFinding(
+            severity=FindingSeverity.NEVER,
+            subject=green.name,
+            evidence=f"green is itself marked as migrated, to {mark.target.pulsar or mark.target.http!r}",
+            remedy="take that mark off, or migrate to that cluster instead",
+        )
+
+
+def _same_cluster(picture: ClusterPair) -> Iterator[CheckFinding]:
+    for kind in _KINDS:
+        blue, green = getattr(picture.blue.urls, kind), getattr(picture.green.urls, kind)
+        if blue and blue == green:
+            yield CheckFinding(
+                severity=FindingSeverity.NEVER,
+                subject=picture.green.name,
+                evidence=f"blue and green have the same address, {blue}",
+                remedy="give green's own addresses in its table of the configuration",
+            )
+    both = {broker.address for broker in picture.blue.brokers} & {broker.address for broker in picture.green.brokers}
+    if both:
+        yield CheckFinding(
+            severity=FindingSeverity.NEVER,
+            subject=", ".join(sorted(both)),
+            evidence="blue and green list the same brokers: they are one cluster",
+            remedy="give green's own addresses in its table of the configuration",
+        )
+
+
+def _addresses(picture: ClusterPair) -> Iterator[CheckFinding]:
+    missing = picture.green.urls.missing
+    if {"serviceUrl", "serviceUrlTls"} <= set(missing) or {"brokerServiceUrl", "brokerServiceUrlTls"} <= set(missing):
+        yield CheckFinding(
+            severity=FindingSeverity.NEVER,
+            subject=picture.green.name,
+            evidence=f"no address for {' and '.join(missing)}",
+            remedy="fill green's addresses: clients that are sent to a blank one try for ever",
+        )
+        return
+    if not missing:
+        return
+    old = sorted(
+        {
+            f"{client.name} at {client.address} ({client.version or 'no version'})"
+            for topic in picture.topics()
+            for client in (*topic.producers, *(each for sub in topic.subscriptions.values() for each in sub.consumers))
+            if needs_every_address(parse(client.version))
+        }
+    )
+    old += [
+        f"broker {broker.address} ({broker.version})"
+        for broker in picture.blue.brokers
+        if (release_of(broker.version or "") or (0, 0, 0)) < CHECKS_ADDRESS_SINCE
+    ]
+    if old:
+        yield CheckFinding(
+            severity=FindingSeverity.BLOCK,
+            subject=picture.green.name,
+            evidence=f"not given: {', '.join(missing)}; and these take a redirect "
+            f"with all four only: {'; '.join(old[:5])}{f' and {len(old) - 5} more' if len(old) > 5 else ''}",
+            remedy="fill all four addresses, or update those clients to 4.0.1 or later",
+        )
+
+
+def _names(picture: ClusterPair) -> Iterator[CheckFinding]:
+    blue, green = picture.blue, picture.green
+    if blue.name != green.name and blue.name not in green.clusters:
+        yield CheckFinding(
+            severity=FindingSeverity.BLOCK,
+            subject=green.name,
+            evidence=f"green does not know a cluster {blue.name!r}, which blue's policies name",
+            remedy=f"declare {blue.name!r} at green; 'syncer migration prepare' does it",
+        )
+    for namespace in picture.namespaces():
+        clusters = namespace.policies.get("replication_clusters")
+        replicated = sorted(set(clusters) - {blue.name}) if isinstance(clusters, list) else []
+        if replicated and blue.name == green.name:
+            yield CheckFinding(
+                severity=FindingSeverity.NEVER,
+                subject=namespace.name,
+                evidence=f"it is replicated with {', '.join(replicated)}, and both clusters are named {blue.name!r}: "
+                "those clusters cannot tell them apart",
+                remedy="give green a name of its own, or leave the namespace out",
+            )
+
+
+def _keyed_by_cluster(picture: ClusterPair) -> Iterator[CheckFinding]:
+    blue, green = picture.blue.name, picture.green.name
+    if blue == green:
+        return
+    for namespace in picture.namespaces():
+        for policy, value in sorted(namespace.policies.items()):
+            if isinstance(value, dict) and blue in value and green not in value:
+                yield CheckFinding(
+                    severity=FindingSeverity.WARN,
+                    subject=namespace.name,
+                    evidence=f"{policy} is set for the cluster {blue!r}, and not for {green!r}",
+                    remedy=f"it is prepared for {green!r} with the same value; look whether that is what is meant",
+                )
+
+
+def _taken_along(picture: ClusterPair) -> Iterator[CheckFinding]:
+    """The cluster's own mark moves all topics but a few of the system."""
+    if not picture.scope.whole_cluster:
+        return
+    blue = picture.blue
+    living = {
+        "a functions worker": blue.functions_worker,
+        "a transaction coordinator": blue.transactions,
+    }
+    for what, there in living.items():
+        if there is not False:
+            yield CheckFinding(
+                severity=FindingSeverity.BLOCK,
+                subject=blue.name,
+                evidence=f"{what} lives on blue" if there else f"it cannot be told whether {what} lives on blue",
+                remedy="move it first, or leave out the mark of the whole cluster",
+            )
+    for topic in sorted(picture.own_topics):
+        yield CheckFinding(
+            severity=FindingSeverity.NEVER,
+            subject=topic,
+            evidence="a daemon's own bus is on blue: both regions' daemons would end on one subscription of green",
+            remedy="move the daemons to green's topic first, with 'bus.subscription' and 'bus.lock_topic' of their own",
+        )
+
+
+CHECKS: Final = (
+    Check(name="not-marked-yet", asks="Is no other migration under way?", stage=CheckStage.BEFORE, look=_marks),
+    Check(name="two-clusters", asks="Are blue and green two clusters?", stage=CheckStage.BEFORE, look=_same_cluster),
+    Check(
+        name="addresses", asks="Can every client follow green's addresses?", stage=CheckStage.BEFORE, look=_addresses
+    ),
+    Check(name="cluster-names", asks="Do names mean the same at both?", stage=CheckStage.BEFORE, look=_names),
+    Check(name="policies-by-cluster", asks="Do policies name blue?", stage=CheckStage.BEFORE, look=_keyed_by_cluster),
+    Check(
+        name="whole-cluster", asks="Does the cluster's mark harm nothing?", stage=CheckStage.BEFORE, look=_taken_along
+    ),
+)

@@ -1,0 +1,150 @@
+"""Checks of topics and of those who use them: clients that do not follow, and messages that would not come along."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Final
+
+from syncer.migration.checks.finding import Check, CheckFinding, CheckStage, ClusterPair, FindingSeverity
+from syncer.migration.clients import follows, parse
+from syncer.migration.evidence import ClientSeen, StatsAnswer, TopicSeen
+
+_SHOWN: Final = 5
+
+
+def _clients_of(topic: TopicSeen) -> Iterator[tuple[str, ClientSeen]]:
+    for producer in topic.producers:
+        yield "producer", producer
+    for name, subscription in sorted(topic.subscriptions.items()):
+        for consumer in subscription.consumers:
+            yield f"consumer of {name}", consumer
+
+
+def _client_gate(picture: ClusterPair) -> Iterator[CheckFinding]:
+    """One line for each version, however many clients run it."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for topic in picture.topics():
+        for role, client in _clients_of(topic):
+            if not follows(parse(client.version)):
+                found[client.version].append(f"{client.name} at {client.address}, {role} of {topic.name}")
+    for version, clients in sorted(found.items()):
+        more = f" and {len(clients) - _SHOWN} more" if len(clients) > _SHOWN else ""
+        yield CheckFinding(
+            severity=FindingSeverity.BLOCK,
+            subject=version or "clients that tell no version",
+            evidence=f"not known to go where a broker sends it: {'; '.join(clients[:_SHOWN])}{more}",
+            remedy="update it (Java 3.2.0, C++ and Python 3.5.0, Go 0.13.0), or override and restart it at green",
+        )
+
+
+def _loaded(picture: ClusterPair) -> Iterator[CheckFinding]:
+    for topic in picture.topics():
+        if topic.answer is StatsAnswer.MIGRATED:
+            yield CheckFinding(
+                severity=FindingSeverity.NEVER,
+                subject=topic.name,
+                evidence="the broker refuses to load it: it was migrated",
+                remedy="take its namespace's mark off, so that it can be read",
+            )
+        elif topic.answer is not StatsAnswer.LOADED:
+            yield CheckFinding(
+                severity=FindingSeverity.BLOCK,
+                subject=topic.name,
+                evidence=f"it is not loaded ({topic.answer}): after the mark nobody could read it",
+                remedy="'syncer migration start' loads it; look into the broker's log if that fails",
+            )
+
+
+def _terminated(picture: ClusterPair) -> Iterator[CheckFinding]:
+    for topic in picture.topics():
+        if topic.ledger is not None and topic.ledger.terminated is not None and not topic.ledger.migrated:
+            yield CheckFinding(
+                severity=FindingSeverity.BLOCK,
+                subject=topic.name,
+                evidence=f"it was terminated at {topic.ledger.terminated} by hand: it never shows that it was migrated",
+                remedy="delete it once it is read, or leave its namespace out",
+            )
+
+
+def _chunks(picture: ClusterPair) -> Iterator[CheckFinding]:
+    for topic in picture.topics():
+        chunking = [producer.name for producer in topic.producers if producer.chunks_per_s > 0]
+        if chunking:
+            yield CheckFinding(
+                severity=FindingSeverity.BLOCK,
+                subject=topic.name,
+                evidence=f"{', '.join(chunking[:_SHOWN])} send messages in chunks: one that straddles the mark is lost",
+                remedy="stop these producers for the wave, or override",
+            )
+
+
+def _transactions(picture: ClusterPair) -> Iterator[CheckFinding]:
+    for topic in picture.topics():
+        if topic.ongoing_transactions:
+            yield CheckFinding(
+                severity=FindingSeverity.WARN,
+                subject=topic.name,
+                evidence=f"{topic.ongoing_transactions} transactions are open: they end at blue, or not at all",
+                remedy="let their owners finish or abort them before the wave",
+            )
+
+
+def _deduplication(picture: ClusterPair) -> Iterator[CheckFinding]:
+    for topic in picture.topics():
+        if topic.deduplicates:
+            yield CheckFinding(
+                severity=FindingSeverity.WARN,
+                subject=topic.name,
+                evidence="it deduplicates, and what it knows of sequence numbers stays at blue",
+                remedy="a message that is sent again after the move is stored again: see that producers can bear it",
+            )
+
+
+def _replication(picture: ClusterPair) -> Iterator[CheckFinding]:
+    for topic in picture.topics():
+        for remote, replicator in sorted(topic.replicators.items()):
+            if replicator.backlog > picture.bounds.replication_backlog:
+                yield CheckFinding(
+                    severity=FindingSeverity.BLOCK,
+                    subject=topic.name,
+                    evidence=f"{replicator.backlog} entries have yet to be sent to {remote}"
+                    f"{'' if replicator.connected else ', which is not connected'}: until then nobody could write it",
+                    remedy="wait, or mend the way to that cluster; or raise the bound 'replication_backlog'",
+                )
+
+
+def _unowned(picture: ClusterPair) -> Iterator[CheckFinding]:
+    for topic in picture.topics():
+        for name, subscription in sorted(topic.subscriptions.items()):
+            if not subscription.consumers and not subscription.drained:
+                yield CheckFinding(
+                    severity=FindingSeverity.WARN,
+                    subject=f"{topic.name}, subscription {name}",
+                    evidence=f"nobody reads it, and {subscription.backlog} entries are left: blue cannot be drained",
+                    remedy="start its consumer, or skip its backlog; draining waits for it",
+                )
+
+
+def _non_persistent(picture: ClusterPair) -> Iterator[CheckFinding]:
+    for namespace in picture.namespaces():
+        for name in sorted(namespace.non_persistent):
+            yield CheckFinding(
+                severity=FindingSeverity.WARN,
+                subject=name,
+                evidence="it is not persistent: what is under way when it is marked may be lost",
+                remedy="no promise is made for it",
+            )
+
+
+CHECKS: Final = (
+    Check(name="client-gate", asks="Does every client follow?", stage=CheckStage.BEFORE, look=_client_gate),
+    Check(name="not-terminated", asks="Is every topic open?", stage=CheckStage.BEFORE, look=_terminated),
+    Check(name="no-chunks", asks="Does nobody send in chunks?", stage=CheckStage.BEFORE, look=_chunks),
+    Check(name="no-transactions", asks="Is no transaction open?", stage=CheckStage.BEFORE, look=_transactions),
+    Check(name="deduplication", asks="Does nobody need what blue knows?", stage=CheckStage.BEFORE, look=_deduplication),
+    Check(name="replication-backlog", asks="Is replication up to date?", stage=CheckStage.BEFORE, look=_replication),
+    Check(name="backlog-has-readers", asks="Will every backlog be read?", stage=CheckStage.BEFORE, look=_unowned),
+    Check(name="non-persistent", asks="Is every topic persistent?", stage=CheckStage.BEFORE, look=_non_persistent),
+    Check(name="topics-loaded", asks="Is every topic loaded?", stage=CheckStage.GUARDED, look=_loaded),
+)
