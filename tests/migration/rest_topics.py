@@ -127,7 +127,7 @@ def _topic(call: Call) -> Answer:
 def _delete(call: Call) -> Answer:
     cluster = call.api.cluster
     topic = cluster.topic(call.topic)
-    used = topic is not None and (topic.producers or topic.subscriptions)
+    used = topic is not None and (topic.producers or any(each.consumers for each in topic.subscriptions.values()))
     if used and call.query.get("force") != "true":
         raise ApiError(412, "Topic has active producers/subscriptions")
     broker = cluster.brokers[0] if topic is None else topic.broker
