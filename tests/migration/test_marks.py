@@ -6,14 +6,18 @@ from typing import Any
 
 import pytest
 
-from syncer.migration.evidence import LedgerSeen, StatsAnswer, TopicSeen
+from syncer.migration.evidence import ClientSeen, LedgerSeen, StatsAnswer, SubscriptionSeen, TopicSeen
+from syncer.migration.roll_call import added, call
 from syncer.migration.topics import TopicState, state_of
+from tests.migration.clusters.answers import Refusal
 from tests.migration.clusters.broker import BrokerSettings
+from tests.migration.clusters.cluster import Cluster
 from tests.migration.clusters.consumer import Consumer, SubscriptionWish
 from tests.migration.clusters.process import ClientState, Library
 from tests.migration.clusters.producer import SimTraffic
 from tests.migration.clusters.subscription import SubscriptionKind
-from tests.migration.plays import CROWD, NAMESPACE, NamespacePlay, SimTopic, flip_as_is, topic
+from tests.migration.plays import BURSTS, CROWD, NAMESPACE, NamespacePlay, SimTopic, flip_as_is, flip_gated, topic
+from tests.migration.rest import AdminApi
 
 SLOW = SimTraffic(every_ms=200)
 ONE = (SimTopic(name="one", producers=(SLOW,), kinds=(SubscriptionKind.SHARED,)),)
@@ -37,6 +41,41 @@ def with_backlog(seed: int = 0, settings: BrokerSettings | None = None) -> Names
 
 def reader(play: NamespacePlay, name: str = "late") -> Consumer:
     return play.add_consumer(play.process(Library.JAVA), NAME, name, SubscriptionWish(name=BACKLOG))
+
+
+def seen(cluster: Cluster) -> list[TopicSeen]:
+    """The loaded topics and who is there, as the product reads it."""
+    found = []
+    told_by_broker = AdminApi(cluster).answer("GET", "/admin/v2/broker-stats/topics")[1]
+    for bundle in told_by_broker.get(NAMESPACE, {}).values():
+        for name, each in bundle["persistent"].items():
+            producers = [
+                ClientSeen(name=client["producerName"], address=client["address"], version=client["clientVersion"])
+                for client in each["publishers"]
+            ]
+            subscriptions = {
+                subscription: SubscriptionSeen(
+                    kind=told["type"],
+                    backlog=told["msgBacklog"],
+                    consumers=tuple(
+                        ClientSeen(
+                            name=client["consumerName"], address=client["address"], version=client["clientVersion"]
+                        )
+                        for client in told["consumers"]
+                    ),
+                )
+                for subscription, told in each["subscriptions"].items()
+            }
+            found.append(
+                TopicSeen(
+                    name=name,
+                    ledger=None,
+                    answer=StatsAnswer.LOADED,
+                    producers=tuple(producers),
+                    subscriptions=subscriptions,
+                )
+            )
+    return found
 
 
 def state(play: NamespacePlay) -> TopicState:
@@ -101,6 +140,55 @@ def test_as_many_refused_loads_as_threads_block_each_other() -> None:
         stuck.append(len(play.verdict().stuck))
     assert stuck[0] > 0
     assert stuck[1] == 0
+
+
+def test_a_topic_that_is_fenced_for_good_is_read_after_unmarking_and_unloading() -> None:
+    load = (SimTopic(name="one", producers=(BURSTS,), kinds=(SubscriptionKind.EXCLUSIVE,)),)
+    for seed in range(100):
+        play = NamespacePlay(seed, load)
+        flip_as_is(play)
+        topic_at_blue = play.blue.topic(NAME)
+        if topic_at_blue is not None and topic_at_blue.fenced:
+            break
+    assert topic_at_blue is not None
+    assert topic_at_blue.fenced
+    assert play.ask(NAME, "internalStats")["pendingAddEntriesCount"] > 0
+    late = play.add_consumer(play.process(Library.JAVA), NAME, "late", SubscriptionWish(name=BACKLOG))
+    play.timeline.run(2_000)
+    assert set(late.refusals) == {Refusal.FENCED}
+    play.mark(marked=False)
+    play.call("PUT", path("unload"))
+    play.timeline.run(30_000)
+    read = play.receipts[NAME, BACKLOG].times.total()
+    assert read == sum(entry.count for entry in play.blue.ledgers[NAME].entries) > 0
+
+
+def test_a_subscription_that_green_does_not_have_begins_there_where_its_consumer_wants() -> None:
+    play = with_backlog()
+    play.mark()
+    assert play.wait_migrated()
+    play.add_producer(play.process(Library.JAVA), NAME, "new", SLOW)
+    play.timeline.run(2_000)
+    wish = SubscriptionWish(name=BACKLOG, earliest=False)
+    play.add_consumer(play.process(Library.JAVA), NAME, "late", wish)
+    lost = play.end().subscriptions[NAME, BACKLOG].lost
+    assert 5 <= lost <= 15
+
+
+def test_everybody_keeps_his_name_at_green() -> None:
+    play = NamespacePlay(0)
+    roll = added({}, seen(play.blue))
+    flip_gated(play)
+    answered = call(roll, seen(play.blue), seen(play.green))
+    assert roll
+    assert answered.complete
+    assert answered.arrived == roll.keys()
+
+
+def test_a_consumer_of_java_is_told_that_its_topic_has_come_to_an_end() -> None:
+    play = NamespacePlay(0, library=Library.JAVA)
+    flip_as_is(play)
+    assert any(each.ended for each in play.consumers)
 
 
 def test_a_backlog_is_drained_at_blue_and_its_consumer_redirected() -> None:
