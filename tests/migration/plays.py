@@ -77,14 +77,17 @@ class NamespacePlay(ClusterPairPlay):
         library: Library = Library.CPP_NEW,
         settings: BrokerSettings = SETTINGS,
         brokers: int = 1,
+        *,
+        together: bool = False,
     ) -> None:
+        """Begin to play; together: producers and consumers share one process, and its connections."""
         super().__init__(seed, settings, brokers)
         self.load = tuple(load)
         self.api = AdminApi(self.blue)
         self.add_namespace(NAMESPACE)
         self.topics = tuple(topic(each.name) for each in self.load)
         writing = (self.process(library, "10.0.0.1"), self.process(library, "10.0.0.2"))
-        reading = self.process(library, "10.0.0.3")
+        reading = writing[0] if together else self.process(library, "10.0.0.3")
         for each in self.load:
             name = topic(each.name)
             self.add_topic(name, *each.kinds)
@@ -131,12 +134,15 @@ class NamespacePlay(ClusterPairPlay):
         for name in self.topics:
             self.set(name, "backlogQuota", HOLD)
 
-    def kick(self) -> bool:
-        """Send all producers away that do not encrypt; answers whether they are gone and all is read."""
+    def kick(self) -> None:
+        """Send all producers away that do not encrypt, and wait until they are gone."""
         self.call("POST", f"/admin/v2/namespaces/{NAMESPACE}/encryptionRequired", True)
-        gone = self.timeline.until(self._at_rest, within_ms=8_000)
+        assert self.timeline.until(self._without_producers, within_ms=8_000)
         self.call("POST", f"/admin/v2/namespaces/{NAMESPACE}/encryptionRequired", False)
-        return gone
+
+    def drain(self) -> bool:
+        """Wait until all is read: acknowledgements on a stopped connection come when it is released."""
+        return self.timeline.until(self._drained, within_ms=20_000)
 
     def migrated(self) -> bool:
         """Whether every topic shows that it was migrated, or is gone."""
@@ -146,10 +152,14 @@ class NamespacePlay(ClusterPairPlay):
         """Wait for that; some never show it."""
         return self.timeline.until(self.migrated, within_ms=_MARKED_WITHIN_MS)
 
-    def release(self) -> None:
-        """Take brake and gate off."""
+    def brake_off(self) -> None:
+        """Take the brake off; who is stopped stays so until the timer that runs."""
         for name in self.topics:
             self.set(name, "publishRate")
+
+    def gate_off(self) -> None:
+        """Let producers in again."""
+        for name in self.topics:
             self.set(name, "backlogQuota")
 
     def end(self) -> Verdict:
@@ -162,14 +172,15 @@ class NamespacePlay(ClusterPairPlay):
         ledger = self.blue.ledgers.get(name)
         return ledger is None or ledger.marked
 
-    def _at_rest(self) -> bool:
-        for name in self.topics:
-            stats = self.ask(name, "stats")
-            if stats["publishers"] or self.ask(name, "internalStats")["pendingAddEntriesCount"]:
-                return False
-            if any(each["msgBacklog"] for each in stats["subscriptions"].values()):
-                return False
-        return True
+    def _without_producers(self) -> bool:
+        return not any(
+            self.ask(name, "stats")["publishers"] or self.ask(name, "internalStats")["pendingAddEntriesCount"]
+            for name in self.topics
+        )
+
+    def _drained(self) -> bool:
+        subscriptions = (each for name in self.topics for each in self.ask(name, "stats")["subscriptions"].values())
+        return not any(each["msgBacklog"] for each in subscriptions)
 
 
 def flip_as_is(play: NamespacePlay) -> Verdict:
@@ -185,7 +196,7 @@ def flip_braked(play: NamespacePlay, wait_ms: int = 400) -> Verdict:
     play.timeline.run(wait_ms)
     play.mark()
     play.wait_migrated()
-    play.release()
+    play.brake_off()
     return play.end()
 
 
@@ -194,8 +205,10 @@ def flip_gated(play: NamespacePlay) -> Verdict:
     play.brake(4.0)
     play.timeline.run(1_000)
     play.gate()
-    assert play.kick()
+    play.kick()
+    play.brake_off()
+    assert play.drain()
     play.mark()
     play.wait_migrated()
-    play.release()
+    play.gate_off()
     return play.end()

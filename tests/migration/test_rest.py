@@ -108,7 +108,8 @@ def test_policies_of_a_topic_are_set_read_and_taken_off() -> None:
     play.set(topic("plain"), "backlogQuota", HOLD)
     assert play.ask(topic("plain"), "publishRate") == rate
     assert play.ask(topic("plain"), "backlogQuotaMap") == {"destination_storage": HOLD}
-    play.release()
+    play.brake_off()
+    play.gate_off()
     assert play.api.answer("GET", f"{PLAIN}/publishRate") == (204, None)
     assert play.ask(topic("plain"), "backlogQuotaMap") == {}
 
