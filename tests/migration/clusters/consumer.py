@@ -6,11 +6,11 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Final
 
-from tests.migration.clusters.answers import ClusterUrl, Refusal
+from tests.migration.clusters.answers import ClusterUrl
 from tests.migration.clusters.broker import Broker
 from tests.migration.clusters.connection import Connection
 from tests.migration.clusters.ledger import Entry
-from tests.migration.clusters.process import ClientProcess, ClientState, Handler
+from tests.migration.clusters.process import Attempt, ClientProcess, ClientState, Handler
 from tests.migration.clusters.subscription import AttachedConsumer, SubscriptionKind
 from tests.migration.clusters.verdict import Receipts
 
@@ -142,12 +142,10 @@ class Consumer(Handler):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Asked:
-    """One attempt to be let in."""
+class _Asked(Attempt):
+    """A consumer's."""
 
     handler: Consumer
-    attempt: int
-    connection: Connection
 
     @property
     def subscription(self) -> str:
@@ -162,11 +160,3 @@ class _Asked:
             self.handler.accepted(attached)
         else:
             self.connection.send(attached.dropped)
-
-    def refused(self, reason: Refusal) -> None:
-        self.handler.refused(self.attempt, reason)
-
-    def redirected(self, url: ClusterUrl) -> None:
-        if self.attempt == self.handler.attempt:
-            self.handler.redirected(url)
-            self.handler.retry()

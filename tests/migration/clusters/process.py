@@ -7,6 +7,7 @@ Source: ``HandlerBase`` and ``ClientConnection`` of the C++ client 3.7 and 4.2, 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
@@ -208,3 +209,22 @@ class Handler(ABC):
                 return not self.created
             case _:
                 return False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Attempt:
+    """One attempt of a client to be let in; what is answered to an earlier one counts no more."""
+
+    handler: Handler
+    attempt: int
+    connection: Connection
+
+    def refused(self, reason: Refusal) -> None:
+        """It is not let in."""
+        self.handler.refused(self.attempt, reason)
+
+    def redirected(self, url: ClusterUrl) -> None:
+        """It is sent to another cluster."""
+        if self.attempt == self.handler.attempt:
+            self.handler.redirected(url)
+            self.handler.retry()

@@ -6,11 +6,11 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Final
 
-from tests.migration.clusters.answers import ClusterUrl, Refusal
+from tests.migration.clusters.answers import Refusal
 from tests.migration.clusters.broker import Broker
 from tests.migration.clusters.connection import Connection
 from tests.migration.clusters.ledger import Entry
-from tests.migration.clusters.process import ClientProcess, ClientState, Handler
+from tests.migration.clusters.process import Attempt, ClientProcess, ClientState, Handler
 from tests.migration.clusters.topic import AttachedProducer
 
 SEND_TIMEOUT_MS: Final = 30_000
@@ -163,12 +163,10 @@ class Producer(Handler):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Asked:
-    """One attempt to be let in."""
+class _Asked(Attempt):
+    """A producer's."""
 
     handler: Producer
-    attempt: int
-    connection: Connection
 
     @property
     def encrypts(self) -> bool:
@@ -179,11 +177,3 @@ class _Asked:
             self.handler.accepted(attached)
         else:
             self.connection.send(attached.leave)
-
-    def refused(self, reason: Refusal) -> None:
-        self.handler.refused(self.attempt, reason)
-
-    def redirected(self, url: ClusterUrl) -> None:
-        if self.attempt == self.handler.attempt:
-            self.handler.redirected(url)
-            self.handler.retry()
