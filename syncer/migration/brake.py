@@ -35,7 +35,7 @@ _RESOLUTION_S: Final = 0.016
 
 
 class BrakeRefusal(StrEnum):
-    """BrakeRefusal a rate alone does not keep a topic still."""
+    """Why a rate alone does not keep a topic still."""
 
     SILENT = "silent"
     """A producer has not published lately: nothing stops it before its next message."""

@@ -11,7 +11,7 @@ from syncer.model import Millis
 
 
 class HeldUp(StrEnum):
-    """BrakeRefusal a subscription does not become empty by itself."""
+    """Why a subscription does not become empty by itself."""
 
     NOBODY = "nobody-reads"
     """It has no consumer."""

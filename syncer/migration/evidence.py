@@ -37,15 +37,19 @@ class ClusterUrls:
     pulsar_ssl: str = ""
 
     @property
-    def missing(self) -> tuple[str, ...]:
-        """Pulsar's names of the addresses that are empty."""
-        named = {
+    def named(self) -> dict[str, str]:
+        """All four by the names that Pulsar gives them."""
+        return {
             "serviceUrl": self.http,
             "serviceUrlTls": self.https,
             "brokerServiceUrl": self.pulsar,
             "brokerServiceUrlTls": self.pulsar_ssl,
         }
-        return tuple(name for name, url in named.items() if not url)
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Pulsar's names of the addresses that are empty."""
+        return tuple(name for name, url in self.named.items() if not url)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +96,6 @@ class ClientSeen:
         name: ``producerName`` or ``consumerName``: it is kept when the client is sent to the other cluster.
         address: ``/host:port`` of its connection.
         version: As the client tells it, such as ``Pulsar-Java-v4.0.8``; empty: it does not.
-        connected_since: As the broker writes it.
         chunks_per_s: Of a producer, messages in chunks (``chunkedMessageRate``).
         mean_entry_bytes: Of a producer, the mean size of what it publishes (``averageMsgSize``); 0: nothing lately.
     """
@@ -100,7 +103,6 @@ class ClientSeen:
     name: str
     address: str
     version: str
-    connected_since: str = ""
     chunks_per_s: float = 0.0
     mean_entry_bytes: float = 0.0
 
@@ -252,7 +254,6 @@ class ClusterSeen:
         clusters: Clusters that it knows, by name.
         mark: Its own migration state; ``None``: never set.
         dynamic: Dynamic settings that were set, by key.
-        read_only: Whether ``/admin/flags/policies-readonly`` refuses changes; ``None``: unknown.
         functions_worker: Whether a functions worker runs in it or beside it; ``None``: unknown.
         transactions: Whether it coordinates transactions.
     """
@@ -268,4 +269,3 @@ class ClusterSeen:
     transactions: bool | None = None
     tenants: Mapping[str, TenantSeen] = field(default_factory=dict)
     namespaces: Mapping[str, NamespaceSeen] = field(default_factory=dict)
-    resource_groups: Mapping[str, Mapping[str, object]] = field(default_factory=dict)

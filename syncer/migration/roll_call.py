@@ -64,7 +64,7 @@ def seen_on(topics: Iterable[TopicSeen]) -> Iterator[tuple[Who, ClientSeen]]:
     for topic in topics:
         for producer in topic.producers:
             yield Who(topic.name, "", producer.name), producer
-        for name, subscription in topic.subscriptions.items():
+        for name, subscription in sorted(topic.subscriptions.items()):
             for consumer in subscription.consumers:
                 yield Who(topic.name, name, consumer.name), consumer
 

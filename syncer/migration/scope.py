@@ -10,18 +10,14 @@ from syncer.errors import PlanInvalid
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MigrationBounds:
-    """What a migration may cost, and how fast it may ask.
+    """What a migration may cost.
 
     Attributes:
-        longest_gap_s: For so long a producer may be unable to publish.
         replication_backlog: Entries that a topic may have yet to send to other clusters when it is marked: nobody
             writes it before they are gone.
-        requests_per_s: To each cluster's admin API.
     """
 
-    longest_gap_s: float = 15.0
     replication_backlog: int = 1_000
-    requests_per_s: float = 50.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

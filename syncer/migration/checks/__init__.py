@@ -24,7 +24,7 @@ class Result:
     """What one check has found.
 
     Attributes:
-        overridden: BrakeRefusal an operator passes over what it found; empty: nobody does.
+        overridden: Why an operator passes over what it found; empty: nobody does.
         due: Whether it has to hold by now.
     """
 

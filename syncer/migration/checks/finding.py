@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from syncer.migration.evidence import ClusterSeen, NamespaceSeen, TopicSeen
 from syncer.migration.scope import MigrationBounds, MigrationScope
+
+_SHOWN: Final = 5
 
 
 class FindingSeverity(StrEnum):
@@ -88,3 +91,9 @@ class Check:
     asks: str
     stage: CheckStage
     look: Callable[[ClusterPair], Iterable[CheckFinding]]
+
+
+def the_first(names: Sequence[str]) -> str:
+    """The first few of many in one line, and how many more there are."""
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return "; ".join(names[:_SHOWN]) + more

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from syncer.migration.checks.finding import Check, CheckFinding, CheckStage, ClusterPair, FindingSeverity
+from syncer.migration.checks.finding import Check, CheckFinding, CheckStage, ClusterPair, FindingSeverity, the_first
 from syncer.migration.clients import CHECKS_ADDRESS_SINCE, needs_every_address, parse, release_of
 from syncer.migration.evidence import ClusterUrls
-
-_KINDS: Final = ("http", "https", "pulsar", "pulsar_ssl")
+from syncer.migration.roll_call import seen_on
 
 
 def _marks(picture: ClusterPair) -> Iterator[CheckFinding]:
@@ -39,8 +38,8 @@ def _marks(picture: ClusterPair) -> Iterator[CheckFinding]:
     mark = green.mark
     if mark is None:
         return
-    back = {url for kind in _KINDS if (url := getattr(blue.urls, kind))}
-    if back & {getattr(mark.target, kind) for kind in _KINDS}:
+    back = {url for url in blue.urls.named.values() if url}
+    if back & set(mark.target.named.values()):
         yield CheckFinding(
             severity=FindingSeverity.NEVER,
             subject=green.name,
@@ -57,9 +56,8 @@ def _marks(picture: ClusterPair) -> Iterator[CheckFinding]:
 
 
 def _same_cluster(picture: ClusterPair) -> Iterator[CheckFinding]:
-    for kind in _KINDS:
-        blue, green = getattr(picture.blue.urls, kind), getattr(picture.green.urls, kind)
-        if blue and blue == green:
+    for name, blue in picture.blue.urls.named.items():
+        if blue and blue == picture.green.urls.named[name]:
             yield CheckFinding(
                 severity=FindingSeverity.NEVER,
                 subject=picture.green.name,
@@ -91,8 +89,7 @@ def _addresses(picture: ClusterPair) -> Iterator[CheckFinding]:
     old = sorted(
         {
             f"{client.name} at {client.address} ({client.version or 'no version'})"
-            for topic in picture.topics()
-            for client in (*topic.producers, *(each for sub in topic.subscriptions.values() for each in sub.consumers))
+            for _, client in seen_on(picture.topics())
             if needs_every_address(parse(client.version))
         }
     )
@@ -105,8 +102,7 @@ def _addresses(picture: ClusterPair) -> Iterator[CheckFinding]:
         yield CheckFinding(
             severity=FindingSeverity.BLOCK,
             subject=picture.green.name,
-            evidence=f"not given: {', '.join(missing)}; and these take a redirect "
-            f"with all four only: {'; '.join(old[:5])}{f' and {len(old) - 5} more' if len(old) > 5 else ''}",
+            evidence=f"not given: {', '.join(missing)}; and these take a redirect with all four only: {the_first(old)}",
             remedy="fill all four addresses, or update those clients to 4.0.1 or later",
         )
 

@@ -6,34 +6,23 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final
 
-from syncer.migration.checks.finding import Check, CheckFinding, CheckStage, ClusterPair, FindingSeverity
+from syncer.migration.checks.finding import Check, CheckFinding, CheckStage, ClusterPair, FindingSeverity, the_first
 from syncer.migration.clients import follows, parse
-from syncer.migration.evidence import ClientSeen, StatsAnswer, TopicSeen
-
-_SHOWN: Final = 5
-
-
-def _clients_of(topic: TopicSeen) -> Iterator[tuple[str, ClientSeen]]:
-    for producer in topic.producers:
-        yield "producer", producer
-    for name, subscription in sorted(topic.subscriptions.items()):
-        for consumer in subscription.consumers:
-            yield f"consumer of {name}", consumer
+from syncer.migration.evidence import StatsAnswer
+from syncer.migration.roll_call import seen_on
 
 
 def _client_gate(picture: ClusterPair) -> Iterator[CheckFinding]:
     """One line for each version, however many clients run it."""
     found: dict[str, list[str]] = defaultdict(list)
-    for topic in picture.topics():
-        for role, client in _clients_of(topic):
-            if not follows(parse(client.version)):
-                found[client.version].append(f"{client.name} at {client.address}, {role} of {topic.name}")
+    for who, client in seen_on(picture.topics()):
+        if not follows(parse(client.version)):
+            found[client.version].append(f"{who.name} at {client.address}, {who.role} of {who.topic}")
     for version, clients in sorted(found.items()):
-        more = f" and {len(clients) - _SHOWN} more" if len(clients) > _SHOWN else ""
         yield CheckFinding(
             severity=FindingSeverity.BLOCK,
             subject=version or "clients that tell no version",
-            evidence=f"not known to go where a broker sends it: {'; '.join(clients[:_SHOWN])}{more}",
+            evidence=f"not known to go where a broker sends it: {the_first(clients)}",
             remedy="update it (Java 3.2.0, C++ and Python 3.5.0, Go 0.13.0), or override and restart it at green",
         )
 
@@ -74,7 +63,7 @@ def _chunks(picture: ClusterPair) -> Iterator[CheckFinding]:
             yield CheckFinding(
                 severity=FindingSeverity.BLOCK,
                 subject=topic.name,
-                evidence=f"{', '.join(chunking[:_SHOWN])} send messages in chunks: one that straddles the mark is lost",
+                evidence=f"{the_first(chunking)} send messages in chunks: one that straddles the mark is lost",
                 remedy="stop these producers for the wave, or override",
             )
 
