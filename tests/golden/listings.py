@@ -74,6 +74,27 @@ def openapi() -> Any:
     return json.loads(product.openapi_text(product.create_app(no_daemon)))
 
 
+def resolved(node: Any, within: Any) -> Any:
+    """A JSON document with what its local references name in their places, as a reader sees it; once in a cycle."""
+    return _resolved(node, within, ())
+
+
+def _resolved(node: Any, within: Any, seen: tuple[str, ...]) -> Any:
+    if isinstance(node, list):
+        return [_resolved(each, within, seen) for each in node]
+    if not isinstance(node, dict):
+        return node
+    reference = node.get("$ref")
+    if not isinstance(reference, str):
+        return {name: _resolved(each, within, seen) for name, each in node.items()}
+    if reference in seen:
+        return {"$ref": reference}
+    found = within
+    for name in reference.removeprefix("#/").split("/"):
+        found = found[name]
+    return _resolved(found, within, (*seen, reference))
+
+
 LISTINGS: Final[Mapping[str, Callable[[], Any]]] = {
     each.__name__: each for each in (tables, metrics, errors, words, config, documents, openapi)
 }

@@ -41,7 +41,10 @@ def test_ours_are_written_again_to_the_byte(release: Path) -> None:
 @pytest.mark.parametrize("name", sorted(listings.LISTINGS))
 def test_names_stay(release: Path, name: str) -> None:
     assert name in GROWING
-    assert lost(listings.read(release, name), listings.plain(listings.LISTINGS[name])) == []
+    before, now = listings.read(release, name), listings.plain(listings.LISTINGS[name])
+    if name == "openapi":  # its schemas may be drawn together or apart: what a client sends and reads is compared
+        before, now = ({**each, "paths": listings.resolved(each["paths"], each)} for each in (before, now))
+    assert lost(before, now) == []
 
 
 def lost(before: Any, now: Any, at: str = "") -> list[str]:
@@ -55,6 +58,12 @@ def lost(before: Any, now: Any, at: str = "") -> list[str]:
     return [each for one, other in zip(before, now, strict=False) for each in lost(one, other, at)] + [
         f"{at}: {len(before)} were there, {len(now)} are" for _ in [0] if len(now) < len(before)
     ]
+
+
+def test_a_schema_that_is_drawn_apart_is_the_same_schema() -> None:
+    within = {"defs": {"a": {"type": "string"}, "self": {"again": {"$ref": "#/defs/self"}}}}
+    assert listings.resolved({"b": [{"$ref": "#/defs/a"}]}, within) == {"b": [{"type": "string"}]}
+    assert listings.resolved({"$ref": "#/defs/self"}, within) == {"again": {"$ref": "#/defs/self"}}
 
 
 def test_what_is_gone_or_another_one_is_found() -> None:
