@@ -7,45 +7,25 @@ the story held.
 from __future__ import annotations
 
 import contextlib
-import signal
 import sys
 import tempfile
 import time
 from pathlib import Path
-from types import FrameType
 
-from deploy.lab.process import ServerFailed
+from deploy.lab.playing import play
 from deploy.lab.pulsar import ClusterSettings, PulsarCluster, StoreKind, bring_up
 from deploy.lab.region import LabRegion
-from deploy.lab.software import SoftwareMissing
 from deploy.lab.story import EAST, WEST, Story
 from syncer.demo.screen import Screen
-from syncer.log import configure
 
 
 def main() -> int:
     """Play the story; 0 when all of it held."""
-    signal.signal(signal.SIGTERM, _end)
-    configure(level="error", form="console")
-    screen = Screen()
-    screen.console.print(
+    title = (
         "[bold]pulsar-syncer: two real Pulsar clusters, one story.[/] us-east keeps its metadata in ZooKeeper,"
         " us-west in etcd; they share nothing."
     )
-    try:
-        with contextlib.ExitStack() as stack:
-            story = _set_up(screen, stack)
-            held = story.play()
-            screen.console.print()
-            screen.say("stopping and removing both clusters")
-        screen.verdict(_verdict(story, screen.elapsed_s), holds=held)
-    except (ServerFailed, SoftwareMissing) as exc:
-        screen.verdict(f"demo-pulsar: FAILED: {exc}", holds=False)
-        return 1
-    except KeyboardInterrupt:
-        screen.verdict("demo-pulsar: FAILED: interrupted; both clusters are stopped and removed", holds=False)
-        return 130
-    return 0 if held else 1
+    return play("demo-pulsar", title, _set_up)
 
 
 def _set_up(screen: Screen, stack: contextlib.ExitStack) -> Story:
@@ -69,21 +49,6 @@ def _set_up(screen: Screen, stack: contextlib.ExitStack) -> Story:
     for region in regions.values():
         stack.callback(region.stop)
     return Story(clusters, regions, screen)
-
-
-def _verdict(story: Story, elapsed_s: float) -> str:
-    if story.failed:
-        return f"demo-pulsar: FAILED: {'; '.join(story.failed)}"
-    return (
-        f"demo-pulsar: PASSED. {story.equal} resources the same in both clusters, {story.held} held for a person,"
-        f" 0 lost, in {elapsed_s:.0f} s"
-    )
-
-
-def _end(number: int, frame: FrameType | None) -> None:
-    del frame
-    signal.signal(number, signal.SIG_IGN)
-    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":

@@ -171,7 +171,8 @@ class LabRegion:
         """
         done = self._call(words)
         if done.returncode:
-            raise ServerFailed(f"syncer {' '.join(words)}: exit code {done.returncode}: {done.stderr.strip()}")
+            said = f"{done.stderr.strip()} {done.stdout.strip()}".strip()
+            raise ServerFailed(f"syncer {' '.join(words)}: exit code {done.returncode}: {said}")
         return json.loads(done.stdout)
 
     def init_topic(self, clusters: Iterable[PulsarCluster]) -> list[dict[str, Any]]:

@@ -1,4 +1,7 @@
-"""Where the servers' software comes from: Java and PostgreSQL of the system, Pulsar of Maven, etcd of PyPI."""
+"""Where the servers' software comes from: Java and PostgreSQL of the system, Pulsar of Maven, etcd of PyPI.
+
+A client library of before redirects comes from PyPI too, for those who have to meet one.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tarfile
 import tempfile
 from collections.abc import Iterator
@@ -26,6 +30,8 @@ PULSAR_SHA512: Final = (
 FIRST_JAVA: Final = 17
 DEBIAN_POSTGRES: Final = Path("/usr/lib/postgresql")
 FETCH_TIMEOUT_S: Final = 1_800.0
+OLD_CLIENT: Final = Path(__file__).resolve().parents[2] / "requirements" / "old-client.lock"
+"""A release of pulsar-client that does not follow a broker that sends it to another cluster."""
 
 
 class SoftwareMissing(Exception):
@@ -119,6 +125,29 @@ def chromium() -> Path:
     if found is None:
         raise SoftwareMissing("no browser: install the package chromium, or set CHROMIUM to its program")
     return Path(found)
+
+
+@cache
+def old_client() -> Path:
+    """The directory that has an old ``pulsar`` and ``_pulsar``, for the front of a path; fetched once (5 MB).
+
+    Raises:
+        SoftwareMissing: It cannot be fetched.
+    """
+    version = next(line.partition("==")[2].split()[0] for line in OLD_CLIENT.read_text().splitlines() if "==" in line)
+    home = cache_directory() / f"pulsar-client-{version}-{sys.implementation.cache_tag}"
+    with _one_at_a_time(cache_directory() / "fetch.lock"):
+        if not home.exists():
+            with tempfile.TemporaryDirectory(dir=home.parent) as name:
+                target = Path(name) / home.name
+                command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--require-hashes"]
+                command += ["--target", str(target), "--requirement", str(OLD_CLIENT)]
+                done = subprocess.run(command, capture_output=True, text=True, timeout=FETCH_TIMEOUT_S, check=False)
+                if done.returncode != 0:
+                    said = (done.stdout + done.stderr).strip()[-800:]
+                    raise SoftwareMissing(f"pip could not install {OLD_CLIENT.name} for this Python: {said}")
+                target.replace(home)
+    return home
 
 
 def cache_directory() -> Path:

@@ -48,6 +48,13 @@ class Story:
         self.equal = 0
         self.held = 0
 
+    def passed(self, elapsed_s: float) -> str:
+        """What it has shown."""
+        return (
+            f". {self.equal} resources the same in both clusters, {self.held} held for a person,"
+            f" 0 lost, in {elapsed_s:.0f} s"
+        )
+
     def play(self) -> bool:
         """Play everything; whether all of it held."""
         acts: tuple[Callable[[int], None], ...] = (

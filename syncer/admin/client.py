@@ -1,4 +1,4 @@
-"""A small client of Pulsar's admin REST API: what the product asks and sets, and nothing else.
+"""A client of Pulsar's admin REST API by HTTP.
 
 Reads are repeated with back-off when the broker cannot be reached or is not ready; writes never are, the caller knows
 whether a repeat is safe. Every error is an ``AdminError`` with the status and the broker's own words.
@@ -9,14 +9,13 @@ credentials, only to brokers of the cluster (:mod:`syncer.admin.redirects`).
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 import time
-from collections.abc import Mapping
 from datetime import timedelta
 from types import TracebackType
 from typing import Any, Final, Self
-from urllib.parse import quote
 
 import httpx2
 import stamina
@@ -24,10 +23,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from syncer.admin.addresses import BrokerUrl
 from syncer.admin.auth import Auth, OAuth2Auth, TokenAuth, Trust
+from syncer.admin.calls import AdminCalls, AdminRefused
 from syncer.admin.oauth2 import OAuth2Tokens
-from syncer.admin.redirects import FOLLOWED, MOST, Origin, listed, target_of
+from syncer.admin.redirects import FOLLOWED, MOST, Origin, broker_url, listed, target_of
 from syncer.connecting import why_not
-from syncer.errors import AdminError, AdminRedirectRefused, AdminUnreachable
+from syncer.errors import AdminRedirectRefused, AdminUnreachable
 
 NOT_READY: Final = frozenset({502, 503, 504})
 _REASON_CHARS: Final = 500
@@ -51,26 +51,12 @@ class AdminSettings(BaseModel):
     retry_for: timedelta = Field(default=timedelta(seconds=20), ge=timedelta(0))
 
 
-class AdminRefused(AdminError):
-    """The broker answered, with an error.
-
-    ``status`` is the HTTP status, ``reason`` the broker's own words.
-    """
-
-    def __init__(self, message: str, *, status: int, reason: str, hint: str | None = None) -> None:
-        super().__init__(message, hint=hint)
-        self.status = status
-        self.reason = reason
-
-
-class AdminClient:
-    """One cluster's admin REST API. Used as an async context manager, or closed by ``close``.
-
-    Topics are named in full (``persistent://tenant/namespace/topic``), namespaces as ``tenant/namespace``.
-    """
+class AdminClient(AdminCalls):
+    """One cluster's admin REST API, by HTTP. Used as an async context manager, or closed by ``close``."""
 
     def __init__(self, config: AdminSettings) -> None:
         self._config = config
+        self._url = config.url.rstrip("/")
         secure = config.url.startswith("https://")
         self._http = httpx2.AsyncClient(
             timeout=config.timeout.total_seconds(),
@@ -87,8 +73,14 @@ class AdminClient:
 
     @property
     def url(self) -> str:
-        """Address of the API."""
-        return self._config.url
+        """Address that is asked."""
+        return self._url
+
+    def at(self, broker: str) -> Self:
+        """The same API asked of one broker; what is sent on is still judged by the configured address."""
+        there = copy.copy(self)
+        there._url = broker_url(broker, self._config.url)
+        return there
 
     async def __aenter__(self) -> Self:
         """Nothing is connected before the first call."""
@@ -101,125 +93,17 @@ class AdminClient:
         await self.close()
 
     async def close(self) -> None:
-        """Close all connections."""
+        """Close all connections; a call that is under way ends with ``AdminUnreachable`` at once."""
         await self._http.aclose()
         if self._tokens is not None:
             await self._tokens.close()
-
-    # Brokers and clusters
-
-    async def check_health(self) -> None:
-        """Ask the broker to produce and consume a message of its own; returns when it could."""
-        await self.get("/admin/v2/brokers/health")
-
-    async def brokers(self, cluster: str) -> list[str]:
-        """List the addresses of the active brokers."""
-        return list(await self.get(f"/admin/v2/brokers/{_part(cluster)}"))
-
-    async def clusters(self) -> list[str]:
-        """List the names of the clusters that this one knows, its own included."""
-        return list(await self.get("/admin/v2/clusters"))
-
-    async def cluster(self, name: str) -> dict[str, Any] | None:
-        """Read the addresses of a cluster; ``None`` when it is unknown."""
-        return await self._find(f"/admin/v2/clusters/{_part(name)}")
-
-    async def configuration(self) -> dict[str, str]:
-        """Read the broker's run-time configuration."""
-        return dict(await self.get("/admin/v2/brokers/configuration/runtime"))
-
-    # Tenants and namespaces
-
-    async def tenants(self) -> list[str]:
-        """List tenants."""
-        return list(await self.get("/admin/v2/tenants"))
-
-    async def tenant(self, name: str) -> dict[str, Any] | None:
-        """Read a tenant; ``None`` when there is none."""
-        return await self._find(f"/admin/v2/tenants/{_part(name)}")
-
-    async def create_tenant(self, name: str, info: Mapping[str, Any]) -> None:
-        """Create a tenant."""
-        await self.send("PUT", f"/admin/v2/tenants/{_part(name)}", info)
-
-    async def update_tenant(self, name: str, info: Mapping[str, Any]) -> None:
-        """Replace a tenant's roles and clusters."""
-        await self.send("POST", f"/admin/v2/tenants/{_part(name)}", info)
-
-    async def namespaces(self, tenant: str) -> list[str]:
-        """List a tenant's namespaces."""
-        return list(await self.get(f"/admin/v2/namespaces/{_part(tenant)}"))
-
-    async def namespace(self, name: str) -> dict[str, Any] | None:
-        """Read a namespace's policies as the broker sees them; ``None`` when there is none."""
-        return await self._find(f"/admin/v2/namespaces/{_names(name)}")
-
-    async def create_namespace(self, name: str, policies: Mapping[str, Any]) -> None:
-        """Create a namespace with first policies."""
-        await self.send("PUT", f"/admin/v2/namespaces/{_names(name)}", policies)
-
-    async def set_namespace(self, name: str, policy: str, value: object, *, method: str = "POST") -> None:
-        """Set one policy (``retention``, ``replication``, …) by its REST name."""
-        await self.send(method, f"/admin/v2/namespaces/{_names(name)}/{policy}", value)
-
-    async def remove_namespace_policy(self, name: str, policy: str) -> None:
-        """Take one policy back to the broker's default."""
-        await self.send("DELETE", f"/admin/v2/namespaces/{_names(name)}/{policy}")
-
-    # Topics
-
-    async def topics(self, namespace: str, *, domain: str = "persistent") -> list[str]:
-        """List a namespace's topics, partitions each for itself."""
-        return list(await self.get(f"/admin/v2/{domain}/{_names(namespace)}"))
-
-    async def partitioned_topics(self, namespace: str, *, domain: str = "persistent") -> list[str]:
-        """List a namespace's partitioned topics."""
-        return list(await self.get(f"/admin/v2/{domain}/{_names(namespace)}/partitioned"))
-
-    async def partitions(self, topic: str) -> int:
-        """Number of partitions; 0 for a topic without partitions and for one that does not exist."""
-        found = await self._find(f"/admin/v2/{_topic(topic)}/partitions?checkAllowAutoCreation=false")
-        return int(found["partitions"]) if found else 0
-
-    async def create_topic(self, topic: str) -> None:
-        """Create a topic without partitions."""
-        await self.send("PUT", f"/admin/v2/{_topic(topic)}")
-
-    async def create_subscription_at_earliest(self, topic: str, subscription: str) -> bool:
-        """Create a durable subscription from the earliest message; answers False when it exists."""
-        try:
-            await self.send(
-                "PUT",
-                f"/admin/v2/{_topic(topic)}/subscription/{_part(subscription)}",
-                {"ledgerId": -1, "entryId": -1, "partitionIndex": -1},
-            )
-        except AdminRefused as exc:
-            if exc.status == 409:
-                return False
-            raise
-        return True
-
-    async def delete_topic(self, topic: str, *, force: bool = False) -> None:
-        """Delete a topic without partitions."""
-        await self.send("DELETE", f"/admin/v2/{_topic(topic)}?force={str(force).lower()}")
-
-    async def stats(self, topic: str) -> dict[str, Any] | None:
-        """Read a topic's statistics; ``None`` when it does not exist."""
-        return await self._find(f"/admin/v2/{_topic(topic)}/stats")
-
-    async def schema(self, topic: str) -> dict[str, Any] | None:
-        """Read the latest schema of a topic; ``None`` when it has none."""
-        _, _, rest = topic.partition("://")
-        return await self._find(f"/admin/v2/schemas/{_names(rest)}/schema")
-
-    # The two calls under all of them
 
     async def get(self, path: str) -> Any:  # noqa: ANN401 - JSON of the broker
         """Read; repeated with back-off while the broker cannot be reached or is not ready.
 
         Raises:
             AdminRefused: The broker answered with an error.
-            AdminUnreachable: It did not answer.
+            AdminUnreachable: It did not answer, or the client was closed.
         """
         budget_s = self._config.retry_for.total_seconds()
         attempts = 6 if budget_s else 1
@@ -239,17 +123,9 @@ class AdminClient:
         """
         await self._request(method, path, body)
 
-    async def _find(self, path: str) -> dict[str, Any] | None:
-        try:
-            return dict(await self.get(path))
-        except AdminRefused as exc:
-            if exc.status == 404:
-                return None
-            raise
-
     async def _request(self, method: str, path: str, body: object) -> Any:  # noqa: ANN401 - JSON of the broker
         """Make one call, wherever it is sent on to; what the broker that answers says."""
-        url = f"{self.url.rstrip('/')}{path}"
+        url = f"{self.url}{path}"
         answer = await self._call(method, url, body)
         for _ in range(MOST):
             if answer.status_code not in FOLLOWED:
@@ -272,7 +148,7 @@ class AdminClient:
         )
 
     async def _call(self, method: str, url: str, body: object) -> httpx2.Response:
-        headers = {"Accept": "application/json"}
+        headers = {"Accept": "application/json, text/plain;q=0.5"}
         content = None
         if body is not None:
             headers["Content-Type"] = "application/json"
@@ -283,7 +159,11 @@ class AdminClient:
             elif self._tokens is not None:
                 headers["Authorization"] = f"Bearer {await self._tokens.current()}"
             return await self._http.request(method, url, content=content, headers=headers)
-        except httpx2.HTTPError as exc:
+        except (httpx2.HTTPError, RuntimeError) as exc:
+            if self._http.is_closed:  # by this side, before the call or under it
+                raise _Closed(f"{method} {url}: the client was closed before an answer came") from exc
+            if isinstance(exc, RuntimeError):
+                raise
             why = why_not(exc) or f"no answer: {str(exc) or type(exc).__name__}"
             raise AdminUnreachable(f"{method} {url}: {why}") from exc
 
@@ -295,14 +175,14 @@ class AdminClient:
             AdminUnreachable: The cluster's list of brokers could not be read.
         """
         target = target_of(url, location)
-        there, configured = Origin.of(target), Origin.of(self.url)
+        there, configured = Origin.of(target), Origin.of(self._config.url)
         if there is None or configured is None or there in self._named:
             return target
         if time.monotonic() - self._listed.get(there, -math.inf) < _LIST_COUNTS_S:
             return target
-        answer = await self._call("GET", f"{self.url.rstrip('/')}/admin/v2/brokers", None)
+        answer = await self._call("GET", f"{configured}/admin/v2/brokers", None)
         if answer.status_code in NOT_READY:
-            raise AdminUnreachable(f"{self.url} cannot list the brokers yet: {answer.status_code}")
+            raise AdminUnreachable(f"{configured} cannot list the brokers yet: {answer.status_code}")
         if not answer.is_success:
             raise AdminRedirectRefused(
                 f"{Origin.of(url)} redirects to {there}, and this role may not list the cluster's brokers "
@@ -316,6 +196,12 @@ class AdminClient:
         return target
 
 
+class _Closed(AdminUnreachable):
+    """Whoever made the client has closed it: nothing is asked again."""
+
+    code = AdminUnreachable.code
+
+
 class _Unlisted(AdminRedirectRefused):
     """The list of brokers may be behind: a broker that is new to one is a moment later known to the other."""
 
@@ -326,35 +212,7 @@ def may_pass(error: Exception) -> bool:
     """Whether the same call may be answered later: nobody answered, or the broker is not ready, or too new."""
     if isinstance(error, AdminRefused):
         return error.status in NOT_READY
-    return isinstance(error, AdminUnreachable | _Unlisted)
-
-
-def _part(name: str) -> str:
-    return quote(name, safe="")
-
-
-def _names(name: str) -> str:
-    return "/".join(_part(part) for part in name.split("/", 2))
-
-
-def _topic(topic: str) -> str:
-    domain, _, rest = topic.partition("://")
-    return f"{domain}/{_names(rest)}"
-
-
-def tenant_url(name: str) -> str:
-    """Path of a tenant in the API."""
-    return f"/admin/v2/tenants/{_part(name)}"
-
-
-def namespace_url(name: str) -> str:
-    """Path of a namespace in the API; its policies are below."""
-    return f"/admin/v2/namespaces/{_names(name)}"
-
-
-def topic_url(topic: str) -> str:
-    """Path of a topic in the API."""
-    return f"/admin/v2/{_topic(topic)}"
+    return isinstance(error, AdminUnreachable | _Unlisted) and not isinstance(error, _Closed)
 
 
 def _json(answer: httpx2.Response) -> Any:  # noqa: ANN401 - JSON of the broker

@@ -88,3 +88,17 @@ def listed(there: Origin, brokers: Collection[str], configured: Origin) -> bool:
         if there.port == known.port or (there.scheme == configured.scheme == "https" and there.port == configured.port):
             return True
     return False
+
+
+def broker_url(broker: str, configured: str) -> str:
+    """Base address of a broker that a cluster lists, with the scheme of the configured one.
+
+    Args:
+        broker: ``host:port``, the plain port, as everywhere in the list.
+        configured: Address that the client was given; with TLS its port is taken for that of every broker: they are set
+            up alike.
+    """
+    origin, known = Origin.of(configured), Origin.of(f"https://{broker}")
+    if origin is None or origin.scheme != "https" or known is None:
+        return f"http://{broker}"
+    return str(Origin("https", known.host, origin.port))

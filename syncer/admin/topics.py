@@ -6,7 +6,8 @@ from collections.abc import Collection
 from types import TracebackType
 from typing import Self
 
-from syncer.admin.client import AdminClient, AdminRefused, AdminSettings
+from syncer.admin.calls import AdminRefused
+from syncer.admin.client import AdminClient, AdminSettings
 from syncer.conflict.guards import Topics
 from syncer.errors import SyncerError
 from syncer.model import MetaPath, ResourceKind

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol, runtime_checkable
 
+from syncer.errors import SubscriptionShared
 from syncer.making import made_quickly
 from syncer.model import Millis
 
@@ -72,10 +73,12 @@ class BusPosition:
     """Depth of this region's subscription, for status and metrics; ``None`` where the bus cannot tell.
 
     ``backlog`` counts entries. On Pulsar one holds up to all messages of a publish; elsewhere it is one message.
+    ``trouble`` says why messages may not reach this region, but another one that reads by its subscription.
     """
 
     backlog: int | None
     connected: bool
+    trouble: SubscriptionShared | None = None
 
 
 @runtime_checkable

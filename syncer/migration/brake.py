@@ -11,7 +11,9 @@ neither. The rate is the topic's own policy ``publishRate``; what it does is Pul
 * all that are stopped are released together, when the debt of all is paid.
 
 So one entry of s bytes buys s/N - 1 seconds and a hundredth, and n producers share the sum of theirs. Sizes that differ
-too much, and producers that are silent, cannot be kept still by a rate alone.
+too much, and producers that are silent, cannot be kept still by a rate alone: they are sent away, and a rate that is
+taken off again at once only sees to it that hardly anything is under way when they are. Taken off, a rate stops nobody
+anew; who is stopped is released by the timer that runs, which the first of them has set by its own entry alone.
 
 Units: bytes and seconds. An entry is what is stored as one: a message, a batch, or a chunk.
 Source: ``PublishRateLimiterImpl``, ``AsyncTokenBucket``, ``AbstractTopic.updatePublishRateLimiter``, Pulsar 4.0.8.
@@ -30,6 +32,15 @@ MOST_UNEVEN: Final = 3.0
 """Largest entry over smallest, beyond which one rate does not suit both."""
 UNKNOWN_ENTRY_BYTES: Final = 1_000
 """What an entry is taken to be where none was seen."""
+KICK_WAIT_S: Final = 2.0
+"""From a rate to the moment at which producers are sent away: who publishes as often as that is stopped by then."""
+KICK_ENTRIES: Final = 2
+"""Entries that stop a connection while producers are sent away: the one that exceeds the rate, and one that was waiting
+in a socket of the topic's producers. No broker tells who sends on without waiting for receipts: everybody may."""
+_AFTER_KICK_S: Final = 1.0
+"""For so long after it the mean entry keeps its producer still."""
+COUNTED: Final = 0.9
+"""Of an entry as it is stored; the rest may be what the broker has added to it."""
 _REFILL: Final = 0.01
 _RESOLUTION_S: Final = 0.016
 
@@ -117,6 +128,27 @@ def release_s(sizes: list[float], rate: int) -> float:
     """How long after the first of them all producers are released that have published one entry each; 0: none is."""
     owed = math.fsum(sizes)
     return pause_s(owed, rate) if sizes else 0.0
+
+
+def kick_rate(entry_bytes: float | None) -> int:
+    """The rate of a topic whose producers are about to be sent away.
+
+    Args:
+        entry_bytes: Mean entry of whoever publishes the largest ones; ``None``: it is not known.
+    """
+    return max(1, math.floor((entry_bytes or UNKNOWN_ENTRY_BYTES) / (KICK_WAIT_S + _AFTER_KICK_S + 1)))
+
+
+def kick_pause_s(entry_bytes: float | None, rate: int) -> float:
+    """How long at most producers that are about to be sent away are stopped, from the last answer that they got.
+
+    An entry that is read when the first pause is over meets an empty bucket: it is paid for whole, and by everybody.
+
+    Args:
+        entry_bytes: As for :func:`kick_rate`.
+        rate: That was set.
+    """
+    return KICK_ENTRIES * (entry_bytes or UNKNOWN_ENTRY_BYTES) / rate + _RESOLUTION_S
 
 
 def brake(traffic: Traffic, timing: FlipTiming, longest_s: float = LONGEST_PAUSE_S) -> Brake | BrakeRefusal:

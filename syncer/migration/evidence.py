@@ -9,6 +9,8 @@ Source: the admin API of Pulsar 4.0.8 (``/admin/v2``); the names of its JSON fie
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -18,6 +20,18 @@ from typing import Final
 from syncer.model import Millis
 
 NOTHING: Final[Mapping[str, object]] = MappingProxyType({})
+CLAIM: Final = "pulsar-syncer.migration"
+"""Property of a namespace, at both clusters, that names the migration which moves it."""
+
+
+def base_of(topic: str) -> str:
+    """The partitioned topic of a partition; what is no partition is its own."""
+    return re.sub(r"-partition-\d+$", "", topic)
+
+
+def namespace_of(topic: str) -> str:
+    """The namespace of a topic, ``tenant/namespace``."""
+    return topic.partition("://")[2].rpartition("/")[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,12 +130,14 @@ class SubscriptionSeen:
         backlog: Entries that are not acknowledged, counted exactly.
         unacked: Messages delivered and not acknowledged.
         delayed: Messages that wait for their time (``msgDelayed``).
+        given: Messages that its consumers were given since the topic was loaded (``msgOutCounter``).
     """
 
     kind: str
     backlog: int
     unacked: int = 0
     delayed: int = 0
+    given: int = 0
     replicated: bool = False
     properties: Mapping[str, str] = field(default_factory=dict)
     consumers: tuple[ClientSeen, ...] = ()
@@ -162,18 +178,42 @@ class LedgerSeen:
     Attributes:
         terminated: Position behind which nothing can be written, ``ledger:entry``; ``None``: it is open.
         migrated: Whether the broker has finished its mark (property ``migrated``).
-        cursors: Durable subscription → position up to which all is acknowledged, as it was stored last: exact once the
-            topic is unloaded, behind while it is loaded.
+        cursors: Durable subscription → position up to which all is acknowledged. It is exact once the topic was
+            unloaded; ``None``: the store does not know it (the broker keeps it in a ledger, while the topic is loaded).
+        replicators: Remote cluster → position up to which all was sent there, told in the same way.
+        ledgers: Stored ledger → its entries; ``None``: not counted yet. Of the last one the number means nothing.
     """
 
     terminated: str | None
     migrated: bool
-    cursors: Mapping[str, str] = field(default_factory=dict)
+    cursors: Mapping[str, str | None] = field(default_factory=dict)
+    replicators: Mapping[str, str | None] = field(default_factory=dict)
+    ledgers: Mapping[int, int | None] = field(default_factory=dict)
 
     @property
     def drained(self) -> bool:
-        """Whether the ledger is closed and every stored cursor is at its end."""
-        return self.terminated is not None and all(each == self.terminated for each in self.cursors.values())
+        """Whether the ledger is closed, and every stored cursor is behind its last entry."""
+        if self.terminated is None:
+            return False
+        last = self._last_entry(self.terminated)
+        read = (*self.cursors.values(), *self.replicators.values())
+        return all(each is not None and (last is None or _order(each) >= last) for each in read)
+
+    def _last_entry(self, end: str) -> tuple[int, float] | None:
+        """The last entry up to a position; an end in a ledger without entries is behind those of earlier ledgers."""
+        ledger, entry = _order(end)
+        if entry >= 0:
+            return ledger, entry
+        earlier = [number for number, entries in self.ledgers.items() if number < ledger and entries != 0]
+        if not earlier:
+            return None
+        entries = self.ledgers[max(earlier)]
+        return max(earlier), math.inf if entries is None else entries - 1
+
+
+def _order(position: str) -> tuple[int, float]:
+    ledger, _, entry = position.partition(":")
+    return int(ledger), int(entry)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,7 +244,7 @@ class TopicSeen:
         ledger: What the store holds; ``None``: nothing, the topic is gone.
         answer: How its statistics were answered; where not ``LOADED``, nothing below is known.
         waiting_producers: Producers that wait for exclusive access (``waitingPublishers``).
-        publish_rate: The topic's own rate in bytes (``publishRate``); ``None``: it has none.
+        publish_rate: The topic's own rate in bytes (``publishRate``); ``None``: it has none, or it was not asked.
     """
 
     name: str
@@ -218,6 +258,13 @@ class TopicSeen:
     deduplicates: bool = False
     publish_rate: int | None = None
     ongoing_transactions: int = 0
+
+    @property
+    def subscription_names(self) -> frozenset[str]:
+        """Its durable subscriptions: those of the broker where it is loaded, else those that are stored."""
+        if self.answer is StatsAnswer.LOADED:
+            return frozenset(self.subscriptions)
+        return frozenset() if self.ledger is None else frozenset(self.ledger.cursors)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import StrEnum
+from typing import Final
 
 from syncer.migration.evidence import StatsAnswer, TopicSeen
 
@@ -41,6 +42,10 @@ class TopicState(StrEnum):
     """It cannot be written, read, or left: its namespace's mark has to be taken off, and it has to be unloaded."""
     UNKNOWN = "unknown"
     """The broker could not tell."""
+
+
+READ: Final = frozenset({TopicState.DRAINED, TopicState.REDIRECTED, TopicState.GONE})
+"""States of a topic of which nothing is left to read."""
 
 
 class Rollback(StrEnum):

@@ -79,9 +79,20 @@ class NamespacePlay(ClusterPairPlay):
         brokers: int = 1,
         *,
         together: bool = False,
+        one_store: bool = False,
     ) -> None:
-        """Begin to play; together: producers and consumers share one process, and its connections."""
-        super().__init__(seed, settings, brokers)
+        """Begin to play.
+
+        Args:
+            seed: Decides all that happens.
+            load: Topics, and who uses them.
+            library: Of the clients.
+            settings: Of the brokers.
+            brokers: How many each cluster has.
+            together: Producers and consumers share one process, and its connections.
+            one_store: Both clusters have one configuration store, and green has no topic yet.
+        """
+        super().__init__(seed, settings, brokers, one_store=one_store)
         self.load = tuple(load)
         self.api = AdminApi(self.blue)
         self.add_namespace(NAMESPACE)

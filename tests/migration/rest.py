@@ -1,4 +1,4 @@
-"""The admin REST API of a simulated cluster: clusters, brokers, tenants and namespaces; topics are beside it.
+"""The admin REST API of a simulated cluster: clusters, brokers, tenants, namespaces; the rest is beside it.
 
 Calls take no time. What a write changes in other brokers they learn a moment later, as time passes.
 """
@@ -7,33 +7,26 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from tests.migration import rest_topics
+from tests.migration import rest_policies, rest_topics
 from tests.migration.clusters.answers import ClusterUrl
 from tests.migration.clusters.broker import Broker
 from tests.migration.clusters.cluster import Cluster, ClusterMark
 from tests.migration.clusters.namespace import Namespace
-from tests.migration.rest_calls import DONE, Answer, ApiError, Call, Routes
+from tests.migration.rest_calls import DONE, Answer, ApiError, Call, NoAnswer, Routes
 from tests.migration.rest_forms import VERSION, namespace, runtime, stats
+from tests.migration.rest_policies import check_allowed, check_served, check_writable, namespace_of
 
+METADATA_TIMEOUT_MS: Final = 30_000
 ROUTES: Final = Routes()
 DYNAMIC: Final = frozenset(
     {
         "brokerDeleteInactiveTopicsEnabled",
+        "keySharedLookAheadMsgInReplayThresholdPerSubscription",
         "loadBalancerSheddingEnabled",
         "loadBalancerAutoBundleSplitEnabled",
         "loadBalancerAutoUnloadSplitBundlesEnabled",
     }
 )
-POLICIES: Final = {
-    "encryptionRequired": "encryption_required",
-    "retention": "retention_policies",
-    "messageTTL": "message_ttl_in_seconds",
-    "subscriptionExpirationTime": "subscription_expiration_time_minutes",
-    "replication": "replication_clusters",
-    "publishRate": "publishMaxMessageRate",
-    "backlogQuota": "backlog_quota_map",
-}
-"""REST name of a namespace's policy → its name in the namespace's JSON."""
 
 
 class AdminApi:
@@ -44,30 +37,25 @@ class AdminApi:
         self.broker = broker
 
     def answer(self, method: str, path: str, body: object = None) -> Answer:
-        """Answer a call: its status, and its JSON."""
+        """Answer a call: its status, and its JSON.
+
+        Raises:
+            NoAnswer: The broker that owns the topic is deadlocked.
+        """
         if self.broker is not None and not self.broker.running:
             return 503, {"reason": "Service Unavailable"}
         try:
             answering, call = ROUTES.find(self, method, path, body)
-            if "topic" in call.names and self.broker is not None and "schemas" not in path:
+            if "topic" in call.names and "schemas" not in path:
+                check_served(call)
                 owner = self.cluster.owner(call.topic)
-                if isinstance(owner, Broker) and owner is not self.broker:
+                if isinstance(owner, Broker) and owner.deadlocked and not path.endswith("/internal-info"):
+                    raise NoAnswer(f"{method} {path}")
+                if isinstance(owner, Broker) and self.broker is not None and owner is not self.broker:
                     return 307, {"Location": f"http://{owner.address}{path}"}
             return answering(call)
         except ApiError as error:
             return error.status, {"reason": error.reason}
-
-
-def _namespace(call: Call) -> Namespace:
-    found = call.api.cluster.namespaces.get(call.namespace)
-    if found is None:
-        raise ApiError(404, "Namespace does not exist")
-    return found
-
-
-def _writable(call: Call) -> None:
-    if call.api.cluster.read_only:
-        raise ApiError(403, "Policies are read only. Broker cannot do read-write operations")
 
 
 # Clusters
@@ -89,13 +77,13 @@ def _cluster(call: Call) -> Answer:
         case "PUT" if known:
             raise ApiError(409, "Cluster already exists")
         case "PUT" | "POST":
-            _writable(call)
+            check_writable(call)
             cluster.known[name] = dict(call.body)
             return 200, None
         case _ if not known:
             raise ApiError(404, "Cluster does not exist")
         case "DELETE":
-            _writable(call)
+            check_writable(call)
             del cluster.known[name]
             return DONE
     return 200, cluster.known[name]
@@ -122,7 +110,7 @@ def _migrate(call: Call) -> Answer:
     )
     if migrated and url.counts_as_empty:
         raise ApiError(400, "Cluster url must not be empty")
-    _writable(call)
+    check_writable(call)
     cluster.marks[name] = ClusterMark(migrated, url)
     cluster.timeline.tell(cluster.name, f"marked {migrated}, to {url.pulsar or 'nowhere'}")
     return 200, None
@@ -139,6 +127,8 @@ def _version(_: Call) -> Answer:
 @ROUTES.on("GET", "/admin/v2/brokers/(?:ready|health)")
 def _ready(call: Call) -> Answer:
     brokers = call.api.cluster.active if call.api.broker is None else (call.api.broker,)
+    if any(each.deadlocked for each in brokers):
+        raise ApiError(500, "Deadlocked threads detected.")
     if not brokers or any(each.is_blocked for each in brokers):
         raise ApiError(500, "HTTP 500 Internal Server Error")
     return 200, "ok"
@@ -208,7 +198,10 @@ def _tenant(call: Call) -> Answer:
         raise ApiError(404, "Tenant does not exist")
     if call.method == "GET":
         return 200, tenants[name]
-    _writable(call)
+    check_writable(call)
+    for each in (call.body or {}).get("allowedClusters", ()):
+        if each not in call.api.cluster.known:
+            raise ApiError(412, f"Clusters [{each}] do not exist")
     tenants[name] = dict(call.body or {})
     return DONE
 
@@ -238,7 +231,7 @@ def _namespaces(call: Call) -> Answer:
 def _one_namespace(call: Call) -> Answer:
     cluster = call.api.cluster
     if call.method == "PUT":
-        _writable(call)
+        check_writable(call)
         if call.names["tenant"] not in cluster.tenants:
             raise ApiError(404, "Tenant does not exist")
         if call.namespace in cluster.namespaces:
@@ -246,57 +239,56 @@ def _one_namespace(call: Call) -> Answer:
         policies = {"replication_clusters": [cluster.name], **(call.body or {})}
         bundles = policies.pop("bundles", None) or {}
         policies.pop("migrated", None)
+        allowed = policies.get("allowed_clusters") or ()
+        check_allowed(call, {*allowed, *policies["replication_clusters"]})
+        if allowed and not set(policies["replication_clusters"]) <= set(allowed):
+            raise ApiError(400, "All replication clusters should be included in allowed clusters")
         made = Namespace(call.namespace, policies, bundles=int(bundles.get("numBundles") or 4))
-        cluster.namespaces[call.namespace] = made
+        cluster.add_namespace(made)
         return DONE
-    found = _namespace(call)
+    found = namespace_of(call)
     if call.method == "GET":
         return 200, namespace(cluster, found)
-    _writable(call)
+    check_writable(call)
     if any(name.startswith(f"persistent://{found.name}/") for name in cluster.ledgers):
         raise ApiError(409, "Cannot delete non empty namespace")
-    del cluster.namespaces[found.name]
+    cluster.remove_namespace(found.name)
     return DONE
 
 
 @ROUTES.on("POST", "/admin/v2/namespaces/{tenant}/{namespace}/migration")
 def _mark_namespace(call: Call) -> Answer:
-    """No check that there is anywhere to go, none that policies are read only."""
-    found = _namespace(call)
+    """No check that there is anywhere to go, that policies are not read only, nor that the namespace is there.
+
+    The metadata thread waits for itself where local policies have yet to be made from policies that it does not hold;
+    that it may hold those of a namespace that is there is not counted upon.
+    """
+    cluster = call.api.cluster
+    found = cluster.namespaces.get(call.namespace)
+    if found is None or not found.looked_up:
+        cluster.timeline.tell(call.namespace, "metadata thread waits for itself")
+        cluster.timeline.run(METADATA_TIMEOUT_MS)
+        raise ApiError(500, f"Failed to set/create /admin/local-policies/{call.namespace}")
     found.marked = call.body is True
-    call.api.cluster.timeline.tell(found.name, f"marked {found.marked}")
+    cluster.timeline.tell(found.name, f"marked {found.marked}")
     return DONE
 
 
-@ROUTES.on("GET", "/admin/v2/namespaces/{tenant}/{namespace}/permissions")
-def _permissions(call: Call) -> Answer:
-    return 200, _namespace(call).policies.get("auth_policies", {}).get("namespace_auth", {})
+@ROUTES.on("GET", "/lookup/v2/topic/persistent/{tenant}/{namespace}/{name}/bundle")
+def _bundle(call: Call) -> Answer:
+    """A namespace that is not there is one bundle."""
+    found = call.api.cluster.namespaces.get(call.namespace)
+    if found is None:
+        return 200, "0x00000000_0xffffffff"
+    found.looked_up = True
+    return 200, f"0x00000000_0x{0xFFFFFFFF // found.bundles:08x}"
 
 
 @ROUTES.on("PUT", "/admin/v2/namespaces/{tenant}/{namespace}/unload")
 def _unload_namespace(call: Call) -> Answer:
-    call.api.cluster.unload(_namespace(call).name)
-    return DONE
-
-
-@ROUTES.on("GET|POST|PUT|DELETE", "/admin/v2/namespaces/{tenant}/{namespace}/{policy}")
-def _policy(call: Call) -> Answer:
-    cluster, found = call.api.cluster, _namespace(call)
-    policy = POLICIES.get(call.names["policy"])
-    if policy is None:
-        raise ApiError(404, "HTTP 404 Not Found")
-    if call.method == "GET":
-        return 200, found.policies.get(policy)
-    _writable(call)
-    value = None if call.method == "DELETE" else call.body
-    if policy == "backlog_quota_map":
-        kind = call.query.get("backlogQuotaType", "destination_storage")
-        kept = {each: quota for each, quota in found.policies.get(policy, {}).items() if each != kind}
-        value = kept if value is None else {**kept, kind: rest_topics.quota_of(value)}
-    if policy == "publishMaxMessageRate" and value is not None:
-        value = {cluster.name: value}
-    cluster.set_namespace_policy(found.name, policy, value)
+    call.api.cluster.unload(namespace_of(call).name)
     return DONE
 
 
 rest_topics.add_to(ROUTES)
+rest_policies.add_to(ROUTES)

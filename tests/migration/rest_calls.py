@@ -15,6 +15,10 @@ Answer = tuple[int, Any]
 DONE: Final[Answer] = (204, None)
 
 
+class NoAnswer(Exception):
+    """The caller has waited for long enough; whether anything was done he does not know."""
+
+
 class ApiError(Exception):
     """An answer that is an error: its status, and the broker's words."""
 
@@ -50,6 +54,9 @@ class Call:
         return f"persistent://{self.namespace}/{self.names['topic']}"
 
 
+_KEPT: Final = 4_096
+"""Paths that were told apart before and are known, until there are so many."""
+
 Answering = Callable[[Call], Answer]
 
 
@@ -58,6 +65,7 @@ class Routes:
 
     def __init__(self) -> None:
         self._rows: list[tuple[str, re.Pattern[str], Answering]] = []
+        self._found: dict[tuple[str, str], tuple[Answering, dict[str, str], dict[str, str]]] = {}
 
     def on(self, methods: str, path: str) -> Callable[[Answering], Answering]:
         """Say what answers calls of some methods and a path with ``{names}``."""
@@ -75,6 +83,15 @@ class Routes:
         Raises:
             ApiError: There is no such path, or it does not know the method.
         """
+        found = self._found.get((method, path))
+        if found is None:
+            if len(self._found) >= _KEPT:
+                self._found.clear()
+            found = self._found[method, path] = self._find(method, path)
+        answering, names, query = found
+        return answering, Call(api=api, method=method, names=names, query=query, body=body)
+
+    def _find(self, method: str, path: str) -> tuple[Answering, dict[str, str], dict[str, str]]:
         parts = urlsplit(path)
         known = False
         for each, pattern, answering in self._rows:
@@ -84,6 +101,5 @@ class Routes:
             known = True
             if each == method:
                 names = {name: unquote(text) for name, text in match.groupdict().items()}
-                query = dict(parse_qsl(parts.query))
-                return answering, Call(api=api, method=method, names=names, query=query, body=body)
+                return answering, names, dict(parse_qsl(parts.query))
         raise ApiError(405 if known else 404, "HTTP 405 Method Not Allowed" if known else "HTTP 404 Not Found")

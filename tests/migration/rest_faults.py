@@ -8,11 +8,7 @@ from typing import Final
 
 from tests.migration.clusters.cluster import Cluster
 from tests.migration.rest import AdminApi
-from tests.migration.rest_calls import Answer
-
-
-class NoAnswer(Exception):
-    """The caller has waited for long enough; whether anything was done he does not know."""
+from tests.migration.rest_calls import Answer, NoAnswer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +24,7 @@ class RestFaults:
         unavailable: It is not ready (503).
         silent_before: It never answers, and does nothing.
         silent_after: It does what was asked, and never answers.
+        slow: It takes a second or two to answer.
     """
 
     sent_on: float = 0.0
@@ -38,12 +35,14 @@ class RestFaults:
     unavailable: float = 0.0
     silent_before: float = 0.0
     silent_after: float = 0.0
+    slow: float = 0.0
 
 
 CALM: Final = RestFaults()
 ROUGH: Final = RestFaults(
     sent_on=0.03, failed=0.02, failed_after=0.01, unavailable=0.03, silent_before=0.02, silent_after=0.02
 )
+_LATE_MS: Final = (50, 1_000)
 
 
 class FaultyApi:
@@ -82,7 +81,10 @@ class FaultyApi:
             case "silent_before":
                 answer = 0, None
             case _:
+                late = fault == "slow"
+                self._wait(late=late)
                 answer = self._api.answer(method, path, body)
+                self._wait(late=late)
                 if fault == "failed_after":
                     answer = 500, {"reason": "HTTP 500 Internal Server Error"}
                 if fault == "silent_after":
@@ -91,6 +93,10 @@ class FaultyApi:
         if not answer[0]:
             raise NoAnswer(f"{method} {path}")
         return answer
+
+    def _wait(self, *, late: bool) -> None:
+        if late:
+            self.cluster.timeline.run(self._rng.randint(*_LATE_MS))
 
     def _fault(self) -> str:
         drawn = self._rng.random()

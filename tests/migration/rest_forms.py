@@ -27,6 +27,7 @@ def runtime(broker: Broker) -> dict[str, str]:
     settings = broker.settings
     return {
         "clusterName": broker.cluster.name,
+        "metadataStoreUrl": f"zk:{broker.cluster.name}:2181",
         "clusterMigrationCheckDurationSeconds": str(settings.check_period_s),
         "clusterMigrationAutoResourceCreation": str(settings.makes_resources).lower(),
         "backlogQuotaCheckIntervalInSeconds": str(settings.quota_check_s),
@@ -37,6 +38,7 @@ def runtime(broker: Broker) -> dict[str, str]:
         "systemTopicEnabled": "true",
         "transactionCoordinatorEnabled": "false",
         "functionsWorkerEnabled": "false",
+        "keySharedLookAheadMsgInReplayThresholdPerSubscription": "20000",
         "loadBalancerSheddingEnabled": "true",
         "loadBalancerAutoBundleSplitEnabled": "true",
         "loadBalancerAutoUnloadSplitBundlesEnabled": "true",
@@ -45,14 +47,16 @@ def runtime(broker: Broker) -> dict[str, str]:
 
 
 def namespace(cluster: Cluster, found: Namespace) -> Json:
-    """A namespace's policies, with the mark that the broker fills in."""
+    """A namespace's policies, with the mark that the broker fills in, and the cluster that alone has it."""
     step = 0x1_0000_0000 // found.bundles
+    here, allowed = found.policies.get("replication_clusters") or (), found.policies.get("allowed_clusters") or ()
     edges = [f"0x{min(number * step, 0xFFFF_FFFF):08x}" for number in range(found.bundles)]
     return {
         "auth_policies": {"namespace_auth": {}, "subscription_auth_roles": {}},
         **found.policies,
         "bundles": {"boundaries": [*edges, "0xffffffff"], "numBundles": found.bundles},
         "migrated": found.marked,
+        **({"clusterThatCanDeleteNamespace": next(iter(here))} if len(here) == 1 and len(allowed) <= 1 else {}),
     }
 
 
@@ -95,9 +99,10 @@ def _subscription(subscription: Subscription) -> Json:
         "msgBacklog": subscription.backlog,
         "unackedMessages": sum(len(each.unacked) for each in subscription.consumers),
         "msgDelayed": 0,
+        "msgOutCounter": subscription.given,
         "consumers": [_consumer(each) for each in subscription.consumers],
         "isDurable": True,
-        "isReplicated": False,
+        "isReplicated": subscription.cursor.replicated,
         "subscriptionProperties": dict(subscription.cursor.properties),
     }
     return form if subscription.kind is None else {**form, "type": subscription.kind.value}

@@ -1,41 +1,20 @@
-"""Topics in the admin REST API of a simulated cluster: lists, statistics, subscriptions, policies, schemas."""
+"""Topics in the admin REST API of a simulated cluster: lists, statistics, subscriptions, schemas."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from tests.migration.clusters.answers import Refusal
 from tests.migration.clusters.broker import Broker
-from tests.migration.clusters.namespace import EVICTS, HOLDS, Namespace, base_of
+from tests.migration.clusters.namespace import base_of
 from tests.migration.clusters.topic import Topic
 from tests.migration.rest_calls import DONE, Answer, ApiError, Call, Routes
 from tests.migration.rest_forms import internal_info, internal_stats, stats
+from tests.migration.rest_policies import namespace_of
 
 _ONE: Final = "/admin/v2/persistent/{tenant}/{namespace}/{topic}"
 _ALL: Final = "/admin/v2/persistent/{tenant}/{namespace}"
 _SCHEMA: Final = "/admin/v2/schemas/{tenant}/{namespace}/{topic}"
-TOPIC_POLICIES: Final = frozenset(
-    {"publishRate", "retention", "messageTTL", "maxProducers", "maxConsumers", "deduplicationEnabled", "dispatchRate"}
-)
-
-
-def quota_of(body: Any) -> dict[str, Any]:
-    """A backlog quota that Pulsar takes: only the word of its policy is looked at.
-
-    Raises:
-        ApiError: There is no such policy.
-    """
-    quota = dict(body or {})
-    if quota.get("policy") not in HOLDS | {EVICTS}:
-        raise ApiError(400, "Set backlog quota failed because the data validation failed. policy is required")
-    return quota
-
-
-def _namespace(call: Call) -> Namespace:
-    found = call.api.cluster.namespaces.get(call.namespace)
-    if found is None:
-        raise ApiError(404, "Namespace does not exist")
-    return found
 
 
 def _missing(call: Call) -> ApiError:
@@ -48,7 +27,7 @@ def _loaded(call: Call, *, create: bool = False) -> Topic:
     Raises:
         ApiError: It is not there, or cannot be loaded.
     """
-    namespace = _namespace(call)
+    namespace = namespace_of(call)
     if call.topic in namespace.partitions:
         raise _missing(call)
     cluster = call.api.cluster
@@ -65,7 +44,7 @@ def _loaded(call: Call, *, create: bool = False) -> Topic:
 
 def _parts(call: Call) -> list[Call]:
     """The same call for each partition."""
-    count = _namespace(call).partitions.get(call.topic, 0)
+    count = namespace_of(call).partitions.get(call.topic, 0)
     names = [f"{call.names['topic']}-partition-{number}" for number in range(count)]
     topics = names or [call.names["topic"]]
     return [
@@ -75,22 +54,25 @@ def _parts(call: Call) -> list[Call]:
 
 
 def _list(call: Call) -> Answer:
-    start = f"persistent://{_namespace(call).name}/"
-    return 200, sorted(name for name in call.api.cluster.ledgers if name.startswith(start))
+    namespace = namespace_of(call)
+    start = f"persistent://{namespace.name}/"
+    names = sorted(name for name in call.api.cluster.ledgers if name.startswith(start))
+    events = namespace.topic_policies and call.query.get("includeSystemTopic") == "true"
+    return 200, [f"{start}__change_events", *names] if events else names
 
 
 def _none(call: Call) -> Answer:
-    _namespace(call)
+    namespace_of(call)
     return 200, []
 
 
 def _partitioned(call: Call) -> Answer:
-    return 200, sorted(_namespace(call).partitions)
+    return 200, sorted(namespace_of(call).partitions)
 
 
 def _partitions(call: Call) -> Answer:
     """Blue makes metadata of partitions even where it makes no topics any more."""
-    namespace, cluster = _namespace(call), call.api.cluster
+    namespace, cluster = namespace_of(call), call.api.cluster
     known = call.topic in namespace.partitions
     if call.method == "GET":
         if not known and call.topic not in cluster.ledgers:
@@ -106,9 +88,20 @@ def _partitions(call: Call) -> Answer:
                 _delete(each)
         del namespace.partitions[call.topic]
         return DONE
+    if int(call.body) < namespace.partitions.get(call.topic, 0):
+        raise ApiError(422, "Desired partitions can't be less than the current partitions")
     namespace.partitions[call.topic] = int(call.body)
     if cluster.redirect(namespace.name) is None:
         for each in _parts(call):
+            _loaded(each, create=True)
+    return DONE
+
+
+def _missed_partitions(call: Call) -> Answer:
+    if call.topic not in namespace_of(call).partitions:
+        raise _missing(call)
+    for each in _parts(call):
+        if each.topic not in call.api.cluster.ledgers:
             _loaded(each, create=True)
     return DONE
 
@@ -144,13 +137,13 @@ def _internal_stats(call: Call) -> Answer:
 
 
 def _internal_info(call: Call) -> Answer:
-    """Read from the store: nothing is loaded, whoever is asked."""
+    """Read from the store: nothing is loaded, whoever is asked; what is not there is a failure of the broker."""
     ledgers = call.api.cluster.ledgers
-    if _namespace(call).partitions.get(call.topic):
+    if namespace_of(call).partitions.get(call.topic):
         parts = {each.topic: ledgers[each.topic] for each in _parts(call) if each.topic in ledgers}
         return 200, {"version": 0, "partitions": {name: internal_info(ledger) for name, ledger in parts.items()}}
     if call.topic not in ledgers:
-        raise _missing(call)
+        raise ApiError(500, "HTTP 500 Internal Server Error")
     return 200, internal_info(ledgers[call.topic])
 
 
@@ -182,8 +175,12 @@ def _subscriptions(call: Call) -> Answer:
 
 
 def _subscription(call: Call) -> Answer:
+    """Made on a partitioned topic as a whole, a subscription is never a replicated one."""
     name = call.names["subscription"]
-    topics = [_loaded(each, create=call.method == "PUT") for each in _parts(call)]
+    override = namespace_of(call).policies.get("autoTopicCreationOverride") or {}
+    creates = call.method == "PUT" and override.get("allowAutoTopicCreation", True)
+    parts = _parts(call)
+    topics = [_loaded(each, create=creates) for each in parts]
     there = [topic for topic in topics if name in topic.subscriptions]
     if call.method == "PUT":
         if len(there) == len(topics):
@@ -193,6 +190,7 @@ def _subscription(call: Call) -> Answer:
             if name not in topic.subscriptions:
                 made = topic.broker.subscribe(topic, name, earliest=at < 0)
                 made.cursor.properties.update((call.body or {}).get("properties") or {})
+                made.cursor.replicated = call.query.get("replicated") == "true" and topic.name == call.topic
         return DONE
     if not there:
         raise ApiError(404, f"Subscription {name} not found for topic {call.topic}")
@@ -211,37 +209,8 @@ def _skip_all(call: Call) -> Answer:
     return DONE
 
 
-def _quota(call: Call) -> Answer:
-    namespace = _namespace(call)
-    kind = call.query.get("backlogQuotaType", "destination_storage")
-    quotas = dict(namespace.topic_policies.get(base_of(call.topic), {}).get("backlogQuota", {}))
-    if call.method == "POST":
-        quotas[kind] = quota_of(call.body)
-    else:
-        quotas.pop(kind, None)
-    call.api.cluster.set_topic_policy(call.topic, "backlogQuota", quotas or None, at=call.api.broker)
-    return DONE
-
-
-def _quotas(call: Call) -> Answer:
-    return 200, _namespace(call).topic_policies.get(base_of(call.topic), {}).get("backlogQuota", {})
-
-
-def _policy(call: Call) -> Answer:
-    policy = call.names["policy"]
-    if policy not in TOPIC_POLICIES:
-        raise ApiError(404, "HTTP 404 Not Found")
-    if call.method == "GET":
-        found = _namespace(call).topic_policies.get(base_of(call.topic), {}).get(policy)
-        return DONE if found is None else (200, found)
-    _namespace(call)
-    value = None if call.method == "DELETE" else call.body
-    call.api.cluster.set_topic_policy(call.topic, policy, value, at=call.api.broker)
-    return DONE
-
-
 def _schema(call: Call) -> Answer:
-    schemas = _namespace(call).schemas
+    schemas = namespace_of(call).schemas
     found = schemas.get(base_of(call.topic))
     if call.method == "POST":
         version = 0 if found is None else int(found["version"]) + 1
@@ -253,7 +222,7 @@ def _schema(call: Call) -> Answer:
 
 
 def _schemas(call: Call) -> Answer:
-    found = _namespace(call).schemas.get(base_of(call.topic))
+    found = namespace_of(call).schemas.get(base_of(call.topic))
     return 200, {"getSchemaResponses": [] if found is None else [found]}
 
 
@@ -265,6 +234,7 @@ def add_to(routes: Routes) -> None:
         ("GET", "/admin/v2/non-persistent/{tenant}/{namespace}/partitioned", _none),
         ("GET", f"{_ALL}/partitioned", _partitioned),
         ("GET|PUT|POST|DELETE", f"{_ONE}/partitions", _partitions),
+        ("POST", f"{_ONE}/createMissedPartitions", _missed_partitions),
         ("PUT|DELETE", _ONE, _topic),
         ("GET", f"{_ONE}/stats", _stats),
         ("GET", f"{_ONE}/internalStats", _internal_stats),
@@ -275,9 +245,6 @@ def add_to(routes: Routes) -> None:
         ("GET", f"{_ONE}/subscriptions", _subscriptions),
         ("PUT|DELETE", f"{_ONE}/subscription/{{subscription}}", _subscription),
         ("POST", f"{_ONE}/subscription/{{subscription}}/skip_all", _skip_all),
-        ("POST|DELETE", f"{_ONE}/backlogQuota", _quota),
-        ("GET", f"{_ONE}/backlogQuotaMap", _quotas),
-        ("GET|POST|DELETE", f"{_ONE}/{{policy}}", _policy),
         ("GET|POST", f"{_SCHEMA}/schema", _schema),
         ("GET", f"{_SCHEMA}/schemas", _schemas),
     ):

@@ -18,6 +18,7 @@ from tests.migration.clusters.producer import SimTraffic
 from tests.migration.clusters.subscription import SubscriptionKind
 from tests.migration.plays import BURSTS, CROWD, NAMESPACE, NamespacePlay, SimTopic, flip_as_is, flip_gated, topic
 from tests.migration.rest import AdminApi
+from tests.migration.rest_calls import NoAnswer
 
 SLOW = SimTraffic(every_ms=200)
 ONE = (SimTopic(name="one", producers=(SLOW,), kinds=(SubscriptionKind.SHARED,)),)
@@ -33,7 +34,7 @@ def path(what: str) -> str:
 
 def with_backlog(seed: int = 0, settings: BrokerSettings | None = None) -> NamespacePlay:
     """A topic whose subscription ``backlog`` nobody reads."""
-    play = NamespacePlay(seed, ONE, settings=settings or BrokerSettings())
+    play = NamespacePlay(seed, ONE, settings=settings or BrokerSettings(deadlocks=0.0))
     play.call("PUT", path(f"subscription/{BACKLOG}"), {"ledgerId": -1, "entryId": -1})
     play.timeline.run(2_000)
     return play
@@ -83,7 +84,7 @@ def state(play: NamespacePlay) -> TopicState:
     status = play.api.answer("GET", path("stats"))[0]
     answers = {200: StatsAnswer.LOADED, 404: StatsAnswer.ABSENT, 500: StatsAnswer.MIGRATED}
     status_of_info, info = play.api.answer("GET", path("internal-info"))
-    if status_of_info == 404:
+    if status_of_info == 500:
         return state_of(TopicSeen(name=NAME, ledger=None, answer=answers[status]))
 
     def text(position: dict[str, int]) -> str:
@@ -202,6 +203,35 @@ def test_a_backlog_is_drained_at_blue_and_its_consumer_redirected() -> None:
     assert late.state is ClientState.READY
     play.timeline.run(3_000)
     assert BACKLOG not in play.ask(NAME, "subscriptions")
+
+
+def test_a_shared_backlog_that_is_drained_after_the_mark_stops_its_broker_by_chance_and_for_ever() -> None:
+    stopped = []
+    for seed in range(12):
+        play = NamespacePlay(seed, IDLE)
+        play.call("PUT", path(f"subscription/{BACKLOG}"), {"ledgerId": -1, "entryId": -1})
+        producer = play.add_producer(play.process(Library.JAVA), NAME, "one", SLOW)
+        play.timeline.run(2_000)
+        producer.stop()
+        play.mark()
+        assert play.wait_migrated()
+        wish = SubscriptionWish(name=BACKLOG, kind=SubscriptionKind.SHARED)
+        play.add_consumer(play.process(Library.JAVA), NAME, "late", wish)
+        play.timeline.run(2_000)
+        if play.blue.brokers[0].deadlocked:
+            stopped.append(play)
+    assert 0 < len(stopped) < 12
+    play = stopped[0]
+    assert play.api.answer("GET", "/admin/v2/brokers/health") == (500, {"reason": "Deadlocked threads detected."})
+    with pytest.raises(NoAnswer):
+        play.api.answer("GET", path("stats"))
+    play.timeline.run(120_000)
+    late = play.consumers[-1]
+    assert late.cluster is play.blue
+    play.blue.brokers[0].restart(down_ms=1_000)
+    play.timeline.run(40_000)
+    assert play.api.answer("GET", "/admin/v2/brokers/health")[0] == 200
+    assert late.cluster is play.green
 
 
 def test_an_open_topic_is_taken_back_whole() -> None:

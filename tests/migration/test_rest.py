@@ -10,7 +10,8 @@ import pytest
 from tests.migration.clusters.pair import ClusterPairPlay
 from tests.migration.plays import HOLD, NAMESPACE, NamespacePlay, topic
 from tests.migration.rest import AdminApi
-from tests.migration.rest_faults import ROUGH, FaultyApi, NoAnswer, RestFaults
+from tests.migration.rest_calls import NoAnswer
+from tests.migration.rest_faults import ROUGH, FaultyApi, RestFaults
 
 BASE = "/admin/v2"
 NS = f"{BASE}/namespaces/{NAMESPACE}"
@@ -36,7 +37,6 @@ def play() -> NamespacePlay:
         ("PUT", NS, {}, 409),
         ("DELETE", NS, None, 409),
         ("GET", f"{BASE}/namespaces/acme/none", None, 404),
-        ("POST", f"{BASE}/namespaces/acme/none/migration", True, 404),
         ("GET", f"{BASE}/brokers/version", None, 200),
         ("GET", f"{BASE}/brokers/blue", None, 200),
         ("GET", f"{BASE}/brokers/configuration/runtime", None, 200),
@@ -48,7 +48,7 @@ def play() -> NamespacePlay:
         ("GET", f"{PLAIN}/partitions", None, 200),
         ("GET", f"{BASE}/persistent/{NAMESPACE}/none/partitions", None, 404),
         ("GET", f"{BASE}/persistent/{NAMESPACE}/none/stats", None, 404),
-        ("GET", f"{BASE}/persistent/{NAMESPACE}/none/internal-info", None, 404),
+        ("GET", f"{BASE}/persistent/{NAMESPACE}/none/internal-info", None, 500),
         ("GET", f"{PLAIN}/publishRate", None, 204),
         ("PUT", PLAIN, None, 409),
         ("DELETE", PLAIN, None, 412),
@@ -160,6 +160,7 @@ def test_a_broker_sends_a_call_on_to_the_owner(play: NamespacePlay) -> None:
 def test_a_fault_is_before_or_after_the_effect(fault: str, status: int, done: bool) -> None:
     play = ClusterPairPlay(0)
     play.add_namespace(NAMESPACE)
+    play.blue.namespaces[NAMESPACE].looked_up = True
     api = FaultyApi(play.blue, Random(0), RestFaults(**{fault: 1.0}))
     try:
         answered = api.answer("POST", f"{NS}/migration", True)[0]

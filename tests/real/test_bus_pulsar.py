@@ -15,7 +15,7 @@ from syncer.bus.contract import Role
 from syncer.bus.pulsar.bus import PulsarBus, PulsarBusConfig
 from syncer.bus.wire.codec import decode
 from syncer.bus.wire.native import SCHEMA_TEXT
-from syncer.errors import BusUnavailable, TransportError
+from syncer.errors import BusUnavailable, SubscriptionShared, TransportError
 from syncer.model import MetadataChangeEvent
 from tests.conftest import PulsarPair
 from tests.contract.bus_suite import eventually, message, numbers, opened, take, until_role
@@ -110,6 +110,32 @@ async def test_events_cross_between_regions_within_moments(rig: PulsarRig) -> No
                 delivery = await anext(deliveries)
                 assert numbers(delivery.messages) == [number]
                 await west.acknowledge(delivery)
+
+
+async def test_a_second_region_at_one_subscription_is_refused_and_the_first_hears_on(
+    rig: PulsarRig, pulsar_pair: PulsarPair
+) -> None:
+    cluster = pulsar_pair.clusters["us-east"]
+    config = PulsarBusConfig(
+        region="late", service_url=cluster.service_url, admin_url=cluster.admin_url, topic=rig.topic
+    )
+    first, second, looking = rig.bus(), PulsarBus(config), PulsarBus(config)
+    async with opened(second):
+        async with opened(first):
+            await until_role(first, Role.ACTIVE)
+            await first.publish([message(1)])
+            assert numbers(await take(first, 1)) == [1]
+            await until_role(second, Role.ACTIVE)
+            with pytest.raises(SubscriptionShared, match="us-east also reads by subscription 'pulsar-syncer'"):
+                await anext(second.receive())
+            with pytest.raises(SubscriptionShared):
+                await looking.reach()
+            await looking.close()
+            await second.publish([message(2)])
+            assert numbers(await take(first, 1)) == [2]
+            assert (await first.position()).trouble is None
+        await second.publish([message(3)])
+        assert numbers(await take(second, 1)) == [3]
 
 
 async def test_a_killed_broker_costs_nothing_but_time(rig: PulsarRig, pulsar_pair: PulsarPair) -> None:

@@ -164,6 +164,11 @@ def codes(side: Side) -> set[str]:
     return {each["code"] for each in report(side.region).get("conditions", ())}
 
 
+def decides(side: Side) -> bool:
+    """Whether its daemon has said, of the database that it has now, that no rebuild goes on."""
+    return report(side.region)["database_id"] == database(side) and "rebuilding" not in codes(side)
+
+
 def database(side: Side) -> str:
     """Id of the region's database."""
     found: str = side.region.status().identity.database_id
@@ -222,6 +227,7 @@ def says_of_living_regions(lied: Lied) -> None:
     lied.say(lied.beat("mars", MARS, reached={of_east: MUCH}))
     eventually(lambda: database(east) != of_east, "us-east begins anew")
     east.region.command("state", "rebuild", "--without", "mars", "--yes", *WAIT)
+    eventually(lambda: decides(east), "us-east is rebuilt")
     for side in lied.sides.sides:
         side.region.command("regions", "forget", "mars", "--force", "--yes", *WAIT)
     lied.agree("anew")

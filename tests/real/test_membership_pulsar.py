@@ -18,10 +18,11 @@ import pytest
 
 from deploy.lab.process import ServerFailed
 from deploy.lab.region import LabRegion, differing
-from syncer.cli.commands.regions import first_contact_plan
 from syncer.conflict.register import HoldReason
 from syncer.conflict.tombstones import EpochPhase
-from syncer.errors import ExitCode, StateError
+from syncer.dispositions import ExitCode
+from syncer.errors import StateError
+from syncer.inspection.first_contact import plan_of_contact
 from syncer.log import configure
 from syncer.model import MetaPath
 from syncer.paths import CLUSTERS, PARTITIONED_TOPICS, POLICIES, namespace_path, tenant_path
@@ -186,7 +187,7 @@ def remembers(region: LabRegion, path: MetaPath) -> bool:
 def planned(region: LabRegion) -> dict[str, str]:
     """What first contact would do to each path."""
     with region.views() as views:
-        return {each.path: each.becomes for each in first_contact_plan(views, ROWS, waits=True).items}
+        return {each.path: each.becomes for each in plan_of_contact(views, ROWS, waits=True).items}
 
 
 def settled(*regions: LabRegion) -> bool:

@@ -8,7 +8,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from syncer.admin.client import AdminClient, AdminRefused, AdminSettings
+from syncer.admin.calls import AdminRefused
+from syncer.admin.client import AdminClient, AdminSettings
 from syncer.bus.pulsar.topic import StepState, WantedTopic, apply_topic, plan_topic
 from syncer.errors import ConfigError, PreconditionFailed
 from tests.conftest import PulsarPair

@@ -7,9 +7,9 @@ so a joining standby cannot take messages from a healthy daemon. The fence in th
 
 from __future__ import annotations
 
-import threading
+import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from functools import partial
@@ -26,7 +26,9 @@ from syncer.bus.contract import BusPosition, Delivery, Incoming, Outgoing, Role
 from syncer.bus.feed import RoleFeed
 from syncer.bus.limits import DELIVERY_BYTES, check_sizes, message_bytes, too_large
 from syncer.bus.pulsar import log
+from syncer.bus.pulsar.acks import PublishAcks
 from syncer.bus.pulsar.client import NativeSchema, PulsarBusConfig, make_client
+from syncer.bus.pulsar.readers import Readers, consumer_name
 from syncer.bus.window import Window
 from syncer.bus.worker import ClientThread
 from syncer.errors import AdminError, AdminUnreachable, BusUnavailable, TransportError
@@ -36,6 +38,8 @@ __all__ = ["PulsarBus", "PulsarBusConfig"]
 
 _log = structlog.get_logger(__name__)
 
+_LOOK_S: Final = 2.0
+"""How long a daemon that becomes active waits at most to be told who reads by its subscription."""
 _LOCK_WAIT_S: Final = 3
 """How long one attempt to get the lock blocks its thread; the next follows at once."""
 _IDLE_MS: Final = 50
@@ -79,6 +83,7 @@ class PulsarBus:
         self._lock: pulsar.Producer | None = None
         self._lock_failures = 0
         self._admin: AdminClient | None = None
+        self._readers = Readers(config.topic, config.subscription, config.region)
         self._operation_s = int(config.operation_timeout.total_seconds())
 
     @property
@@ -97,11 +102,15 @@ class PulsarBus:
             raise
 
     async def reach(self) -> None:
-        """Connect as publisher, in place of ``open``: for one who only looks, and takes no role from anybody."""
+        """Connect as publisher, in place of ``open``: for one who only looks, and takes no role from anybody.
+
+        Raises:
+            SubscriptionShared: Another region reads by this one's subscription.
+        """
         await self._connect(timedelta(0))
-        if self._admin is not None:
-            with _of_admin("the topic cannot be looked at"):
-                await self._admin.stats(self._config.topic)
+        with _of_admin("the topic cannot be looked at"):
+            await self._look()
+        self._refuse_to_share()
 
     async def _connect(self, retry_for: timedelta) -> None:
         config = self._config
@@ -155,7 +164,12 @@ class PulsarBus:
             await self._publisher.call(partial(self._send, messages), timeout_s=timeout_s)
 
     async def receive(self) -> AsyncIterator[Delivery]:
-        """Stream deliveries while the lock is held; the consumer is connected anew for each turn of the role."""
+        """Stream deliveries while the lock is held; the consumer is connected anew for each turn of the role.
+
+        Raises:
+            SubscriptionShared: Another region reads by this one's subscription already, or the client was sent to
+                another cluster. Whoever reads there first is left alone.
+        """
         turn = -1
         timeout_s = 2 * self._operation_s + _SLACK_S
         while not self._feed.closed:
@@ -163,9 +177,16 @@ class PulsarBus:
                 await self._feed.wait_changed()
                 continue
             try:
+                if self._readers.redirected:
+                    await self._receiver.call(self._close_consumer, timeout_s=timeout_s)
+                    self._refuse_to_share()
                 if turn != self._feed.turn:
                     turn = self._feed.turn
                     self._window.restart()
+                    with suppress(AdminError, TimeoutError):
+                        async with asyncio.timeout(_LOOK_S):
+                            await self._look()
+                    self._refuse_to_share()
                     await self._receiver.call(self._subscribe, timeout_s=timeout_s)
                 room = min(self._config.max_batch, self._window.room)
                 if room == 0:
@@ -200,11 +221,28 @@ class PulsarBus:
         """Ask the cluster for the depth of the subscription, in entries; unknown when its REST API does not answer."""
         connected = self._producer is not None and self._producer.is_connected()
         backlog = None
-        if self._admin is not None:
-            with suppress(AdminError):
-                stats = await self._admin.stats(self._config.topic) or {}
-                backlog = stats.get("subscriptions", {}).get(self._config.subscription, {}).get("msgBacklog")
-        return BusPosition(backlog=backlog, connected=connected)
+        with suppress(AdminError):
+            stats = await self._look()
+            backlog = stats.get("subscriptions", {}).get(self._config.subscription, {}).get("msgBacklog")
+        return BusPosition(backlog=backlog, connected=connected, trouble=self._readers.trouble)
+
+    async def _look(self) -> Mapping[str, Any]:
+        """Look who reads by the subscription; what the cluster tells of the topic, nothing where it cannot be asked."""
+        if self._admin is None:
+            return {}
+        before = self._reads
+        stats = await self._admin.stats(self._config.topic) or {}
+        self._readers.look(stats, connected=before and self._reads)
+        return stats
+
+    @property
+    def _reads(self) -> bool:
+        consumer = self._consumer
+        return consumer is not None and consumer.is_connected()
+
+    def _refuse_to_share(self) -> None:
+        if (trouble := self._readers.trouble) is not None:
+            raise trouble
 
     async def _make_subscription(self) -> None:
         """Make it by REST: a consumer that joins only to make it would take the role from a healthy one."""
@@ -238,7 +276,7 @@ class PulsarBus:
 
     def _send(self, messages: Sequence[Outgoing]) -> None:
         producer = self._connected_producer()
-        acks = _Acks(len(messages))
+        acks = PublishAcks(len(messages))
         for index, message in enumerate(messages):
             try:
                 producer.send_async(message.payload, partial(acks.note, index), properties=dict(message.properties))
@@ -278,7 +316,7 @@ class PulsarBus:
                 pulsar.ConsumerType.Failover,
                 NativeSchema(),
                 receiver_queue_size=max(1, min(1000, self._config.max_unacknowledged)),
-                consumer_name=f"{self._config.region}-{id(self):x}",
+                consumer_name=consumer_name(self._config.region, id(self)),
                 initial_position=pulsar.InitialPosition.Earliest,
             ),
         )
@@ -382,30 +420,6 @@ def _read(message: pulsar.Message) -> Incoming:
         redelivered=message.redelivery_count(),
         trouble=trouble,
     )
-
-
-class _Acks:
-    """Acknowledgements of one publish; noted in the client's thread, so nothing else is done there."""
-
-    def __init__(self, count: int) -> None:
-        self._missing = count
-        self._guard = threading.Lock()
-        self._all = threading.Event()
-        self.failed: tuple[int, object] | None = None
-        self.good = 0
-
-    def note(self, index: int, result: object, _id: object) -> None:
-        with self._guard:
-            if result is _pulsar.Result.Ok or result == _pulsar.Result.Ok:
-                self.good += 1
-            elif self.failed is None or index < self.failed[0]:
-                self.failed = (index, result)
-            self._missing -= 1
-            if self._missing == 0:
-                self._all.set()
-
-    def wait(self, timeout_s: float) -> bool:
-        return self._all.wait(timeout_s)
 
 
 @contextmanager

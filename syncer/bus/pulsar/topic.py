@@ -20,7 +20,8 @@ from typing import Any, Final, TypeVar
 
 import stamina
 
-from syncer.admin.client import AdminClient, AdminRefused, may_pass, namespace_url, tenant_url, topic_url
+from syncer.admin.calls import AdminRefused, namespace_url, tenant_url, topic_url
+from syncer.admin.client import AdminClient, may_pass
 from syncer.bus.pulsar.names import local_namespace_of, lock_topic_of, namespace_of
 from syncer.errors import AdminError, AdminUnreachable, ConfigError, PreconditionFailed
 

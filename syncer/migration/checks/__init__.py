@@ -57,7 +57,10 @@ def examine(picture: ClusterPair, overrides: Overrides, stage: CheckStage) -> tu
         PlanInvalid: An override names no check.
     """
     if unknown := sorted(set(overrides.reasons) - set(CHECKS)):
-        raise PlanInvalid(f"there is no check {unknown[0]!r}; the checks are {', '.join(CHECKS)}")
+        raise PlanInvalid(
+            f"there is no check {unknown[0]!r}; the checks are {', '.join(CHECKS)}",
+            hint="Make the plan again with overrides of these checks alone.",
+        )
     return tuple(
         Result(
             check=check,

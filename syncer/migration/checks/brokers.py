@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from syncer.migration.checks.finding import Check, CheckFinding, CheckStage, ClusterPair, FindingSeverity
@@ -19,6 +19,15 @@ STILL: Final = {
     "loadBalancerAutoUnloadSplitBundlesEnabled": "false",
 }
 """Dynamic settings with which no bundle moves by itself."""
+
+
+def slowest_period_s(settings: Iterable[Mapping[str, str] | None]) -> float:
+    """For how long the slowest of some brokers does not look for marks, by their run-time configurations, in seconds.
+
+    Where none tells, it is the longest that a migration begins with.
+    """
+    told = [each.get(CHECK_PERIOD, "") for each in settings if each is not None]
+    return max((float(each) for each in told if each.isdecimal()), default=float(LONGEST_PERIOD_S))
 
 
 def _versions(picture: ClusterPair) -> Iterator[CheckFinding]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
@@ -56,7 +56,11 @@ class ClusterPair:
     """Both clusters as they were read, and what is to be moved.
 
     Attributes:
-        own_topics: Topics of this product's own bus that live on blue, in full.
+        own_topics: Topics of this product's own bus, in full, of the same names in every cluster.
+        claim: Id of the migration that looks; empty: none has begun.
+        dead_addresses: Green's addresses at which nobody takes a connection from here → why.
+        left_out: Where the cluster's own mark is to be set: blue's namespaces that are not moved and have topics → how
+            many.
     """
 
     scope: MigrationScope
@@ -64,12 +68,20 @@ class ClusterPair:
     blue: ClusterSeen
     green: ClusterSeen
     own_topics: frozenset[str] = frozenset()
+    claim: str = ""
+    dead_addresses: Mapping[str, str] = field(default_factory=dict)
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
     def namespaces(self) -> Iterator[NamespaceSeen]:
         """Blue's namespaces in scope, in the order in which they are moved."""
         for name in self.scope.namespaces:
             if (found := self.blue.namespaces.get(name)) is not None:
                 yield found
+
+    @property
+    def own_namespaces(self) -> frozenset[str]:
+        """Namespaces of this product's own bus; each region's daemon has a topic there for its lock."""
+        return frozenset(topic.partition("://")[2].rpartition("/")[0] for topic in self.own_topics)
 
     def topics(self) -> Iterator[TopicSeen]:
         """Blue's topics in scope."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from syncer.migration.checks.finding import Check, CheckFinding, CheckStage, ClusterPair, FindingSeverity, the_first
 from syncer.migration.clients import CHECKS_ADDRESS_SINCE, needs_every_address, parse, release_of
-from syncer.migration.evidence import ClusterUrls
+from syncer.migration.evidence import CLAIM, ClusterUrls
 from syncer.migration.roll_call import seen_on
 
 
@@ -53,6 +53,22 @@ def _marks(picture: ClusterPair) -> Iterator[CheckFinding]:
             evidence=f"green is itself marked as migrated, to {mark.target.pulsar or mark.target.http!r}",
             remedy="take that mark off, or migrate to that cluster instead",
         )
+
+
+def _claims(picture: ClusterPair) -> Iterator[CheckFinding]:
+    for cluster in (picture.blue, picture.green):
+        for name in picture.scope.namespaces:
+            namespace = cluster.namespaces.get(name)
+            properties = namespace.policies.get("properties") if namespace is not None else None
+            owner = properties.get(CLAIM) if isinstance(properties, Mapping) else None
+            if owner and owner != picture.claim:
+                yield CheckFinding(
+                    severity=FindingSeverity.NEVER,
+                    subject=name,
+                    evidence=f"at {cluster.name} it belongs to the migration {owner!r}",
+                    remedy="wait until that one has ended; if nobody carries it on any more, see that none of its "
+                    f"marks stands, and take the property {CLAIM!r} away",
+                )
 
 
 def _same_cluster(picture: ClusterPair) -> Iterator[CheckFinding]:
@@ -107,15 +123,18 @@ def _addresses(picture: ClusterPair) -> Iterator[CheckFinding]:
         )
 
 
-def _names(picture: ClusterPair) -> Iterator[CheckFinding]:
-    blue, green = picture.blue, picture.green
-    if blue.name != green.name and blue.name not in green.clusters:
+def _answering(picture: ClusterPair) -> Iterator[CheckFinding]:
+    for address, why in picture.dead_addresses.items():
         yield CheckFinding(
             severity=FindingSeverity.BLOCK,
-            subject=green.name,
-            evidence=f"green does not know a cluster {blue.name!r}, which blue's policies name",
-            remedy=f"declare {blue.name!r} at green; 'syncer migration prepare' does it",
+            subject=address,
+            evidence=f"nobody takes a connection: {why}",
+            remedy="mend the address in green's table, or the way to it; override it where only clients have a way",
         )
+
+
+def _names(picture: ClusterPair) -> Iterator[CheckFinding]:
+    blue, green = picture.blue, picture.green
     for namespace in picture.namespaces():
         clusters = namespace.policies.get("replication_clusters")
         replicated = sorted(set(clusters) - {blue.name}) if isinstance(clusters, list) else []
@@ -161,24 +180,48 @@ def _taken_along(picture: ClusterPair) -> Iterator[CheckFinding]:
                 evidence=f"{what} lives on blue" if there else f"it cannot be told whether {what} lives on blue",
                 remedy="move it first, or leave out the mark of the whole cluster",
             )
-    for topic in sorted(picture.own_topics):
+    for name, topics in sorted(picture.left_out.items()):
+        if name in picture.own_namespaces:
+            continue  # a check of its own
+        yield CheckFinding(
+            severity=FindingSeverity.WARN,
+            subject=name,
+            evidence=f"it has {topics} topics and is not moved: the cluster's own mark is not set while that is so",
+            remedy="add it to a wave, move it by a plan of its own before, or delete what nobody uses",
+        )
+
+
+def _own_bus(picture: ClusterPair) -> Iterator[CheckFinding]:
+    """The daemons of every region would follow a mark like any other client."""
+    moved = {each.name for each in picture.namespaces() if each.topics}
+    for namespace in sorted(picture.own_namespaces & {*moved, *picture.left_out}):
         yield CheckFinding(
             severity=FindingSeverity.NEVER,
-            subject=topic,
-            evidence="a daemon's own bus is on blue: both regions' daemons would end on one subscription of green",
-            remedy="move the daemons to green's topic first, with 'bus.subscription' and 'bus.lock_topic' of their own",
+            subject=namespace,
+            evidence="the daemons' own bus has topics on blue: two regions' daemons would end on one subscription of "
+            "green, and one of them would hear nothing",
+            remedy="move the daemons to green first, and delete what is left of their bus at blue: docs, 'Move a "
+            "region's bus to another cluster'",
         )
 
 
 CHECKS: Final = (
     Check(name="not-marked-yet", asks="Is no other migration under way?", stage=CheckStage.BEFORE, look=_marks),
+    Check(name="not-claimed", asks="Does no other migration move them?", stage=CheckStage.BEFORE, look=_claims),
     Check(name="two-clusters", asks="Are blue and green two clusters?", stage=CheckStage.BEFORE, look=_same_cluster),
     Check(
         name="addresses", asks="Can every client follow green's addresses?", stage=CheckStage.BEFORE, look=_addresses
+    ),
+    Check(
+        name="addresses-answer",
+        asks="Does green answer at its addresses?",
+        stage=CheckStage.BEFORE,
+        look=_answering,
     ),
     Check(name="cluster-names", asks="Do names mean the same at both?", stage=CheckStage.BEFORE, look=_names),
     Check(name="policies-by-cluster", asks="Do policies name blue?", stage=CheckStage.BEFORE, look=_keyed_by_cluster),
     Check(
         name="whole-cluster", asks="Does the cluster's mark harm nothing?", stage=CheckStage.BEFORE, look=_taken_along
     ),
+    Check(name="own-bus", asks="Do the daemons' own topics stay?", stage=CheckStage.BEFORE, look=_own_bus),
 )

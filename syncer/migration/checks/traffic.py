@@ -11,6 +11,10 @@ from syncer.migration.clients import follows, parse
 from syncer.migration.evidence import StatsAnswer
 from syncer.migration.roll_call import seen_on
 
+_MANY_CONSUMERS: Final = frozenset({"Shared", "Key_Shared"})
+_SOON_READ: Final = 1_000
+"""Entries that are read in the seconds between brake and mark."""
+
 
 def _client_gate(picture: ClusterPair) -> Iterator[CheckFinding]:
     """One line for each version, however many clients run it."""
@@ -103,6 +107,24 @@ def _replication(picture: ClusterPair) -> Iterator[CheckFinding]:
                 )
 
 
+def _replication_of_green(picture: ClusterPair) -> Iterator[CheckFinding]:
+    """What is published at green waits there for clusters that it cannot reach: with blue's addresses alone it may not.
+
+    An entry of a cluster can have more than addresses, such as how brokers authenticate and whom they trust.
+    """
+    for namespace in picture.namespaces():
+        there = picture.green.namespaces.get(namespace.name)
+        for name, topic in sorted(there.topics.items()) if there is not None else ():
+            for remote, replicator in sorted(topic.replicators.items()):
+                if not replicator.connected:
+                    yield CheckFinding(
+                        severity=FindingSeverity.BLOCK,
+                        subject=name,
+                        evidence=f"green is not connected with {remote}, to which it replicates the topic",
+                        remedy=f"compare what blue and green know of the cluster {remote!r}, and mend the way there",
+                    )
+
+
 def _unowned(picture: ClusterPair) -> Iterator[CheckFinding]:
     for topic in picture.topics():
         for name, subscription in sorted(topic.subscriptions.items()):
@@ -112,6 +134,25 @@ def _unowned(picture: ClusterPair) -> Iterator[CheckFinding]:
                     subject=f"{topic.name}, subscription {name}",
                     evidence=f"nobody reads it, and {subscription.backlog} entries are left: blue cannot be drained",
                     remedy="start its consumer, or skip its backlog; draining waits for it",
+                )
+
+
+def _shared(picture: ClusterPair) -> Iterator[CheckFinding]:
+    """The last acknowledgement on a closed topic takes two locks, which the reader that finds nothing more takes too.
+
+    Source: ``PersistentSubscription.acknowledgeMessage``, ``PersistentDispatcherMultipleConsumers.readEntriesFailed``,
+    Pulsar 4.0.8; each sends the consumers away, holding its own lock, and waits for the other's.
+    """
+    for topic in picture.topics():
+        for name, subscription in sorted(topic.subscriptions.items()):
+            if subscription.kind in _MANY_CONSUMERS and subscription.backlog > _SOON_READ:
+                yield CheckFinding(
+                    severity=FindingSeverity.BLOCK,
+                    subject=f"{topic.name}, subscription {name}",
+                    evidence=f"it is {subscription.kind}, and {subscription.backlog} entries are left: where it is "
+                    "drained only after the mark, its last acknowledgement can stop the broker for ever",
+                    remedy="let it be read, or skip its backlog; overridden, watch the brokers' health check, and be "
+                    "ready to take the mark off and restart a broker",
                 )
 
 
@@ -134,6 +175,13 @@ CHECKS: Final = (
     Check(name="deduplication", asks="Does nobody need what blue knows?", stage=CheckStage.BEFORE, look=_deduplication),
     Check(name="replication-backlog", asks="Is replication up to date?", stage=CheckStage.BEFORE, look=_replication),
     Check(name="backlog-has-readers", asks="Will every backlog be read?", stage=CheckStage.BEFORE, look=_unowned),
+    Check(name="shared-drained", asks="Is every Shared backlog small?", stage=CheckStage.BEFORE, look=_shared),
     Check(name="non-persistent", asks="Is every topic persistent?", stage=CheckStage.BEFORE, look=_non_persistent),
+    Check(
+        name="green-replicates",
+        asks="Does green reach the clusters that blue replicates to?",
+        stage=CheckStage.GUARDED,
+        look=_replication_of_green,
+    ),
     Check(name="topics-loaded", asks="Is every topic loaded?", stage=CheckStage.GUARDED, look=_loaded),
 )

@@ -35,6 +35,8 @@ class BrokerSettings:
         quota_check_s: ``backlogQuotaCheckIntervalInSeconds``.
         gc_s: ``brokerDeleteInactiveTopicsFrequencySeconds``.
         executor_threads: ``numExecutorThreadPoolSize``: as many refused loads at once block each other.
+        deadlocks: Chance, 0 to 1, that a shared subscription of a migrated topic, drained by an acknowledgement, stops
+            its broker for ever.
     """
 
     check_period_s: int = 2
@@ -42,6 +44,7 @@ class BrokerSettings:
     quota_check_s: int = 60
     gc_s: int = 60
     executor_threads: int = 8
+    deadlocks: float = 1 / 3
 
 
 class Attempt(Protocol):
@@ -84,10 +87,14 @@ class Broker:
         self.settings = cluster.settings
         self.address = f"{cluster.name}-{number}:8080"
         self.topics: dict[str, Topic] = {}
+        self.topics_of: dict[str, dict[str, Topic]] = {}
+        """The same by their namespace."""
         self.connections: list[Connection] = []
         self.running = False
         self.warm = False
         """Whether this process has migrated a topic: the first time is slow."""
+        self.deadlocked = False
+        """Whether two of its threads wait for each other: only a restart ends that."""
         self._life = 0
         self._refusals: list[Callable[[], None]] = []
         self._blocked_until = 0
@@ -98,7 +105,7 @@ class Broker:
     def start(self) -> None:
         """Start it: it has loaded nothing, and has migrated nothing."""
         self.running = True
-        self.warm = False
+        self.warm = self.deadlocked = False
         self._life += 1
         self._blocked_until = 0
         self._refusals.clear()
@@ -137,9 +144,22 @@ class Broker:
         return connection
 
     def _again(self, life: int, period_ms: int, action: Callable[[], None]) -> None:
-        if life == self._life:
+        if life == self._life and not self.deadlocked:
             action()
             self.timeline.after(period_ms, self._again, life, period_ms, action)
+
+    def drained_by_many(self) -> None:
+        """A subscription that several share was drained: who sends its consumers away may meet who reads for them.
+
+        Each has the lock that the other waits for.
+        Source: ``PersistentSubscription.acknowledgeMessage``, ``PersistentDispatcherMultipleConsumers``.
+        """
+        if self.deadlocked or self.timeline.rng.random() >= self.settings.deadlocks:
+            return
+        self.deadlocked = True
+        self.timeline.tell(self.address, "is deadlocked")
+        for connection in self.connections:
+            connection.stop()
 
     # Topics
 
@@ -160,6 +180,7 @@ class Broker:
             ledger = self.cluster.ledgers[name] = Ledger(self.cluster.next_ledger())
         ledger.open(self.cluster.next_ledger())
         topic = self.topics[name] = Topic(self, name, ledger)
+        self.topics_of.setdefault(namespace.name, {})[name] = topic
         topic.replicators = dict.fromkeys(self.cluster.remotes(namespace.name), 0)
         topic.policies_changed()
         return topic
@@ -168,6 +189,7 @@ class Broker:
         """Take a topic out of memory."""
         topic = self.topics.pop(name, None)
         if topic is not None:
+            del self.topics_of[topic.namespace][name]
             topic.close()
             self.timeline.tell(name, "unloaded")
 
@@ -198,8 +220,8 @@ class Broker:
 
     @property
     def is_blocked(self) -> bool:
-        """Whether refused loads have taken all threads: nothing that needs one is answered."""
-        return self.timeline.now < self._blocked_until
+        """Whether threads wait for each other, for a while or for ever: nothing that needs one is answered."""
+        return self.deadlocked or self.timeline.now < self._blocked_until
 
     def look_up(self, connection: Connection, name: str, answer: Callable[[Broker | Refusal], None]) -> None:
         """Tell who owns a topic."""
@@ -290,7 +312,7 @@ class Broker:
                     subscription.skip()
                 continue
             for producer in tuple(topic.producers.values()):
-                producer.disconnect()
+                topic.send_away(producer)
 
     def delete_idle(self) -> None:
         """Delete topics that nobody uses, unless retention keeps them."""
@@ -300,6 +322,7 @@ class Broker:
             idle_ms = self.timeline.now - topic.active_at
             if topic.producers or topic.subscriptions or idle_ms < self.settings.gc_s * 1000:
                 continue
-            kept_min = self.cluster.namespaces[topic.namespace].retention_min(topic.name)
-            if 0 <= kept_min * 60_000 <= idle_ms:
+            namespace = self.cluster.namespaces[topic.namespace]
+            kept_min = namespace.retention_min(topic.name)
+            if namespace.deletes_idle and 0 <= kept_min * 60_000 <= idle_ms:
                 self.delete(topic.name)

@@ -30,6 +30,9 @@ class ClusterMark:
 class Cluster:
     """One cluster.
 
+    Attributes:
+        beside: Another cluster that has the same configuration store.
+
     Args:
         network: Every address of the binary protocol → the cluster behind it, shared by all clusters.
     """
@@ -51,6 +54,7 @@ class Cluster:
         self.known: dict[str, dict[str, Any]] = {name: _data(self.urls)}
         self.tenants: dict[str, dict[str, Any]] = {}
         self.namespaces: dict[str, Namespace] = {}
+        self.beside: Cluster | None = None
         self.ledgers: dict[str, Ledger] = {}
         self.marks: dict[str, ClusterMark] = {}
         self.dynamic: dict[str, str] = {}
@@ -75,6 +79,7 @@ class Cluster:
         namespace = self.namespace_of(topic)
         if namespace is None:
             return Refusal.NOT_FOUND
+        namespace.looked_up = True
         bundle = crc32(topic.encode()) % namespace.bundles
         if bundle not in namespace.owners:
             if not self.active:
@@ -95,9 +100,7 @@ class Cluster:
 
     def loaded(self, namespace: str) -> tuple[Topic, ...]:
         """Topics of a namespace that a broker has in memory."""
-        return tuple(
-            topic for broker in self.brokers for topic in broker.topics.values() if topic.namespace == namespace
-        )
+        return tuple(topic for broker in self.brokers for topic in broker.topics_of.get(namespace, {}).values())
 
     def topic(self, name: str) -> Topic | None:
         """A topic, if a broker has it in memory."""
@@ -113,7 +116,10 @@ class Cluster:
         return mark.url
 
     def make_resources(self, topic: Topic) -> bool:
-        """Make tenant, namespace and subscriptions at the target; what is there stays as it is."""
+        """Make tenant, namespace and subscriptions at the target; what is there stays as it is.
+
+        The namespace has blue's policies, and the target allows itself.
+        """
         url = topic.redirect
         target = None if url is None else self.network.get(url.pulsar)
         if target is None or not target.active or self.name not in target.known:
@@ -121,7 +127,9 @@ class Cluster:
         tenant = topic.namespace.partition("/")[0]
         target.tenants.setdefault(tenant, dict(self.tenants.get(tenant, {})))
         own = self.namespaces[topic.namespace]
-        target.namespaces.setdefault(own.name, Namespace(own.name, dict(own.policies)))
+        if own.name not in target.namespaces:
+            policies = {**own.policies, "allowed_clusters": [*own.policies.get("allowed_clusters", ()), target.name]}
+            target.add_namespace(Namespace(own.name, policies))
         ledger = target.ledgers.setdefault(topic.name, Ledger(target.next_ledger()))
         loaded = target.topic(topic.name)
         for name in topic.subscriptions:
@@ -134,9 +142,34 @@ class Cluster:
         return True
 
     def remotes(self, namespace: str) -> tuple[str, ...]:
-        """Clusters that a namespace is replicated to."""
+        """Clusters that a namespace is replicated to; one name alone is not meant so, whichever it is."""
         listed = self.namespaces[namespace].policies.get("replication_clusters", [])
-        return tuple(each for each in listed if each != self.name)
+        return tuple(each for each in listed if each != self.name) if len(listed) > 1 else ()
+
+    # The configuration store
+
+    def share_configuration(self, other: Cluster) -> None:
+        """Have the same clusters, tenants, and from now on namespaces as another cluster."""
+        self.beside, other.beside = other, self
+        other.known, other.tenants = self.known, self.tenants
+
+    def add_namespace(self, made: Namespace) -> None:
+        """Add a namespace; policies and numbers of partitions are one and the same for a cluster beside this one."""
+        self.namespaces[made.name] = made
+        if self.beside is not None:
+            same = Namespace(made.name, made.policies, bundles=made.bundles, partitions=made.partitions)
+            self.beside.namespaces[made.name] = same
+
+    def remove_namespace(self, name: str) -> None:
+        """Take a namespace away."""
+        del self.namespaces[name]
+        if self.beside is not None:
+            del self.beside.namespaces[name]
+
+    def serves(self, namespace: str) -> bool:
+        """Whether the cluster's brokers may serve a namespace (``BrokerService.isCurrentClusterAllowed``)."""
+        policies = self.namespaces[namespace].policies
+        return self.name in (policies.get("allowed_clusters") or policies.get("replication_clusters") or ())
 
     # Policies
 
@@ -169,8 +202,18 @@ class Cluster:
             policies.pop(policy, None)
         else:
             policies[policy] = value
+        for cluster in (self, self.beside):
+            if cluster is not None:
+                cluster.policies_changed(namespace)
+
+    def policies_changed(self, namespace: str) -> None:
+        """Each topic hears of changed policies a moment later; one that may not be served any more is deleted."""
         for topic in self.loaded(namespace):
-            self.timeline.within(1, 10, topic.policies_changed)
+            if self.serves(namespace):
+                self.timeline.within(1, 10, topic.policies_changed)
+            else:
+                self.timeline.tell(topic.name, "deleted: its cluster is not among the namespace's")
+                topic.broker.delete(topic.name)
 
     def set_topic_policy(self, topic: str, policy: str, value: object, *, at: Broker | None = None) -> None:
         """Set a topic's policy by its REST name, ``None`` takes it off.

@@ -84,9 +84,10 @@ class Consumer(Handler):
         self._attached = None
 
     def redirected(self, url: ClusterUrl) -> None:
-        """Another cluster's messages have other positions."""
+        """Another cluster's messages have other positions: what waits here is of no use there."""
         super().redirected(url)
         self._to_acknowledge.clear()
+        self._queue.clear()
 
     def message(self, attached: AttachedConsumer, index: int, entry: Entry) -> None:
         """An entry comes; one that waits to be acknowledged is not shown again."""

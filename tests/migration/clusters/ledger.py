@@ -53,12 +53,14 @@ class Cursor:
         mark: Everything before it is acknowledged.
         stored: The same, as the metadata store has it: behind while the topic is loaded.
         beyond: Acknowledged entries behind the first that is not.
+        replicated: Whether it is told to other clusters how far it is.
     """
 
     mark: int
     stored: int
     properties: dict[str, str] = field(default_factory=dict)
     beyond: set[int] = field(default_factory=set)
+    replicated: bool = False
 
     def acknowledge(self, index: int) -> None:
         """Take an acknowledgement, which may come again."""

@@ -26,6 +26,7 @@ class Namespace:
 
     Attributes:
         policies: By the names of the JSON that ``GET namespaces/{tenant}/{namespace}`` answers.
+        looked_up: Whether it has local policies, which the first look-up makes.
         marked: Local policies, ``migrated``.
         partitions: Partitioned topic → partitions.
         topic_policies: Topic without its partition → policies by their REST name.
@@ -35,6 +36,7 @@ class Namespace:
 
     name: str
     policies: dict[str, Any] = field(default_factory=dict)
+    looked_up: bool = False
     marked: bool = False
     bundles: int = 4
     partitions: dict[str, int] = field(default_factory=dict)
@@ -59,6 +61,11 @@ class Namespace:
         """Minutes for which an idle topic is kept; below zero: for ever."""
         kept = self._topic(topic).get("retention") or self.policies.get("retention_policies") or {}
         return int(kept.get("retentionTimeInMinutes", 0))
+
+    @property
+    def deletes_idle(self) -> bool:
+        """Whether topics that nobody uses are deleted."""
+        return bool((self.policies.get("inactive_topic_policies") or {}).get("deleteWhileInactive", True))
 
     def _topic(self, topic: str) -> dict[str, Any]:
         return self.topic_policies.get(base_of(topic), {})

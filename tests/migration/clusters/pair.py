@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Final
+from typing import Any, Final
 
 from tests.migration.clusters.broker import BrokerSettings
 from tests.migration.clusters.cluster import Cluster
@@ -16,18 +16,29 @@ from tests.migration.clusters.timeline import Timeline
 from tests.migration.clusters.verdict import Receipts, Verdict, judge
 
 SETTINGS: Final = BrokerSettings()
+KEEPS_IDLE: Final = {
+    "inactiveTopicDeleteMode": "delete_when_no_subscriptions",
+    "maxInactiveDurationSeconds": 60,
+    "deleteWhileInactive": False,
+}
 
 
 class ClusterPairPlay:
     """Both clusters, and everybody who uses them."""
 
-    def __init__(self, seed: int, settings: BrokerSettings = SETTINGS, brokers: int = 1) -> None:
+    def __init__(
+        self, seed: int, settings: BrokerSettings = SETTINGS, brokers: int = 1, *, one_store: bool = False
+    ) -> None:
+        """Make both; with one configuration store green has of namespaces what they are, and nothing in them."""
         self.timeline = Timeline(seed)
         network: dict[str, Cluster] = {}
         self.blue = Cluster(self.timeline, "blue", network, settings, brokers)
         self.green = Cluster(self.timeline, "green", network, settings, brokers)
         for one, other in ((self.blue, self.green), (self.green, self.blue)):
             one.known.update(other.known)
+        self._one_store = one_store
+        if one_store:
+            self.blue.share_configuration(self.green)
         self.producers: list[Producer] = []
         self.consumers: list[Consumer] = []
         self.receipts: dict[tuple[str, str], Receipts] = defaultdict(Receipts)
@@ -35,15 +46,17 @@ class ClusterPairPlay:
     # What there is before anybody comes
 
     def add_namespace(self, name: str) -> None:
-        """Make a tenant and a namespace at both clusters."""
-        for cluster in (self.blue, self.green):
+        """Make a tenant and a namespace at both clusters; green keeps what nobody uses yet."""
+        for cluster in (self.blue,) if self._one_store else (self.blue, self.green):
             cluster.tenants.setdefault(name.partition("/")[0], {"adminRoles": [], "allowedClusters": ["blue", "green"]})
-            policies = {"replication_clusters": [cluster.name]}
-            cluster.namespaces[name] = Namespace(name, policies)
+            policies: dict[str, Any] = {"replication_clusters": [cluster.name]}
+            if cluster is self.green:
+                policies["inactive_topic_policies"] = dict(KEEPS_IDLE)
+            cluster.add_namespace(Namespace(name, policies))
 
     def add_topic(self, name: str, *subscriptions: str) -> None:
         """Make a topic at both clusters, with subscriptions at its beginning."""
-        for cluster in (self.blue, self.green):
+        for cluster in (self.blue,) if self._one_store else (self.blue, self.green):
             ledger = cluster.ledgers[name] = Ledger(cluster.next_ledger())
             for each in subscriptions:
                 ledger.cursors[each] = Cursor(mark=0, stored=0)

@@ -44,6 +44,11 @@ class ClientState(StrEnum):
     READY = "ready"
     DEAD = "dead"
     """Every later call of its application fails."""
+    CLOSED = "closed"
+    """Its application has closed it."""
+
+
+_OVER: Final = frozenset({ClientState.DEAD, ClientState.CLOSED})
 
 
 class ClientProcess:
@@ -101,7 +106,7 @@ class Handler(ABC):
 
     def connect(self) -> None:
         """Look the topic up, and ask its owner to be let in."""
-        if self.state is ClientState.DEAD:
+        if self.state in _OVER:
             return
         self.attempt += 1
         cluster = self.cluster
@@ -146,7 +151,7 @@ class Handler(ABC):
 
     def retry(self) -> None:
         """Try again after the next step of the backoff."""
-        if self.state is ClientState.DEAD:
+        if self.state in _OVER:
             return
         self.state = ClientState.CONNECTING
         self.attempt += 1

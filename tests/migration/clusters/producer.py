@@ -70,6 +70,14 @@ class Producer(Handler):
         """Publish nothing more; what was sent is still seen through."""
         self._writes = False
 
+    def leave(self) -> None:
+        """Its application closes it."""
+        self.stop()
+        if self._attached is not None:
+            self._attached.connection.send(self._attached.leave)
+        self.detached()
+        self.state = ClientState.CLOSED
+
     @property
     def unanswered(self) -> int:
         """Messages that the application still waits for."""

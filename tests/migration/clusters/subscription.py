@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import insort
 from collections import Counter
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 from zlib import crc32
 
 from tests.migration.clusters.answers import ClusterUrl
@@ -26,6 +26,10 @@ class SubscriptionKind(StrEnum):
     FAILOVER = "Failover"
     SHARED = "Shared"
     KEY_SHARED = "Key_Shared"
+
+
+SHARED_BY_MANY: Final = frozenset({SubscriptionKind.SHARED, SubscriptionKind.KEY_SHARED})
+"""Whose consumers are served by one dispatcher at the same time."""
 
 
 class ConsumerHandler(ConnectedHandler, Protocol):
@@ -83,7 +87,12 @@ class AttachedConsumer:
 
 
 class Subscription:
-    """A durable subscription of a loaded topic."""
+    """A durable subscription of a loaded topic.
+
+    Attributes:
+        given: Messages that its consumers were given.
+        stalled: Whether nothing is delivered, though nobody is told so.
+    """
 
     def __init__(self, topic: Topic, name: str, cursor: Cursor) -> None:
         self.topic = topic
@@ -91,6 +100,8 @@ class Subscription:
         self.cursor = cursor
         self.kind: SubscriptionKind | None = None
         self.consumers: list[AttachedConsumer] = []
+        self.given = 0
+        self.stalled = False
         self._read = cursor.mark
         self._replay: list[int] = []
         self._turn = 0
@@ -135,6 +146,10 @@ class Subscription:
             entry = consumer.unacked.pop(index, None)
             if entry is not None:
                 self._let_go(entry)
+        if indices and self.topic.migrated and self.kind in SHARED_BY_MANY and not self.backlog:
+            self.topic.broker.drained_by_many()
+        if self.topic.broker.deadlocked:
+            return
         self._at_end()
         if self.kind is SubscriptionKind.KEY_SHARED:
             self.dispatch()
@@ -156,7 +171,7 @@ class Subscription:
     def dispatch(self) -> None:
         """Deliver what is due to whoever gets it."""
         entries = self.topic.ledger.entries
-        while self.consumers and (self._replay or self._read < len(entries)):
+        while not self.stalled and self.consumers and (self._replay or self._read < len(entries)):
             index = self._replay[0] if self._replay else self._read
             entry = entries[index]
             due = not self.cursor.acknowledged(index)
@@ -170,6 +185,7 @@ class Subscription:
             if consumer is None:
                 continue
             consumer.unacked[index] = entry
+            self.given += entry.count
             consumer.connection.reply(consumer.handler.message, consumer, index, entry)
 
     def _chosen(self, entry: Entry) -> AttachedConsumer | None:

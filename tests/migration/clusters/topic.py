@@ -236,7 +236,13 @@ class Topic:
         if cluster.namespaces[self.namespace].policies.get("encryption_required"):
             for producer in tuple(self.producers.values()):
                 if not producer.encrypts:
-                    producer.disconnect()
+                    self.send_away(producer)
+
+    def send_away(self, producer: AttachedProducer) -> None:
+        """Close a producer; what it has on its way is stored, and it is never told so."""
+        if any(each is producer for each, _ in self._flying):
+            self.timeline.tell(self.name, f"{producer.name} is sent away with something on its way")
+        producer.disconnect()
 
     def close(self) -> None:
         """Unload it: everybody is disconnected."""

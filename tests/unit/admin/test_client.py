@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import threading
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 
+import httpx2
 import pytest
 
 from syncer.admin.auth import CertificateAuth, OAuth2Auth, TokenAuth, Trust
-from syncer.admin.client import AdminClient, AdminRefused, AdminSettings
+from syncer.admin.calls import AdminRefused
+from syncer.admin.client import AdminClient, AdminSettings
 from syncer.errors import AdminError, AdminUnreachable, ConfigError
 from tests.support.admin_server import Asked, serving
 
@@ -62,6 +66,32 @@ async def test_a_read_is_repeated_while_the_broker_is_not_ready(broker: Broker) 
     async with broker.client() as admin:
         assert await admin.clusters() == ["a", "b"]
     assert len(broker.asked) == 3
+
+
+async def test_closing_ends_a_call_that_is_under_way_and_asks_nothing_again() -> None:
+    path = "/admin/v2/clusters"
+    asked, answering = threading.Event(), threading.Event()
+
+    def answer(_: Asked) -> tuple[int, str]:
+        asked.set()
+        answering.wait(30)
+        return 200, "[]"
+
+    with serving(answer) as url:
+        admin = AdminClient(AdminSettings(url=url))
+        try:
+            async with asyncio.timeout(20):
+                call = asyncio.create_task(admin.get(path))
+                await asyncio.to_thread(asked.wait, 20)
+                await admin.close()
+                with pytest.raises(AdminUnreachable, match=f"GET {url}{path}: the client was closed") as caught:
+                    await call
+                assert isinstance(caught.value.__cause__, httpx2.HTTPError), "the call was under way"
+        finally:
+            answering.set()
+        with pytest.raises(AdminUnreachable, match="the client was closed"):
+            await admin.get(path)
+    await admin.close()
 
 
 async def test_a_write_is_never_repeated(broker: Broker) -> None:

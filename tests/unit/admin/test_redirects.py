@@ -14,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from syncer.admin.auth import TokenAuth
-from syncer.admin.client import AdminClient, AdminRefused, AdminSettings
-from syncer.admin.redirects import MOST, Origin, listed, target_of
+from syncer.admin.calls import AdminRefused
+from syncer.admin.client import AdminClient, AdminSettings
+from syncer.admin.redirects import MOST, Origin, broker_url, listed, target_of
 from syncer.errors import AdminRedirectRefused, AdminUnreachable
 from tests.support.admin_server import Asked, serving
 
@@ -196,6 +197,31 @@ def test_what_began_under_tls_goes_on_under_tls() -> None:
     assert target_of("https://a:8443/x", "https://b:8443/y") == "https://b:8443/y"
     assert target_of("http://a:8080/x", "https://b:8443/y") == "https://b:8443/y"
     assert target_of("http://a:8080/x", "/y?z=1") == "http://a:8080/y?z=1"
+
+
+async def test_one_broker_can_be_asked_and_is_not_believed_about_the_others(
+    brokers: tuple[Broker, Broker], token: TokenAuth
+) -> None:
+    one, other = brokers
+    other.answers["/admin/v2/brokers/version"] = (200, "4.0.8")
+    other.answers[STATS] = (307, f"http://127.0.0.2:1{STATS}")
+    other.answers[LIST] = (200, json.dumps(["127.0.0.2:1"]))
+    one.answers[LIST] = (200, json.dumps([one.address, other.address]))
+    async with client(one, token) as admin:
+        there = admin.at(other.address)
+        assert await there.version() == "4.0.8"
+        assert (there.url, admin.url) == (other.url, one.url)
+        with pytest.raises(AdminRedirectRefused, match="none of the cluster's brokers"):
+            await there.stats(TOPIC)
+    assert [asked.authorization for asked in other.asked] == [f"Bearer {TOKEN}"] * 2
+    assert [asked.path for asked in one.asked] == [LIST]
+
+
+def test_a_broker_is_asked_at_the_configured_scheme() -> None:
+    assert broker_url("b:8080", "http://a:80") == "http://b:8080"
+    assert broker_url("[::1]:8080", "http://a:80") == "http://[::1]:8080"
+    assert broker_url("b:8080", "https://a:8443") == "https://b:8443"
+    assert broker_url("[::1]:8080", "https://a:8443/") == "https://[::1]:8443"
 
 
 def test_names_and_ports_are_compared_as_addresses_are() -> None:

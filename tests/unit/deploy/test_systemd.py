@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from syncer.errors import ExitCode
+from syncer.dispositions import ExitCode
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 UNITS = REPOSITORY / "deploy" / "systemd"

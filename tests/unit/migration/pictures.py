@@ -45,6 +45,17 @@ POLICIES: Mapping[str, object] = {
     "auth_policies": {"namespace_auth": {"app": ["produce", "consume"]}, "subscription_auth_roles": {}},
     "message_ttl_in_seconds": 3600,
 }
+GREEN_POLICIES: Mapping[str, object] = {
+    **POLICIES,
+    "replication_clusters": ["green"],
+    "message_ttl_in_seconds": 0,
+    "inactive_topic_policies": {
+        "inactiveTopicDeleteMode": "delete_when_no_subscriptions",
+        "maxInactiveDurationSeconds": 60,
+        "deleteWhileInactive": False,
+    },
+}
+"""What waits at green is kept while the migration lasts."""
 SCHEMA: Mapping[str, object] = {"version": 3, "type": "JSON", "data": "{}", "properties": {}}
 
 
@@ -73,11 +84,11 @@ def topic(name: str = TOPIC) -> TopicSeen:
     )
 
 
-def namespace() -> NamespaceSeen:
+def namespace(policies: Mapping[str, object] = POLICIES) -> NamespaceSeen:
     """A namespace with a topic, a partitioned one, a schema and a policy of a topic."""
     return NamespaceSeen(
         name=NAMESPACE,
-        policies=POLICIES,
+        policies=policies,
         partitions={"persistent://acme/orders/shipped": 3},
         topics={TOPIC: topic()},
         topic_policies={TOPIC: {"retention": {"retentionTimeInMinutes": 60, "retentionSizeInMB": -1}}},
@@ -97,7 +108,7 @@ def cluster(name: str) -> ClusterSeen:
         functions_worker=False,
         transactions=False,
         tenants={"acme": TenantSeen(admin_roles=frozenset({"ops"}), allowed_clusters=frozenset({"blue", "green"}))},
-        namespaces={NAMESPACE: namespace()},
+        namespaces={NAMESPACE: namespace(GREEN_POLICIES if name == "green" else POLICIES)},
     )
 
 

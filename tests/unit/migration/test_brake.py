@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from syncer.migration.brake import (
+    KICK_ENTRIES,
+    KICK_WAIT_S,
     MOST_UNEVEN,
     UNKNOWN_ENTRY_BYTES,
     Brake,
@@ -16,6 +18,8 @@ from syncer.migration.brake import (
     FlipTiming,
     Traffic,
     brake,
+    kick_pause_s,
+    kick_rate,
     pause_s,
     release_s,
 )
@@ -93,3 +97,15 @@ def test_a_topic_of_which_nothing_was_seen_is_braked_all_the_same() -> None:
     found = brake(Traffic(producers=0), QUICK)
     assert isinstance(found, Brake)
     assert found.rate == math.floor(UNKNOWN_ENTRY_BYTES / (QUICK.pause_s + 1))
+
+
+@given(st.lists(st.integers(1, 10**6), min_size=KICK_ENTRIES, max_size=KICK_ENTRIES))
+def test_an_entry_that_waited_in_a_socket_is_paid_for_too(sizes: list[int]) -> None:
+    rate = kick_rate(max(sizes))
+    assert kick_pause_s(max(sizes), rate) >= bucket_pause_s([float(size) for size in sizes], rate)
+
+
+def test_who_is_about_to_be_sent_away_stands_still_for_a_little_longer_than_that_takes() -> None:
+    assert pause_s(4_000, kick_rate(4_000)) == pytest.approx(KICK_WAIT_S + 1, abs=0.02)
+    assert kick_rate(None) == kick_rate(UNKNOWN_ENTRY_BYTES)
+    assert kick_rate(1) == 1

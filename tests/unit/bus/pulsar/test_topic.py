@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from syncer.admin.client import AdminClient, AdminRefused, AdminSettings
+from syncer.admin.calls import AdminRefused
+from syncer.admin.client import AdminClient, AdminSettings
 from syncer.bus.pulsar.topic import HOLD, Picture, Step, StepState, WantedTopic, apply_topic, plan, plan_topic
 from syncer.errors import AdminUnreachable, PreconditionFailed
 from tests.support.admin_server import Asked, serving

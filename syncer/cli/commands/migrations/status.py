@@ -1,0 +1,83 @@
+"""``syncer migration status``, ``list`` and ``events``: how a migration is, from the database alone."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Annotated, Final
+
+import typer
+
+from syncer.cli.commands.migrations.migration import app
+from syncer.cli.render.migration_status import show_event, show_list, show_status
+from syncer.cli.render.output import Format
+from syncer.cli.session import session_of
+
+POLL_S: Final = 0.5
+_AT_ONCE: Final = 500
+
+Number = Annotated[
+    int | None,
+    typer.Argument(
+        metavar="[ID]", min=1, help="Number of the migration; without one, the one that is open, or the latest."
+    ),
+]
+
+
+@app.command("status")
+def status(
+    context: typer.Context,
+    number: Number = None,
+    watch: Annotated[bool, typer.Option("--watch", help="Show it again and again, until it is over.")] = False,
+    every: Annotated[float, typer.Option("--every", min=0.1, metavar="SECONDS", help="How often, with --watch.")] = 2.0,
+) -> None:
+    """Show how far a migration is, what it waits for, what is left at blue, and why it has stopped."""
+    from syncer.inspection.migrations import migration_status
+
+    session = session_of(context)
+    with session.views() as views:
+        while True:
+            found = migration_status(views, number)
+            if watch and session.form is Format.TABLE and sys.stdout.isatty():
+                sys.stdout.write("\x1b[H\x1b[2J")
+            show_status(found, session.form, streaming=watch)
+            if not watch or found.finished_at_ms is not None:
+                return
+            number = found.id
+            time.sleep(every)
+
+
+@app.command("list")
+def list_migrations(
+    context: typer.Context, limit: Annotated[int, typer.Option("--limit", min=1, max=1000)] = 20
+) -> None:
+    """List the migrations of this region, the latest first."""
+    from syncer.inspection.migrations import migration_list
+
+    session = session_of(context)
+    with session.views() as views:
+        show_list(migration_list(views, limit), session.form)
+
+
+@app.command("events")
+def events(
+    context: typer.Context,
+    number: Number = None,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with new ones until it is over.")] = False,
+) -> None:
+    """Show what has happened in a migration, oldest first. JSON is one object per line."""
+    from syncer.inspection.migrations import chosen, event_document
+
+    session = session_of(context)
+    with session.views() as views:
+        migration, last = chosen(views, number), 0
+        while True:
+            over = chosen(views, migration.id).over
+            page = views.migration_events(migration.id, _AT_ONCE, last)
+            for event in page:
+                show_event(event_document(migration, event), session.form)
+                last = event.number
+            if len(page) < _AT_ONCE:
+                if not follow or over:
+                    return
+                time.sleep(POLL_S)

@@ -1,0 +1,5 @@
+"""The JSON document of a migration's report.
+
+document   its fields
+making     it is made of a report
+"""

@@ -1,0 +1,128 @@
+"""Calls of a running migration: reads that are made again, and writes of which each is kept for the record.
+
+What was asked and answered is gathered and noted together, so that no record is waited for while clients stand still.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Final, Self
+
+from syncer.admin.calls import AdminCalls, AdminRefused
+from syncer.errors import AdminError, InvariantBroken
+from syncer.migration.running.clock import Clock
+from syncer.migration.running.insisting import SERVER_ERROR, insist
+
+_UNAUTHENTICATED: Final = 401
+_DENIED: Final = frozenset({401, 403})
+_TOLD: Final = "already migrated"
+"""In the reason of a 500 that says all: it is no trouble of the broker's."""
+_READS: Final = 3
+
+
+class RecordedCalls(AdminCalls):
+    """A cluster's API of which every write is kept, with its answer.
+
+    Attributes:
+        writes: Method, path, body and answer of each write since they were taken last.
+        denied: The last call since then that the credentials do not allow.
+    """
+
+    def __init__(self, calls: AdminCalls) -> None:
+        self._calls = calls
+        self.writes: list[dict[str, object]] = []
+        self.denied: list[AdminRefused] = []
+
+    def taken(self) -> list[dict[str, object]]:
+        """The writes, which are kept no longer."""
+        writes = list(self.writes)
+        self.writes.clear()
+        return writes
+
+    async def get(self, path: str) -> Any:  # noqa: ANN401 - JSON of the broker
+        """Read."""
+        try:
+            return await self._calls.get(path)
+        except AdminRefused as refused:
+            if refused.status == _UNAUTHENTICATED:
+                self.denied.append(refused)
+            raise
+
+    async def send(self, method: str, path: str, body: object = None) -> None:
+        """Write, and keep what was asked and answered."""
+        row: dict[str, object] = {"method": method, "path": path, "body": body, "answer": "none yet"}
+        self.writes.append(row)
+        try:
+            await self._calls.send(method, path, body)
+        except AdminRefused as refused:
+            row["answer"] = f"{refused.status}: {refused.reason}"
+            if refused.status in _DENIED:
+                self.denied.append(refused)
+            raise
+        except AdminError as error:
+            row["answer"] = error.message
+            raise
+        row["answer"] = "done"
+
+    def at(self, broker: str) -> Self:
+        """The same API asked of one broker; its writes are kept with the others."""
+        there = copy.copy(self)
+        there._calls = self._calls.at(broker)
+        return there
+
+
+class ReadOnlyCalls(AdminCalls):
+    """A cluster's API that nothing is written by."""
+
+    def __init__(self, calls: AdminCalls) -> None:
+        self._calls = calls
+
+    async def get(self, path: str) -> Any:  # noqa: ANN401 - JSON of the broker
+        """Read."""
+        return await self._calls.get(path)
+
+    async def send(self, method: str, path: str, body: object = None) -> None:  # noqa: ARG002
+        """Refuse to write.
+
+        Raises:
+            InvariantBroken: At every call.
+        """
+        raise InvariantBroken(f"{method} {path} was about to be asked where nothing may be set")
+
+    def at(self, broker: str) -> Self:
+        """The same API asked of one broker."""
+        return type(self)(self._calls.at(broker))
+
+
+class PatientCalls(AdminCalls):
+    """A cluster's API that asks again where a broker fails to answer a read."""
+
+    def __init__(self, calls: AdminCalls, clock: Clock) -> None:
+        self._calls = calls
+        self._clock = clock
+
+    async def get(self, path: str) -> Any:  # noqa: ANN401 - JSON of the broker
+        """Read, several times if need be."""
+
+        async def once() -> tuple[Any, AdminRefused | None]:
+            try:
+                return await self._calls.get(path), None
+            except AdminRefused as refused:
+                if refused.status >= SERVER_ERROR and _TOLD not in refused.reason:
+                    raise
+                return None, refused
+
+        answer, refused = await insist(self._clock, once, _READS)
+        if refused is not None:
+            raise refused
+        return answer
+
+    async def send(self, method: str, path: str, body: object = None) -> None:
+        """Write, once."""
+        await self._calls.send(method, path, body)
+
+    def at(self, broker: str) -> Self:
+        """The same API asked of one broker."""
+        there = copy.copy(self)
+        there._calls = self._calls.at(broker)
+        return there
