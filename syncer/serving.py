@@ -1,0 +1,186 @@
+"""Doors of the HTTP surface: its listener, that of the probes, and who is let in at each.
+
+api.listen  ──[TLS]──▶ Room ──▶ hosts ──▶ rights ──▶ routes          (or, unprotected off loopback: probes alone)
+api.probes  ─────────▶ Room ──▶ /livez, /readyz, /metrics
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from typing import Any, Final
+
+import anyio
+import uvicorn
+from fastapi import FastAPI
+
+from api.admission import Admission, RefusedAttempt
+from api.app import create_app, create_probes_app
+from api.certificates import Certificates
+from api.connections import MAX_HEAD_BYTES, Dropped, Room, bounded
+from api.handshakes import over_tls
+from api.hosts import AcceptedHosts
+from api.inside import RegionInside
+from api.probe import Probe
+from syncer.access.gate import Gate, RightsReader
+from syncer.config.api_table import ApiConfig
+from syncer.errors import ConfigError, RightsUnreadable
+
+STOP_S: Final = 2
+CERTIFICATE: Final = "api-certificate-unusable"
+
+
+class Doors:
+    """The listeners of a daemon.
+
+    Args:
+        config: The table ``[api]``.
+        inside: The region that is shown and changed.
+        refused: Told each attempt that is refused for want of rights; it must not wait.
+    """
+
+    def __init__(
+        self,
+        config: ApiConfig,
+        inside: RegionInside | None = None,
+        refused: Callable[[RefusedAttempt], None] | None = None,
+    ) -> None:
+        self._config = config
+        self._inside = inside
+        self._refused = refused
+        self._gate = Gate(RightsReader(config.tokens)) if config.tokens is not None else None
+        self._certificates: Certificates | None = None
+        self._main, self._probes = self._room(), self._room()
+
+    def _room(self) -> Room:
+        return Room(
+            request_s=self._config.request_timeout.total_seconds(),
+            most=self._config.max_connections,
+            most_of_one=self._config.max_connections_per_address,
+        )
+
+    @property
+    def connections(self) -> int:
+        """How many there are now."""
+        return len(self._main) + len(self._probes)
+
+    @property
+    def dropped(self) -> Mapping[Dropped, int]:
+        """Connections that were ended by the server since the start."""
+        return Counter(self._main.dropped) + Counter(self._probes.dropped)
+
+    @property
+    def troubles(self) -> Mapping[str, str]:
+        """By the code of a condition: why files cannot be used as they are now; empty: they can."""
+        return {
+            RightsUnreadable.code: self._gate.trouble if self._gate is not None else "",
+            CERTIFICATE: self._certificates.trouble if self._certificates is not None else "",
+        }
+
+    @contextlib.asynccontextmanager
+    async def open(self, probe: Probe) -> AsyncIterator[None]:
+        """Listen, and answer until left.
+
+        Args:
+            probe: The daemon that the routes look into.
+
+        Raises:
+            ConfigError: An address cannot be had, is half protected, or files of TLS cannot be used.
+        """
+        exposure = self._config.exposure()
+        tls = self._config.tls
+        if tls is not None:
+            self._certificates = Certificates(tls.certificate, tls.key, tls.client_ca)
+        async with contextlib.AsyncExitStack() as stack:
+            main = stack.enter_context(listening(*self._config.address))
+            second: socket.socket | None = None
+            if self._config.probes_address is not None:
+                second = stack.enter_context(listening(*self._config.probes_address, field="api.probes"))
+            app = create_probes_app(probe) if exposure.probes_only else self._guarded(probe)
+            await stack.enter_async_context(serving(app, main, self._main, self._certificates))
+            if second is not None:
+                await stack.enter_async_context(serving(create_probes_app(probe), second, self._probes))
+            yield
+
+    def _guarded(self, probe: Probe) -> FastAPI:
+        admission = Admission(gate=self._gate, exposure=self._config.exposure())
+        if self._refused is not None:
+            admission = Admission(gate=self._gate, exposure=admission.exposure, refused=self._refused)
+        hosts = AcceptedHosts(listens=self._config.address[0], names=frozenset(self._config.hosts))
+        return create_app(probe, inside=self._inside, admitting=admission, hosts=hosts)
+
+
+@contextlib.asynccontextmanager
+async def serving(
+    app: FastAPI, listener: socket.socket, room: Room, certificates: Certificates | None = None
+) -> AsyncIterator[None]:
+    """Answer requests at a listener until left.
+
+    Args:
+        app: Answers them.
+        listener: A socket that listens.
+        room: Bounds of its connections.
+        certificates: Of its TLS; ``None``: plain HTTP.
+    """
+    inner = bounded(room)
+    protocol: Any = inner if certificates is None else over_tls(room, certificates, inner)
+    server = Quiet(
+        uvicorn.Config(
+            app,
+            http=protocol,
+            h11_max_incomplete_event_size=MAX_HEAD_BYTES,
+            log_config=None,
+            lifespan="off",
+            access_log=False,
+            proxy_headers=False,
+            timeout_graceful_shutdown=STOP_S,
+        )
+    )
+    async with anyio.create_task_group() as tasks:
+        running = asyncio.ensure_future(server.serve([listener]))
+        tasks.start_soon(_ended, running)
+        try:
+            yield
+        finally:
+            server.should_exit = True
+            with anyio.CancelScope(shield=True):
+                await running
+            tasks.cancel_scope.cancel()
+
+
+async def _ended(running: asyncio.Future[None]) -> None:
+    """Have the end of a server that nobody asked to end end those who serve by it."""
+    await asyncio.shield(running)
+
+
+class Quiet(uvicorn.Server):
+    """A server that leaves signals to the daemon."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave them alone."""
+        yield
+
+
+def listening(host: str, port: int, field: str = "api.listen") -> socket.socket:
+    """A socket that listens.
+
+    Args:
+        host: Address.
+        port: Port.
+        field: Where the configuration has it.
+
+    Raises:
+        ConfigError: The address cannot be had.
+    """
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), family=family)
+    except OSError as exc:
+        raise ConfigError(
+            f"{field}: cannot listen on {host}:{port}: {exc.strerror or exc}",
+            hint=f"Give another address as {field}, or switch the server off with api.enabled = false.",
+        ) from exc
