@@ -1,0 +1,1 @@
+"""Tests of notices, each of a module of its name."""

@@ -1,0 +1,1 @@
+"""Tests of the notifier, each of a module of its name."""
