@@ -16,7 +16,7 @@ export PYTHON
 # uv finds the package index where pip does; its address never enters a lock.
 UV_LOCK = UV_DEFAULT_INDEX="$${UV_DEFAULT_INDEX:-$$($(BIN)/pip config get global.index-url 2>/dev/null || true)}" \
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	--no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command 'make lock'
+	--no-emit-index-url --no-emit-find-links --no-annotate --no-strip-extras --custom-compile-command 'make lock'
 DAEMON = pyproject.toml --extra postgresql
 SPARK = $(DAEMON) --extra spark
 
@@ -45,6 +45,10 @@ demo: setup ## Three regions on this machine converge, quarrel, crash and agree 
 .PHONY: demo-pulsar
 demo-pulsar: servers ## The same story between two real Pulsar clusters, one on ZooKeeper, one on etcd
 	@$(BIN)/python -m deploy.lab.demo
+
+.PHONY: demo-migration
+demo-migration: servers ## Clients at work are moved between two real Pulsar clusters, with care and without (5 minutes)
+	@$(BIN)/python -m deploy.lab.migration_demo
 
 .PHONY: check
 check: setup ## Format, lint, types, layers, dependencies, and the tests that need no server (under two minutes)
@@ -123,6 +127,7 @@ lock: setup ## Resolve the dependencies again, keeping pins that still fit (UPGR
 	@$(UV_LOCK) $(SPARK) --constraint requirements/dev.lock --output-file requirements/spark.lock
 	@$(UV_LOCK) $(DAEMON) --constraint requirements/dev.lock --output-file requirements/daemon.lock
 	@$(UV_LOCK) requirements/peers.in --no-deps --output-file requirements/peers.lock
+	@$(UV_LOCK) requirements/old-client.in --no-deps --output-file requirements/old-client.lock
 	@requirements/python.sh
 
 .PHONY: clean

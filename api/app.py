@@ -1,39 +1,122 @@
-"""The HTTP surface of a daemon: one application over one probe."""
+"""The HTTP surface of a daemon: its application, and one of probes alone, over one probe."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
 
 from fastapi import FastAPI
 
-from api import problems
+from api import admission, problems
+from api.admission import Admission
+from api.bodies import BodyLimit
 from api.conventions import Conventions
+from api.hosts import AcceptedHosts, HostCheck
+from api.inside import RegionInside
 from api.probe import Probe
-from api.routes import health, status
+from api.problems import Problem
+from api.routes import (
+    configuration,
+    conflicts,
+    health,
+    holds,
+    long_work,
+    membership,
+    operations,
+    paths,
+    quarantine,
+    regions,
+    replication,
+    status,
+)
 from syncer.version import version
 
+NOUNS: Final = (
+    regions,
+    membership,
+    replication,
+    paths,
+    holds,
+    conflicts,
+    quarantine,
+    operations,
+    long_work,
+    configuration,
+)
+"""What is shown and changed of a region, in the order of the description."""
 
-def create_app(probe: Probe) -> FastAPI:
+
+class DescribedApp(FastAPI):
+    """An application whose description holds the schema of a problem once, for all responses that are one."""
+
+    def openapi(self) -> dict[str, Any]:
+        """Its description."""
+        document = super().openapi()
+        schemas = document.setdefault("components", {}).setdefault("schemas", {})
+        schemas.setdefault(Problem.__name__, Problem.model_json_schema())
+        return document
+
+
+def create_app(
+    probe: Probe,
+    *,
+    inside: RegionInside | None = None,
+    admitting: Admission | None = None,
+    hosts: AcceptedHosts | None = None,
+    larger_bodies: Mapping[str, int] | None = None,
+) -> FastAPI:
     """Make the application.
 
     Args:
         probe: The daemon that it looks into.
+        inside: The region that it shows and changes; without it, health and status alone.
+        admitting: Who may do what; without it nobody has a credential, and probes and status are open.
+        hosts: For which hosts requests are taken; for any if not given.
+        larger_bodies: Bytes that requests below a prefix of a path may carry, where it is more than elsewhere.
     """
-    app = FastAPI(
+    app = _bare(openapi="/openapi.json")
+    problems.install(app)
+    admission.install(app, admitting or Admission())
+    app.add_middleware(BodyLimit, larger=larger_bodies or {})
+    app.add_middleware(Conventions)
+    if hosts is not None:
+        app.add_middleware(HostCheck, hosts=hosts)
+    app.include_router(health.router(probe))
+    app.include_router(status.router(probe))
+    if inside is not None:
+        for noun in NOUNS:
+            app.include_router(noun.router(inside))
+    return app
+
+
+def create_probes_app(probe: Probe) -> FastAPI:
+    """Make the application of a listener that is open to everybody: probes, and nothing else, for any host.
+
+    Args:
+        probe: The daemon that it looks into.
+    """
+    app = _bare(openapi=None)
+    problems.install(app, elsewhere="Here are /livez, /readyz and /metrics only; the rest is at 'api.listen'.")
+    admission.install(app, Admission())
+    app.add_middleware(BodyLimit)
+    app.add_middleware(Conventions)
+    app.include_router(health.router(probe))
+    return app
+
+
+def _bare(openapi: str | None) -> FastAPI:
+    return DescribedApp(
         title="pulsar-syncer",
         version=version(),
-        description="Health, metrics and status of one region's daemon. Errors are problem documents (RFC 9457).",
+        description="Health, metrics and status of one region's daemon, and its operation. Errors are problem "
+        "documents (RFC 9457).",
         redirect_slashes=False,  # to wherever the client's own Host header says
+        openapi_url=openapi,
         docs_url=None,
         redoc_url=None,
         swagger_ui_oauth2_redirect_url=None,
     )
-    problems.install(app)
-    app.add_middleware(Conventions)
-    app.include_router(health.router(probe))
-    app.include_router(status.router(probe))
-    return app
 
 
 def openapi_text(app: FastAPI) -> str:

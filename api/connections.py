@@ -16,7 +16,7 @@ import asyncio
 from collections import Counter
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -26,6 +26,9 @@ MAX_HEAD_BYTES: Final = 16 * 1024
 
 UNREAD_S: Final = 30.0
 """Time that an answer may take, until its client has read it."""
+
+CLIENT_SUBJECT: Final = "client_subject"
+"""Key in the state of a request: subject of the client certificate that TLS has verified, as RFC 4514 writes it."""
 
 _COMING: Final = frozenset({h11.IDLE, h11.SEND_BODY})
 
@@ -43,6 +46,19 @@ class Dropped(StrEnum):
     """Likewise, of the places that one address has."""
 
 
+class Occupant(Protocol):
+    """A connection that has a place."""
+
+    @property
+    def waits(self) -> bool:
+        """It has not asked for anything yet, or has been answered."""
+        ...
+
+    def drop(self, why: Dropped) -> None:
+        """End it."""
+        ...
+
+
 @dataclass(slots=True, kw_only=True)
 class Room:
     """Who is connected, and who was sent away.
@@ -57,13 +73,13 @@ class Room:
     most: int
     most_of_one: int
     dropped: Counter[Dropped] = field(default_factory=Counter)
-    _inside: dict[Bounded, str] = field(default_factory=dict)
+    _inside: dict[Occupant, str] = field(default_factory=dict)
     _of_one: Counter[str] = field(default_factory=Counter)
 
     def __len__(self) -> int:
         return len(self._inside)
 
-    def enter(self, one: Bounded, address: str) -> None:
+    def enter(self, one: Occupant, address: str) -> None:
         """Take a connection in; where there is no place, one that waits gives its own, or this one goes."""
         self._inside[one] = address
         self._of_one[address] += 1
@@ -72,7 +88,7 @@ class Room:
         elif len(self._inside) > self.most:
             self._make_room(Dropped.FULL, None)
 
-    def leave(self, one: Bounded) -> None:
+    def leave(self, one: Occupant) -> None:
         """It is closed, whoever did it."""
         address = self._inside.pop(one, None)
         if address is None:

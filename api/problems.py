@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import http
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 import structlog
 from fastapi import FastAPI, Request, Response
@@ -15,12 +16,16 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from api.conventions import LIVE, allow, options
 from syncer.dispositions import disposition
-from syncer.errors import SyncerError
+from syncer.errors import SyncerError, TooManyFailures
 from syncer.terminal import json_text
 
 MEDIA_TYPE: Final = "application/problem+json"
 
 log = structlog.get_logger()
+
+
+PROBLEM: Final[dict[str, Any]] = {"content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}}
+"""Of a response, for its description."""
 
 
 class Problem(BaseModel):
@@ -35,10 +40,35 @@ class Problem(BaseModel):
     instance: str = Field(description="Path of the request.")
     code: str = Field(description="Stable, kebab-case.")
     hint: str = Field(description="What to do next.")
+    now: dict[str, Any] | None = Field(
+        default=None, description="What is there now, where something else was looked at."
+    )
+    operations: list[dict[str, Any]] | None = Field(
+        default=None, description="What was asked for, where some of it failed."
+    )
 
 
-def respond(request: Request, *, status: int, code: str, detail: str, hint: str) -> Response:
-    """Make the response of an error."""
+def respond(
+    request: Request,
+    *,
+    status: int,
+    code: str,
+    detail: str,
+    hint: str,
+    retry_after_s: int = 5,
+    more: Mapping[str, Any] | None = None,
+) -> Response:
+    """Make the response of an error.
+
+    Args:
+        request: What was asked.
+        status: Of HTTP.
+        code: Of the error.
+        detail: What is wrong.
+        hint: What to do next.
+        retry_after_s: Told where a repeat can help.
+        more: Further members of the problem.
+    """
     problem = Problem(
         type=f"urn:pulsar-syncer:error:{code}",
         title=http.HTTPStatus(status).phrase,
@@ -47,24 +77,48 @@ def respond(request: Request, *, status: int, code: str, detail: str, hint: str)
         instance=request.url.path,
         code=code,
         hint=hint,
+        **(more or {}),
     )
     headers = {"Cache-Control": LIVE}
-    if status == http.HTTPStatus.SERVICE_UNAVAILABLE:
-        headers["Retry-After"] = "5"
+    if status in {http.HTTPStatus.SERVICE_UNAVAILABLE, http.HTTPStatus.TOO_MANY_REQUESTS}:
+        headers["Retry-After"] = str(retry_after_s)
+    if status == http.HTTPStatus.UNAUTHORIZED:
+        headers["WWW-Authenticate"] = "Bearer"
     return Response(
-        json_text(problem.model_dump(mode="json")), status_code=status, media_type=MEDIA_TYPE, headers=headers
+        json_text(problem.model_dump(mode="json", exclude_none=True)),
+        status_code=status,
+        media_type=MEDIA_TYPE,
+        headers=headers,
     )
 
 
-def install(app: FastAPI) -> None:
-    """Have every error of the application leave as a problem."""
+def of_error(request: Request, error: SyncerError) -> Response:
+    """Make the response of one of our errors, and leave a line in the log."""
+    row = disposition(error)
+    getattr(log, row.log_level)("request_failed", path=request.url.path, code=error.code, cause=error.message)
+    retry_after_s = error.retry_after_s if isinstance(error, TooManyFailures) else 5
+    return respond(
+        request,
+        status=row.http_status,
+        code=error.code,
+        detail=error.message,
+        hint=error.hint,
+        retry_after_s=retry_after_s,
+    )
+
+
+def install(app: FastAPI, elsewhere: str = "See /openapi.json for what there is.") -> None:
+    """Have every error of the application leave as a problem.
+
+    Args:
+        app: The application.
+        elsewhere: Hint of an error of HTTP itself, such as a path that does not exist.
+    """
 
     async def ours(request: Request, exc: Exception) -> Response:
         if not isinstance(exc, SyncerError):
             raise exc
-        row = disposition(exc)
-        getattr(log, row.log_level)("request_failed", path=request.url.path, code=exc.code, cause=exc.message)
-        return respond(request, status=row.http_status, code=exc.code, detail=exc.message, hint=exc.hint)
+        return of_error(request, exc)
 
     async def http_error(request: Request, exc: Exception) -> Response:
         if not isinstance(exc, StarletteHTTPException):
@@ -75,8 +129,7 @@ def install(app: FastAPI) -> None:
             if answer := options(request, headers["Allow"]):
                 return answer
         code = http.HTTPStatus(exc.status_code).phrase.lower().replace(" ", "-")
-        hint = "See /openapi.json for what there is."
-        response = respond(request, status=exc.status_code, code=code, detail=str(exc.detail), hint=hint)
+        response = respond(request, status=exc.status_code, code=code, detail=str(exc.detail), hint=elsewhere)
         response.headers.update(headers)
         return response
 

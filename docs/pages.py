@@ -26,9 +26,11 @@ from syncer.cli.main import app
 from syncer.config import adapters
 from syncer.config.durations import format_duration
 from syncer.config.model import Config
+from syncer.config.webhooks import SecretUrl
 from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.scope import ALLOWED_PREFIXES, DEFAULT_RULES
 from syncer.documents.catalogue import DOCUMENTS
+from syncer.notices.template import NAMES
 from syncer.state.sql.tables import metadata
 from tests.hostile.attack import Topic
 from tests.hostile.attacks import ATTACKS
@@ -146,7 +148,9 @@ def configuration() -> str:
         for kind in adapters.installed(group):
             parts += _section(adapters.load(group, kind).config_model, name, f'`[{name}]` with `kind = "{kind}"`')
     for name, model in _tables(Config).items():
-        parts += _section(model, name, f"`[{name}]`")
+        by_name = get_origin(_bare(Config.model_fields[name].annotation)) is dict
+        table_name = f"{name}.NAME" if by_name else name
+        parts += _section(model, table_name, f"`[{table_name}]`")
     return "\n".join(parts)
 
 
@@ -210,6 +214,7 @@ _SIMPLE: Final[Mapping[Any, str]] = {
     float: "number",
     timedelta: "duration",
     SecretStr: "secret",
+    SecretUrl: "address, a secret",
 }
 
 
@@ -308,6 +313,8 @@ def _json_words(annotation: Any) -> str:  # noqa: ANN401
         return f"object of {_json_words(inner[1])}"
     if annotation is NoneType:
         return "null"
+    if annotation is Any:
+        return "anything"
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation.__name__
     return {str: "text", int: "number", float: "number", bool: "true or false"}[annotation]
@@ -441,6 +448,11 @@ def _left_of(cure: Sequence[str], remains: str) -> str:
     return f"{remains} Cure: {cures}" if cures else remains
 
 
+def template_names() -> str:
+    """Names that the template of a webhook's body may use."""
+    return table(("Name", "Stands for"), [(f"`${name}`", words) for name, words in NAMES.items()])
+
+
 PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "command-line": command_line,
     "configuration": configuration,
@@ -453,4 +465,5 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "lies": lies,
     "breaks": breaks,
     "attacks": attacks,
+    "template-names": template_names,
 }

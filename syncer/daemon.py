@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import signal
 import socket
@@ -18,15 +19,28 @@ import anyio
 import anyio.to_thread
 import structlog
 
-from syncer import notify, snapshotting
+from syncer import notify
 from syncer.bus.contract import Bus
 from syncer.bus.trust.signing import UNSIGNED, Keyring
 from syncer.config import believing, trusting
-from syncer.config.admin_clients import topic_probe
+from syncer.config.admin_clients import ConfiguredClusters, topic_probe
 from syncer.config.group_keys import keyring
 from syncer.config.model import Config, in_ms
 from syncer.conflict.replica import Replica
-from syncer.errors import Fenced, InvariantBroken, StateUnavailable, SyncerError
+from syncer.errors import (
+    Fenced,
+    InvariantBroken,
+    PreconditionFailed,
+    SparkMissing,
+    StateUnavailable,
+    SubscriptionShared,
+    SyncerError,
+)
+from syncer.jobs.commands import commands_of
+from syncer.jobs.runner import JobPlan, JobRunner
+from syncer.jobs.schedule import Schedule
+from syncer.migration.running.clock import WallClock
+from syncer.migration.running.service.service import MigrationService
 from syncer.model import Millis, Region
 from syncer.replication.driver import Driver
 from syncer.replication.gc.state import TombstoneGc
@@ -36,11 +50,11 @@ from syncer.replication.runtime.environment import Environment, Timing, wall_clo
 from syncer.replication.runtime.leadership import Leadership
 from syncer.replication.runtime.loops import Pumps
 from syncer.replication.status import Equipment
-from syncer.snapshotting import Schedule
 from syncer.state.contract.membership import JOINING
 from syncer.state.sql import opening
 from syncer.state.sql.database import SqlState
 from syncer.state.sql.presence import DaemonRole, Presence
+from syncer.state.sql.work.job_board import JobBoard
 from syncer.stores.contract import MetadataStore
 from syncer.version import version
 
@@ -64,15 +78,15 @@ class Daemon:
         config: Its checked configuration.
         clock: The clock, in milliseconds; the demo skews it.
         config_file: Where the configuration was read from; jobs that are started read it, too.
-        schedule: Of snapshots; made from the configuration when it says when to take them.
     """
 
     config: Config
     clock: Callable[[], Millis] = wall_clock_ms
     config_file: Path | None = None
-    schedule: Schedule | None = None
+    jobs: JobRunner | None = None
     pumps: Pumps | None = None
     leadership: Leadership | None = None
+    migrations: MigrationService | None = None
     started: anyio.Event = field(default_factory=anyio.Event)
     turned_at: float = field(default_factory=time.monotonic)
     backlog: int | None = None
@@ -93,8 +107,9 @@ class Daemon:
         """
         self.keyring = keyring(self.config.signing, self.config.peers, self.config.region)
         self._tell_trust()
-        self.schedule = self.schedule or self._make_schedule()
         state = await self._open_state()
+        board = self._make_board()
+        self.jobs = self._make_runner(board, state)
         thread = DriverThread()
         try:
             async with (
@@ -108,18 +123,19 @@ class Daemon:
                     tasks.start_soon(self._turn)
                     tasks.start_soon(self._ask_bus, bus)
                     tasks.start_soon(self._be_present)
-                    if self.schedule is not None:
-                        tasks.start_soon(self.schedule.run)
+                    if self.jobs is not None:
+                        tasks.start_soon(self.jobs.run)
                     tasks.start_soon(self.leadership.run)
         finally:
             notify.stopping()
             thread.close()
+            board.close()
             state.close()
 
     @property
     def _warnings(self) -> list[tuple[str, str]]:
         """What the configuration leaves open to whom: code and message."""
-        found = believing.trusting(self.config)
+        found = [*believing.trusting(self.config), *believing.exposing(self.config)]
         given_up = trusting.lax(self.config)
         return [*found, (trusting.LAX, "; ".join(given_up))] if given_up else found
 
@@ -193,28 +209,55 @@ class Daemon:
                 await anyio.to_thread.run_sync(presence.leave)
             presence.close()
 
-    def _make_schedule(self) -> Schedule | None:
+    def _job_plan(self) -> JobPlan | None:
+        """How jobs are run here; ``None``: they are not."""
         config = self.config
         folder, work = config.snapshots.folder, config.snapshots.workplace
-        if config.snapshot_interval is None or folder is None or work is None:
+        if folder is None or work is None:
             return None
         if self.config_file is None:
-            log.error("snapshots_not_scheduled", cause="the configuration does not come from a file")
+            if config.snapshot_interval is not None:
+                log.error("snapshots_not_scheduled", cause="the configuration does not come from a file")
             return None
-        plan = snapshotting.SchedulePlan(
-            interval_ms=in_ms(config.snapshot_interval),
-            time_limit_ms=in_ms(config.snapshots.time_limit),
-            work=work,
-            commands=snapshotting.commands(
-                sys.executable,
-                self.config_file,
-                folder,
-                region=config.region,
-                keep=config.snapshots.keep,
-                memory=config.snapshots.memory,
-            ),
+        commands = commands_of(
+            sys.executable,
+            self.config_file,
+            folder,
+            region=config.region,
+            keep=config.snapshots.keep,
+            memory=config.snapshots.memory,
         )
-        return Schedule(plan, lambda: self.role is DaemonRole.ACTIVE, self.clock)
+        interval = config.snapshot_interval
+        return JobPlan(
+            work=work,
+            host=socket.gethostname(),
+            region=config.region,
+            time_limit_ms=in_ms(config.snapshots.time_limit),
+            commands=commands,
+            schedule=Schedule(in_ms(interval)) if interval is not None else None,
+        )
+
+    def _make_board(self) -> JobBoard:
+        url = self.config.database_url()
+        return JobBoard(url, host=socket.gethostname(), pid=os.getpid(), clock=self.clock)
+
+    def _make_runner(self, board: JobBoard, state: SqlState) -> JobRunner | None:
+        plan = self._job_plan()
+        if plan is None:
+            return None
+        return JobRunner(plan, board, state.transaction, lambda: self.role is DaemonRole.ACTIVE, self.clock)
+
+    def _check_jobs(self) -> None:
+        """Refuse jobs that this daemon could not run.
+
+        Raises:
+            PreconditionFailed: It only observes.
+            SparkMissing: What jobs need is not installed here.
+        """
+        if self.observing:
+            raise PreconditionFailed("this daemon only observes", hint="Run 'syncer snapshot' by hand.")
+        if importlib.util.find_spec("pyspark") is None:
+            raise SparkMissing("pyspark is not installed where the daemon runs")
 
     def _make_store(self) -> MetadataStore:
         return self.config.make_store()
@@ -235,12 +278,15 @@ class Daemon:
                 timing=Timing(
                     heartbeat_s=self.config.heartbeat_interval.total_seconds(),
                     journal_retention_s=self.config.limits.journal_kept.total_seconds(),
+                    audit_retention_s=self.config.limits.audit_retention.total_seconds(),
                     max_writes_per_s=self.config.limits.max_writes_per_s,
                 ),
                 version=version(),
                 clock=self.clock,
             )
-            self.pumps = Pumps(around)
+            clusters = ConfiguredClusters(self.config)
+            self.migrations = MigrationService(state, thread, clusters, WallClock(), observing=self.observing)
+            self.pumps = Pumps(around, self.migrations.migrations)
             try:
                 await self.pumps.run()
             except BaseException as exc:
@@ -248,7 +294,7 @@ class Daemon:
                     self.outdone_in = self._turn_of_role
                 raise
             finally:
-                self.pumps = None
+                self.pumps = self.migrations = None
                 self.begun_on_hearsay |= driver.begun_on_hearsay
                 self.spoken |= driver.holds_fence and not driver.starting
 
@@ -272,7 +318,9 @@ class Daemon:
         driver.equip(
             Equipment(
                 keyring=self.keyring,
-                snapshots=self.schedule.report if self.schedule is not None else None,
+                snapshots=self.jobs.report if self.jobs is not None and self.jobs.scheduled else None,
+                migration=self.migration,
+                check_jobs=self._check_jobs if self.jobs is not None else None,
                 warnings=dict(self._warnings),
                 # Two that have the role at once would take the region from one another for ever.
                 takes_over=self.outdone_in is None or self.outdone_in != self._turn_of_role,
@@ -284,6 +332,10 @@ class Daemon:
             )
         )
         return driver
+
+    def migration(self) -> dict[str, Any] | None:
+        """How the migration is that this daemon carries, as plain data; ``None``: it carries none."""
+        return self.migrations.report() if self.migrations is not None else None
 
     @property
     def _turn_of_role(self) -> int:
@@ -307,7 +359,16 @@ class Daemon:
             else:
                 self.backlog = position.backlog
                 self.bus_trouble = None if position.connected else "not connected"
+                self._tell_of_sharing(position.trouble)
             await anyio.sleep(BUS_POLL_S)
+
+    def _tell_of_sharing(self, trouble: SubscriptionShared | None) -> None:
+        if self.pumps is None:
+            return
+        if trouble is None:
+            self.pumps.driver.unshow(SubscriptionShared.code)
+        else:
+            self.pumps.driver.show(trouble.code, trouble.message)
 
 
 class Openable(Protocol):

@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Final
 
 from syncer.errors import (
     AccessDenied,
+    AccessError,
+    AdminDenied,
     AdminError,
     AdminRedirectRefused,
     AdminUnreachable,
     BackupDamaged,
     BackupError,
     BackupInvalid,
+    BodyTooLarge,
     BusUnavailable,
     ConfigDenied,
     ConfigError,
     DiskFull,
-    ExitCode,
     Fenced,
+    Forbidden,
+    HostUnknown,
     IllegalTransition,
     InvariantBroken,
     JavaMissing,
     JobCancelled,
     JobError,
     MessageUnreadable,
+    MigrationClaimed,
     NotEmpty,
     NotFound,
     NotInTime,
@@ -35,7 +41,11 @@ from syncer.errors import (
     PlanInvalid,
     PlanStale,
     PreconditionFailed,
+    PreconditionRequired,
+    RequestInvalid,
+    RequestKeyReused,
     RevisionMismatch,
+    RightsUnreadable,
     SignatureInvalid,
     SnapshotDamaged,
     SnapshotError,
@@ -54,11 +64,27 @@ from syncer.errors import (
     StoreError,
     StoreFilesDamaged,
     StoreUnavailable,
+    SubscriptionShared,
     SyncerError,
+    TooManyFailures,
     TransportError,
+    Unauthorized,
     ValueInvalid,
     ValueRefused,
 )
+
+
+class ExitCode(IntEnum):
+    """Exit codes of the command line."""
+
+    DONE = 0
+    FAILED = 1
+    USAGE = 2
+    DIFFERENT = 3
+    UNREACHABLE = 4
+    REFUSED = 5
+    NOT_ALLOWED = 6
+    BAD_CONFIG = 78
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +111,7 @@ DISPOSITIONS: Final[dict[type[SyncerError], Disposition]] = {
     StoreFilesDamaged: Disposition(502, ExitCode.FAILED, "error"),
     TransportError: Disposition(502, ExitCode.FAILED, "error"),
     BusUnavailable: Disposition(503, ExitCode.UNREACHABLE, "warning"),
+    SubscriptionShared: Disposition(409, ExitCode.REFUSED, "error"),
     PayloadInvalid: Disposition(422, ExitCode.FAILED, "warning"),
     SignatureInvalid: Disposition(422, ExitCode.NOT_ALLOWED, "warning"),
     SpeakerInvalid: Disposition(422, ExitCode.NOT_ALLOWED, "error"),
@@ -97,8 +124,13 @@ DISPOSITIONS: Final[dict[type[SyncerError], Disposition]] = {
     ValueInvalid: Disposition(422, ExitCode.FAILED, "warning"),
     AdminError: Disposition(502, ExitCode.FAILED, "error"),
     AdminUnreachable: Disposition(503, ExitCode.UNREACHABLE, "warning"),
+    AdminDenied: Disposition(502, ExitCode.NOT_ALLOWED, "error"),
     AdminRedirectRefused: Disposition(502, ExitCode.NOT_ALLOWED, "error"),
     PreconditionFailed: Disposition(412, ExitCode.REFUSED, "warning"),
+    MigrationClaimed: Disposition(412, ExitCode.REFUSED, "warning"),
+    RequestInvalid: Disposition(422, ExitCode.FAILED, "info"),
+    PreconditionRequired: Disposition(428, ExitCode.FAILED, "info"),
+    RequestKeyReused: Disposition(422, ExitCode.FAILED, "info"),
     NotFound: Disposition(404, ExitCode.FAILED, "info"),
     NotInTime: Disposition(504, ExitCode.UNREACHABLE, "warning"),
     PlanError: Disposition(422, ExitCode.REFUSED, "warning"),
@@ -120,6 +152,13 @@ DISPOSITIONS: Final[dict[type[SyncerError], Disposition]] = {
     SnapshotRefused: Disposition(412, ExitCode.REFUSED, "warning"),
     SnapshotShrunken: Disposition(412, ExitCode.REFUSED, "warning"),
     SnapshotUnwritten: Disposition(507, ExitCode.FAILED, "error"),
+    AccessError: Disposition(403, ExitCode.NOT_ALLOWED, "info"),
+    Unauthorized: Disposition(401, ExitCode.NOT_ALLOWED, "info"),
+    Forbidden: Disposition(403, ExitCode.NOT_ALLOWED, "info"),
+    TooManyFailures: Disposition(429, ExitCode.NOT_ALLOWED, "debug"),
+    RightsUnreadable: Disposition(503, ExitCode.NOT_ALLOWED, "error"),
+    HostUnknown: Disposition(421, ExitCode.NOT_ALLOWED, "debug"),
+    BodyTooLarge: Disposition(413, ExitCode.FAILED, "debug"),
     IllegalTransition: Disposition(409, ExitCode.REFUSED, "error"),
     InvariantBroken: Disposition(500, ExitCode.FAILED, "critical"),
 }

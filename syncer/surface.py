@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import gc
 import os
-import socket
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import anyio
 import anyio.to_thread
-import uvicorn
 
-from api.app import create_app
-from api.connections import MAX_HEAD_BYTES, Room, bounded
+from api.inside import Found
 from api.probe import Dependency
 from syncer import metrics
+from syncer.attempts import AttemptTrail
 from syncer.bus.contract import Role
 from syncer.config.model import Config
 from syncer.daemon import Daemon, cause_of, supervise
 from syncer.documents.status import StatusDocument
-from syncer.errors import ConfigError, StateUnavailable, SyncerError
+from syncer.errors import StateUnavailable, SyncerError
 from syncer.inspection.status import collect
-from syncer.metrics import Metrics
+from syncer.metrics import Metrics, migrations, notices
 from syncer.model import Region
+from syncer.notifier.notifier import Notifier
+from syncer.serving import Doors
 from syncer.state.views.region import Views
 from syncer.state.views.summaries import Status
 from syncer.version import version
@@ -41,31 +39,39 @@ REFRESH_S: Final = 2.0
 SILENT_S: Final = 5.0
 """A sidecar database that has not answered a look for so long is taken as gone."""
 MAX_LOOKERS: Final = 4
-"""Threads that make the status document; more requests wait, and nothing else of the daemon does."""
+"""Threads that make the status document, and as many that look for other routes; more requests wait, and nothing else
+of the daemon does."""
 REFUSED: Final = "http-connections-refused"
-STOP_S: Final = 2
 
 
 class Surface:
-    """Implements :class:`api.probe.Probe` over a daemon.
+    """Implements :class:`api.probe.Probe` and :class:`api.inside.RegionInside` over a daemon.
 
     Gauges that come from the sidecar database are brought up to date by a task of its own, so that a scrape never
     waits for it.
+
+    Args:
+        daemon: The daemon.
+        version: Of this program.
     """
 
-    def __init__(self, daemon: Daemon, *, version: str) -> None:
+    def __init__(self, daemon: Daemon, *, version: str, notifier: Notifier | None = None) -> None:
         self._daemon = daemon
+        self._notifier = notifier
         self._config: Config = daemon.config
         self._metrics = Metrics(version=version, started_s=time.time())
         self._views: Views | None = None
         self._state_trouble = "not read yet"
         self._reading_since: float | None = None
-        self._room = Room(
-            request_s=self._config.api.request_timeout.total_seconds(),
-            most=self._config.api.max_connections,
-            most_of_one=self._config.api.max_connections_per_address,
-        )
+        self._attempts = AttemptTrail(self._open_views)
+        self._doors = Doors(self._config.api, self, self._attempts.keep)
         self._lookers = anyio.CapacityLimiter(MAX_LOOKERS)
+        self._askers = anyio.CapacityLimiter(MAX_LOOKERS)
+
+    @property
+    def config(self) -> Config:
+        """Of the region."""
+        return self._config
 
     @property
     def registry(self) -> CollectorRegistry:
@@ -107,6 +113,10 @@ class Surface:
         document = await anyio.to_thread.run_sync(self._collect, limiter=self._lookers)
         return document.model_dump(mode="json")
 
+    async def look(self, question: Callable[[Views], Found]) -> Found:
+        """What the views say; see :class:`api.inside.RegionInside`."""
+        return await anyio.to_thread.run_sync(lambda: question(self._open_views()), limiter=self._askers)
+
     def _collect(self) -> StatusDocument:
         return collect(self._open_views(), self._config)
 
@@ -119,30 +129,15 @@ class Surface:
         """Answer requests until cancelled.
 
         Raises:
-            ConfigError: The configured address cannot be had.
+            ConfigError: A configured address cannot be had, or is half protected.
         """
-        settings = uvicorn.Config(
-            create_app(self),
-            http=bounded(self._room),
-            h11_max_incomplete_event_size=MAX_HEAD_BYTES,
-            log_config=None,
-            lifespan="off",
-            access_log=False,
-            proxy_headers=False,
-            timeout_graceful_shutdown=STOP_S,
-        )
-        server = Quiet(settings)
-        async with anyio.create_task_group() as tasks:
-            with listening(*self._config.api.address) as listener:
-                tasks.start_soon(self._refresh)
-                serving = asyncio.ensure_future(server.serve([listener]))
-                try:
-                    await asyncio.shield(serving)
-                finally:
-                    server.should_exit = True
-                    with anyio.CancelScope(shield=True):
-                        await serving
-                    tasks.cancel_scope.cancel()
+        async with anyio.create_task_group() as tasks, self._doors.open(self):
+            tasks.start_soon(self._refresh)
+            tasks.start_soon(self._attempts.run)
+            try:
+                await anyio.sleep_forever()
+            finally:
+                tasks.cancel_scope.cancel()
         if self._views is not None:
             self._views.close()
 
@@ -165,27 +160,50 @@ class Surface:
                     self._metrics.set(metrics.SKEW, (peer.sent_at_ms - peer.heard_at_ms) / 1000, peer.region)
             self._reading_since = None
             self._pump_gauges()
+            self._migration_gauges()
             self._connections()
+            self._notice_gauges()
             await self._snapshot_gauges()
             await anyio.sleep(REFRESH_S)
 
+    def _migration_gauges(self) -> None:
+        """How far the migration is that this daemon carries."""
+        for family, value, label in migrations.samples(self._daemon.migration()):
+            self._metrics.set(family, value, label)
+
     async def _snapshot_gauges(self) -> None:
-        schedule = self._daemon.schedule
-        if schedule is None:
+        jobs = self._daemon.jobs
+        if jobs is None:
             return
-        found = await anyio.to_thread.run_sync(schedule.report)
+        for state, count in jobs.counts.items():
+            self._metrics.set(metrics.JOBS, count, state)
+        if not jobs.scheduled:
+            return
+        found = await anyio.to_thread.run_sync(jobs.report)
         self._metrics.set(metrics.SNAPSHOT_RUNNING, bool(found["running"]))
         self._metrics.set(metrics.SNAPSHOT_FAILED, bool(found["trouble"]))
         ended = found.get("last_ended_at_ms")
         if found.get("last_succeeded") and isinstance(ended, int):
             self._metrics.set(metrics.SNAPSHOT_TAKEN, ended / 1000)
 
+    def _notice_gauges(self) -> None:
+        """What was told to operators, and which webhooks fail."""
+        if self._notifier is not None:
+            self._metrics.absorb(self._notifier.tally)
+            self._metrics.set(notices.WEBHOOKS_FAILING, self._notifier.failing)
+
     def _connections(self) -> None:
         """Who is connected, and who was sent away since the start."""
-        self._metrics.set(metrics.HTTP_CONNECTIONS, len(self._room))
-        dropped = {("http_dropped", why.value): count for why, count in self._room.dropped.items()}
+        self._metrics.set(metrics.HTTP_CONNECTIONS, self._doors.connections)
+        dropped = {("http_dropped", why.value): count for why, count in self._doors.dropped.items()}
         self._metrics.absorb(dropped)
         pumps, count = self._daemon.pumps, sum(dropped.values())
+        if pumps is not None:
+            for code, trouble in self._doors.troubles.items():
+                if trouble:
+                    pumps.driver.show(code, trouble)
+                else:
+                    pumps.driver.unshow(code)
         if count and pumps is not None:
             pumps.driver.show(
                 REFUSED,
@@ -239,33 +257,10 @@ class Surface:
             self._metrics.stage(stage, seconds)
 
 
-class Quiet(uvicorn.Server):
-    """A server that leaves signals to the daemon."""
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Leave them alone."""
-        yield
-
-
-def listening(host: str, port: int) -> socket.socket:
-    """A socket that listens.
-
-    Raises:
-        ConfigError: The address cannot be had.
-    """
-    try:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        return socket.create_server((host, port), family=family)
-    except OSError as exc:
-        raise ConfigError(
-            f"api.listen: cannot listen on {host}:{port}: {exc.strerror or exc}",
-            hint="Give another address as api.listen, or switch the server off with api.enabled = false.",
-        ) from exc
-
-
 def run(config: Config, config_file: Path | None = None) -> None:
     """Run a region's daemon with its HTTP surface until SIGTERM or SIGINT: what ``syncer run`` does."""
+    if config.api.enabled:
+        config.api.exposure()  # before anything is opened: where it is half protected, nothing starts
     os.umask(0o077)  # whatever is made, by us or by a client library, is the daemon's alone
     daemon = Daemon(config, config_file=config_file)
 
@@ -276,8 +271,9 @@ def run(config: Config, config_file: Path | None = None) -> None:
         gc.freeze()
         gc.set_threshold(YOUNG_OBJECTS, *gc.get_threshold()[1:])
 
-    beside = (Surface(daemon, version=version()).serve,) if config.api.enabled else ()
+    notifier = Notifier(daemon)
+    beside = (Surface(daemon, version=version(), notifier=notifier).serve,) if config.api.enabled else ()
     try:
-        anyio.run(supervise, daemon, settle, *beside)
+        anyio.run(supervise, daemon, settle, notifier.run, *beside)
     except BaseExceptionGroup as group:
         raise cause_of(group) from group

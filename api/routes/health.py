@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Header, Query, Response
+from fastapi import APIRouter, Depends, Header, Query, Response
 from prometheus_client.exposition import choose_encoder
 from pydantic import BaseModel, ConfigDict, Field
 
+from api.admission import REFUSALS, Opening, needs
 from api.probe import Probe
+from syncer.access.roles import AccessRole
 
 STALLED_AFTER_S: Final = 30.0
 """A main loop that did not turn for so long is taken as hanging: the supervisor should start the daemon again."""
@@ -45,6 +47,7 @@ class Readiness(BaseModel):
 def router(probe: Probe) -> APIRouter:
     """Make the routes."""
     routes = APIRouter(tags=["health"])
+    reader = needs(AccessRole.READ, opening=Opening.PROBES)
 
     @routes.get("/livez", responses={503: {"model": Liveness, "description": "The main loop hangs."}})
     async def livez(response: Response) -> Liveness:
@@ -54,7 +57,11 @@ def router(probe: Probe) -> APIRouter:
         response.status_code = 200 if alive else 503
         return Liveness(alive=alive, heartbeat_age_s=round(age, 3))
 
-    @routes.get("/readyz", responses={503: {"model": Readiness, "description": "Something is missing."}})
+    @routes.get(
+        "/readyz",
+        responses={**REFUSALS, 503: {"model": Readiness, "description": "Something is missing."}},
+        dependencies=[Depends(reader)],
+    )
     async def readyz(
         response: Response,
         verbose: Annotated[str | None, Query(description="Present: list every dependency.")] = None,
@@ -68,7 +75,8 @@ def router(probe: Probe) -> APIRouter:
     @routes.get(
         "/metrics",
         response_class=Response,
-        responses={200: {"content": {"application/openmetrics-text": {}, "text/plain": {}}}},
+        responses={**REFUSALS, 200: {"content": {"application/openmetrics-text": {}, "text/plain": {}}}},
+        dependencies=[Depends(reader)],
     )
     async def metrics(accept: Annotated[str, Header()] = "") -> Response:
         """Metrics, as OpenMetrics where the scraper takes it."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Depends, Response
 
+from api.admission import REFUSALS, Opening, needs
 from api.probe import Probe
-from api.problems import MEDIA_TYPE, Problem
+from syncer.access.roles import AccessRole
 from syncer.documents.status import StatusDocument
 from syncer.terminal import json_text
 
@@ -17,7 +18,8 @@ def router(probe: Probe) -> APIRouter:
     @routes.get(
         "/status",
         response_model=StatusDocument,
-        responses={503: {"content": {MEDIA_TYPE: {"schema": Problem.model_json_schema()}}, "description": "Not now."}},
+        responses=REFUSALS,
+        dependencies=[Depends(needs(AccessRole.READ, opening=Opening.STATUS))],
     )
     async def status() -> Response:
         """The document that ``syncer status -o json`` prints."""

@@ -133,4 +133,4 @@ def _ours(module: str, name: str) -> type[SyncerError] | None:
         return None
     if not isinstance(cls, type) or not issubclass(cls, SyncerError):
         return None
-    return next(each for each in cls.__mro__ if each.__module__ == errors.__name__)
+    return next(each for each in cls.__mro__ if each.__module__.startswith(f"{errors.__name__}."))

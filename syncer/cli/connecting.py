@@ -15,6 +15,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
 import anyio
@@ -31,6 +32,7 @@ from syncer.state.views.region import Views
 
 if TYPE_CHECKING:
     from syncer.config import Config
+    from syncer.config.tables import AdminConfig
 
 CLOSE_S: Final = 1.0
 """How long clients that were of use are waited for to close, once all have answered; never beyond the deadline."""
@@ -104,7 +106,7 @@ class Attempt:
 
 
 def dial(config: Config, *, timeout_s: float) -> list[DependencyDocument]:
-    """Try store, bus, admin API, sidecar database and the files of keys; each one's failure is its row.
+    """Try store, bus, admin APIs, sidecar database and the files of keys; each one's failure is its row.
 
     The database is only looked at: one that does not exist yet is fine, the daemon makes it.
     """
@@ -118,7 +120,8 @@ def dial(config: Config, *, timeout_s: float) -> list[DependencyDocument]:
     if config.signing is not None and config.signing.region_key_file is not None:
         attempts.append(Attempt("region key", lambda _: _region_key(config)))
     if config.admin is not None:
-        attempts.append(Attempt("admin", lambda attempt: _admin(config, attempt)))
+        attempts.append(Attempt("admin", partial(_admin, config.admin)))
+    attempts += [Attempt(f"cluster {name}", partial(_admin, table.admin)) for name, table in config.cluster.items()]
     return dial_all(attempts, timeout_s=timeout_s)
 
 
@@ -208,8 +211,7 @@ async def _region_key(config: Config) -> None:
         region_key(config.signing.region_key_file, config.peers.halves(), Region(config.region))
 
 
-async def _admin(config: Config, attempt: Attempt) -> None:
-    if config.admin is not None:
-        once = admin_settings(config.admin).model_copy(update={"retry_for": timedelta(0)})
-        attempt.client = client = AdminClient(once)
-        await client.clusters()
+async def _admin(config: AdminConfig, attempt: Attempt) -> None:
+    once = admin_settings(config).model_copy(update={"retry_for": timedelta(0)})
+    attempt.client = client = AdminClient(once)
+    await client.clusters()

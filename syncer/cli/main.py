@@ -17,13 +17,17 @@ from typer.exceptions import TyperException
 from syncer.cli import leaving
 from syncer.cli.again import as_user
 from syncer.cli.commands import (
+    api,
     backup,
     config,
     conflicts,
     events,
     explain,
     holds,
+    jobs,
     keys,
+    notify,
+    operations,
     plan,
     quarantine,
     run,
@@ -32,11 +36,17 @@ from syncer.cli.commands import (
     topic,
 )
 from syncer.cli.commands import regions as _regions  # noqa: F401 - its commands go into overview's group
+from syncer.cli.commands.migrations import control as _migration_control  # noqa: F401 - its commands go into migration's group
+from syncer.cli.commands.migrations import migration
+from syncer.cli.commands.migrations import rehearsal as _migration_rehearsal  # noqa: F401 - as control's
+from syncer.cli.commands.migrations import report as _migration_report  # noqa: F401 - as control's
+from syncer.cli.commands.migrations import reverse as _migration_reverse  # noqa: F401 - as control's
+from syncer.cli.commands.migrations import status as _migration_status  # noqa: F401 - as control's
 from syncer.cli.commands.snapshots import snapshot
 from syncer.cli.render.output import Format, out, say, say_lines
 from syncer.cli.session import CommandSession
-from syncer.dispositions import disposition
-from syncer.errors import ConfigDenied, ConfigError, ExitCode, StateDenied, SyncerError
+from syncer.dispositions import ExitCode, disposition
+from syncer.errors import ConfigDenied, ConfigError, StateDenied, SyncerError
 from syncer.terminal import visible_lines
 from syncer.version import made_by
 
@@ -153,6 +163,7 @@ app.command("init")(config.init)
 app.add_typer(config.app, name="config")
 app.add_typer(topic.app, name="topic")
 app.add_typer(keys.app, name="keys")
+app.add_typer(api.app, name="api")
 app.command("run")(run.run)
 app.command("demo")(run.demo)
 app.command("status")(status.status)
@@ -163,10 +174,14 @@ app.add_typer(conflicts.app, name="conflicts")
 app.add_typer(holds.app, name="holds")
 app.add_typer(quarantine.app, name="quarantine")
 app.add_typer(quarantine.parked, name="parked")
+app.add_typer(operations.app, name="operations")
+app.add_typer(notify.app, name="notify")
+app.add_typer(migration.app, name="migration")
 app.command("diff")(plan.diff)
 app.add_typer(plan.app, name="plan")
 app.add_typer(backup.app, name="backup")
 app.add_typer(snapshot.app, name="snapshot")
+app.add_typer(jobs.app, name="jobs")
 app.add_typer(state.app, name="state")
 app.command("pause")(run.pause)
 app.command("resume")(run.resume)

@@ -7,15 +7,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from syncer.cli.confirmation import agree
 from syncer.cli.render import output
 from syncer.cli.render.output import Format, say
 from syncer.conflict.shown import FACTS, HOLD_FACTS
-from syncer.documents.operations import OperationDocument, OperationList
+from syncer.dispositions import ExitCode
+from syncer.documents.operations import OperationList, operation_document
 from syncer.documents.words import moment, with_times
-from syncer.errors import ExitCode
 from syncer.operations import client
+from syncer.state.contract.operations import Asked
 
 if TYPE_CHECKING:
+    from syncer.inspection.proposals import DecisionProposal
+    from syncer.operations.client import Answers
     from syncer.operations.contract import OperationRequest
     from syncer.state.contract.operations import Operation
     from syncer.state.views.region import Views
@@ -24,13 +28,35 @@ Why = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; kept wi
 Timeout = Annotated[float, typer.Option("--timeout", min=0, metavar="SECONDS", help="How long to wait for the daemon.")]
 
 
+def carry_out(
+    views: Views, proposal: DecisionProposal, *, yes: bool, reason: str, timeout_s: float, form: Format
+) -> None:
+    """Show what would be asked, have the operator agree where that is due, ask, and print the answers.
+
+    Raises:
+        typer.Exit: See :func:`ask`; or nobody agreed.
+    """
+    if proposal.words:
+        agree(proposal.target, *proposal.words, yes=yes)
+    ask(views, proposal.requests, reason=reason, timeout_s=timeout_s, form=form)
+
+
 def ask(views: Views, requests: Sequence[OperationRequest], *, reason: str, timeout_s: float, form: Format) -> None:
     """Ask the daemon, wait for all answers, print them.
 
     Raises:
         typer.Exit: With the code of the first failure, or 4 when the daemon did not answer all in time.
     """
-    answers = client.ask(views, requests, asked_by=client.this_user(), reason=reason, timeout_s=timeout_s)
+    answers = client.ask(views, requests, Asked(by=client.this_user(), reason=reason), timeout_s=timeout_s)
+    show(answers, timeout_s, form)
+
+
+def show(answers: Answers, timeout_s: float, form: Format) -> None:
+    """Print answers of the daemon that were waited for so long.
+
+    Raises:
+        typer.Exit: With the code of the first failure, or 4 when the daemon did not answer all in time.
+    """
     _show(answers.operations, form)
     if answers.pending:
         rows = ", ".join(str(operation.id) for operation in answers.pending)
@@ -50,18 +76,7 @@ def _show(operations: Sequence[Operation], form: Format) -> None:
             [(each.id, each.kind, about(each), each.state.value, with_times(each.answer)) for each in operations],
         )
         return
-    items = [
-        OperationDocument(
-            id=each.id,
-            kind=each.kind,
-            arguments=each.arguments,
-            state=each.state.value,
-            answer=each.answer,
-            code=each.code,
-        )
-        for each in operations
-    ]
-    output.document(OperationList(items=items), form)
+    output.document(OperationList(items=[operation_document(each) for each in operations]), form)
 
 
 def about(operation: Operation) -> str:
@@ -84,6 +99,8 @@ def _said(kind: str, name: str, value: str) -> str:
             return with_times(value)
         case "until", _:
             return f"up to {moment(int(value))}" if kind == "regions-join" else f"up to {value}"
+        case "plan", _:
+            return ""
         case (("path" | "region"), _):
             return value
         case _:

@@ -16,8 +16,9 @@ import typer
 from syncer.cli.confirmation import agree
 from syncer.cli.render.output import Format, say
 from syncer.cli.render.plans import Applied, plan_document, show_applied, show_plan, tell_plan
+from syncer.dispositions import ExitCode
 from syncer.documents.words import counted
-from syncer.errors import ConfigError, ExitCode, PreconditionFailed, SyncerError
+from syncer.errors import ConfigError, PreconditionFailed, SyncerError
 from syncer.model import MetaPath, Millis, Region
 from syncer.plan.review import ALLOWABLE, Reason, Review
 

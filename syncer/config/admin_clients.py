@@ -1,17 +1,26 @@
-"""Clients of Pulsar's admin API, made of the configuration: their settings, and whom to ask whether topics exist."""
+"""Clients of Pulsar's admin API, made of the configuration: their settings, by table, and the probe for topics."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from datetime import timedelta
+from typing import Final
 
 from syncer.admin.auth import CertificateAuth, TokenAuth, Trust
-from syncer.admin.client import AdminSettings
+from syncer.admin.client import AdminClient, AdminSettings
 from syncer.admin.topic_probe import StoreProbe, TopicProbe
 from syncer.admin.topics import ClustersProbe
 from syncer.config.model import Config
+from syncer.config.own_topics import own_topics
 from syncer.config.tables import AdminConfig
+from syncer.errors import NotFound
+from syncer.migration.evidence import ClusterUrls
+from syncer.migration.reading.pair import MigrationSide
 from syncer.stores.contract import MetadataStore
+
+RETRY_READS_FOR: Final = timedelta(seconds=2)
+"""How long a migration's read is repeated at once; its controller makes it again."""
 
 
 @asynccontextmanager
@@ -39,3 +48,66 @@ def admin_settings(config: AdminConfig) -> AdminSettings:
         trust=Trust(certificates=config.ca_file),
         timeout=config.timeout,
     )
+
+
+def cluster_access(config: Config, name: str) -> tuple[AdminSettings, ClusterUrls]:
+    """How a cluster is reached that the configuration names, and the addresses that its clients use.
+
+    Args:
+        config: The configuration.
+        name: Of its table ``[cluster.NAME]``.
+
+    Raises:
+        NotFound: There is no such table.
+    """
+    table = config.cluster.get(name)
+    if table is None:
+        known = f"The configuration has: {', '.join(sorted(config.cluster))}" if config.cluster else "It has none yet"
+        raise NotFound(
+            f"the configuration has no table [cluster.{name}]",
+            hint=f"{known}; 'syncer init --stdout' shows how one is written.",
+        )
+    return admin_settings(table.admin), table.urls
+
+
+@asynccontextmanager
+async def migration_sides(
+    config: Config, blue: str, green: str, *, retry_for: timedelta
+) -> AsyncIterator[tuple[MigrationSide, MigrationSide]]:
+    """Both clusters of a migration, by the names of their tables; nothing is asked yet.
+
+    Args:
+        config: The configuration.
+        blue: Name of a table.
+        green: Name of another.
+        retry_for: How long a read is repeated where nobody answers.
+
+    Raises:
+        NotFound: There is no such table.
+        ConfigError: A certificate or key that a table names cannot be loaded.
+    """
+    (here, here_urls), (there, there_urls) = cluster_access(config, blue), cluster_access(config, green)
+    patience = {"retry_for": retry_for}
+    async with (
+        AdminClient(here.model_copy(update=patience)) as first,
+        AdminClient(there.model_copy(update=patience)) as second,
+    ):
+        yield (
+            MigrationSide(table=blue, calls=first, urls=here_urls),
+            MigrationSide(table=green, calls=second, urls=there_urls),
+        )
+
+
+class ConfiguredClusters:
+    """The clusters that a daemon's configuration names, for the migrations that it carries out."""
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+
+    def sides(self, blue: str, green: str) -> AbstractAsyncContextManager[tuple[MigrationSide, MigrationSide]]:
+        """Both clusters; nothing is asked yet."""
+        return migration_sides(self._config, blue, green, retry_for=RETRY_READS_FOR)
+
+    def own_topics(self) -> frozenset[str]:
+        """Topics of the daemons' own bus."""
+        return own_topics(self._config)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from syncer.config.model import Config
+from syncer.errors import ConfigError
 
 UNSIGNED: Final = "messages-unsigned"
 ACCEPTED: Final = "unsigned-accepted"
@@ -51,9 +52,18 @@ def trusting(config: Config) -> list[tuple[str, str]]:
     return found
 
 
+def exposing(config: Config) -> list[tuple[str, str]]:
+    """What the HTTP server gives up, or keeps back for want of protection: code and message."""
+    try:
+        warning = config.api.exposure().warning if config.api.enabled else None
+    except ConfigError:
+        return []  # the daemon does not start, and says so
+    return [warning] if warning is not None else []
+
+
 def advice(config: Config) -> list[tuple[str, str]]:
     """The same for ``syncer config check``, and what seems to protect and does not."""
-    found = trusting(config)
+    found = [*trusting(config), *exposing(config)]
     if config.peers.expected and {code for code, _ in found} & {UNSIGNED, ACCEPTED}:
         found.append((NO_PROTECTION, _NAMES_ONLY))
     return found

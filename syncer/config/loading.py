@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_origin
 
 from pydantic import BaseModel, SecretStr, ValidationError
 from pydantic_core import ErrorDetails
@@ -171,11 +171,14 @@ def _shown(name: str, value: object) -> str:
 
 def _model_at(model: type[BaseModel], field: Field) -> type[BaseModel] | None:
     current: type[BaseModel] | None = model
-    for key in field:
+    keys = iter(field)
+    for key in keys:
         if isinstance(key, int) or current is None:
             continue
         info = current.model_fields.get(key)
         current = _first_model(info.annotation) if info is not None else None
+        if info is not None and get_origin(info.annotation) is dict:
+            next(keys, None)  # tables by name: the name is no field
     return current
 
 

@@ -7,6 +7,7 @@ that only look into the sidecar database never load a client library.
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Annotated, Any, Final, Literal, Self
@@ -17,10 +18,11 @@ from syncer import paths
 from syncer.bus.contract import Bus
 from syncer.bus.pulsar.names import local_namespace_of, namespace_of
 from syncer.config import adapters
+from syncer.config.api_table import ApiConfig
+from syncer.config.cluster_table import ClusterConfig
 from syncer.config.durations import Duration
 from syncer.config.tables import (
     AdminConfig,
-    ApiConfig,
     BusAdapter,
     LimitsConfig,
     LogConfig,
@@ -33,6 +35,7 @@ from syncer.config.tables import (
     StateConfig,
     StoreAdapter,
 )
+from syncer.config.webhooks import LOG, MAX_WEBHOOKS, NotifyConfig, WebhookConfig
 from syncer.conflict import settings as core
 from syncer.conflict.scope import Rule, Scope
 from syncer.conflict.settings import Direction, Settings
@@ -76,18 +79,43 @@ class Config(Section):
     scope: ScopeConfig = Field(default_factory=ScopeConfig)
     limits: LimitsConfig = Field(default_factory=LimitsConfig)
     admin: AdminConfig | None = None
+    cluster: dict[Name, ClusterConfig] = Field(
+        default_factory=dict,
+        description="By a name of your own: Pulsar clusters between which a migration moves clients.",
+        examples=["green"],
+    )
     peers: PeersConfig = Field(default_factory=PeersConfig)
     signing: SigningConfig | None = Field(
         default=None, description="Keys; without any, messages are neither signed nor checked."
     )
     snapshots: SnapshotsConfig = Field(default_factory=SnapshotsConfig)
     api: ApiConfig = Field(default_factory=ApiConfig)
+    notify: NotifyConfig = Field(default_factory=NotifyConfig)
+    webhook: dict[Name, WebhookConfig] = Field(
+        default_factory=dict,
+        max_length=MAX_WEBHOOKS,
+        description="By a name of your own: webhooks that are told of what waits for an operator.",
+        examples=["ops"],
+    )
     log: LogConfig = Field(default_factory=LogConfig)
 
     @model_validator(mode="after")
     def _not_its_own_peer(self) -> Self:
         if self.region in (self.peers.expected or ()):
             raise ValueError(f"'peers.expected' names this region itself ({self.region!r}); list the other regions")
+        return self
+
+    @model_validator(mode="after")
+    def _each_cluster_once(self) -> Self:
+        for (one, first), (other, second) in itertools.combinations(sorted(self.cluster.items()), 2):
+            if shared := first.addresses & second.addresses:
+                raise ValueError(f"'cluster.{one}' and 'cluster.{other}' are one cluster: both have {min(shared)}")
+        return self
+
+    @model_validator(mode="after")
+    def _no_webhook_is_the_log(self) -> Self:
+        if LOG in self.webhook:
+            raise ValueError("'webhook.log' is the name of the daemon's own log: give the webhook another one")
         return self
 
     @model_validator(mode="after")

@@ -70,6 +70,8 @@ def sample(*, store: str, bus: str, region: str = "east") -> str:
         if name in models:
             kind, model = models[name]
             tables += [f"[{name}]", f'kind = "{kind}"', *_fields(model, kind, (name,)), ""]
+        elif (each := _model_of_each(info)) is not None:
+            tables += _table((name, (info.examples or ["NAME"])[0]), each, optional=True, kind="")
         elif inner is not None:
             tables += _table((name,), inner, optional=info.default is None, kind="")
         else:
@@ -129,6 +131,11 @@ def _comment(words: str) -> list[str]:
 
 def _inner_model(info: FieldInfo) -> type[BaseModel] | None:
     return _first_model(info.annotation)
+
+
+def _model_of_each(info: FieldInfo) -> type[BaseModel] | None:
+    """The model of the tables below a field that holds them by name."""
+    return _first_model(get_args(info.annotation)[1]) if get_origin(info.annotation) is dict else None
 
 
 def _first_model(annotation: object) -> type[BaseModel] | None:

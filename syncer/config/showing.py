@@ -17,6 +17,7 @@ from pydantic.json_schema import models_json_schema
 from syncer.config import adapters
 from syncer.config.durations import format_duration
 from syncer.config.model import Config
+from syncer.config.webhooks import SecretUrl
 from syncer.errors import ConfigError
 
 HIDDEN: Final = "********"
@@ -76,6 +77,8 @@ def _collect(value: object, found: set[str]) -> None:
 def _plain(value: object) -> object:
     if isinstance(value, BaseModel):
         return {name: _plain(getattr(value, name)) for name in type(value).model_fields}
+    if isinstance(value, SecretUrl):
+        return f"{value.place}/{HIDDEN}"
     if isinstance(value, SecretStr):
         hidden = hide_user_info(value.get_secret_value())
         return hidden if "://" in hidden else HIDDEN

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, Literal, Self
 from urllib.parse import parse_qs, quote, urlsplit, urlunsplit
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints, model_validator
 
 from syncer import paths
 from syncer.admin.addresses import BrokerUrl
@@ -187,6 +187,9 @@ class LimitsConfig(Section):
     journal_retention: Duration = Field(
         default=timedelta(days=30), gt=_ZERO, description="How long decisions are kept for 'explain' and 'events tail'."
     )
+    audit_retention: Duration = Field(
+        default=timedelta(days=400), gt=_ZERO, description="How long is kept who asked the daemon for what, and why."
+    )
     mark_interval: Duration = Field(
         default=timedelta(seconds=10),
         gt=_ZERO,
@@ -204,7 +207,7 @@ class LimitsConfig(Section):
 
 
 class AdminConfig(Section):
-    """Pulsar's admin REST API, to ask whether a namespace still has topics before it is deleted."""
+    """Pulsar's admin REST API. By ``[admin]`` the daemon asks if a namespace has topics before it deletes it."""
 
     url: BrokerUrl = Field(description="Base URL of a broker.", examples=["http://127.0.0.1:8080"])
     brokers: tuple[BrokerUrl, ...] = Field(
@@ -334,7 +337,9 @@ class SnapshotsConfig(Section):
     )
     min_lost: int = Field(default=DEFAULT_MIN_LOST, ge=1, description="The share counts from this many lost paths on.")
     time_limit: Duration = Field(
-        default=timedelta(hours=1), gt=_ZERO, description="A snapshot on schedule that takes longer is stopped."
+        default=timedelta(hours=1),
+        gt=_ZERO,
+        description="A snapshot or comparison of the daemon that takes longer is stopped.",
     )
     work: Path | None = Field(
         default=None,
@@ -352,34 +357,6 @@ class SnapshotsConfig(Section):
         if self.work is not None or self.folder is None:
             return self.work
         return Path(self.folder).absolute() / ".job" if "://" not in self.folder else None
-
-
-class ApiConfig(Section):
-    """The HTTP server of the daemon: health, metrics, status."""
-
-    enabled: bool = Field(default=True, description="Whether it is started.")
-    listen: str = Field(default="127.0.0.1:8950", description="host:port; IPv6 in brackets.")
-    request_timeout: Duration = Field(
-        default=timedelta(seconds=10), gt=_ZERO, description="Time in which a request must be whole."
-    )
-    max_connections: int = Field(
-        default=256, ge=1, le=10_000, description="At once; slow clients give way to new ones."
-    )
-    max_connections_per_address: int = Field(default=64, ge=1, le=10_000, description="Of these, from one address.")
-
-    @field_validator("listen")
-    @classmethod
-    def _host_and_port(cls, listen: str) -> str:
-        host, _, port = listen.rpartition(":")
-        if not host or not port.isdigit() or not 0 <= int(port) <= 65535 or (":" in host and not host.startswith("[")):
-            raise ValueError("write it as host:port, for example 127.0.0.1:8950 or [::1]:8950")
-        return listen
-
-    @property
-    def address(self) -> tuple[str, int]:
-        """Host and port."""
-        host, _, port = self.listen.rpartition(":")
-        return host.strip("[]"), int(port)
 
 
 class LogConfig(Section):

@@ -8,23 +8,43 @@ from __future__ import annotations
 from typing import Final
 
 from syncer.documents.backups import BackupDocument, VerifyDocument
-from syncer.documents.configuration import CheckDocument, KeyDocument
+from syncer.documents.configuration import (
+    CheckDocument,
+    ClientCertificateList,
+    KeyDocument,
+    NewTokenDocument,
+    TokenList,
+)
 from syncer.documents.conflicts import ConflictDetail, ConflictList
 from syncer.documents.explain import DecisionDocument, ExplainDocument
 from syncer.documents.holds import HoldList, ParkedList
-from syncer.documents.operations import OperationList
+from syncer.documents.jobs import JobDocument, JobList
+from syncer.documents.migration import (
+    MigrationEventDocument,
+    MigrationList,
+    MigrationPlanDocument,
+    MigrationStatusDocument,
+    PreflightDocument,
+    PreparationDocument,
+    RehearsalDocument,
+)
+from syncer.documents.migration_report.document import MigrationReportDocument
+from syncer.documents.notices import NotifyTestDocument
+from syncer.documents.operations import OperationDocument, OperationList
 from syncer.documents.plans import AppliedDocument, PlanDocument
 from syncer.documents.quarantine import QuarantineList
 from syncer.documents.regions import FirstContactPlan, RegionList
-from syncer.documents.repairs import RepairDocument, RepairList, RepairPreview
-from syncer.documents.snapshots import SNAPSHOT_DOCUMENTS
+from syncer.documents.snapshots import SNAPSHOT_DOCUMENTS, RepairDocument, RepairList, RepairPreview
 from syncer.documents.state import CompactDocument, StateCheckDocument
 from syncer.documents.status import StatusDocument, VerdictDocument
 from syncer.documents.topics import TopicDocument
 
 DOCUMENTS: Final = (
     StatusDocument, VerdictDocument, RegionList, DecisionDocument, ExplainDocument, HoldList, ParkedList, ConflictList,
-    ConflictDetail, QuarantineList, OperationList, CheckDocument, TopicDocument, PlanDocument, AppliedDocument,
-    BackupDocument, VerifyDocument, FirstContactPlan, StateCheckDocument, CompactDocument,
-    RepairDocument, RepairList, RepairPreview, KeyDocument, *SNAPSHOT_DOCUMENTS,
+    ConflictDetail, QuarantineList, OperationList, OperationDocument, CheckDocument, TopicDocument, PlanDocument,
+    AppliedDocument, BackupDocument, VerifyDocument, FirstContactPlan, StateCheckDocument, CompactDocument,
+    RepairDocument, RepairList, RepairPreview, KeyDocument, MigrationPlanDocument, PreflightDocument,
+    MigrationReportDocument, MigrationStatusDocument, MigrationList, MigrationEventDocument,
+    RehearsalDocument, PreparationDocument, NewTokenDocument, TokenList, ClientCertificateList, NotifyTestDocument,
+    JobDocument, JobList, *SNAPSHOT_DOCUMENTS,
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""JSON documents of the configuration's check, and of keys."""
+"""JSON documents of the configuration's check, of keys, and of rights over HTTP; a new token alone shows a secret."""
 
 from __future__ import annotations
 
@@ -43,3 +43,53 @@ class KeyDocument(Document):
     id: str = Field(description="By what messages, logs and the status name the pair.")
     public: str = Field(description="The public half, as it stands in 'peers.keys'.")
     region: str | None = Field(description="Whose it is; null: neither --region nor a configuration says so.")
+
+
+class ProgramDocument(Document):
+    """What runs."""
+
+    region: str
+    version: str
+
+
+class TokenDocument(Document):
+    """One token."""
+
+    name: str
+    id: str = Field(description="The part of the token that is no secret; tells two of one name apart.")
+    role: str = Field(description="read, operate or admin; each may what those before it may.")
+    values: bool = Field(description="Whether stored values and payloads are shown to it.")
+    created_at_ms: int
+    expires_at_ms: int | None = Field(description="null: when it is revoked.")
+    expired: bool
+
+
+class NewTokenDocument(Document):
+    """``syncer api token create``."""
+
+    token: str = Field(description="What a program sends as 'Authorization: Bearer'. It is shown this once.")
+    made: TokenDocument
+
+
+class TokenList(Document):
+    """``syncer api token list``, and those that ``syncer api token revoke`` has taken away."""
+
+    items: list[TokenDocument]
+
+
+class ClientCertificateDocument(Document):
+    """One client certificate, by its subject."""
+
+    name: str
+    subject: str = Field(description="As RFC 4514 writes it.")
+    role: str
+    values: bool
+    created_at_ms: int
+    expires_at_ms: int | None = Field(description="Of its rights; that of the certificate is its own.")
+    expired: bool
+
+
+class ClientCertificateList(Document):
+    """``syncer api client list``, and the one that ``add`` has added or ``remove`` has removed."""
+
+    items: list[ClientCertificateDocument]

@@ -44,6 +44,16 @@ class ConflictDetail(ConflictDocument):
     )
     changes: list[ChangeDocument] = Field(default=[], description="What a restore would change in the replicated part.")
     change: str = Field(default="", description="The same in words, as 'syncer diff' shows it.")
+    withheld: bool = Field(default=False, description="Values are left out: who asks has no right to see them.")
+
+
+class LosersOfRegion(Document):
+    """All that a region has lost, and what it would lead to to forget it."""
+
+    region: str
+    count: int
+    until: int = Field(description="Number of its latest conflict: none that comes later is forgotten.")
+    discard: list[str]
 
 
 class ConflictList(Document):
@@ -65,6 +75,19 @@ def conflict_document(row: ConflictSummary) -> ConflictDocument:
         restored_at_ms=row.restored_at_ms,
         value_bytes=row.value_bytes,
     )
+
+
+def without_values(found: ConflictDetail) -> ConflictDetail:
+    """The conflict for who may not see values: sizes and stamps stay."""
+    hidden: dict[str, Any] = {
+        "value": None,
+        "value_base64": None,
+        "present": None,
+        "changes": [],
+        "change": "",
+        "withheld": True,
+    }
+    return found.model_copy(update=hidden)
 
 
 def conflict_detail(lost: Lost, present: Present) -> ConflictDetail:

@@ -43,6 +43,33 @@ class DecisionDocument(Document):
     detail: str
 
 
+class EventList(Document):
+    """Decisions of the journal, oldest first."""
+
+    items: list[DecisionDocument]
+    next: int = Field(description="Go on behind this number, for more or for what comes later.")
+
+
+class PathDocument(Document):
+    """A path that is known."""
+
+    path: str
+    resource: str | None
+    known: str | None = Field(description="Stamp of the newest change known.")
+    deleted: bool = Field(description="Whether that change was a delete.")
+    stored: str | None = Field(description="Stamp of what the store was last known to hold.")
+    due: bool = Field(description="The store is not known to hold what the group knows.")
+    held: str | None = Field(description="Reason why it waits for a person; null: it does not.")
+    parked: str | None = Field(description="Reason why its write waits without anybody; null: it does not.")
+
+
+class PathList(Document):
+    """Paths that are known, in order."""
+
+    items: list[PathDocument]
+    next: str | None
+
+
 class VersionDocument(Document):
     """A version of a path."""
 
@@ -72,6 +99,22 @@ class ExplainDocument(Document):
     present: PresentDocument | None = Field(default=None, description="What the store holds now; null: not looked.")
     others: list[OtherDocument] = Field(
         default=[], description="Other versions whose values are kept here; of each sort the latest 20."
+    )
+
+
+def path_document(register: Register) -> PathDocument:
+    """A path in short."""
+    known, stored = register.known, register.stored
+    resource = classify(register.path)
+    return PathDocument(
+        path=register.path,
+        resource=resource.name if resource is not None else None,
+        known=str(known.stamp) if known is not None else None,
+        deleted=known is not None and not known.alive,
+        stored=str(stored.stamp) if stored is not None else None,
+        due=register.due,
+        held=register.hold.reason.value if register.hold is not None else None,
+        parked=register.parked.reason.value if register.parked is not None else None,
     )
 
 

@@ -37,6 +37,22 @@ class HoldList(Document):
     next: str | None = Field(description="Give it to --after for more; null: this is all.")
 
 
+class HoldDetail(HoldDocument):
+    """A change that waits for a person, and what either decision would lead to."""
+
+    confirm: list[str] = Field(description="What it would lead to if it passes.")
+    reject: list[str] = Field(description="What it would lead to if it is refused.")
+
+
+class HoldsOfReason(Document):
+    """All that is held for one reason, and what either decision about all of it would lead to."""
+
+    reason: str
+    count: int
+    confirm: list[str]
+    reject: list[str]
+
+
 class ParkedDocument(Document):
     """A write that waits for another path or for the store."""
 
@@ -67,6 +83,11 @@ def hold_document(held: HeldChange) -> HoldDocument:
         known=str(known) if known is not None else None,
         stored=str(stored) if stored is not None else None,
     )
+
+
+def hold_detail(held: HeldChange, confirm: list[str], reject: list[str]) -> HoldDetail:
+    """A hold with what the decisions about it would lead to."""
+    return HoldDetail(**hold_document(held).model_dump(), confirm=confirm, reject=reject)
 
 
 def parked_document(path: MetaPath, parked: Parked, stamp: Stamp | None) -> ParkedDocument:

@@ -56,6 +56,7 @@ WEIGHTS: Final = {
     "too-many-regions": _alarm("name the regions that count in 'peers.expected'", _REGIONS),
     "region-held": _alarm("admit the region, or forget it", _REGIONS),
     "speaks-for-another": _alarm("find out whose key it is before anything else", _QUARANTINE),
+    "subscription-shared": _alarm("give one region a 'bus.subscription' of its own", "syncer config check --connect"),
     "signature-invalid": _alarm("give the region its key, or find out who publishes", _QUARANTINE),
     # who was forgotten
     "forgotten-database": _alarm("stop that daemon: it can come back as a new member only"),
@@ -87,11 +88,22 @@ WEIGHTS: Final = {
     "database-doubted": _alarm("find out whether this database is an old copy, and rebuild it if it is"),
     "daemon-outdated": _alarm("update that daemon"),
     "snapshot-failed": _alarm("mend what the message says; the next one comes by itself"),
+    "webhook-failing": _advice("mend what the message says, then try it", "syncer notify test"),
+    # the migration of a cluster's clients
+    "migration-waits": _advice("see what waits, then let it go", "syncer migration status"),
+    "migration-paused": _alarm("see why and what to do, then resume it", "syncer migration status"),
+    "migration-troubled": _alarm(
+        "mend what the message says; it is taken up again by itself", "syncer migration status"
+    ),
     # what the configuration leaves open
     "messages-unsigned": _advice("give the group a key: [signing] key_files"),
     "unsigned-accepted": _advice("require signatures as soon as every region signs"),
     "region-keys-optional": _advice("set 'signing.require_region_keys' as soon as every region signs"),
     "region-key-missing": _advice("give the region a key of its own", "syncer keys create"),
+    "api-probes-only": _advice("give the HTTP server TLS and tokens, or an address for probes"),
+    "api-rights-unreadable": _alarm("mend the file that the message names", "syncer api token list"),
+    "api-certificate-unusable": _alarm("give a certificate and its own key"),
+    "api-unprotected": _advice("give 'api.listen' TLS and tokens"),
     "tls-not-verified": _advice("name the certificates to trust"),
 }
 

@@ -15,8 +15,8 @@ from enum import StrEnum
 from typing import Final
 
 from syncer.bus.wire.messages import LEFT
+from syncer.dispositions import ExitCode
 from syncer.documents.status import StatusDocument
-from syncer.errors import ExitCode
 from syncer.inspection.conditions import NextStep, Severity, weight
 
 WATCH_LIMIT_S: Final = 300.0

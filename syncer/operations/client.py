@@ -14,7 +14,7 @@ from syncer.operations.contract import Desk, OperationRequest
 from syncer.state.contract.operations import OperationState
 
 if TYPE_CHECKING:
-    from syncer.state.contract.operations import Operation
+    from syncer.state.contract.operations import Asked, Operation
 
 POLL_S: Final = 0.05
 
@@ -41,14 +41,13 @@ class Answers:
         return disposition_of_code(self.failed[0].code) if self.failed else None
 
 
-def ask(desk: Desk, requests: Sequence[OperationRequest], *, asked_by: str, reason: str, timeout_s: float) -> Answers:
-    """Ask for operations, and wait for all answers.
+def ask(desk: Desk, requests: Sequence[OperationRequest], asked: Asked, *, timeout_s: float) -> Answers:
+    """Ask for operations, all or none, and wait for all answers.
 
     Raises:
         StateUnavailable: The database cannot be written now.
     """
-    numbers = [desk.ask(str(request.kind), request.arguments, asked_by, reason) for request in requests]
-    return wait(desk, numbers, timeout_s)
+    return wait(desk, desk.ask_all(requests, asked), timeout_s)
 
 
 def wait(desk: Desk, numbers: Sequence[int], timeout_s: float) -> Answers:

@@ -1,7 +1,7 @@
 """The contract of operations: every kind that can be asked for, a request, and where requests and answers lie.
 
     client                          sidecar database                       daemon
-    ask(kind, arguments, who, why)  ─▶ a row, pending
+    ask(requests, who, why)         ─▶ a row of each, pending
                                        pending rows, oldest first          ─▶ the handler of the kind
     wait(number)                    ◀─ done or failed, answer, code        ◀─ in the transaction that performs it
 
@@ -10,13 +10,13 @@ The command line and the REST API ask alike. A kind is stored with its row, so i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
-    from syncer.state.contract.operations import Operation
+    from syncer.state.contract.operations import Asked, Operation
 
 
 class OperationKind(StrEnum):
@@ -40,6 +40,18 @@ class OperationKind(StrEnum):
     REBUILD = "rebuild"
     SNAPSHOT_SYNC = "snapshot-sync"
     SNAPSHOT_CANCEL = "snapshot-cancel"
+    MIGRATION_START = "migration-start"
+    MIGRATION_COMMAND = "migration-command"
+    MIGRATION_UNDOABLE = "migration-undoable"
+    JOB_TAKE = "job-take"
+    JOB_DIFF = "job-diff"
+    JOB_CANCEL = "job-cancel"
+
+
+OF_MIGRATIONS: Final = frozenset(
+    {OperationKind.MIGRATION_START, OperationKind.MIGRATION_COMMAND, OperationKind.MIGRATION_UNDOABLE}
+)
+"""Kinds that the daemon's service of migrations performs: they ask clusters, and take their time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +65,8 @@ class OperationRequest:
 class Desk(Protocol):
     """Where requests are left and answers are found; :class:`syncer.state.views.region.Views` implements it."""
 
-    def ask(self, kind: str, arguments: Mapping[str, str], asked_by: str, reason: str) -> int:
-        """Leave a request; the operation's number."""
+    def ask_all(self, requests: Sequence[OperationRequest], asked: Asked) -> list[int]:
+        """Leave requests, all or none; the operations' numbers, in order."""
         ...
 
     def operation(self, number: int) -> Operation | None:

@@ -21,6 +21,7 @@ from syncer.conflict.replica import Replica
 from syncer.conflict.scope import Scope
 from syncer.errors import Fenced, InvariantBroken
 from syncer.model import MetaPath, Millis, Region
+from syncer.operations.contract import OF_MIGRATIONS
 from syncer.paths import scaffold
 from syncer.replication import quotas
 from syncer.replication.antientropy import protocol
@@ -411,9 +412,9 @@ class Driver(DriverStatus):
             raise Fenced("this database was seen to be an old copy: it begins anew as another one")
 
     def operate(self, now: Millis, limit: int = OPERATIONS_PER_TICK) -> list[Effect]:
-        """Perform what a person asked for; what the shell has to do beside."""
+        """Perform what an operator asked for; what the shell has to do beside. Others perform what is of migrations."""
         with self._core.state.transaction() as tx:
-            pending = tx.pending_operations(limit)
+            pending = [each for each in tx.pending_operations(limit) if each.kind not in OF_MIGRATIONS]
         effects = [operations.perform(self._control, operation, now) for operation in pending]
         return [effect for effect in effects if effect is not None]
 
@@ -428,7 +429,7 @@ class Driver(DriverStatus):
                 self._core.identity = tx.set_identity(alive_until=self._local.watch.alive_until)
             tx.save_status(report_of(self._control, now), now)
 
-    def prune(self, journal_before: Millis, limit: int = 5000) -> int:
-        """Drop journal rows that are past their retention."""
+    def prune(self, journal_before: Millis, audit_before: Millis | None = None, limit: int = 5000) -> int:
+        """Drop what is past its retention; see :meth:`~syncer.state.contract.transaction.Transaction.prune`."""
         with self._core.state.transaction() as tx:
-            return tx.prune(journal_before, limit)
+            return tx.prune(journal_before, limit, audit_before)

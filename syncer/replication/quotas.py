@@ -18,7 +18,7 @@ import structlog
 
 from syncer.conflict.acts import RecordConflict
 from syncer.model import Millis
-from syncer.state.contract.amounts import Amount
+from syncer.state.contract.conflicts import Amount
 
 if TYPE_CHECKING:
     from syncer.conflict.acts import Outcome

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from syncer.bus.trust.signing import Keyring
 from syncer.model import MetaPath, Millis, Region
@@ -16,7 +17,9 @@ class Equipment:
 
     Args:
         keyring: What this region signs its messages with, and whose it believes.
+        check_jobs: Raises when a job that is asked for now could not be run; ``None``: this daemon runs none.
         snapshots: Tells how the taking of snapshots on schedule stands; ``None``: there is no schedule.
+        migration: Tells how the migration that is open stands, and what conditions it makes; ``None``: none is.
         warnings: Alarms that stand from the start, by code.
         takes_over: Whether this database may take the place of another one that the fence names.
         begun_on_hearsay: It has begun anew already on the word of others alone.
@@ -28,6 +31,8 @@ class Equipment:
 
     keyring: Keyring
     snapshots: Callable[[], Mapping[str, object]] | None
+    migration: Callable[[], dict[str, Any] | None]
+    check_jobs: Callable[[], None] | None
     warnings: Mapping[str, str]
     takes_over: bool
     begun_on_hearsay: bool
@@ -81,6 +86,8 @@ class DriverStatus:
         self._group.keyring = equipment.keyring
         self._group.evidence.silence_ms = equipment.silence_ms
         self._control.snapshots = equipment.snapshots
+        self._control.migration = equipment.migration
+        self._control.check_jobs = equipment.check_jobs
         self._telemetry.conditions.update(equipment.warnings)
         self._recovery.takes_over = equipment.takes_over
         self._recovery.begun_on_hearsay = equipment.begun_on_hearsay
@@ -181,6 +188,10 @@ class DriverStatus:
     def show(self, code: str, message: str) -> None:
         """Let an alarm stand in the status."""
         self._telemetry.conditions[code] = message
+
+    def unshow(self, code: str) -> None:
+        """Take an alarm out of the status, if it stands there."""
+        self._telemetry.conditions.pop(code, None)
 
     def take_lags(self) -> Iterator[tuple[Region, float]]:
         """Take away author's region and seconds to our store, of the latest writes."""

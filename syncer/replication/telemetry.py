@@ -17,7 +17,7 @@ class Telemetry:
     """What a daemon counts and measures of itself; all of it begins anew with the daemon.
 
     Args:
-        conditions: Alarms that stand until the daemon is started again, by code, for the status.
+        conditions: Alarms that stand until they are taken out, or the daemon is started again; by code, for the status.
         tally: Counts since the start, for metrics, by name and label.
         lags: Author's region and seconds from its stamp to our store, of the latest writes; the metrics take them away.
         timings: Stage and seconds of the latest batches; likewise.

@@ -41,6 +41,29 @@ def dumps_texts(texts: Mapping[str, str]) -> str:
         return dumps({storable(name): storable(text) for name, text in texts.items()})
 
 
+def dumps_plain(value: object) -> str:
+    """Compact JSON of plain data from outside; what is no Unicode of its texts is replaced.
+
+    A member of an enumeration counts as its value, as a name too.
+    """
+    try:
+        return orjson.dumps(value, default=dict, option=orjson.OPT_NON_STR_KEYS).decode()
+    except TypeError:
+        return orjson.dumps(_storable(value), default=dict, option=orjson.OPT_NON_STR_KEYS).decode()
+
+
+def _storable(value: object) -> object:
+    match value:
+        case str():
+            return storable(value)
+        case Mapping():
+            return {_storable(name): _storable(each) for name, each in value.items()}
+        case list() | tuple():
+            return [_storable(each) for each in value]
+        case _:
+            return value
+
+
 def stamp_of(time: int | None, region: str | None) -> Stamp | None:
     """A stamp, or ``None`` where there is none."""
     return None if time is None or region is None else Stamp(Millis(time), Region(region))

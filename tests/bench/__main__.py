@@ -7,9 +7,15 @@ import sys
 from pathlib import Path
 
 from syncer.log import configure
-from tests.bench import anti_entropy, diff, read, sync
+from tests.bench import anti_entropy, diff, migration, read, sync
 
-BENCHES = {"anti-entropy": anti_entropy.run, "diff": diff.run, "read": read.run, "sync": sync.run}
+BENCHES = {
+    "anti-entropy": anti_entropy.run,
+    "diff": diff.run,
+    "migration": migration.run,
+    "read": read.run,
+    "sync": sync.run,
+}
 OUT = Path("bench-out")
 
 

@@ -26,6 +26,7 @@ from deploy.lab.process import freeze
 from syncer.conflict.acts import Decision, Journal
 from syncer.errors import ConfigError, Fenced, PreconditionFailed, StateForeign, StateUnavailable
 from syncer.model import MetaPath, Millis, Stamp
+from syncer.state.contract.jobs import JobEnd, JobKind, JobRow, JobState
 from syncer.state.contract.quarantine import DeadLetter
 from syncer.state.maintenance.compact import compact
 from syncer.state.sql import opening, tables
@@ -33,6 +34,7 @@ from syncer.state.sql.database import REDIAL_S, SqlState, wall_clock
 from syncer.state.sql.opening import BUSY_TIMEOUT_S
 from syncer.state.sql.postgres import Deadlines
 from syncer.state.sql.presence import DaemonRole, Presence
+from syncer.state.sql.work.job_board import JobBoard
 from syncer.state.views.region import Views
 from tests.support.certificates import Authority
 from tests.support.state_writer import event
@@ -253,7 +255,7 @@ def test_compacting_takes_the_time_that_it_needs_and_takes_nobodys_place(state: 
             " INSERT INTO deadlines VALUES (current_setting('statement_timeout')); RETURN NULL; END $$"
         )
         connection.execute("CREATE TRIGGER noted AFTER DELETE ON journal EXECUTE FUNCTION note()")
-    done = compact(postgres_url, EAST, journal_retention_s=60)
+    done = compact(postgres_url, EAST, journal_retention_s=60, audit_retention_s=60)
     assert done.rows == len(old)
     assert 0 < done.after < done.before - 2500 * 2000
     with psycopg.connect(postgres_url) as connection:
@@ -264,16 +266,16 @@ def test_compacting_takes_the_time_that_it_needs_and_takes_nobodys_place(state: 
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM journal")
         with pytest.raises(StateUnavailable, match=r"cannot be compacted: .*lock"):
-            compact(postgres_url, EAST, journal_retention_s=60, busy_timeout_s=4.0)
+            compact(postgres_url, EAST, journal_retention_s=60, audit_retention_s=60, busy_timeout_s=4.0)
 
 
 def test_a_shared_database_is_not_compacted_while_a_standby_waits(state: SqlState, postgres_url: str) -> None:
     with closing(Presence(postgres_url, host="here", pid=7, version="1", clock=wall_clock)) as standby:
         standby.report(DaemonRole.STANDBY)
         with pytest.raises(PreconditionFailed, match="a daemon works on this database"):
-            compact(postgres_url, EAST, journal_retention_s=60)
+            compact(postgres_url, EAST, journal_retention_s=60, audit_retention_s=60)
         standby.leave()
-        compact(postgres_url, EAST, journal_retention_s=60)
+        compact(postgres_url, EAST, journal_retention_s=60, audit_retention_s=60)
 
 
 # -- versions
@@ -288,8 +290,11 @@ def made_older(url: str) -> None:
     """The schema as the version before made it."""
     with psycopg.connect(url) as connection:
         connection.execute("DROP TABLE daemons, tree, tree_pages, tree_log, membership, repairs, tellings, carried")
+        connection.execute("DROP TABLE jobs, migrations, migration_values, migration_events, notices")
         connection.execute("DROP INDEX registers_dead, registers_unseated, journal_deletes, future_events_until")
         connection.execute("ALTER TABLE future_events DROP COLUMN until")
+        asked = ("origin", "credential", "fingerprint", "request_key", "part")
+        connection.execute(f"ALTER TABLE operations {', '.join(f'DROP COLUMN {name}' for name in asked)}")
         columns = ", ".join(f"DROP COLUMN {name}" for name in ("rebuild", "landed", "mark", "marked", "heard_until"))
         connection.execute("UPDATE identity SET generation = 1")
         connection.execute(f"ALTER TABLE identity {columns}, ALTER COLUMN generation TYPE INTEGER")
@@ -503,3 +508,41 @@ def test_two_daemons_that_both_take_it_for_lost_renew_it_once(state: SqlState, p
         with other.transaction() as work:
             assert work.identity() == renewed
             assert work.outbox(10) == []
+
+
+# -- jobs
+
+
+def test_a_standby_tells_the_end_of_a_job_while_the_active_daemon_writes(state: SqlState, postgres_url: str) -> None:
+    def clock() -> Millis:
+        return Millis(7)
+
+    wanted = JobRow(id=0, kind=JobKind.TAKE, arguments={}, asked_by="ann", reason="", asked_at_ms=Millis(5))
+    with (
+        closing(JobBoard(postgres_url, host="h1", pid=1, clock=clock)) as board,
+        closing(Presence(postgres_url, host="h2", pid=1, version="1", clock=clock)) as other,
+    ):
+        with state.transaction() as tx:
+            first, second = tx.ask_job(wanted), tx.ask_job(wanted)
+            tx.begin_job(first, "h1", "r1", Millis(6))
+        other.report(DaemonRole.STANDBY)
+        kept = board.read()
+        assert kept is not None
+        assert [job.id for job in kept.jobs] == [first, second]
+        assert (kept.hosts, kept.last) == (frozenset({"h2"}), None)
+        with state.transaction() as tx:
+            assert tx.ask_end_of_job(second, "ben") is False
+            assert board.requeue(kept.jobs[0])
+            assert not board.requeue(kept.jobs[0]), "it runs no more"
+            tx.begin_job(first, "h1", "r2", Millis(8))
+        again = board.read()
+        assert again is not None
+        running = again.jobs[0]
+        with state.transaction() as tx:
+            tx.set_identity(paused="meanwhile")
+            assert board.end(running, JobEnd(state=JobState.SUCCEEDED, at_ms=Millis(9), output={"id": "x"}))
+            assert not board.end(running, JobEnd(state=JobState.FAILED, at_ms=Millis(9)))
+        with state.transaction() as tx:
+            ended = tx.job(first)
+        assert ended is not None
+        assert (ended.state, ended.output, ended.attempts) == (JobState.SUCCEEDED, {"id": "x"}, 2)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Final, TypeVar
 
-from syncer.errors import ExitCode
+from syncer.dispositions import ExitCode
 from tests.docs.comparing import same
 from tests.docs.reading import Step
 from tests.docs.shell import Ran, Shell

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack
 from typing import Final
 
-from syncer.errors import ExitCode
+from syncer.dispositions import ExitCode
 from tests.docs.playing import Play
 from tests.docs.stage import NAMESPACE, TENANT, TOPIC, Stage, Table
 from tests.run import REPOSITORY
+from tests.support.webhook_server import receiving
 
 SOON: Final = {"silence": "2s"}
 """A region counts as silent so soon."""
@@ -83,6 +85,15 @@ def broken(stage: Stage) -> None:
     stage.until(lambda: stage.status("east").counts.quarantine == 1, "it is in the quarantine")
     stage.put("east", "/admin/policies/empty", "[]")
     stage.until(lambda: stage.status("east").counts.quarantine == 2, "both are in the quarantine")
+
+
+def listening(stage: Stage) -> None:
+    """Two regions whose notices go to a webhook that listens."""
+    ends = ExitStack()
+    server = ends.enter_context(receiving())
+    stage.ends(ends.close)
+    secret = stage.root / "etc" / "pulsar-syncer" / "webhook.secret"
+    agreeing(stage, **{"webhook.ops": {"url": server.url, "secret_file": str(secret)}})
 
 
 def observing(stage: Stage) -> None:
@@ -176,6 +187,7 @@ PLAYS: Final = {
         answers={"syncer conflicts restore *": TENANT},
     ),
     "how-to/alert": Play(prepare=agreeing),
+    "how-to/be-told": Play(prepare=listening),
     "how-to/compare-and-restore": Play(
         prepare=differing,
         answers={

@@ -19,7 +19,7 @@ from spark_snapshot.format.layout import new_id, snapshots_in
 from spark_snapshot.format.manifest import MANIFEST
 from spark_snapshot.format.places import place
 from syncer.bus.embedded import set_link
-from syncer.errors import ExitCode
+from syncer.dispositions import ExitCode
 from syncer.model import Digest, MetaPath
 from tests.docs.playing import Play
 from tests.docs.stage import NAMESPACE, TENANT, TOPIC, Stage, Table

@@ -10,22 +10,32 @@ _INSTALLED: Final = "tests/real/test_wheel.py installs the wheel beside the lock
 _PODMAN: Final = "it needs podman and an image from a registry; tests/unit/deploy/test_container.py reads the file"
 _KUBERNETES: Final = "it needs Kubernetes"
 _OBJECTS: Final = "it needs an object store"
+_TWO_CLUSTERS: Final = "it needs two Pulsar clusters with clients at work; tests/migration plays whole migrations"
+_THREE_CLUSTERS: Final = "it needs three Pulsar clusters; tests/real/test_migration_worlds.py asks the same by REST"
 _INDEX: Final = "it needs a package index that carries this package"
+
+_RIGHTS: Final = "a token's text is another one each time; tests/unit/cli/commands/test_api.py gives these commands"
 
 UNPLAYED: Final = (
     ("tutorial/first-sync", "make setup*", "the suite 'setup' runs it; here it stands installed"),
     ("how-to/alert", "#!/bin/sh*", "it needs sudo and a monitoring server; the page plays the command in it"),
     ("how-to/contribute", "make *", _SUITE),
+    ("how-to/give-programs-access", "syncer api *", _RIGHTS),
     ("how-to/install-systemd", "python3 -m venv *", _INSTALLED),
     ("how-to/install-systemd", "*/pip install *", _INSTALLED),
     ("how-to/install-systemd", "install *", _SYSTEMD),
     ("how-to/install-systemd", "systemd-sysusers", _SYSTEMD),
     ("how-to/install-systemd", "runuser *", _SYSTEMD),
     ("how-to/install-systemd", "systemctl *", _SYSTEMD),
+    ("how-to/migrate-a-cluster", "pulsar-admin *", _THREE_CLUSTERS),
+    ("how-to/migrate-a-cluster", "syncer config check --connect", _TWO_CLUSTERS),
+    ("how-to/migrate-a-cluster", "syncer migration *", _TWO_CLUSTERS),
+    ("how-to/move-the-bus", "*", "tests/real/test_migration_synced_pair.py moves the bus of a region by these steps"),
     ("how-to/run-as-sidecar", "make wheel", "tests/real/test_wheel.py builds it"),
     ("how-to/run-as-sidecar", "podman *", _PODMAN),
     ("how-to/snapshots", "pip install *", _INDEX),
     ("how-to/snapshots", "rsync *", "it needs another host"),
+    ("how-to/snapshots", "syncer jobs *", "it needs a daemon at work beside Spark; tests/shell/test_jobs.py has one"),
     ("how-to/soak", "make *", _SUITE),
     ("how-to/upgrade-and-downgrade", "systemctl *", _SYSTEMD),
     ("how-to/upgrade-and-downgrade", "cp --archive *", _SYSTEMD),

@@ -16,7 +16,7 @@ ALWAYS_THE_SAME: Final = "FUZZ_EXAMPLES" not in os.environ
 
 SHARES: Final = {
     "garbage": 0.20,
-    "spoilt": 0.23,
+    "spoilt": 0.20,
     "signed": 0.12,
     "tree bodies": 0.10,
     "projections": 0.12,
@@ -27,6 +27,7 @@ SHARES: Final = {
     "local files": 0.01,
     "HTTP": 0.03,
     "REST": 0.01,
+    "REST of a region": 0.03,
     "command line": 0.02,
 }
 """By what one example of each costs."""

@@ -22,8 +22,9 @@ from syncer.config import Config, ConfigInvalid, load
 from syncer.config.group_keys import read_keys
 from syncer.config.sample import sample
 from syncer.config.showing import shown
-from syncer.errors import ConfigError, ExitCode
-from tests.api.test_app import CONTRACT, Daemon
+from syncer.dispositions import ExitCode
+from syncer.errors import ConfigError
+from tests.api.test_app import Daemon
 from tests.fuzz.shares import drawing
 
 LINES: Final = [
@@ -118,7 +119,7 @@ def client() -> Iterator[TestClient]:
         yield client
 
 
-DESCRIBED: Final[dict[str, Any]] = json.loads(CONTRACT.read_text(encoding="utf-8"))
+DESCRIBED: Final[dict[str, Any]] = create_app(Daemon()).openapi()
 printable = st.text(string.printable.strip(), max_size=30)
 
 

@@ -34,12 +34,14 @@ from syncer.config.group_keys import read_keys
 from syncer.config.showing import shown
 from syncer.conflict.scope import Scope
 from syncer.errors import BackupError, ConfigError, PlanError, PreconditionFailed, SyncerError
+from syncer.migration.reading import plan_file as migration_plan_file
 from syncer.model import MetaPath, Millis, Region, TieOrder
 from syncer.plan.operations import Operation, planned
 from syncer.planning import plan_file
 from syncer.repair import repair_file
 from syncer.repair.repair_file import DifferingPath, Head, RegionPart, RepairFile
 from tests.fuzz.shares import drawing
+from tests.unit.migration.test_migration_plan import plan as migration_plan
 from tests.unit.registers import X, Y, at, event
 
 PATHS: Final = (MetaPath("/admin/policies/t"), MetaPath("/admin/policies/t/n"))
@@ -100,6 +102,7 @@ class Sound:
 
     folder: Path
     plan: dict[str, Any]
+    migration: dict[str, Any]
     repair: list[dict[str, Any]]
     backup: dict[str, Any]
     snapshot: dict[str, Any]
@@ -148,6 +151,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Sound:
     return Sound(
         folder=folder,
         plan=json.loads(plan_file.to_text(plan)),
+        migration=json.loads(migration_plan_file.to_text(migration_plan())),
         repair=[json.loads(line) for line in (folder / "repair").read_bytes().splitlines()],
         backup=json.loads((folder / "backup" / MANIFEST).read_bytes()),
         snapshot=json.loads(manifest.text()),
@@ -198,6 +202,33 @@ def _sealed_plan(document: Any) -> Any:
         record = plan_file.PlanRecord.model_validate(document)
         return {**document, "sha256": record.seal()}
     except (ValidationError, SyncerError, ValueError):
+        return document
+
+
+@drawing("local files")
+@given(st.data())
+def test_a_plan_of_a_migration_is_refused_in_words_or_can_be_used(sound: Sound, data: st.DataObject) -> None:
+    document = data.draw(st.composite(lambda draw: swapped(draw, sound.migration))())
+    if data.draw(st.booleans()):
+        document = _sealed_migration(document)
+    text = dumped(document)
+    if data.draw(st.integers(0, 3)) == 0:
+        text = data.draw(st.composite(lambda draw: spoilt(draw, dumped(sound.migration)))())
+    file = sound.folder / "spoilt.migration"
+    file.write_bytes(text)
+
+    def use() -> None:
+        plan = migration_plan_file.read(file)
+        assert migration_plan_file.from_text(migration_plan_file.to_text(plan).encode()) == plan
+
+    refused(use, PlanError, PreconditionFailed)
+
+
+def _sealed_migration(document: Any) -> Any:
+    try:
+        record = migration_plan_file.MigrationPlanRecord.model_validate_json(dumped(document))
+        return {**document, "sha256": record.value().fingerprint}
+    except (ValidationError, SyncerError, TypeError):
         return document
 
 

@@ -17,7 +17,8 @@ import orjson
 from deploy.lab.ports import HOST, free_ports
 from syncer.bus.embedded import set_link
 from syncer.conflict.projection import PROJECTIONS
-from syncer.errors import ExitCode, StateForeign, StateUnavailable
+from syncer.dispositions import ExitCode
+from syncer.errors import StateForeign, StateUnavailable
 from syncer.model import MetaPath
 from syncer.paths import classify
 from syncer.state.contract.identity import Identity

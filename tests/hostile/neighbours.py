@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
-from syncer.errors import ExitCode
+from syncer.dispositions import ExitCode
 from tests.hostile import commands
 from tests.hostile.scene import Scene
 
@@ -128,7 +128,7 @@ async def hostile_plans(scene: Scene) -> None:
 
 def _get(port: int) -> bytes:
     with socket.create_connection(("127.0.0.1", port), timeout=ANSWER_S) as client:
-        client.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        client.sendall(b"GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
         return client.recv(1024)
 
 

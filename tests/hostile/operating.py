@@ -15,7 +15,8 @@ from typing import Final
 from syncer.bus.wire.fields import NUMBERS
 from syncer.bus.wire.messages import ControlAction
 from syncer.conflict.register import HoldReason
-from syncer.errors import ExitCode, StateForeign, StateUnavailable
+from syncer.dispositions import ExitCode
+from syncer.errors import StateForeign, StateUnavailable
 from syncer.model import MetaPath, Region
 from syncer.paths import CLUSTERS
 from tests.hostile.group import Member, conflicts_of
@@ -114,7 +115,7 @@ async def undo_too_late(scene: Scene) -> None:
     for path in paths:
         east.writer.delete(path)
     await scene.until(lambda: _held(east), "the deletes wait for an operator")
-    await scene.until(lambda: not any(map(east.get, paths)), "they are gone here")
+    await scene.until(lambda: _knows_deletes(east, paths), "all of them: who decides all decides what is shown then")
     async with stopped(east):
         scene.group.write(east, paths[0], tenant("again"))
         await east.command("holds", "reject", "--all", "--yes", "--timeout", "0", status=ExitCode.UNREACHABLE)

@@ -32,7 +32,7 @@ from syncer.state.sql.database import SqlState
 from syncer.terminal import json_text, visible, visible_lines, yaml_text
 from tests.api.test_app import STATUS, Daemon
 from tests.support.logs import logging_restored
-from tests.unit.cli.commands.test_state import fill
+from tests.support.region_database import fill
 from tests.unit.registers import HERE
 
 SIGNS: Final = (
@@ -53,6 +53,9 @@ READING: Final = (
     ("holds", "list"),
     ("quarantine", "list"),
     ("parked", "list"),
+    ("operations", "list"),
+    ("operations", "show", "1"),
+    ("operations", "export"),
     ("snapshot", "repairs"),
     ("snapshot", "progress", "1"),
     ("state", "check"),
@@ -75,7 +78,7 @@ TOLD_BY: Final = {
     "quarantine": ("quarantine",),
     "future_events": ("holds",),
     "held_publications": ("holds",),
-    "operations": ("pause",),
+    "operations": ("pause", "operations"),
     "peers": ("regions",),
     "identity": ("regions", "pause", "config"),
     "daemons": (),
@@ -134,7 +137,9 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
         opened.activate()
         fill(opened)
     with closing(sqlite3.connect(file)) as database, database:
-        database.execute("INSERT INTO operations VALUES (NULL, 'pause', '{}', 'x', 'y', 1, 'done', 'z', '', 2)")
+        database.execute(
+            "INSERT INTO operations VALUES (NULL, 'pause', '{}', 'x', 'y', 1, 'done', 'z', '', 2, '', '', '', NULL, 0)"
+        )
         database.execute("INSERT INTO daemons VALUES ('d', 'h', 1, 'v', 'active', 1, 1, 1, 1, 't')")
         database.execute('INSERT INTO status VALUES (1, 1, \'{"mode": "active"}\')')
     return file
@@ -236,6 +241,11 @@ FREE: Final = (
     ("daemons", "version"),
     ("daemons", "trouble"),
     ("identity", "paused"),
+    ("operations", "asked_by"),
+    ("operations", "reason"),
+    ("operations", "answer"),
+    ("operations", "origin"),
+    ("operations", "credential"),
     ("peers", "document"),
     ("peers", "region"),
 )

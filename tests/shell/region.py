@@ -41,7 +41,7 @@ from syncer.state.views.region import Views
 from syncer.state.views.summaries import HoldRow, Status
 from syncer.stores.sqlite import OutsideWriter
 
-DEADLINE_S = 20.0
+DEADLINE_S = 60.0
 POLL_S = 0.02
 
 TENANT = MetaPath("/admin/policies/acme")

@@ -28,7 +28,7 @@ from syncer.replication.group import peers
 from syncer.replication.inbound import arrived, quarantine
 from syncer.replication.inbound.quarantine import Shelf
 from syncer.replication.runtime.environment import wall_clock_ms
-from syncer.state.contract.amounts import Amount
+from syncer.state.contract.conflicts import Amount
 from tests.shell.on_bus import Bystander, backlog, change, heartbeat
 from tests.shell.region import TENANT, Site, active, equal, heard, path_of, tenant, until
 from tests.support.parts import parts_of

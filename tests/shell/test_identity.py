@@ -12,7 +12,8 @@ import pytest
 
 from syncer.conflict.projection import PROJECTIONS
 from syncer.daemon import Daemon, cause_of
-from syncer.errors import AccessDenied, ExitCode, PreconditionFailed, StateForeign, SyncerError
+from syncer.dispositions import ExitCode
+from syncer.errors import AccessDenied, PreconditionFailed, StateForeign, SyncerError
 from syncer.model import ResourceKind, TieOrder
 from syncer.stores.contract import BatchRefused, MetadataStore, Write, Written
 from syncer.stores.sqlite import SqliteConfig, SqliteStore

@@ -13,7 +13,7 @@ from syncer.model import Region
 from syncer.operations.decisions import lost_in
 from syncer.replication import quotas
 from syncer.replication.runtime.environment import wall_clock_ms
-from syncer.state.contract.amounts import Amount
+from syncer.state.contract.conflicts import Amount
 from tests.shell.on_bus import Bystander, backlog, change
 from tests.shell.region import Site, active, equal, path_of, tenant, until
 

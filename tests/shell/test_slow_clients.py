@@ -21,7 +21,7 @@ SLOW: Final = 200
 def asked(port: int, path: str) -> str:
     """What one who asks for a path gets."""
     with socket.create_connection(("127.0.0.1", port), timeout=20) as client:
-        client.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+        client.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
         found = b""
         while part := client.recv(65_536):
             found += part

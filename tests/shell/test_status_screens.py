@@ -34,6 +34,7 @@ from syncer.errors import StateForeign, StateUnavailable
 from syncer.inspection.status import collect
 from syncer.model import MetaPath
 from syncer.paths import CLUSTERS
+from syncer.replication.runtime.environment import wall_clock_ms
 from syncer.stores.contract import Entry
 from syncer.stores.sqlite.store import SqliteStore
 from syncer.version import version
@@ -64,8 +65,10 @@ def folder() -> Iterator[Path]:
 def sites(folder: Path, state: str) -> Iterator[tuple[Site, Site]]:
     """Two regions that expect each other."""
     silence = "2s" if state == "peer-away" else "5min"
+    patient = {"store": {"timeout": "30s"}, "bus": {"busy_timeout": "10s", "lease": "30s"}}
+    """A machine that stands still for seconds is no state of a region."""
     found = tuple(
-        Site(folder / name, folder / "bus.db", name, {"peers": {"expected": [other], "silence": silence}})
+        Site(folder / name, folder / "bus.db", name, {"peers": {"expected": [other], "silence": silence}, **patient})
         for name, other in (("east", "west"), ("west", "east"))
     )
     east, west = found
@@ -101,7 +104,7 @@ async def begun(*sites: Site) -> None:
 
 def settled(found: StatusDocument) -> bool:
     """Nothing is under way any more: the daemon's own last report says so."""
-    return found.baseline_done and found.daemon == "running" and at_work(found) and equal_to_all(found)
+    return all((found.baseline_done, found.daemon == "running", found.watch_whole, at_work(found), equal_to_all(found)))
 
 
 def at_work(found: StatusDocument) -> bool:
@@ -112,6 +115,16 @@ def equal_to_all(found: StatusDocument) -> bool:
     return bool(found.peers) and all(
         (each.mode, each.compared, each.same_rules) == ("active", "equal", True) for each in found.peers
     )
+
+
+def at_rest(found: StatusDocument) -> bool:
+    """Nothing waits to be told, nor to be written."""
+    return not found.outbox.depth and not found.waiting.due
+
+
+def equal_since(found: StatusDocument, since_ms: int) -> bool:
+    """Whether all were seen to be equal after a time: what was seen before may be of another state."""
+    return all(each.equal_at_ms is not None and each.equal_at_ms > since_ms for each in found.peers)
 
 
 @asynccontextmanager
@@ -167,10 +180,15 @@ async def conflict(east: Site, west: Site) -> AsyncIterator[None]:
         east.writer.put(TENANT, tenant("alice"))
         await comes(east, lambda found: found.outbox.depth == 1, "Alice's is read")
         west.writer.put(TENANT, tenant("bob"))
+        await comes(west, lambda found: found.outbox.depth == 1, "Bob's is read")
         for site in (east, west):
             await site.do("resume")
         await until(lambda: east.get(TENANT) == tenant("bob"), "the later one wins")
-        await comes(east, lambda found: settled(found) and found.waiting.conflicts == 1, "the loser is kept")
+        for site in (east, west):
+            await comes(site, at_rest, f"{site.name} has told all, and written all")
+        since_ms = wall_clock_ms()
+        await comes(east, lambda found: found.waiting.conflicts == 1, "the loser is kept")
+        await comes(east, lambda found: settled(found) and equal_since(found, since_ms), "they have compared since")
         yield
 
 

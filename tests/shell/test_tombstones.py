@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from syncer.cli.commands.regions import first_contact_plan
 from syncer.conflict.register import HoldReason
+from syncer.inspection.first_contact import plan_of_contact
 from syncer.state.contract.membership import JOINING
 from syncer.state.contract.operations import OperationState
 from tests.shell.conftest import MakeSite
@@ -138,7 +138,7 @@ async def test_a_region_that_asks_first_shows_its_plan_before_anything_is_writte
     before = west.picture(), east.picture()
 
     def planned() -> dict[str, str]:
-        plan = west.ask(lambda views: first_contact_plan(views, 100, waits=True))
+        plan = west.ask(lambda views: plan_of_contact(views, 100, waits=True))
         return {each.path: each.becomes for each in plan.items}
 
     async with east.running():

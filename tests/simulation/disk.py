@@ -18,8 +18,7 @@ from syncer.conflict.register import Register
 from syncer.errors import Fenced, StateUnavailable
 from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis, Region, Stamp
 from syncer.paths import child_prefixes
-from syncer.state.contract.amounts import Amount
-from syncer.state.contract.conflicts import ConflictRow
+from syncer.state.contract.conflicts import Amount, ConflictRow
 from syncer.state.contract.identity import Identity
 from syncer.state.contract.membership import Membership
 from syncer.state.contract.operations import Operation, OperationState
@@ -47,6 +46,8 @@ from syncer.state.memory.selection import (
     unapplied,
     unfolded,
 )
+from tests.simulation.without_jobs import WithoutJobs
+from tests.simulation.without_migrations import WithoutMigrations
 
 
 class Crash(BaseException):
@@ -272,7 +273,7 @@ class _Block(AbstractContextManager["DiskTransaction"]):
             raise Crash("after the commit")
 
 
-class DiskTransaction:
+class DiskTransaction(WithoutMigrations, WithoutJobs):
     """Implements :class:`~syncer.state.contract.transaction.Transaction`. Copies the tables at its first change."""
 
     def __init__(self, tables: Tables) -> None:
@@ -643,6 +644,6 @@ class DiskTransaction:
 
     # -- upkeep
 
-    def prune(self, journal_before: Millis, limit: int) -> int:
+    def prune(self, journal_before: Millis, limit: int, audit_before: Millis | None = None) -> int:
         """Nothing is old here."""
         return 0

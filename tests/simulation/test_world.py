@@ -15,7 +15,7 @@ from syncer.conflict.acts import Decision
 from syncer.conflict.register import HoldReason, ParkReason
 from syncer.model import MetaPath, Millis, Region, Stamp
 from syncer.replacing import replace
-from syncer.state.contract.amounts import Amount
+from syncer.state.contract.conflicts import Amount
 from syncer.state.contract.quarantine import DeadLetter
 from syncer.state.sql.transaction import SqlTransaction
 from tests.property.strategies import tenant_event

@@ -14,8 +14,13 @@ from typer.testing import CliRunner, Result
 
 from syncer.cli.main import app
 from syncer.documents.plans import AppliedDocument
-from syncer.documents.repairs import RepairPreview
-from syncer.documents.snapshots import SnapshotChangesDocument, SnapshotDiffDocument, SnapshotDocument, SnapshotList
+from syncer.documents.snapshots import (
+    RepairPreview,
+    SnapshotChangesDocument,
+    SnapshotDiffDocument,
+    SnapshotDocument,
+    SnapshotList,
+)
 from syncer.stores.sqlite import OutsideWriter
 from tests.support.planning import resources, value
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from syncer.documents.repairs import RepairPreview
-from syncer.documents.snapshots import SnapshotDiffDocument, SnapshotDocument, SnapshotList
+from syncer.documents.snapshots import RepairPreview, SnapshotDiffDocument, SnapshotDocument, SnapshotList
 from syncer.model import MetaPath
 from tests.spark.test_end_to_end import good, region, run
 from tests.support.planning import resources, value

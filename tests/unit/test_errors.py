@@ -10,14 +10,14 @@ from collections import Counter
 import pytest
 
 from syncer import errors
-from syncer.dispositions import DISPOSITIONS, Disposition, disposition
-from syncer.errors import ExitCode, SyncerError
+from syncer.dispositions import DISPOSITIONS, Disposition, ExitCode, disposition
+from syncer.errors import SyncerError
 
 
 def tree(root: type[SyncerError] = SyncerError) -> list[type[SyncerError]]:
-    """List the classes that the module of errors defines itself, parents first."""
-    below = [cls for child in root.__subclasses__() if child.__module__ == errors.__name__ for cls in tree(child)]
-    return [root, *below]
+    """List the classes that the package of errors defines itself, parents first."""
+    own = [child for child in root.__subclasses__() if child.__module__.startswith(f"{errors.__name__}.")]
+    return [root, *(cls for child in own for cls in tree(child))]
 
 
 EVERY = tree()

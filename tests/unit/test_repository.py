@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib.metadata
 import importlib.util
 import os
 import re
@@ -139,14 +140,16 @@ def test_every_locked_package_is_pinned_with_hashes(lock: str) -> None:
     lines = [line for line in text.splitlines() if line and not line.startswith("#")]
     assert len(lines) > 30
     assert [
-        line for line in lines if not re.match(r"[a-z0-9.-]+==\S+( ;.*?)?\s+--hash=sha256:[0-9a-f]{64}", line)
+        line
+        for line in lines
+        if not re.match(r"[a-z0-9.-]+(?:\[[a-z0-9,-]+\])?==\S+( ;.*?)?\s+--hash=sha256:[0-9a-f]{64}", line)
     ] == []
 
 
 def pins(lock: str) -> dict[str, tuple[str, ...]]:
     """Read a lock: each package with its version and its hashes. Platforms are left out: each extra adds to them."""
     text = (REPOSITORY / "requirements" / lock).read_text(encoding="utf-8").replace("\\\n", " ")
-    found = re.findall(r"^([a-z0-9.-]+)==(\S+)(.*)$", text, flags=re.MULTILINE)
+    found = re.findall(r"^([a-z0-9.-]+)(?:\[[a-z0-9,-]+\])?==(\S+)(.*)$", text, flags=re.MULTILINE)
     return {name: (version, *re.findall(r"--hash=(\S+)", rest)) for name, version, rest in found}
 
 
@@ -163,6 +166,22 @@ def test_the_locks_agree_and_hold_every_declared_dependency() -> None:
     assert [name for name in map(normalized, extras["spark"]) if name not in with_spark] == []
     groups = [line for group in PROJECT["dependency-groups"].values() for line in group if isinstance(line, str)]
     assert [name for name in map(normalized, groups) if name not in development] == []
+
+
+def test_what_a_locked_package_demands_with_extras_is_locked_with_them() -> None:
+    """Else pip looks at newer releases of it first, and refuses to install anything as soon as there is one."""
+    text = (REPOSITORY / "requirements" / "dev.lock").read_text(encoding="utf-8")
+    locked = {name: set(extras.split(",")) for name, extras in re.findall(r"(?m)^([a-z0-9.-]+)\[(.+?)\]==", text)}
+    demanded = {
+        (normalized(line), extra)
+        for each in importlib.metadata.distributions()
+        if normalized(each.name) in pins("dev.lock")
+        for line in each.requires or ()
+        if "extra ==" not in line and (found := re.match(r"[\w.-]+\[(.+?)\]", line))
+        for extra in found[1].split(",")
+    }
+    assert demanded
+    assert [f"{name}[{extra}]" for name, extra in sorted(demanded) if extra not in locked.get(name, set())] == []
 
 
 def test_the_daemons_lock_has_the_driver_of_postgresql_and_nothing_of_spark() -> None:

@@ -30,10 +30,10 @@ from syncer.cli.planning_calls import (
 from syncer.cli.render import output
 from syncer.cli.render.output import Format, say
 from syncer.cli.session import log_to_stderr, session_of
-from syncer.dispositions import disposition
+from syncer.dispositions import ExitCode, disposition
 from syncer.documents.backups import BackupDocument, FindingDocument, VerifyDocument
 from syncer.documents.words import moment
-from syncer.errors import BackupDamaged, ExitCode
+from syncer.errors import BackupDamaged
 
 if TYPE_CHECKING:
     from syncer.backup.layout import Manifest

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,8 +12,9 @@ import typer
 from syncer.cli.render import output
 from syncer.cli.render.output import Format, out, out_lines, say
 from syncer.cli.session import CommandSession, log_to_stderr, session_of
+from syncer.dispositions import ExitCode
 from syncer.documents.configuration import CheckDocument, DependencyDocument, ProblemDocument
-from syncer.errors import ConfigError, ExitCode, PreconditionFailed
+from syncer.errors import ConfigError, PreconditionFailed
 
 if TYPE_CHECKING:
     from syncer.config import Config
@@ -53,7 +55,7 @@ def init(
 def check(
     context: typer.Context,
     connect: Annotated[
-        bool, typer.Option("--connect", help="Dial store, bus, admin API and database too, all at once.")
+        bool, typer.Option("--connect", help="Dial store, bus, admin APIs and database too, all at once.")
     ] = False,
     timeout: Annotated[
         float, typer.Option("--timeout", min=0.1, metavar="SECONDS", help="For all dependencies of --connect together.")
@@ -73,7 +75,7 @@ def check(
         config = session.config()
         warnings += [f"{what} ({code})" for code, what in advice(config)]
         warnings += lax(config)
-        problems = _unfit_keys(config)
+        problems = [*_unfit_keys(config), *_half_protected(config), *_unfit_webhooks(config)]
         if connect:
             from syncer.cli.connecting import dial
 
@@ -101,6 +103,18 @@ def check(
         raise typer.Exit(ExitCode.UNREACHABLE)
 
 
+def _half_protected(config: Config) -> list[ProblemDocument]:
+    """Why the HTTP server would not start where others reach it."""
+    if not config.api.enabled:
+        return []
+    try:
+        config.api.exposure()
+    except ConfigError as exc:
+        field, _, what = exc.message.partition(": ")
+        return [ProblemDocument(source="configuration", line=None, field=field, what=what, suggestion=exc.hint)]
+    return []
+
+
 def _unfit_keys(config: Config) -> list[ProblemDocument]:
     """What is wrong with the files of keys, as far as they are on this machine."""
     from syncer.config.group_keys import read_keys, region_key
@@ -122,6 +136,25 @@ def _unfit_keys(config: Config) -> list[ProblemDocument]:
             found.append(
                 ProblemDocument(source="file", line=None, field=f"signing.{field}", what=what, suggestion=exc.hint)
             )
+    return found
+
+
+def _unfit_webhooks(config: Config) -> list[ProblemDocument]:
+    """What is wrong with the secrets and templates of webhooks, as far as they are on this machine."""
+    found = list[ProblemDocument]()
+    for name, webhook in config.webhook.items():
+        checks: list[tuple[str, Path | None, Callable[[], object]]] = [
+            ("secret_file", webhook.secret_file, webhook.secrets),
+            ("template_file", webhook.template_file, webhook.body_template),
+        ]
+        for field, file, check in checks:
+            if file is None or not file.exists():
+                continue
+            try:
+                check()
+            except ConfigError as exc:
+                at = f"webhook.{name}.{field}"
+                found.append(ProblemDocument(source="file", line=None, field=at, what=exc.message, suggestion=exc.hint))
     return found
 
 

@@ -6,19 +6,18 @@ from typing import Annotated
 
 import typer
 
-from syncer.cli.confirmation import Yes, agree
-from syncer.cli.operations import Timeout, Why, ask
+from syncer.cli.confirmation import Yes
+from syncer.cli.operations import Timeout, Why, carry_out
 from syncer.cli.render import output
 from syncer.cli.render.output import Format, out, say
 from syncer.cli.render.values import present_words, value_words
 from syncer.cli.session import session_of
 from syncer.cli.values import StoreTimeout, present_at
-from syncer.documents.conflicts import ConflictList, conflict_detail, conflict_document
+from syncer.documents.conflicts import conflict_detail
 from syncer.documents.values import KEPT_BYTES, value_document
-from syncer.documents.words import counted, moment, stamped, with_times
-from syncer.errors import NotFound, PreconditionFailed
-from syncer.model import Region
-from syncer.operations.contract import OperationKind, OperationRequest
+from syncer.documents.words import moment, stamped
+from syncer.inspection.pages import conflict_list
+from syncer.inspection.proposals import forgetting_conflict, forgetting_conflicts_of, restoring
 from syncer.operations.decisions import lost_in
 
 app = typer.Typer(no_args_is_help=True, help="Losers of concurrent changes; each is kept whole.")
@@ -36,11 +35,9 @@ def list_conflicts(
     """List conflicts, oldest first."""
     session = session_of(context)
     with session.views() as views:
-        rows = views.conflicts(limit + 1, after, restored=everything)
-    items = [conflict_document(row) for row in rows[:limit]]
-    following = items[-1].id if len(rows) > limit else None
+        found = conflict_list(views, limit, after, restored=everything)
     if session.form is not Format.TABLE:
-        output.document(ConflictList(items=items, next=following), session.form)
+        output.document(found, session.form)
         return
     output.table(
         ("id", "path", "loser", "winner", "reason", "recorded", "restored"),
@@ -54,12 +51,12 @@ def list_conflicts(
                 moment(each.recorded_at_ms),
                 moment(each.restored_at_ms),
             )
-            for each in items
+            for each in found.items
         ],
         empty="no conflicts",
     )
-    if following is not None:
-        say(f"more: --after {following}")
+    if found.next is not None:
+        say(f"more: --after {found.next}")
 
 
 @app.command("show")
@@ -110,21 +107,8 @@ def restore(
     """Make the loser of a conflict the newest value, everywhere."""
     session = session_of(context)
     with session.views() as views:
-        lost = lost_in(views, number)
-        row, known = lost.row, lost.shown.known
-        if over not in {"", str(known), stamped(known)}:
-            raise PreconditionFailed(
-                f"{row.path}: the newest change is {stamped(known)} now, and not {with_times(over)}",
-                hint=f"Look at it again with 'syncer conflicts show {number}'.",
-            )
-        what = "the delete" if row.loser_digest is None else "the value"
-        agree(
-            row.path,
-            f"{what} of {stamped(row.loser)} would become the newest, and replace {row.path} in every region:"
-            f" {stamped(known)} is the newest now.",
-            yes=yes,
-        )
-        ask(views, [lost.restoring], reason=reason, timeout_s=timeout, form=session.form)
+        proposal = restoring(views, number, over)
+        carry_out(views, proposal, yes=yes, reason=reason, timeout_s=timeout, form=session.form)
 
 
 @app.command("discard")
@@ -144,18 +128,5 @@ def discard(
         raise typer.BadParameter("give either a NUMBER or --by")
     session = session_of(context)
     with session.views() as views:
-        if number is not None:
-            row = lost_in(views, number).row
-            agree(row.path, f"The value of {stamped(row.loser)}, which lost, would be forgotten here.", yes=yes)
-            request = OperationRequest(OperationKind.CONFLICTS_DISCARD, {"conflict": str(number)})
-        else:
-            count, last = views.lost_by(Region(by))
-            if not count:
-                raise NotFound(f"no value of {by} has lost", hint="See 'syncer conflicts list --all'.")
-            agree(
-                by,
-                f"{counted(count, 'value')} of {by} that lost, up to conflict {last}, would be forgotten here.",
-                yes=yes,
-            )
-            request = OperationRequest(OperationKind.CONFLICTS_DISCARD, {"by": by, "until": str(last)})
-        ask(views, [request], reason=reason, timeout_s=timeout, form=session.form)
+        proposal = forgetting_conflict(views, number) if number is not None else forgetting_conflicts_of(views, by)
+        carry_out(views, proposal, yes=yes, reason=reason, timeout_s=timeout, form=session.form)

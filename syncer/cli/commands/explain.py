@@ -12,11 +12,11 @@ from syncer.cli.render.output import Format, out, say
 from syncer.cli.render.values import present_words, value_words
 from syncer.cli.session import session_of
 from syncer.cli.values import StoreTimeout, present_at
-from syncer.conflict.settings import Direction
-from syncer.documents.explain import DecisionDocument, ExplainDocument, VersionDocument, explanation, heard_of
+from syncer.documents.explain import DecisionDocument, ExplainDocument, VersionDocument, heard_of
 from syncer.documents.values import OtherDocument
 from syncer.documents.words import counted, moment, stamped, with_times
 from syncer.errors import NotFound
+from syncer.inspection.explaining import explained, stands
 
 SHORT_DIGEST: Final = 12
 
@@ -37,23 +37,15 @@ def explain(
     config = session.config(whole=False)
     with session.views() as views:
         key = path_of(path, lambda each: heard_of(views, each))
-        register = views.register(key)
-        alive = register is not None and register.stored_alive
-        found = explanation(views, config, key, present_at(config, key, store_timeout, alive=alive), limit)
-        if not (register or found.candidates or found.others):
-            raise NotFound(
-                f"nothing was ever seen of {_subject(found)} in region {config.region}"
-                + (", whose scope leaves it out" if found.scope == Direction.IGNORE.value else ""),
-                hint=f"Check the spelling. {FORMS}",
-            )
+        present = present_at(config, key, store_timeout, alive=stands(views, key))
+        try:
+            found = explained(views, config, key, present, limit)
+        except NotFound as exc:
+            raise NotFound(exc.message, hint=f"{exc.hint} {FORMS}") from exc
     if session.form is Format.TABLE:
         _show(found)
     else:
         output.document(found, session.form)
-
-
-def _subject(found: ExplainDocument) -> str:
-    return found.path if found.resource is None else f"{found.resource} ({found.path})"
 
 
 def _show(found: ExplainDocument) -> None:

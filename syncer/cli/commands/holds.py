@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import itertools
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from syncer.cli.confirmation import Yes, agree
+from syncer.cli.confirmation import Yes
 from syncer.cli.naming import path_of
-from syncer.cli.operations import Timeout, Why, ask
+from syncer.cli.operations import Timeout, Why, carry_out
 from syncer.cli.render import output
 from syncer.cli.render.output import Format, say
 from syncer.cli.session import session_of
-from syncer.conflict.shown import HOLDS
-from syncer.documents.holds import HoldList, hold_document
 from syncer.documents.words import moment, stamped, with_times
-from syncer.errors import NotFound, PreconditionFailed
-from syncer.operations.decisions import HeldChange, every_event, every_hold, held_at, in_order
+from syncer.inspection.pages import hold_list
+from syncer.inspection.proposals import confirming, held_change, held_changes, rejecting
+from syncer.operations.decisions import HeldChange, held_at
 
 if TYPE_CHECKING:
     from syncer.state.views.region import Views
-
-_LEAVE: Final = "The third choice is to leave it: it goes on waiting, and everything else goes on without it."
 
 app = typer.Typer(no_args_is_help=True, help="Changes that wait for a person: confirm, reject, or leave them.")
 
@@ -47,23 +43,20 @@ def list_holds(
     """List what waits, in path order."""
     session = session_of(context)
     with session.views() as views:
-        held = itertools.islice(every_hold(views, after), limit + 1)
-        items = in_order(held, (each for each in every_event(views) if each.path > after))
-    shown = [hold_document(each) for each in items[:limit]]
-    following = shown[-1].path if len(items) > limit else None
+        found = hold_list(views, limit, after)
     if session.form is not Format.TABLE:
-        output.document(HoldList(items=shown, next=following), session.form)
+        output.document(found, session.form)
         return
     output.table(
         ("path", "waits", "reason", "stamp", "since", "detail"),
         [
             (each.path, each.waits, each.reason, stamped(each.stamp), moment(each.since_ms), with_times(each.detail))
-            for each in shown
+            for each in found.items
         ],
         empty="nothing is held",
     )
-    if following is not None:
-        say(f"more: --after {following}")
+    if found.next is not None:
+        say(f"more: --after {found.next}")
 
 
 @app.command("confirm")
@@ -81,8 +74,8 @@ def confirm(
     session = session_of(context)
     with session.views() as views:
         held = _chosen(views, path, stamp, everything=everything, only=only)
-        agree(_target(held, path, views), f"{_many(held)} would pass the guards. {_LEAVE}", yes=yes)
-        ask(views, [each.confirming for each in held], reason=reason, timeout_s=timeout, form=session.form)
+        proposal = confirming(held, _target(held, path, views))
+        carry_out(views, proposal, yes=yes, reason=reason, timeout_s=timeout, form=session.form)
 
 
 @app.command("reject")
@@ -100,22 +93,8 @@ def reject(
     session = session_of(context)
     with session.views() as views:
         held = _chosen(views, path, stamp, everything=everything, only=only)
-        consequences = []
-        if any(each.waits == "write" for each in held):
-            consequences.append(
-                "OUR value would win EVERYWHERE: it would get a newer stamp and replace theirs in every region."
-            )
-        if any(each.waits == "publication" for each in held):
-            consequences.append(
-                "The local delete would be taken back: the value fetched from a peer, and written here again."
-            )
-        if any(each.waits == "event" for each in held):
-            consequences.append(
-                "The event from the future would be dropped here. A region that knows what it says would tell it "
-                "again: correct that region's clock."
-            )
-        agree(_target(held, path, views), f"{_many(held)} would be rejected.", *consequences, _LEAVE, yes=yes)
-        ask(views, [each.refusing for each in held], reason=reason, timeout_s=timeout, form=session.form)
+        proposal = rejecting(held, _target(held, path, views))
+        carry_out(views, proposal, yes=yes, reason=reason, timeout_s=timeout, form=session.form)
 
 
 def _chosen(views: Views, path: str | None, stamp: str, *, everything: bool, only: str) -> list[HeldChange]:
@@ -126,30 +105,10 @@ def _chosen(views: Views, path: str | None, stamp: str, *, everything: bool, onl
     if stamp and everything:
         raise typer.BadParameter("--stamp goes with a PATH")
     if path is None:
-        held = [each for each in in_order(every_hold(views), every_event(views)) if not only or each.reason == only]
-        if held:
-            return held
-        what = f"with reason {only!r}" if only else "at all"
-        raise NotFound(f"nothing is held {what}", hint="See 'syncer holds list'.")
+        return held_changes(views, only)
     key = path_of(path, lambda each: held_at(views, each) is not None)
-    found = held_at(views, key)
-    if found is None:
-        raise NotFound(f"nothing is held at {key}", hint="See 'syncer holds list'.")
-    if stamp not in {"", str(found.stamp), stamped(found.stamp)}:
-        raise PreconditionFailed(
-            f"{key}: another change is held now ({stamped(found.stamp)}, {found.reason}) than {with_times(stamp)}",
-            hint=HOLDS,
-        )
-    return [found]
+    return [held_change(views, key, stamp)]
 
 
 def _target(held: list[HeldChange], path: str | None, views: Views) -> str:
     return held[0].path if path is not None else views.identity().region
-
-
-def _many(held: list[HeldChange]) -> str:
-    if len(held) > 1:
-        return f"{len(held)} held changes"
-    (each,) = held
-    stored = "nothing" if each.shown.digest is None else stamped(each.shown.stored)
-    return f"{each.path} ({stamped(each.stamp)}, {each.reason}; last known in the store here: {stored})"

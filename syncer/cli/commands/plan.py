@@ -28,7 +28,8 @@ from syncer.cli.planning_calls import (
 from syncer.cli.render.output import say
 from syncer.cli.render.plans import plan_document, show_plan
 from syncer.cli.session import log_to_stderr, session_of
-from syncer.errors import ExitCode, PreconditionFailed
+from syncer.dispositions import ExitCode
+from syncer.errors import PreconditionFailed
 from syncer.model import Region
 
 app = typer.Typer(no_args_is_help=True, help="Plans kept in files: show, perform, reverse them.")

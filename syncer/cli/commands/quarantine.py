@@ -6,17 +6,15 @@ from typing import Annotated
 
 import typer
 
-from syncer.cli.confirmation import Yes, agree
-from syncer.cli.operations import Timeout, Why, ask
+from syncer.cli.confirmation import Yes
+from syncer.cli.operations import Timeout, Why, carry_out
 from syncer.cli.render import output
 from syncer.cli.render.output import Format, say
 from syncer.cli.session import session_of
-from syncer.documents.holds import ParkedList, parked_document
-from syncer.documents.quarantine import QuarantineDocument, QuarantineList, quarantine_document
+from syncer.documents.quarantine import QuarantineDocument
 from syncer.documents.words import moment, stamped, with_times
-from syncer.errors import NotFound
-from syncer.model import MetaPath
-from syncer.operations.contract import OperationKind, OperationRequest
+from syncer.inspection.pages import parked_list, quarantine_list
+from syncer.inspection.proposals import retrying, throwing_away
 
 app = typer.Typer(no_args_is_help=True, help="Messages and values that could not be handled.")
 parked = typer.Typer(no_args_is_help=True, help="Writes that wait for a parent, for children or for the store.")
@@ -34,11 +32,9 @@ def list_quarantine(
     """List what is in the quarantine, oldest first."""
     session = session_of(context)
     with session.views() as views:
-        rows = views.quarantine(limit + 1, after)
-    items = [quarantine_document(row) for row in rows[:limit]]
-    following = items[-1].id if len(rows) > limit else None
+        found = quarantine_list(views, limit, after)
     if session.form is not Format.TABLE:
-        output.document(QuarantineList(items=items, next=following), session.form)
+        output.document(found, session.form)
         return
     output.table(
         ("id", "origin", "position", "code", "path", "bytes", "recorded", "detail"),
@@ -53,12 +49,12 @@ def list_quarantine(
                 moment(each.recorded_at_ms),
                 with_times(each.detail),
             )
-            for each in items
+            for each in found.items
         ],
         empty="the quarantine is empty",
     )
-    if following is not None:
-        say(f"more: --after {following}")
+    if found.next is not None:
+        say(f"more: --after {found.next}")
 
 
 def _position(entry: QuarantineDocument) -> str | None:
@@ -71,7 +67,9 @@ def _position(entry: QuarantineDocument) -> str | None:
 @app.command("retry")
 def retry(context: typer.Context, number: Number, reason: Why = "", timeout: Timeout = 10.0) -> None:
     """Handle an entry again, after its cause was removed. It comes back if it fails again."""
-    _ask(context, OperationKind.QUARANTINE_RETRY, number, reason, timeout)
+    session = session_of(context)
+    with session.views() as views:
+        carry_out(views, retrying(views, number), yes=True, reason=reason, timeout_s=timeout, form=session.form)
 
 
 @app.command("discard")
@@ -79,22 +77,9 @@ def discard(
     context: typer.Context, number: Number, yes: Yes = False, reason: Why = "", timeout: Timeout = 10.0
 ) -> None:
     """Throw an entry away, for good."""
-    _exists(context, number)
-    agree(str(number), f"Entry {number} would be thrown away, and what it said be lost here.", yes=yes)
-    _ask(context, OperationKind.QUARANTINE_DISCARD, number, reason, timeout)
-
-
-def _exists(context: typer.Context, number: int) -> None:
-    with session_of(context).views() as views:
-        if views.dead_letter(number) is None:
-            raise NotFound(f"nothing is quarantined as {number}", hint="See 'syncer quarantine list'.")
-
-
-def _ask(context: typer.Context, kind: OperationKind, number: int, reason: str, timeout: float) -> None:
-    _exists(context, number)
     session = session_of(context)
     with session.views() as views:
-        ask(views, [OperationRequest(kind, {"id": str(number)})], reason=reason, timeout_s=timeout, form=session.form)
+        carry_out(views, throwing_away(views, number), yes=yes, reason=reason, timeout_s=timeout, form=session.form)
 
 
 @parked.command("list")
@@ -106,19 +91,17 @@ def list_parked(
     """List parked writes, in path order. They go on by themselves; nobody need do anything."""
     session = session_of(context)
     with session.views() as views:
-        rows = views.parked(limit + 1, MetaPath(after) if after else None)
-    items = [parked_document(row.path, row.parked, row.stamp) for row in rows[:limit]]
-    following = items[-1].path if len(rows) > limit else None
+        found = parked_list(views, limit, after)
     if session.form is not Format.TABLE:
-        output.document(ParkedList(items=items, next=following), session.form)
+        output.document(found, session.form)
         return
     output.table(
         ("path", "reason", "since", "stamp", "detail"),
         [
             (each.path, each.reason, moment(each.since_ms), stamped(each.stamp), with_times(each.detail))
-            for each in items
+            for each in found.items
         ],
         empty="nothing is parked",
     )
-    if following is not None:
-        say(f"more: --after {following}")
+    if found.next is not None:
+        say(f"more: --after {found.next}")

@@ -6,11 +6,11 @@ from typing import Annotated, Literal
 
 import typer
 
-from syncer.cli.confirmation import Yes, agree
-from syncer.cli.operations import Timeout, Why, ask
+from syncer.cli.confirmation import Yes
+from syncer.cli.operations import Timeout, Why, carry_out
 from syncer.cli.session import session_of
 from syncer.errors import ConfigDenied, ConfigError
-from syncer.operations.contract import OperationKind, OperationRequest
+from syncer.inspection.proposals import pausing, resuming
 
 Everywhere = Annotated[bool, typer.Option("--everywhere", help="In all regions, by a message on the bus.")]
 
@@ -53,15 +53,13 @@ def pause(
     """Stop writing and publishing; changes are still read and kept."""
     session = session_of(context)
     with session.views() as views:
-        if everywhere:
-            agree("everywhere", "Every region would stop writing and publishing until it is resumed.", yes=yes)
-        request = OperationRequest(OperationKind.PAUSE, {"everywhere": str(everywhere).lower()})
-        ask(views, [request], reason=reason, timeout_s=timeout, form=session.form)
+        proposal = pausing(everywhere=everywhere)
+        carry_out(views, proposal, yes=yes, reason=reason, timeout_s=timeout, form=session.form)
 
 
 def resume(context: typer.Context, everywhere: Everywhere = False, reason: Why = "", timeout: Timeout = 10.0) -> None:
     """Go on writing and publishing."""
     session = session_of(context)
     with session.views() as views:
-        request = OperationRequest(OperationKind.RESUME, {"everywhere": str(everywhere).lower()})
-        ask(views, [request], reason=reason, timeout_s=timeout, form=session.form)
+        proposal = resuming(everywhere=everywhere)
+        carry_out(views, proposal, yes=True, reason=reason, timeout_s=timeout, form=session.form)

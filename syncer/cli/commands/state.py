@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from syncer.cli.confirmation import Yes, agree
-from syncer.cli.operations import Timeout, Why, ask
+from syncer.cli.confirmation import Yes
+from syncer.cli.operations import Timeout, Why, carry_out
 from syncer.cli.render import output
 from syncer.cli.render.output import Format, say
 from syncer.cli.session import looked_for, session_of
+from syncer.dispositions import ExitCode
 from syncer.documents.state import CompactDocument, StateCheckDocument, StateFindingDocument
-from syncer.errors import ExitCode, PreconditionFailed
-from syncer.operations.contract import OperationKind, OperationRequest
-
-if TYPE_CHECKING:
-    from syncer.cli.session import CommandSession
+from syncer.inspection.proposals import rebuilding
 
 app = typer.Typer(no_args_is_help=True, help="The daemon's own database.")
 
@@ -52,9 +49,13 @@ def compact(context: typer.Context) -> None:
 
     session = session_of(context)
     config = session.config(whole=False)
-    kept_s = config.limits.journal_kept.total_seconds()
     with looked_for(config):
-        done = shrink(config.database_url(), Region(config.region), journal_retention_s=kept_s)
+        done = shrink(
+            config.database_url(),
+            Region(config.region),
+            journal_retention_s=config.limits.journal_kept.total_seconds(),
+            audit_retention_s=config.limits.audit_retention.total_seconds(),
+        )
     found = CompactDocument(rows_dropped=done.rows, bytes_before=done.before, bytes_after=done.after)
     if session.form is Format.TABLE:
         output.facts([("rows dropped", done.rows), ("bytes before", done.before), ("bytes after", done.after)])
@@ -78,24 +79,6 @@ def rebuild(
     if not without and not alone:
         raise typer.BadParameter("give --without REGION or --alone; 'syncer status' shows who is waited for")
     session = session_of(context)
-    _ask_for_rebuild(session, without or [], alone=alone, yes=yes, reason=reason, timeout_s=timeout)
-
-
-def _ask_for_rebuild(
-    session: CommandSession, without: list[str], *, alone: bool, yes: bool, reason: str, timeout_s: float
-) -> None:
+    proposal = rebuilding(without or [], alone=alone)
     with session.views() as views:
-        names = ", ".join(without) if not alone else "any peer"
-        lost = (
-            f"only {names} {'know' if len(without) > 1 and not alone else 'knows'}" if not alone else "peers alone know"
-        )
-        if any("," in name or not name for name in without):
-            raise PreconditionFailed("a region id has no comma and is not empty", hint="Give --without once for each.")
-        agree(
-            names,
-            f"What {lost} would not be waited for: a value here that differs from it would not be "
-            "recognised as older, and a delete that only they know might be undone. No value would be lost.",
-            yes=yes,
-        )
-        request = OperationRequest(OperationKind.REBUILD, {"without": ",".join(without), "alone": str(alone).lower()})
-        ask(views, [request], reason=reason, timeout_s=timeout_s, form=session.form)
+        carry_out(views, proposal, yes=yes, reason=reason, timeout_s=timeout, form=session.form)

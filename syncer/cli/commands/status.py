@@ -8,15 +8,14 @@ from typing import Annotated
 
 import typer
 
-from syncer.bus.wire.messages import LEFT
 from syncer.cli.commands.status_check import check, lines
 from syncer.cli.render import output
 from syncer.cli.render.output import Format, out
 from syncer.cli.session import CommandSession, session_of
 from syncer.cli.waiting import wait_for_first_scan
-from syncer.documents.regions import RegionList
 from syncer.documents.status import DaemonDocument, RegionDocument, RepairProgress, SnapshotsDocument, StatusDocument
 from syncer.documents.words import moment, span, with_times
+from syncer.inspection.pages import region_list
 from syncer.inspection.status import collect
 from syncer.inspection.verdict import judge
 
@@ -71,31 +70,14 @@ def list_regions(context: typer.Context) -> None:
     session = session_of(context)
     config = session.config(whole=False)
     with session.views() as views:
-        found = collect(views, config)
-    here = RegionDocument(
-        region=found.region,
-        here=True,
-        mode=found.mode,
-        version=None,
-        heard_at_ms=found.reported_at_ms,
-        heard_age_s=found.reported_age_s,
-        skew_s=None,
-        watermark_ms=None,
-        compared=None,
-        differing_paths=None,
-        equal_at_ms=None,
-        member=found.mode != LEFT,
-        same_rules=None,
-        key_id=found.region_key,
-    )
-    items = [here, *found.peers, *found.held_regions]
+        listed = region_list(collect(views, config))
     if session.form is Format.TABLE:
         output.table(
             ("region", "here", "member", "mode", "version", "heard", "clock", "same rules", "key", "held"),
-            map(_region_row, items),
+            map(_region_row, listed.items),
         )
     else:
-        output.document(RegionList(items=items), session.form)
+        output.document(listed, session.form)
 
 
 def _region_row(region: RegionDocument) -> output.Row:

@@ -15,7 +15,7 @@ from typing import Final, TextIO
 import typer
 from pydantic import BaseModel
 
-from syncer.errors import ExitCode
+from syncer.dispositions import ExitCode
 from syncer.terminal import json_text, visible, visible_lines, yaml_text
 
 GAP: Final = 2

@@ -16,7 +16,7 @@ from syncer.model import MetadataChangeEvent, Millis, Region
 from syncer.operations.contract import OperationKind
 from syncer.operations.registry import Registry
 from syncer.replication import bisection
-from syncer.replication.control import decisions, repair
+from syncer.replication.control import decisions, jobs, repair
 from syncer.replication.control.decisions import number_of
 from syncer.replication.control.effects import Effect, Wanted
 from syncer.replication.control.part import OperatorControl
@@ -28,6 +28,7 @@ from syncer.replication.membership import forget, join, leave
 from syncer.replication.recovery import rebuild, state_transfer
 from syncer.replication.recovery.progress import Phase
 from syncer.replication.unit_of_work import UnitOfWork
+from syncer.state.contract.jobs import JobKind
 from syncer.state.contract.operations import Operation, OperationState
 from syncer.state.contract.quarantine import DeadLetter
 from syncer.state.contract.transaction import Transaction
@@ -203,6 +204,19 @@ def _cancel(control: OperatorControl, unit: UnitOfWork, tx: Transaction, operati
     return repair.cancel(tx, operation, unit.now), None
 
 
+def _take(control: OperatorControl, unit: UnitOfWork, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
+    return jobs.ask_for(JobKind.TAKE, control, tx, operation, unit.now), None
+
+
+def _diff(control: OperatorControl, unit: UnitOfWork, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
+    return jobs.ask_for(JobKind.DIFF, control, tx, operation, unit.now), None
+
+
+def _end_job(control: OperatorControl, unit: UnitOfWork, tx: Transaction, operation: Operation) -> tuple[str, Effect]:
+    del control
+    return jobs.cancel(tx, operation, unit.now), None
+
+
 HANDLERS: Final[Registry[Handler]] = Registry(
     {
         OperationKind.CONFIRM: decisions.confirm,
@@ -223,6 +237,9 @@ HANDLERS: Final[Registry[Handler]] = Registry(
         OperationKind.REBUILD: _rebuild,
         OperationKind.SNAPSHOT_SYNC: _sync,
         OperationKind.SNAPSHOT_CANCEL: _cancel,
+        OperationKind.JOB_TAKE: _take,
+        OperationKind.JOB_DIFF: _diff,
+        OperationKind.JOB_CANCEL: _end_job,
     },
     while_rebuilding={
         OperationKind.PAUSE,
@@ -231,6 +248,9 @@ HANDLERS: Final[Registry[Handler]] = Registry(
         OperationKind.REBUILD,
         OperationKind.REGIONS_ADMIT,
         OperationKind.SNAPSHOT_CANCEL,
+        OperationKind.JOB_TAKE,
+        OperationKind.JOB_DIFF,
+        OperationKind.JOB_CANCEL,
     },
 )
 """Every operation by its kind."""

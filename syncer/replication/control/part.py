@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from syncer.replication.antientropy.part import AntiEntropy
 from syncer.replication.core import Core
@@ -32,7 +33,9 @@ class OperatorControl:
         gc: Forgetting deletes.
         membership: Joining, leaving and forgetting.
         inbound: Messages from the bus.
+        check_jobs: Raises when a job that is asked for now could not be run; ``None``: this daemon runs none.
         snapshots: Tells how the taking of snapshots on schedule stands; ``None``: there is no schedule.
+        migration: Tells how the migration that is open stands, and what conditions it makes; ``None``: none is.
     """
 
     core: Core
@@ -46,3 +49,5 @@ class OperatorControl:
     membership: MembershipChanges
     inbound: Inbound
     snapshots: Callable[[], Mapping[str, object]] | None = None
+    migration: Callable[[], dict[str, Any] | None] | None = None
+    check_jobs: Callable[[], None] | None = None

@@ -31,6 +31,9 @@ def report(control: OperatorControl, now: Millis) -> dict[str, object]:
     snapshots = dict(control.snapshots()) if control.snapshots is not None else None
     if snapshots is not None and snapshots.get("trouble"):
         conditions.append(("snapshot-failed", f"the last snapshot on schedule failed: {snapshots['trouble']}"))
+    migration = control.migration() if control.migration is not None else None
+    if migration is not None:
+        conditions += migration.pop("conditions")
     if rebuilt is not None:
         conditions.insert(0, ("rebuilding", _rebuilding(rebuilt)))
     return {
@@ -60,6 +63,7 @@ def report(control: OperatorControl, now: Millis) -> dict[str, object]:
         "comparisons": control.antientropy.exchanges.report(),
         "tombstones": control.gc.tombstones.report(),
         "snapshots": snapshots,
+        "migration": migration,
         "tally": {f"{name}.{label}": count for (name, label), count in sorted(control.telemetry.tally.items())},
     }
 

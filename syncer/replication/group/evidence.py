@@ -27,7 +27,8 @@ class Evidence:
         until_ms: When one of them came back last, to earlier daemons too; 0: none ever did.
         started_ms: When this daemon began to look; ``None``: it has yet to.
         since_ms: Since when they come back to this daemon without such a silence between; ``None``: they do not.
-        gone_ms: When one came back last before the last such silence of this region began, and
+        gone_ms: When one came back last before the last such silence of this region began; 0: its database is new,
+            and nobody knows when an earlier one of its region was heard, and
         back_ms: when that ended; ``None``: there was none in the time of this daemon.
         said: When the last ones were sent: one that was not is somebody else's.
     """
@@ -49,7 +50,7 @@ class Evidence:
         """A heartbeat of this region was delivered to it."""
         if sent_at_ms not in self.said:
             return
-        if self.until_ms and self._was_silent(now):
+        if self._was_silent(now):
             self.gone_ms, self.back_ms, self.since_ms = self.until_ms, now, None
         if self.since_ms is None:
             self.since_ms = now
@@ -68,18 +69,20 @@ class Evidence:
         """Whether this region itself was silent until lately, or is: others may have forgotten it meanwhile."""
         return self._was_silent(now) or (self.back_ms is not None and 0 <= now - self.back_ms < self.silence_ms)
 
-    @property
-    def never(self) -> bool:
-        """No heartbeat of this region ever came back: nobody can have found it silent who had heard it before."""
-        return not self.until_ms
+    def new(self, now: Millis) -> bool:
+        """No heartbeat of this database came back before it was away: nobody had heard it who can have missed it."""
+        return not self._before_ms(now)
 
     def heard_last_ms(self, now: Millis) -> Millis:
         """When this region was last known to be heard before it was silent: who speaks later has seen it silent."""
-        return max(self.started_ms or Millis(0), self.until_ms if self._was_silent(now) else self.gone_ms)
+        return max(self.started_ms or Millis(0), self._before_ms(now))
 
     def vouched(self, now: Millis) -> None:
         """An operator says that this region is there."""
         self.until_ms, self.back_ms = now, None
 
     def _was_silent(self, now: Millis) -> bool:
-        return now - self.until_ms >= self.silence_ms
+        return not self.until_ms or now - self.until_ms >= self.silence_ms
+
+    def _before_ms(self, now: Millis) -> Millis:
+        return self.until_ms if self._was_silent(now) else self.gone_ms

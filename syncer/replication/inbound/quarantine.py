@@ -19,7 +19,7 @@ from syncer.model import MetadataChangeEvent, MetaPath, Millis
 from syncer.replication.inbound.part import Inbound
 from syncer.replication.local.misfits import MISFIT
 from syncer.replication.unit_of_work import UnitOfWork
-from syncer.state.contract.amounts import Amount
+from syncer.state.contract.conflicts import Amount
 from syncer.state.contract.quarantine import STRANGE_CODES, DeadLetter, KeptAside
 from syncer.state.contract.transaction import Transaction
 

@@ -217,7 +217,7 @@ def _look_at_ours(
     membership.group.hearsay.ours = tellers
     if not tellers:
         return
-    if evidence.never and set(said) == {membership.core.identity.database_id}:
+    if evidence.new(now) and set(said) == {membership.core.identity.database_id}:
         return  # it is new: nobody can have waited for it in vain
     if not evidence.away(now) or there - tellers:
         return

@@ -34,6 +34,7 @@ class Timing:
 
     heartbeat_s: float = 10.0
     journal_retention_s: float = 30 * 86400.0
+    audit_retention_s: float = 400 * 86400.0
     max_writes_per_s: float | None = None
 
 

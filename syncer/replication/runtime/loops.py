@@ -39,8 +39,15 @@ LONG_ENOUGH_S: Final = 30.0
 class Pumps:
     """Runs one driver against one store and one bus for as long as this daemon is its region's writer."""
 
-    def __init__(self, around: Environment) -> None:
+    def __init__(self, around: Environment, *beside: Callable[[], Awaitable[None]]) -> None:
+        """Run them with others beside them.
+
+        Args:
+            around: What the driver is connected to.
+            beside: What runs as long as these do; an error of it that a repeat can mend has it begin again.
+        """
         self._around = around
+        self._beside = beside
         self._store = StorePumps(around)
         self._bus = BusPumps(around)
         self.alive_at = time.monotonic()
@@ -85,6 +92,7 @@ class Pumps:
                 self._ticker,
                 self._repairer,
                 self._pruner,
+                *self._beside,
             ):
                 tasks.start_soon(self._forever, pump)
 
@@ -141,6 +149,9 @@ class Pumps:
 
     async def _pruner(self) -> None:
         while True:
-            before = Millis(self._around.clock() - int(self._around.timing.journal_retention_s * 1000))
-            pruned = await self._around.thread.call(self.driver.prune, before)
+            now, timing = self._around.clock(), self._around.timing
+            before, audit_before = (
+                Millis(now - int(kept_s * 1000)) for kept_s in (timing.journal_retention_s, timing.audit_retention_s)
+            )
+            pruned = await self._around.thread.call(self.driver.prune, before, audit_before)
             await anyio.sleep(IDLE_S if pruned else PRUNE_EVERY_S)

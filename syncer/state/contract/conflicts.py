@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from syncer.conflict.acts import FillConflict, RecordConflict
 from syncer.model import Digest, MetaPath, Millis, Region, Seen, Stamp
-from syncer.state.contract.amounts import Amount
+
+
+class Amount(NamedTuple):
+    """How much is kept: so many things, and so many bytes that they have."""
+
+    things: int
+    size_bytes: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

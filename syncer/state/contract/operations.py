@@ -1,34 +1,84 @@
-"""Operations: what operators ask of the daemon, and its answers."""
+"""Operations: what operators ask of the daemon, its answers, and with that the trail of who asked for what, and why."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import Final, Protocol
 
 from syncer.model import Millis
 
+KEY_KEPT_MS: Final = 24 * 3600 * 1000
+"""How long a request that is repeated with its key gets the first answer."""
+MAX_REFUSED: Final = 1_000
+"""Attempts that were refused before anything was asked: so many of the latest are kept."""
+
 
 class OperationState(StrEnum):
-    """Life of an operation: asked by the CLI, done or failed by the daemon."""
+    """Life of an operation: asked for, then done or failed by the daemon; or refused before it was asked for."""
 
     PENDING = "pending"
     DONE = "done"
     FAILED = "failed"
+    REFUSED = "refused"
+    """Nothing was asked of the daemon: who tried it had no right to, or no good credential."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """Who asks for operations, and how the trail tells it.
+
+    Args:
+        by: Who: ``user@host``, the name of a token, the subject of a certificate.
+        reason: Why.
+        origin: Address that a request over HTTP came from; empty: on the host of the database.
+        credential: Which credential it had, without any secret; empty: the rights of the user on the host.
+        key: Of the request; who repeats it within a day gets the operations that it has led to.
+        fingerprint: Of what the request says: a key stands for one request only.
+    """
+
+    by: str
+    reason: str
+    origin: str = ""
+    credential: str = ""
+    key: str | None = None
+    fingerprint: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """Something that an operator asked the daemon to do. ``kind`` names it, ``arguments`` are its own."""
+    """Something that an operator asked the daemon to do. ``kind`` names it, ``arguments`` are its own.
+
+    ``origin`` and ``credential`` are as in :class:`Asked`.
+    """
 
     id: int
     kind: str
     arguments: dict[str, str]
     asked_by: str
     reason: str
+    asked_at_ms: Millis = Millis(0)
     state: OperationState = OperationState.PENDING
     answer: str = ""
     code: str = ""
+    finished_at_ms: Millis | None = None
+    origin: str = ""
+    credential: str = ""
+
+
+class Askable(Protocol):
+    """One thing that is asked of the daemon."""
+
+    @property
+    def kind(self) -> str:
+        """Name of the operation."""
+        ...
+
+    @property
+    def arguments(self) -> Mapping[str, str]:
+        """Its own."""
+        ...
 
 
 class OperationTransaction(Protocol):

@@ -7,7 +7,7 @@ from typing import Final, Protocol
 
 from syncer.errors import MessageUnreadable, SignatureInvalid, SpeakerInvalid
 from syncer.model import MetaPath, Millis
-from syncer.state.contract.amounts import Amount
+from syncer.state.contract.conflicts import Amount
 
 STRANGE_CODES: Final = (SignatureInvalid.code, SpeakerInvalid.code, MessageUnreadable.code)
 """Why messages stand in quarantine that anybody may have sent who can publish on the topic."""

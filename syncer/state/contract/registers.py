@@ -7,7 +7,7 @@ from typing import Protocol
 
 from syncer.conflict.register import Register
 from syncer.model import Digest, MetaPath
-from syncer.state.contract.amounts import Amount
+from syncer.state.contract.conflicts import Amount
 
 
 class RegisterTransaction(Protocol):

@@ -9,8 +9,10 @@ from syncer.state.contract.conflicts import ConflictTransaction
 from syncer.state.contract.consumption import ConsumptionTransaction
 from syncer.state.contract.future_events import FutureEventTransaction
 from syncer.state.contract.identity import IdentityTransaction
+from syncer.state.contract.jobs import JobTransaction
 from syncer.state.contract.journal import JournalTransaction
 from syncer.state.contract.membership import MembershipTransaction
+from syncer.state.contract.migrations import MigrationTransaction
 from syncer.state.contract.operations import OperationTransaction
 from syncer.state.contract.outbox import OutboxTransaction
 from syncer.state.contract.peers import PeerTransaction
@@ -38,6 +40,8 @@ class Transaction(
     PeerTransaction,
     OperationTransaction,
     RepairTransaction,
+    MigrationTransaction,
+    JobTransaction,
     Protocol,
 ):
     """One transaction. Reads see its own writes.
@@ -50,8 +54,10 @@ class Transaction(
         """Keep the daemon's own report for ``syncer status``."""
         ...
 
-    def prune(self, journal_before: Millis, limit: int) -> int:
-        """Drop journal rows, and operations and repairs that were over, before that; at most ``limit`` of each.
+    def prune(self, journal_before: Millis, limit: int, audit_before: Millis | None = None) -> int:
+        """Drop journal rows, and repairs and migrations that were over, before that; ``limit`` of each.
+
+        Operations go that were over before ``audit_before``; ``None``: before the same moment.
 
         Returns:
             How many went.

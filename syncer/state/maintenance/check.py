@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+import orjson
 from sqlalchemy import Connection, func, or_, select, text
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -14,6 +15,7 @@ from syncer.model import Region
 from syncer.state import encoding
 from syncer.state.sql import opening, rows, tables
 from syncer.state.sql.opening import translated
+from syncer.state.sql.work import migrations
 from syncer.state.views.region import Views
 
 _PAGE: Final = 1000
@@ -161,10 +163,38 @@ def _records(connection: Connection) -> Iterator[str]:
             yield f"a row of {table.name} names no path"
 
 
+def _migrations(connection: Connection) -> Iterator[str]:
+    """Migrations, values and events can be read; values are of an open one, and no event is missing between two."""
+    table, values, events = tables.migrations, tables.migration_values, tables.migration_events
+    for number in connection.execute(select(table.c.id).order_by(table.c.id)).scalars().all():
+        try:
+            found = connection.execute(migrations.by_number(number)).one()
+            over = migrations.migration_of(found).over
+        except Exception as exc:  # noqa: BLE001 - whatever cannot be read is the finding
+            yield f"migration {number} cannot be read: {type(exc).__name__}: {exc}"
+            continue
+        opened = connection.execute(select(table.c.open).where(table.c.id == number)).scalar() == 1
+        if opened == over:
+            yield f"migration {number} is marked {'open' if opened else 'over'}, and is not"
+    ended = select(values.c.key).outerjoin(table, table.c.id == values.c.migration).where(table.c.open.is_(None))
+    yield from (f"{key} is to be put back for no open migration" for key in connection.execute(ended).scalars())
+    counts = select(events.c.migration, func.count(), func.min(events.c.number), func.max(events.c.number))
+    for number, count, first, last in connection.execute(counts.group_by(events.c.migration)):
+        if last - first + 1 != count:
+            yield f"migration {number} has {count} events, numbered from {first} to {last}"
+    for what, kept in (("value", values.c.value), ("event", events.c.document)):
+        for text_ in connection.execute(select(kept).execution_options(yield_per=_PAGE)).scalars():
+            try:
+                orjson.loads(text_)
+            except ValueError as exc:
+                yield f"a migration's {what} cannot be read: {exc}"
+
+
 _QUESTIONS: Final[dict[str, Callable[[Connection], Iterator[str]]]] = {
     "registers": _registers,
     "living paths": _count_of_living,
     "outbox": _outbox,
     "consumed": _consumed,
     "records": _records,
+    "migrations": _migrations,
 }

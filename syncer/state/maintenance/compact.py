@@ -94,14 +94,20 @@ class _Server:
 
 
 def compact(
-    url: str, region: Region, *, journal_retention_s: float, busy_timeout_s: float = BUSY_TIMEOUT_S
+    url: str,
+    region: Region,
+    *,
+    journal_retention_s: float,
+    audit_retention_s: float,
+    busy_timeout_s: float = BUSY_TIMEOUT_S,
 ) -> Compacted:
     """Prune, vacuum, and refresh the planner's statistics.
 
     Args:
         url: Of the sidecar database.
         region: Whose it is.
-        journal_retention_s: Decisions and finished operations that are older go.
+        journal_retention_s: Decisions that are older go, and repairs and migrations that were over by then.
+        audit_retention_s: Finished operations that are older go.
         busy_timeout_s: How long others who use it are waited for.
 
     Raises:
@@ -113,14 +119,15 @@ def compact(
     parsed = opening.parse_url(url)
     path = opening.file_of(parsed)
     place: _Place = _File(path) if path is not None else _Server()
-    before_ms = Millis(wall_clock() - int(journal_retention_s * 1000))
+    now = wall_clock()
+    old, audit_old = (Millis(now - int(kept_s * 1000)) for kept_s in (journal_retention_s, audit_retention_s))
     engine = opening.connect(parsed, "asker", busy_timeout_s=busy_timeout_s)
     try:
         with _no_room(parsed), translated(parsed), engine.connect() as connection:
             place.alone(connection)
             before = place.size(connection)
             dropped = 0
-            while gone := _pruned(connection, before_ms):
+            while gone := _pruned(connection, old, audit_old):
                 dropped += gone
             place.shrink(connection)
             return Compacted(rows=dropped, before=before, after=place.size(connection))
@@ -150,9 +157,9 @@ def _check_no_daemon(views: Views) -> None:
         )
 
 
-def _pruned(connection: Connection, before_ms: Millis) -> int:
+def _pruned(connection: Connection, before: Millis, audit_before: Millis) -> int:
     with connection.begin():
-        return prune(connection, before_ms, _PAGE)
+        return prune(connection, before, _PAGE, audit_before)
 
 
 @contextmanager

@@ -11,7 +11,9 @@ from syncer.conflict.register import Register
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region, Stamp
 from syncer.state.contract.conflicts import ConflictRow
 from syncer.state.contract.identity import Identity
+from syncer.state.contract.jobs import JobRow
 from syncer.state.contract.membership import Membership
+from syncer.state.contract.migrations import Migration, MigrationEvent
 from syncer.state.contract.operations import Operation
 from syncer.state.contract.peers import PeerRow
 from syncer.state.contract.quarantine import DeadLetterRow
@@ -50,6 +52,11 @@ class MemoryDatabase:
         self.membership: dict[str, Membership] = {"": Membership()}
         self.repairs: dict[int, Repair] = {}
         self.tellings: dict[tuple[int, int], Telling | RefusedTelling] = {}
+        self.jobs: dict[int, JobRow] = {}
+        self.migrations: dict[int, Migration] = {}
+        self.migration_plans: dict[int, str] = {}
+        self.migration_values: dict[tuple[int, str], str] = {}
+        self.migration_events: dict[tuple[int, int], MigrationEvent] = {}
 
 
 class UndoLog:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from syncer.conflict.register import Register
 from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis
 from syncer.paths import child_prefixes
-from syncer.state.contract.amounts import Amount
+from syncer.state.contract.conflicts import Amount
 from syncer.state.contract.outbox import OutboxRow
 from syncer.state.contract.tombstones import Tombstone
 from syncer.state.contract.tree import KeptTree

@@ -8,8 +8,7 @@ from dataclasses import replace
 from syncer.conflict.acts import FillConflict, Journal, RecordConflict
 from syncer.conflict.causality.consumed import Consumed
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Region, Stamp
-from syncer.state.contract.amounts import Amount
-from syncer.state.contract.conflicts import ConflictRow
+from syncer.state.contract.conflicts import Amount, ConflictRow
 from syncer.state.contract.operations import Operation, OperationState
 from syncer.state.contract.quarantine import DeadLetter, DeadLetterRow, KeptAside
 from syncer.state.contract.repairs import RefusedTelling, Repair, Telling
@@ -163,7 +162,9 @@ class RecordTables(UndoLog):
     def finish_operation(self, number: int, state: OperationState, answer: str, code: str, now: Millis) -> None:
         """Answer an operation."""
         if number in self._db.operations:
-            operation = replace(self._db.operations[number][0], state=state, answer=answer, code=code)
+            operation = replace(
+                self._db.operations[number][0], state=state, answer=answer, code=code, finished_at_ms=now
+            )
             self._put(self._db.operations, number, (operation, now))
 
     def repair(self, number: int | None = None) -> Repair | None:

@@ -9,8 +9,7 @@ from syncer.conflict.acts import Decision, Journal
 from syncer.conflict.register import HoldReason, Register
 from syncer.conflict.tombstones import COUNTED
 from syncer.model import Digest, MetadataChangeEvent, MetaPath, Millis, Region, Stamp
-from syncer.state.contract.amounts import Amount
-from syncer.state.contract.conflicts import ConflictRow
+from syncer.state.contract.conflicts import Amount, ConflictRow
 from syncer.state.contract.quarantine import STRANGE_CODES, DeadLetter, KeptAside
 from syncer.state.contract.repairs import RefusedTelling, Repair, RepairState, Telling
 from syncer.state.contract.tombstones import Tombstone

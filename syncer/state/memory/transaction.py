@@ -12,11 +12,13 @@ from syncer.state.contract.membership import Membership
 from syncer.state.contract.operations import OperationState
 from syncer.state.contract.peers import PeerRow
 from syncer.state.contract.repairs import Repair, RepairState, Telling
+from syncer.state.memory.jobs import JobTables
+from syncer.state.memory.migrations import MigrationTables
 from syncer.state.memory.paths import PathTables
 from syncer.state.memory.records import RecordTables
 
 
-class MemoryTransaction(PathTables, RecordTables):
+class MemoryTransaction(PathTables, RecordTables, MigrationTables, JobTables):
     """Implements :class:`~syncer.state.contract.transaction.Transaction`."""
 
     # -- facts
@@ -59,13 +61,14 @@ class MemoryTransaction(PathTables, RecordTables):
 
     # -- upkeep
 
-    def prune(self, journal_before: Millis, limit: int) -> int:
-        """Drop journal rows, and operations and repairs that were over, before that; at most ``limit`` of each."""
+    def prune(self, journal_before: Millis, limit: int, audit_before: Millis | None = None) -> int:
+        """Drop journal rows, and operations, repairs and migrations that were over, before that."""
         old = [number for number in sorted(self._db.journal)[:limit] if self._db.journal[number][0] < journal_before]
         done = [
             number
             for number, (operation, at) in sorted(self._db.operations.items())
-            if operation.state is not OperationState.PENDING and at < journal_before
+            if operation.state is not OperationState.PENDING
+            and at < (journal_before if audit_before is None else audit_before)
         ][:limit]
         for number in old:
             self._drop(self._db.journal, number)
@@ -78,7 +81,7 @@ class MemoryTransaction(PathTables, RecordTables):
             self._drop(self._db.tellings, key)
         for number in ended:
             self._drop(self._db.repairs, number)
-        return len(old) + len(done) + len(gone) + len(ended)
+        return len(old) + len(done) + len(gone) + len(ended) + self._prune_migrations(journal_before)
 
     def _is_over(self, number: int) -> bool:
         return number in self._db.repairs and self._db.repairs[number].state.over

@@ -12,7 +12,7 @@ from typing import Final
 from syncer.conflict.causality.consumed import Consumed
 from syncer.conflict.register import Register
 from syncer.model import MetadataChangeEvent, MetaPath
-from syncer.state.contract.amounts import Amount
+from syncer.state.contract.conflicts import Amount
 from syncer.state.contract.identity import Identity
 
 MAX_REGISTERS: Final = 50_000

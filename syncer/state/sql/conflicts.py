@@ -7,8 +7,7 @@ from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, 
 from syncer.conflict.acts import FillConflict, RecordConflict
 from syncer.model import Millis, Region
 from syncer.state import encoding
-from syncer.state.contract.amounts import Amount
-from syncer.state.contract.conflicts import ConflictRow
+from syncer.state.contract.conflicts import Amount, ConflictRow
 from syncer.state.sql import rows, tables
 from syncer.state.sql.cache import Cache
 from syncer.state.sql.statements import octets

@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Connection, delete, func, insert, select
 
 from syncer.model import MetadataChangeEvent, MetaPath, Millis, Stamp
 from syncer.state import encoding
-from syncer.state.contract.amounts import Amount
+from syncer.state.contract.conflicts import Amount
 from syncer.state.contract.quarantine import STRANGE_CODES, DeadLetter, DeadLetterRow, KeptAside
 from syncer.state.sql import rows, tables
 from syncer.state.sql.cache import Cache

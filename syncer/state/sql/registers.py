@@ -6,7 +6,7 @@ from sqlalchemy import Connection, func, select
 
 from syncer.conflict.register import Register
 from syncer.model import MetaPath
-from syncer.state.contract.amounts import Amount
+from syncer.state.contract.conflicts import Amount
 from syncer.state.sql import rows, tables
 from syncer.state.sql.statements import octets
 

@@ -346,9 +346,13 @@ def operation_of(row: RowMapping) -> Operation:
         arguments=orjson.loads(row["arguments"]),
         asked_by=row["asked_by"],
         reason=row["reason"],
+        asked_at_ms=Millis(row["asked_at"]),
         state=OperationState(row["state"]),
         answer=row["answer"],
         code=row["code"],
+        finished_at_ms=Millis(row["finished_at"]) if row["finished_at"] is not None else None,
+        origin=row["origin"],
+        credential=row["credential"],
     )
 
 

@@ -34,8 +34,8 @@ def _at(name: str, *, nullable: bool = False) -> Column[Any]:
     return Column(name, BigInteger, nullable=nullable)
 
 
-def _text(name: str, *, nullable: bool = True) -> Column[Any]:
-    return Column(name, Text, nullable=nullable)
+def _text(name: str, *, nullable: bool = True, server_default: str | None = None) -> Column[Any]:
+    return Column(name, Text, nullable=nullable, server_default=server_default)
 
 
 identity: Final = Table(
@@ -270,6 +270,18 @@ daemons: Final = Table(
     _text("trouble"),
 )
 
+notices: Final = Table(
+    "notices",
+    metadata,
+    Column("receiver", Key, primary_key=True),
+    Column("kind", Key, primary_key=True),
+    Column("number", BigInteger, nullable=False),
+    _at("at"),
+    Column("open", SmallInteger, nullable=False),
+    Column("count", BigInteger, nullable=False),
+    Column("newest", BigInteger, nullable=False),
+)
+
 operations: Final = Table(
     "operations",
     metadata,
@@ -283,7 +295,13 @@ operations: Final = Table(
     _text("answer", nullable=False),
     _text("code", nullable=False),
     _at("finished_at", nullable=True),
+    _text("origin", nullable=False, server_default=""),
+    _text("credential", nullable=False, server_default=""),
+    _text("fingerprint", nullable=False, server_default=""),
+    _text("request_key"),
+    Column("part", BigInteger, nullable=False, server_default="0"),
     Index("operations_state", "state", "id"),
+    Index("operations_request", "credential", "request_key", "part", unique=True),
     sqlite_autoincrement=True,
 )
 
@@ -309,6 +327,62 @@ tellings: Final = Table(
     _text("refused"),
     _text("head"),
     Column("value", LargeBinary),
+)
+
+migrations: Final = Table(
+    "migrations",
+    metadata,
+    Column("id", Number, primary_key=True, autoincrement=True),
+    Column("open", SmallInteger),
+    _text("phase", nullable=False),
+    _at("made_at"),
+    _at("finished_at", nullable=True),
+    _text("fingerprint", nullable=False),
+    _text("document", nullable=False),
+    _text("plan", nullable=False),
+    Index("migrations_open", "open", unique=True),
+    sqlite_autoincrement=True,
+)
+"""``open`` is 1 of one that is not over, else NULL: of those there may be several."""
+
+migration_values: Final = Table(
+    "migration_values",
+    metadata,
+    Column("migration", Number, primary_key=True, autoincrement=False),
+    Column("key", Key, primary_key=True),
+    _text("value", nullable=False),
+)
+
+migration_events: Final = Table(
+    "migration_events",
+    metadata,
+    Column("migration", Number, primary_key=True, autoincrement=False),
+    Column("number", Number, primary_key=True, autoincrement=False),
+    _at("at"),
+    _text("kind", nullable=False),
+    _text("document", nullable=False),
+)
+
+jobs: Final = Table(
+    "jobs",
+    metadata,
+    Column("id", Number, primary_key=True, autoincrement=True),
+    _text("kind", nullable=False),
+    _text("arguments", nullable=False),
+    _text("asked_by", nullable=False),
+    _text("reason", nullable=False),
+    _at("asked_at"),
+    _text("state", nullable=False),
+    _text("host", nullable=False),
+    _text("run", nullable=False),
+    Column("attempts", Integer, nullable=False),
+    _at("began_at", nullable=True),
+    _at("ended_at", nullable=True),
+    _text("detail", nullable=False),
+    _text("output", nullable=False),
+    _text("cancel_asked_by", nullable=False),
+    Index("jobs_state", "state", "id"),
+    sqlite_autoincrement=True,
 )
 
 tree: Final = Table(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import astuple
 from typing import Any
 
-from sqlalchemy import Connection, CursorResult, delete, exists, func, or_, select, update
+from sqlalchemy import Connection, CursorResult, delete, exists, func, or_, select
 
 from syncer.conflict.acts import Journal
 from syncer.conflict.causality.consumed import Consumed
@@ -18,18 +18,21 @@ from syncer.paths import child_prefixes
 from syncer.replacing import replace
 from syncer.state import encoding
 from syncer.state.contract.identity import Identity, check_changes
-from syncer.state.contract.operations import Operation, OperationState
 from syncer.state.contract.outbox import OutboxRow
 from syncer.state.contract.peers import PeerRow
 from syncer.state.contract.tree import KeptTree
-from syncer.state.sql import digest_tree, repairs, rows, tables
+from syncer.state.sql import digest_tree, rows, tables
 from syncer.state.sql.cache import MAX_OPEN, Cache, OpenPaths, Unknown
 from syncer.state.sql.conflicts import ConflictRows
 from syncer.state.sql.quarantine import QuarantineRows
 from syncer.state.sql.registers import RegisterRows
-from syncer.state.sql.repairs import RepairRows
 from syncer.state.sql.statements import Statements, upserting
 from syncer.state.sql.tombstones import TombstoneRows
+from syncer.state.sql.work import migrations, operations, repairs
+from syncer.state.sql.work.jobs import JobRows
+from syncer.state.sql.work.migrations import MigrationRows
+from syncer.state.sql.work.operations import OperationRows
+from syncer.state.sql.work.repairs import RepairRows
 
 
 def beyond(prefix: str) -> str:
@@ -37,25 +40,23 @@ def beyond(prefix: str) -> str:
     return prefix[:-1] + chr(ord(prefix[-1]) + 1)
 
 
-def prune(connection: Connection, journal_before: Millis, limit: int) -> int:
-    """Drop journal rows, finished operations and repairs older than that, at most ``limit`` of each; how many went.
+def prune(connection: Connection, journal_before: Millis, limit: int, audit_before: Millis | None = None) -> int:
+    """Drop journal rows, repairs and migrations before that, and operations before another; how many went.
 
     Only the oldest ``limit`` journal rows are looked at, so it costs the same however long the journal is.
     """
-    journal, operations = tables.journal, tables.operations
+    journal = tables.journal
     oldest = select(journal.c.id, journal.c.at).order_by(journal.c.id).limit(limit).subquery()
     old = select(oldest.c.id).where(oldest.c.at < journal_before)
     gone = connection.execute(delete(journal).where(journal.c.id.in_(old))).rowcount
-    finished = select(operations.c.id).where(
-        operations.c.state.in_([OperationState.DONE.value, OperationState.FAILED.value]),
-        operations.c.finished_at < journal_before,
-    )
-    done = finished.order_by(operations.c.id).limit(limit)
-    gone += connection.execute(delete(operations).where(operations.c.id.in_(done))).rowcount
-    return gone + repairs.prune(connection, journal_before, limit)
+    gone += operations.prune(connection, journal_before if audit_before is None else audit_before, limit)
+    gone += repairs.prune(connection, journal_before, limit)
+    return gone + migrations.prune(connection, journal_before, limit)
 
 
-class SqlTransaction(QuarantineRows, ConflictRows, TombstoneRows, RegisterRows, RepairRows):
+class SqlTransaction(
+    QuarantineRows, ConflictRows, TombstoneRows, RegisterRows, OperationRows, RepairRows, MigrationRows, JobRows
+):
     """Implements :class:`~syncer.state.contract.transaction.Transaction`.
 
     ``touched`` holds the paths whose register it has changed, in the cache too.
@@ -322,25 +323,11 @@ class SqlTransaction(QuarantineRows, ConflictRows, TombstoneRows, RegisterRows, 
         row = {"one": 1, "reported_at": now, "document": encoding.dumps(document)}
         self._connection.execute(upserting(self._connection.dialect, tables.status), row)
 
-    # -- operations
-
-    def pending_operations(self, limit: int) -> list[Operation]:
-        """Operations that wait for the daemon, oldest first."""
-        table = tables.operations
-        query = select(table).where(table.c.state == OperationState.PENDING.value).order_by(table.c.id).limit(limit)
-        return [rows.operation_of(row) for row in self._connection.execute(query).mappings()]
-
-    def finish_operation(self, number: int, state: OperationState, answer: str, code: str, now: Millis) -> None:
-        """Answer an operation."""
-        table = tables.operations
-        values = {"state": state.value, "answer": encoding.storable(answer), "code": code, "finished_at": now}
-        self._connection.execute(update(table).where(table.c.id == number).values(values))
-
     # -- upkeep
 
-    def prune(self, journal_before: Millis, limit: int) -> int:
-        """Drop journal rows, finished operations and repairs older than that, at most ``limit`` of each."""
-        return prune(self._connection, journal_before, limit)
+    def prune(self, journal_before: Millis, limit: int, audit_before: Millis | None = None) -> int:
+        """Drop what is older, at most ``limit`` rows of each kind; how many went."""
+        return prune(self._connection, journal_before, limit, audit_before)
 
     # -- the shell of the transaction
 

@@ -1,34 +1,38 @@
 """Views of a sidecar database for the CLI and REST, beside a running daemon or without one.
 
-Only ``ask`` writes, and what brings a repair in.
+Only what asks writes, and what brings a repair in.
 Every method is one short transaction of its own; lists are pages in key order, to be continued by the last key.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
 import orjson
-from sqlalchemy import URL, Connection, Engine, Select, Table, func, insert, select
+from sqlalchemy import URL, Connection, Engine, Select, Table, func, select
 
 from syncer.conflict.register import HoldReason, Register, Shown
-from syncer.errors import InvariantBroken, StateForeign, StateMissing, StateUnavailable
+from syncer.errors import StateForeign, StateMissing, StateUnavailable
 from syncer.model import MetaPath, Millis, Region, Stamp
 from syncer.state import encoding
 from syncer.state.contract.identity import Identity
 from syncer.state.contract.membership import Membership
-from syncer.state.contract.operations import Operation, OperationState
+from syncer.state.contract.operations import OperationState
 from syncer.state.contract.peers import PeerRow
 from syncer.state.contract.quarantine import DeadLetterRow
 from syncer.state.sql import opening, presence, registers, rows, tables
 from syncer.state.sql.database import identity_of, wall_clock
 from syncer.state.sql.opening import BUSY_TIMEOUT_S, translated
 from syncer.state.sql.presence import DaemonRow
-from syncer.state.sql.repairs import RepairViews
 from syncer.state.sql.tombstones import membership_of
 from syncer.state.sql.transaction import beyond
+from syncer.state.sql.work.jobs import JobViews
+from syncer.state.sql.work.migrations import MigrationViews
+from syncer.state.sql.work.operations import OperationViews
+from syncer.state.sql.work.repairs import RepairViews
+from syncer.state.views.standing import StandingViews
 from syncer.state.views.summaries import (
     ConflictSummary,
     Counts,
@@ -45,7 +49,7 @@ from syncer.state.views.values import PathViews
 _SHOWN: Final = tuple(tables.registers.c[name] for name in ("k_time", "k_region", "s_time", "s_region", "s_digest"))
 
 
-class Views(RepairViews, PathViews):
+class Views(OperationViews, RepairViews, MigrationViews, JobViews, PathViews, StandingViews):
     """Read-only access to a sidecar database, but for what is asked of its daemon. Threads may share it."""
 
     def __init__(self, reader: Engine, asker: Engine, url: URL, clock: Callable[[], Millis] = wall_clock) -> None:
@@ -304,37 +308,6 @@ class Views(RepairViews, PathViews):
                 if parked is not None:
                     found.append(ParkedRow(path=path, parked=parked, stamp=encoding.stamp_of(time, region)))
         return found
-
-    # -- operations
-
-    def ask(self, kind: str, arguments: Mapping[str, str], asked_by: str, reason: str) -> int:
-        """Ask the daemon to do something; its number. The daemon answers in :meth:`operation`.
-
-        Raises:
-            StateUnavailable: The database cannot be written now; nothing was asked.
-        """
-        row = {
-            "kind": kind,
-            "arguments": encoding.dumps(dict(arguments)),
-            "asked_by": encoding.storable(asked_by),
-            "reason": encoding.storable(reason),
-            "asked_at": self._clock(),
-            "state": OperationState.PENDING.value,
-            "answer": "",
-            "code": "",
-        }
-        with self._writing() as connection:
-            key = connection.execute(insert(tables.operations).values(row)).inserted_primary_key
-            if key is None:
-                raise InvariantBroken("the database gave no number to an operation")
-            return int(key[0])
-
-    def operation(self, number: int) -> Operation | None:
-        """An operation by its number; finished ones are dropped with the journal of their time."""
-        table = tables.operations
-        with self._reading() as connection:
-            row = connection.execute(select(table).where(table.c.id == number)).mappings().first()
-            return rows.operation_of(row) if row is not None else None
 
     # -- inside
 

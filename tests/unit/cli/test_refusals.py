@@ -18,11 +18,12 @@ from typer.testing import Result
 from syncer.cli.main import app
 from syncer.errors import SyncerError
 from syncer.stores.sqlite.writer import OutsideWriter
-from tests.unit.cli.commands.test_state import QUIET, Run, run, state, template
+from tests.support.region_database import QUIET, Run, run, state, template
 from tests.unit.registers import X
 
 NO_TERMINAL: Final = r"no terminal to ask at; nothing was changed\nhint: Give --yes to go ahead"
 NO_DAEMON: Final = r"no answer from the daemon within 0 s; operation 1 stays queued until it runs: see 'syncer status'"
+NO_MIGRATION: Final = r"no migration is open\nhint: Make a plan with 'syncer migration plan', and begin it with"
 NO_NUMBER: Final = r"'ID': Input should be a valid integer"
 
 REFUSALS: Final = (
@@ -46,12 +47,30 @@ REFUSALS: Final = (
     ("keys create text", 5, r"text exists; it is left as it is\nhint: Name a file that is not there"),
     ("keys show missing", 5, r"missing cannot be read: No such file.*\nhint: Name a file that 'syncer keys create' wrote"),
     ("keys show folder", 5, r"folder is no file\nhint: Name a file that 'syncer keys create' wrote"),
+    ("api token create", 2, r"Missing argument 'NAME'"),
+    ("api token create a", 2, r"Missing option '--role'"),
+    ("api token create a --role root", 2, r"'--role': 'root' is not one of 'read', 'operate', 'admin'"),
+    ("api token create a --role read", 5, r"names no file of tokens\nhint: Name one in \[api\] as 'tokens'"),
+    ("api token list", 5, r"names no file of tokens\nhint: Name one in \[api\] as 'tokens'"),
+    ("api token revoke a", 5, r"names no file of tokens\nhint: Name one in \[api\] as 'tokens'"),
+    ("api client add a --role read", 2, r"Missing option '--subject'"),
+    ("api client list", 5, r"names no file of tokens\nhint: Name one in \[api\] as 'tokens'"),
+    ("api client remove a", 5, r"names no file of tokens\nhint: Name one in \[api\] as 'tokens'"),
+    ("notify test", 5, r"the configuration names no webhook\nhint: Give a table \[webhook.NAME\]"),
     ("run --config missing", 78, r"no configuration file missing\nhint: Make one"),
     ("run --log-level loud", 2, r"'--log-level': 'loud' is not one of 'debug', 'info', 'warning', 'error'"),
     ("demo nope", 2, r"unexpected extra argument"),
     ("status --watch 0", 2, r"'--watch': Input should be greater than or equal to 0.1"),
     ("status --config missing", 78, r"no configuration file missing"),
     ("regions list nope", 2, r"unexpected extra argument"),
+    ("jobs take --timeout 0", 4, NO_DAEMON),
+    ("jobs diff", 2, r"Missing argument"),
+    ("jobs list --limit 0", 2, r"'--limit': Input should be greater than or equal to 1"),
+    ("jobs show 7", 1, r"no job 7"),
+    ("jobs cancel", 2, r"Missing argument"),
+    ("operations list --state lost", 2, r"'--state': 'lost' is not one of 'pending', 'done', 'failed', 'refused'"),
+    ("operations show 7", 1, r"no operation 7\nhint: See 'syncer operations list'"),
+    ("operations export --after -1", 2, r"'--after': Input should be greater than or equal to 0"),
     ("regions join --confirm", 5, rf"would give way to the group's\..*{NO_TERMINAL}"),
     ("regions leave", 5, rf"here would stand still.*cannot be taken back.*{NO_TERMINAL}"),
     ("regions forget", 2, r"Missing argument 'REGION'"),
@@ -100,6 +119,39 @@ REFUSALS: Final = (
     ("plan show text", 1, r"text is no plan, or is cut off: no JSON: .*\nhint: Name a file that 'syncer diff --save' wrote"),
     ("plan apply folder", 5, r"folder cannot be read: it is no regular file\nhint: Name a file that 'syncer diff --save'"),
     ("plan reverse text", 2, r"Missing option '--save'"),
+    ("migration plan", 2, r"Missing option '--save'"),
+    ("migration plan --save p", 2, r"give --from NAME and --to NAME"),
+    ("migration plan --save p --from b --to g", 2, r"give either --canary and --wave, or --all-namespaces"),
+    ("migration plan --save p --from b --to b --canary a/b", 1, r"'cluster.b' is named as blue and as green\nhint: Name two"),
+    ("migration plan --save p --from b --to g --canary a", 1, r"the canary names 'a', which is no 'tenant/namespace'\nhint: "),
+    ("migration plan --save p --from b --to g --canary a/b", 1, r"has no table \[cluster.b\]\nhint: It has none yet"),
+    ("migration preflight", 2, r"give --from NAME and --to NAME"),
+    ("migration preflight missing", 5, r"missing cannot be read: No such file.*\nhint: Name a file that 'syncer migration plan"),
+    ("migration preflight text", 1, r"text is no plan of a migration, or is cut off: it is no JSON\nhint: Name a file"),
+    ("migration preflight text --from b", 2, r"give FILE alone, or options alone"),
+    ("migration preflight text --bound soak_s=5", 2, r"give FILE alone, or options alone"),
+    ("migration preflight --stage soon", 2, r"'--stage': 'soon' is not one of 'before', 'prepared', 'guarded'"),
+    ("migration rehearse", 2, r"Missing argument 'FILE'"),
+    ("migration rehearse missing", 5, r"missing cannot be read: No such file.*\nhint: Name a file that 'syncer migration plan"),
+    ("migration prepare", 2, r"Missing argument 'FILE'"),
+    ("migration prepare text", 1, r"text is no plan of a migration, or is cut off: it is no JSON\nhint: Name a file"),
+    ("migration reverse text", 2, r"Missing option '--save'"),
+    ("migration reverse text --save p", 1, r"text is no plan of a migration, or is cut off: it is no JSON\nhint: Name a file"),
+    ("migration start", 2, r"Missing argument 'FILE'"),
+    ("migration start missing", 5, r"missing cannot be read: No such file.*\nhint: Name a file that 'syncer migration plan"),
+    ("migration start text", 1, r"text is no plan of a migration, or is cut off: it is no JSON\nhint: Name a file"),
+    ("migration status", 1, r"there is no migration\nhint: Make a plan with 'syncer migration plan'"),
+    ("migration status 7", 1, r"there is no migration 7\nhint: See 'syncer migration list'"),
+    ("migration list --limit 0", 2, r"'--limit': Input should be greater than or equal to 1"),
+    ("migration events", 1, r"there is no migration\nhint: Make a plan with 'syncer migration plan'"),
+    ("migration report", 1, r"there is no migration\nhint: Make a plan with 'syncer migration plan'"),
+    ("migration report 7", 1, r"there is no migration 7\nhint: See 'syncer migration list'"),
+    ("migration go", 1, NO_MIGRATION),
+    ("migration pause", 1, NO_MIGRATION),
+    ("migration resume", 1, NO_MIGRATION),
+    ("migration abort", 1, NO_MIGRATION),
+    ("migration rollback", 1, NO_MIGRATION),
+    ("migration close", 1, NO_MIGRATION),
     ("backup create folder", 5, r"folder exists; it is left as it is\nhint: Name a directory that does not exist"),
     ("backup create none/b", 5, r"none/b cannot be written: there is no directory none\nhint: Make it, or name another"),
     ("backup verify text", 1, r"text is no backup: it holds no MANIFEST.json\nhint: "),
@@ -196,5 +248,10 @@ def test_no_error_of_a_command_line_speaks_of_another_thing() -> None:
 def _tree(cls: type[SyncerError]) -> list[type[SyncerError]]:
     return [
         cls,
-        *(each for child in cls.__subclasses__() for each in _tree(child) if each.__module__ == cls.__module__),
+        *(
+            each
+            for child in cls.__subclasses__()
+            for each in _tree(child)
+            if each.__module__.startswith("syncer.errors.")
+        ),
     ]

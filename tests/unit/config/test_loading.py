@@ -6,7 +6,7 @@ import json
 import os
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin
 
 import pytest
 from hypothesis import given
@@ -24,8 +24,8 @@ from syncer.config.sources import unknown_variables
 from syncer.config.tables import LimitsConfig
 from syncer.conflict.scope import DEFAULT_RULES
 from syncer.conflict.settings import Direction, Limits
-from syncer.dispositions import disposition
-from syncer.errors import ConfigError, ExitCode
+from syncer.dispositions import ExitCode, disposition
+from syncer.errors import ConfigError
 from syncer.model import MetaPath, TieOrder
 from syncer.state.sql.opening import parse_url, safe
 
@@ -464,7 +464,7 @@ def test_the_schema_knows_every_adapter() -> None:
 def test_every_field_says_what_it_means() -> None:
     def described(model: type[BaseModel]) -> None:
         for name, field in model.model_fields.items():
-            inner = field.annotation
+            inner = get_args(field.annotation)[1] if get_origin(field.annotation) is dict else field.annotation
             if isinstance(inner, type) and issubclass(inner, BaseModel):
                 described(inner)
             elif name != "admin":

@@ -13,10 +13,11 @@ from typing import Any, Final
 import pytest
 
 import syncer
-from syncer import surface
+from syncer import serving, surface
 from syncer.bus.wire.messages import LEFT
+from syncer.dispositions import ExitCode
 from syncer.documents.status import Condition, DaemonDocument, Outbox, RegionDocument, StatusDocument, Waiting
-from syncer.errors import ExitCode, SignatureInvalid, SpeakerInvalid
+from syncer.errors import RightsUnreadable, SignatureInvalid, SpeakerInvalid, SubscriptionShared
 from syncer.inspection.conditions import WEIGHTS, NextStep, Severity, weight
 from syncer.inspection.verdict import (
     BEGINNING_LIMIT_S,
@@ -27,6 +28,7 @@ from syncer.inspection.verdict import (
     RegionVerdict,
     judge,
 )
+from syncer.notifier import notifier
 from syncer.replication import quotas
 
 NOW: Final = 1_795_000_000_000
@@ -295,7 +297,13 @@ NO_CONDITIONS: Final = {
 COMPUTED: Final = {
     "syncer.replication.quotas": {quotas.CONFLICTS_FULL, quotas.VALUES_FULL},
     "syncer.replication.inbound.quarantine": {SignatureInvalid.code, SpeakerInvalid.code},
-    "syncer.replication.status": {surface.REFUSED},
+    "syncer.replication.status": {
+        surface.REFUSED,
+        SubscriptionShared.code,
+        RightsUnreadable.code,
+        serving.CERTIFICATE,
+        notifier.FAILING,
+    },
     "syncer.replication.inbound.receive": set[str](),  # what functions give as pairs
 }
 """Codes that a variable holds where they are set, by module."""

@@ -28,7 +28,7 @@ from syncer.model import (
     Stamp,
     Version,
 )
-from syncer.state.contract.amounts import Amount
+from syncer.state.contract.conflicts import Amount
 from syncer.state.contract.membership import Membership
 from syncer.state.contract.operations import OperationState
 from syncer.state.contract.peers import PeerRow

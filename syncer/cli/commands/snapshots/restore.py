@@ -40,7 +40,8 @@ from syncer.cli.planning_calls import (
 )
 from syncer.cli.render.output import Format, say
 from syncer.cli.session import CommandSession, log_to_stderr, session_of
-from syncer.errors import ExitCode, SnapshotShrunken, StateError
+from syncer.dispositions import ExitCode
+from syncer.errors import SnapshotShrunken, StateError
 from syncer.model import MetaPath, Region, Stamp
 from syncer.paths import tenant_of
 from syncer.replacing import replace

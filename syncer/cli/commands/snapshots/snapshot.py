@@ -49,9 +49,9 @@ from syncer.cli.render.snapshots import (
     snapshot_rows,
 )
 from syncer.cli.session import log_to_stderr, session_of
+from syncer.dispositions import ExitCode
 from syncer.documents.document import Document
 from syncer.documents.snapshots import BrokenDocument, PruneDocument, RemoveDocument, SnapshotDocument, SnapshotList
-from syncer.errors import ExitCode
 from syncer.version import made_by
 
 app = typer.Typer(no_args_is_help=True, help="Snapshots: compare any number of regions, and make them equal.")

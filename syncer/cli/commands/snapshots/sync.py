@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -15,9 +14,10 @@ from syncer.cli.planning_calls import now_ms
 from syncer.cli.render import output
 from syncer.cli.render.output import Format, say
 from syncer.cli.session import CommandSession, session_of
-from syncer.documents.repairs import RepairChange, RepairDocument, RepairList, RepairPath, RepairPreview, UntoldDocument
+from syncer.dispositions import ExitCode
+from syncer.documents.snapshots import RepairChange, RepairPath, RepairPreview
 from syncer.documents.words import counted, moment, stamped, with_times
-from syncer.errors import ExitCode, NotFound
+from syncer.inspection.repairs import repair_list, repair_of, repair_status
 from syncer.model import Region
 from syncer.operations.client import POLL_S, this_user, wait
 from syncer.operations.contract import OperationKind, OperationRequest
@@ -26,11 +26,9 @@ if TYPE_CHECKING:
     from syncer.repair.preconditions import Objection
     from syncer.repair.preview import Consent, Preview
     from syncer.repair.repair_file import RepairFile
-    from syncer.state.contract.repairs import RefusedTelling, Repair
     from syncer.state.views.region import Views
 
 REPORT_EVERY_S: Final = 1.0
-REFUSALS_SHOWN: Final = 100
 
 Plan = Annotated[Path, typer.Argument(metavar="PLAN", help="A file that 'syncer snapshot diff --plan' wrote.")]
 Number = Annotated[int, typer.Argument(metavar="ID", min=1, help="Number of the repair.")]
@@ -91,9 +89,9 @@ def repairs(context: typer.Context, limit: Annotated[int, typer.Option("--limit"
     """List what was told again, and what is being told, the latest first."""
     session = session_of(context)
     with session.views() as views:
-        items = [_document(each, []) for each in views.repairs(limit)]
+        listed = repair_list(views, limit)
     if session.form is not Format.TABLE:
-        output.document(RepairList(items=items), session.form)
+        output.document(listed, session.form)
         return
     output.table(
         ("id", "state", "snapshots", "taken", "paths", "done", "told", "superseded", "refused", "asked by"),
@@ -110,7 +108,7 @@ def repairs(context: typer.Context, limit: Annotated[int, typer.Option("--limit"
                 each.refused,
                 each.asked_by,
             )
-            for each in items
+            for each in listed.items
         ],
         empty="nothing was ever told again",
     )
@@ -134,7 +132,7 @@ def cancel(context: typer.Context, number: Number, reason: Why = "", timeout: Ti
     """End a repair. What was told stays told; the rest is dropped."""
     session = session_of(context)
     with session.views() as views:
-        _repair(views, number)
+        repair_of(views, number)
         request = OperationRequest(OperationKind.SNAPSHOT_CANCEL, {"repair": str(number)})
         ask(views, [request], reason=reason, timeout_s=timeout, form=session.form)
 
@@ -182,7 +180,7 @@ def _follow(views: Views, number: int, deadline: float) -> None:
         typer.Exit: It is not over in time; the daemon goes on.
     """
     teller = _Teller()
-    while not (repair := _repair(views, number)).state.over:
+    while not (repair := repair_of(views, number)).state.over:
         if time.monotonic() >= deadline:
             say(f"repair {number} goes on: {repair.done} of {repair.total} paths; 'syncer snapshot progress {number}'")
             raise typer.Exit(ExitCode.UNREACHABLE)
@@ -190,15 +188,8 @@ def _follow(views: Views, number: int, deadline: float) -> None:
         time.sleep(POLL_S)
 
 
-def _repair(views: Views, number: int) -> Repair:
-    repair = views.repair(number)
-    if repair is None:
-        raise NotFound(f"no repair {number}", hint="See 'syncer snapshot repairs'.")
-    return repair
-
-
 def _show(session: CommandSession, views: Views, number: int) -> None:
-    document = _document(_repair(views, number), views.refused_tellings(number, REFUSALS_SHOWN))
+    document = repair_status(views, number)
     if session.form is not Format.TABLE:
         output.document(document, session.form)
         return
@@ -218,28 +209,6 @@ def _show(session: CommandSession, views: Views, number: int) -> None:
     if document.refusals:
         output.out("")
         output.table(("path", "reason"), [(each.path, with_times(each.reason)) for each in document.refusals])
-
-
-def _document(repair: Repair, refusals: Sequence[RefusedTelling]) -> RepairDocument:
-    return RepairDocument(
-        id=repair.id,
-        state=repair.state.value,
-        regions=list(repair.regions),
-        taken_at_ms=repair.taken_at_ms,
-        total=repair.total,
-        done=repair.done,
-        told=repair.told,
-        superseded=repair.superseded,
-        reread=repair.reread,
-        elsewhere=repair.elsewhere,
-        refused=repair.refused,
-        asked_by=repair.asked_by,
-        reason=repair.reason,
-        begun_at_ms=repair.begun_at_ms,
-        finished_at_ms=repair.finished_at_ms,
-        detail=repair.detail,
-        refusals=[UntoldDocument(path=each.path, reason=each.reason) for each in refusals],
-    )
 
 
 def _show_preview(found: Preview, refused: list[Objection], form: Format) -> None:

@@ -21,6 +21,7 @@ from syncer.cli.main import app, hoisted
 from syncer.config import load
 from syncer.config.adapters import BUSES, STORES, installed
 from syncer.documents.configuration import CheckDocument
+from tests.support.admin_server import Asked, serving
 from tests.support.logs import logging_restored
 
 SECRET = "hunter22"
@@ -164,6 +165,29 @@ def test_check_connect_says_what_cannot_be_reached(run: Run, file: Path, tmp_pat
     assert all(each.hint for each in found.values() if not each.ok)
 
 
+def test_check_connect_asks_the_admin_api_of_each_cluster(run: Run, file: Path, tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.write_text(SECRET, encoding="utf-8")
+
+    def answer(asked: Asked) -> tuple[int, str]:
+        return (200, '["pulsar"]') if asked.authorization == f"Bearer {SECRET}" else (401, '{"reason": "who is it?"}')
+
+    with serving(answer) as blue, serving(answer) as green:
+        clusters = "".join(
+            f'[cluster.{name}]\nservice_url = "{url}"\nbroker_service_url = "pulsar://{name}:6650"\n'
+            f'[cluster.{name}.admin]\nurl = "{url}"\n{extra}'
+            for name, url, extra in (("blue", blue, f'token_file = "{token}"\n'), ("green", green, ""))
+        )
+        file.write_text(minimal(tmp_path, clusters), encoding="utf-8")
+        result = run("config", "check", "--connect", "-o", "json")
+    assert result.exit_code == 4
+    found = {each.name: each for each in checked(result).dependencies}
+    assert found["cluster blue"].ok
+    assert "who is it?" in found["cluster green"].cause
+    assert "credentials" in found["cluster green"].hint
+    assert SECRET not in result.output
+
+
 def test_show_hides_secrets_and_fills_defaults_in(run: Run, file: Path, tmp_path: Path) -> None:
     text = minimal(tmp_path).replace(f'path = "{tmp_path}/state.db"', f'url = "postgresql://me:{SECRET}@db/x"')
     file.write_text(text, encoding="utf-8")
@@ -235,13 +259,20 @@ EVERY = commands(typer.main.get_command(app))
 def test_the_commands_are_these() -> None:
     assert {" ".join(name) for name, _ in EVERY} == {
         "init", "run", "demo", "status", "explain", "pause", "resume",
-        "config check", "config show", "config schema", "topic init", "keys create", "keys show",
+        "config check", "config show", "config schema", "topic init", "keys create", "keys show", "notify test",
+        "api token create", "api token list", "api token revoke",
+        "api client add", "api client list", "api client remove",
         "regions list", "regions join",
         "regions leave", "regions forget", "regions admit", "events tail",
         "conflicts list", "conflicts show", "conflicts restore", "conflicts discard",
         "holds list", "holds confirm", "holds reject",
+        "jobs list", "jobs show", "jobs take", "jobs diff", "jobs cancel",
         "quarantine list", "quarantine retry", "quarantine discard", "parked list",
-        "diff", "plan show", "plan apply", "plan reverse",
+        "operations list", "operations show", "operations export",
+        "diff", "plan show", "plan apply", "plan reverse", "migration plan", "migration preflight",
+        "migration start", "migration go", "migration pause", "migration resume", "migration abort",
+        "migration rollback", "migration close", "migration status", "migration list", "migration events",
+        "migration report", "migration rehearse", "migration prepare", "migration reverse",
         "backup create", "backup verify", "backup diff", "backup restore",
         "snapshot take", "snapshot list", "snapshot show", "snapshot diff", "snapshot prune", "snapshot remove",
         "snapshot restore", "snapshot reverse", "snapshot sync", "snapshot repairs", "snapshot progress",

@@ -1,4 +1,4 @@
-# ruff: noqa: F401, F811 - the fixtures of a database with one of everything are those of its own tests
+# ruff: noqa: F401 - the fixtures of a database with one of everything are those of its own tests
 """What ``syncer explain`` and ``syncer conflicts show`` say of values: nothing that is not so."""
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from syncer.state.contract.quarantine import DeadLetter
 from syncer.state.sql.database import SqlState
 from syncer.stores.sqlite.writer import OutsideWriter
 from tests.property.strategies import NOW
-from tests.unit.cli.commands.test_state import (
+from tests.support.region_database import (
     FOUND,
     FUTURE,
     LOCAL,
@@ -37,9 +37,6 @@ from tests.unit.cli.commands.test_state import (
     good,
     of,
     on,
-    run,
-    state,
-    template,
 )
 from tests.unit.registers import THERE, X, Y, Z, at, event, settled_on, version
 

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sqlite3
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, Final
 
 import pytest
 import yaml
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from syncer.cli.main import app
-from syncer.conflict.acts import Decision, Journal, RecordConflict
-from syncer.conflict.projection import PROJECTIONS
-from syncer.conflict.register import Hold, HoldReason, Parked, ParkReason, Register
+from syncer.conflict.acts import Decision, Journal
+from syncer.conflict.register import HoldReason, Register
 from syncer.conflict.replica import Replica
 from syncer.conflict.scope import Scope
 from syncer.conflict.settings import Settings
@@ -37,188 +33,36 @@ from syncer.documents.regions import FirstContactPlan, RegionList
 from syncer.documents.state import CompactDocument, StateCheckDocument
 from syncer.documents.status import NOT_CARRIED, StatusDocument
 from syncer.errors import PreconditionFailed
-from syncer.model import MetadataChangeEvent, MetaPath, Millis, Stamp, baseline_time
+from syncer.model import MetaPath, Millis
 from syncer.replication.driver import Driver
 from syncer.replication.recovery import rebuild
 from syncer.replication.recovery.progress import Phase, Rebuild
 from syncer.state.contract.membership import JOINING
-from syncer.state.contract.peers import PeerRow
 from syncer.state.contract.quarantine import DeadLetter
 from syncer.state.maintenance.compact import compact
 from syncer.state.sql.database import SqlState, wall_clock
 from syncer.state.sql.presence import DaemonRole, Presence
-from syncer.stores.contract import Capabilities
 from tests.property.strategies import NOW
 from tests.support.parts import parts_of
-from tests.unit.registers import HERE, THERE, X, Y, at, event, settled_on, version
+from tests.support.region_database import (
+    CAPABILITIES,
+    FOUND,
+    FUTURE,
+    LOCAL,
+    NEW,
+    OLD,
+    PARKED,
+    QUIET,
+    REMOTE,
+    Run,
+    good,
+    hold,
+    of,
+    performing,
+)
+from tests.unit.registers import HERE, THERE, X, Y, at, event
 
 CONTRACT: Final = Path(__file__).resolve().parents[4] / "docs" / "reference" / "cli-output.schema.json"
-QUIET: Final = MetaPath("/admin/policies/quiet")
-REMOTE: Final = MetaPath("/admin/policies/held-remote")
-LOCAL: Final = MetaPath("/admin/policies/held-local")
-FUTURE: Final = MetaPath("/admin/policies/from-the-future")
-PARKED: Final = MetaPath("/admin/policies/parked/ns")
-OLD, NEW = at(-9_000), at(-5_000, THERE)
-FOUND = Stamp(baseline_time(1), HERE)
-
-CAPABILITIES: Final = Capabilities(
-    modified_times=True,
-    real_parents=False,
-    transactions=True,
-    max_batch_writes=10,
-    max_batch_bytes=10_000,
-    max_value_bytes=10_000,
-)
-
-Run = Callable[..., Result]
-
-
-@pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A database of region ``here`` with one of everything, made once."""
-    file = tmp_path_factory.mktemp("template") / "state.db"
-    with closing(SqlState.open(f"sqlite:///{file}", HERE)) as opened:
-        opened.activate()
-        fill(opened)
-    assert [each.name for each in file.parent.iterdir()] == [file.name], "all of it is in one file"
-    return file
-
-
-@pytest.fixture
-def state(template: Path, tmp_path: Path) -> Iterator[SqlState]:
-    """A copy of the template, with a writer."""
-    shutil.copy(template, tmp_path / "state.db")
-    with closing(SqlState.open(f"sqlite:///{tmp_path / 'state.db'}", HERE)) as opened:
-        opened.activate()
-        yield opened
-
-
-def on(path: MetaPath, register: Register, **changes: Any) -> Register:
-    return replace(register, path=path, **changes)
-
-
-def of(path: MetaPath, told: MetadataChangeEvent) -> MetadataChangeEvent:
-    return replace(told, path=path, resource_name=path.rpartition("/")[2])
-
-
-def hold(reason: HoldReason, stamp: Stamp, *, local: bool = False) -> Hold:
-    return Hold(reason=reason, stamp=stamp, since_ms=Millis(NOW), detail="the detail", local=local)
-
-
-def fill(state: SqlState) -> None:
-    lost, won = at(-8_000), at(-7_000, THERE)
-    with state.transaction() as tx:
-        tx.set_identity(first_scan_done=True)
-        tx.save(
-            [
-                on(QUIET, settled_on(X, NEW)),
-                on(REMOTE, settled_on(X, FOUND), known=version(Y, NEW), hold=hold(HoldReason.FIRST_CONTACT, NEW)),
-                on(LOCAL, settled_on(None, OLD), hold=hold(HoldReason.MASS_DELETE, OLD, local=True)),
-                Register(
-                    path=PARKED,
-                    known=version(Y, NEW),
-                    parked=Parked(reason=ParkReason.PARENT_MISSING, since_ms=Millis(NOW), detail="no parent"),
-                ),
-            ]
-        )
-        tx.hold_publication(of(LOCAL, event(None, OLD)))
-        tx.hold_event(of(FUTURE, event(X, at(90_000_000, THERE))), Millis(NOW + 1), Millis(NOW))
-        tx.conflict(
-            RecordConflict(
-                path=QUIET,
-                loser=lost,
-                loser_seen={version(X, lost).by: lost.updated_at_ms},
-                loser_digest=version(X, lost).digest,
-                value=X,
-                winner=won,
-            ),
-            Millis(NOW),
-        )
-        tx.quarantine(
-            DeadLetter(origin="store", code="value-invalid", detail="no JSON", position="7", path=QUIET, payload=b"{"),
-            Millis(NOW),
-        )
-        tx.journal(
-            [
-                Journal(path=QUIET, decision=Decision.PUBLISHED, stamp=lost, digest=version(X, lost).digest),
-                Journal(
-                    path=QUIET,
-                    decision=Decision.CONFLICT_LOST,
-                    stamp=lost,
-                    against=NEW,
-                    seen={version(X, lost).by: lost.updated_at_ms},
-                    detail="greater stamp",
-                ),
-                Journal(path=PARKED, decision=Decision.PARKED, stamp=NEW),
-            ],
-            Millis(NOW),
-        )
-        tx.save_peer(
-            PeerRow(
-                region=THERE,
-                sender="db-there",
-                heard_at_ms=Millis(NOW),
-                sent_at_ms=Millis(NOW - 250),
-                document={
-                    "mode": "active",
-                    "version": "0.1.0",
-                    "watermark": NOW - 300,
-                    "projections": {str(kind): projection.id for kind, projection in PROJECTIONS.items()},
-                    "scope": Scope().fingerprint,
-                    "tie_order": "native",
-                },
-            )
-        )
-
-
-@pytest.fixture
-def run(tmp_path: Path, state: SqlState, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run a command against the database."""
-    del state
-    file = tmp_path / "config.toml"
-    file.write_text(
-        f'region = "here"\n[store]\nkind = "sqlite"\npath = "{tmp_path}/s.db"\n'
-        f'[bus]\nkind = "embedded"\npath = "{tmp_path}/b.db"\n[state]\npath = "{tmp_path}/state.db"\n',
-        encoding="utf-8",
-    )
-    monkeypatch.delenv("SYNCER_CONFIG", raising=False)
-
-    def call(*arguments: str, stdin: str | None = None) -> Result:
-        return CliRunner().invoke(app, ["--config", str(file), *arguments], input=stdin)
-
-    return call
-
-
-@pytest.fixture
-def daemon(state: SqlState) -> Iterator[Driver]:
-    """The real driver, performing what it is asked."""
-    driver = Driver(Replica(Settings(region=HERE)), Scope(), state, CAPABILITIES)
-    with performing(driver):
-        yield driver
-
-
-@contextmanager
-def performing(driver: Driver) -> Iterator[None]:
-    """The driver performs what it is asked."""
-    over = threading.Event()
-
-    def work() -> None:
-        while not over.wait(0.01):
-            driver.operate(Millis(NOW))
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join(10)
-    assert not thread.is_alive()
-
-
-def good(result: Result) -> str:
-    assert result.exit_code == 0, (result.stdout, result.stderr, result.exception)
-    return result.stdout
 
 
 def registers(state: SqlState, path: MetaPath) -> Register:
@@ -498,7 +342,7 @@ def test_what_changes_while_the_operator_types_is_not_decided(
             unit.take(parts_of(daemon).core.replica.fold(unit[QUIET], later, Millis(NOW)))
             unit.store()
 
-    monkeypatch.setattr("syncer.cli.commands.conflicts.agree", slow)
+    monkeypatch.setattr("syncer.cli.operations.agree", slow)
     result = run("conflicts", "restore", "1", "--yes")
     assert result.exit_code == 5
     assert "Look at it again with 'syncer conflicts show 1'" in " ".join(result.stdout.split())
@@ -657,7 +501,7 @@ def findings(result: Result) -> dict[str, bool]:
 
 
 def test_a_sound_database_is_said_to_be_sound(run: Run) -> None:
-    expected = ["file", "schema", "registers", "living paths", "outbox", "consumed", "records"]
+    expected = ["file", "schema", "registers", "living paths", "outbox", "consumed", "records", "migrations"]
     assert findings(run("state", "check", "-o", "json")) == dict.fromkeys(expected, True)
     text = good(run("state", "check"))
     assert all(name in text for name in expected)
@@ -734,7 +578,9 @@ def test_a_file_that_somebody_has_open_is_not_compacted(run: Run, tmp_path: Path
     with state.transaction() as tx:
         tx.journal([Journal(path=QUIET, decision=Decision.PUBLISHED, stamp=OLD)], Millis(5))
     with pytest.raises(PreconditionFailed, match=r"somebody else has .*state\.db open"):
-        compact(f"sqlite:///{tmp_path / 'state.db'}", HERE, journal_retention_s=60, busy_timeout_s=0.1)
+        compact(
+            f"sqlite:///{tmp_path / 'state.db'}", HERE, journal_retention_s=60, audit_retention_s=60, busy_timeout_s=0.1
+        )
     with state.transaction() as tx:
         assert tx.prune(Millis(6), 9) == 1, "nothing is gone, and it still is the writer"
         tx.journal([Journal(path=QUIET, decision=Decision.PUBLISHED, stamp=OLD)], Millis(5))

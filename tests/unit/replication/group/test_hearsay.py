@@ -382,16 +382,17 @@ def test_each_cure_of_a_dispute_lets_deletes_be_forgotten_again(who: str) -> Non
 def test_evidence_is_what_comes_back_of_what_was_said() -> None:
     evidence = Evidence(silence_ms=100)
     evidence.came_back(Millis(5), Millis(5))
-    assert evidence.never
+    assert evidence.new(Millis(5))
     evidence.said.extend((Millis(5), Millis(50), Millis(500)))
     evidence.came_back(Millis(5), Millis(6))
-    assert (evidence.listening_since(Millis(7)), evidence.back_ms) == (6, None)
+    assert (evidence.listening_since(Millis(7)), evidence.gone_ms, evidence.back_ms) == (6, 0, 6)
+    assert evidence.new(Millis(7))
     assert not evidence.silent(Millis(0), Millis(99))
     assert evidence.silent(Millis(0), Millis(105)) is False
     evidence.came_back(Millis(50), Millis(60))
     assert evidence.silent(Millis(0), Millis(106))
     assert not evidence.silent(Millis(10), Millis(106))
-    assert evidence.away(Millis(160))
+    assert (evidence.away(Millis(160)), evidence.new(Millis(160))) == (True, False)
     evidence.came_back(Millis(500), Millis(505))
     assert (evidence.since_ms, evidence.back_ms, evidence.heard_last_ms(Millis(510))) == (505, 505, 60)
     assert evidence.away(Millis(510))

@@ -10,7 +10,7 @@ from syncer.model import Millis
 from syncer.replication import quotas
 from syncer.replication.inbound.arrived import Arrived
 from syncer.replication.inbound.receive import ROOM_AGAIN_MS
-from syncer.state.contract.amounts import Amount
+from syncer.state.contract.conflicts import Amount
 from tests.shell.on_bus import change
 from tests.support.parts import parts_of
 from tests.unit.replication.antientropy.test_protocol import T0, Said, Site, path_of, value_of

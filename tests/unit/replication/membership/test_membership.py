@@ -172,8 +172,12 @@ def test_a_database_that_is_refused_stands_still_when_it_hears_so() -> None:
     assert "west has forgotten" in parts_of(east.driver).telemetry.conditions["forgotten-here"]
 
 
-def test_a_database_that_takes_the_place_of_a_refused_one_stands_still_too() -> None:
+@pytest.mark.parametrize("heard_itself_first", [False, True])
+def test_a_database_that_takes_the_place_of_a_refused_one_stands_still_too(heard_itself_first: bool) -> None:
     lost = Lost()
+    if heard_itself_first:
+        own = lost.driver.heartbeat(T0, "0")
+        lost.driver.consume([Arrived(message=own, position="own")], T0)
     beat = replace(beat_of(Site("west"), "west", "db-west"), refused=(("east", "another"),))
     for refused in ("another", "lost"):
         assert parts_of(lost.driver).group.left_at is None

@@ -17,6 +17,7 @@ from syncer.state.sql import opening
 from syncer.state.sql.database import SqlState
 from syncer.state.sql.presence import DaemonRole, Presence
 from syncer.state.views.region import Views
+from tests.support.older_schema import take_back
 from tests.unit.state.test_contract import EAST
 
 NOW = Millis(1_700_000_000_000)
@@ -114,14 +115,7 @@ def test_a_schema_that_is_too_new_is_told_as_a_condition(state: SqlState, file: 
 
 def test_an_older_schema_is_brought_up_to_date_by_the_next_writer(state: SqlState, file: Path, clock: Clock) -> None:
     with closing(sqlite3.connect(file, isolation_level=None)) as older:
-        for table in ("daemons", "tree", "tree_pages", "tree_log", "membership", "repairs", "tellings", "carried"):
-            older.execute(f"DROP TABLE {table}")
-        for index in ("registers_dead", "registers_unseated", "journal_deletes", "future_events_until"):
-            older.execute(f"DROP INDEX {index}")
-        older.execute("ALTER TABLE future_events DROP COLUMN until")
-        for column in ("rebuild", "landed", "mark", "marked", "heard_until"):
-            older.execute(f"ALTER TABLE identity DROP COLUMN {column}")
-        older.execute("UPDATE alembic_version SET version_num = '0001'")
+        take_back(older, "0002")
     with closing(SqlState.open(f"sqlite:///{file}", EAST)) as later, closing(daemon(file, clock, 1)) as a:
         a.report(DaemonRole.STANDBY)  # nowhere to say it yet
         later.activate()

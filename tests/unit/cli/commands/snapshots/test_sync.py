@@ -17,7 +17,7 @@ from syncer.conflict.replica import Replica
 from syncer.conflict.scope import Scope
 from syncer.conflict.settings import Settings
 from syncer.documents.operations import OperationList
-from syncer.documents.repairs import RepairDocument, RepairList, RepairPreview
+from syncer.documents.snapshots import RepairDocument, RepairList, RepairPreview
 from syncer.model import MetaPath, Millis, Revision
 from syncer.repair.repair_file import DifferingPath, Head, RegionPart, write
 from syncer.replication.driver import Driver

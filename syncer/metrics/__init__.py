@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
@@ -24,22 +23,15 @@ from prometheus_client import (
 from syncer.conflict.acts import Decision
 from syncer.conflict.register import HoldReason
 from syncer.dispositions import DISPOSITIONS
+from syncer.metrics import migrations, notices
+from syncer.metrics.family import OTHER, PEER, Family, Kind, counter, gauge
 from syncer.model import Region
 from syncer.terminal import visible
 
 MAX_PEERS: Final = 64
-OTHER: Final = "other"
 
 LAG_BUCKETS_S: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 3600.0)
 STAGE_BUCKETS_S: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
-
-
-class Kind(StrEnum):
-    """Type of a metric."""
-
-    COUNTER = "counter"
-    GAUGE = "gauge"
-    HISTOGRAM = "histogram"
 
 
 class Stage(StrEnum):
@@ -53,9 +45,6 @@ class Stage(StrEnum):
     PUBLISH = "publish"
 
 
-PEER: Final = None
-"""Values of a label that holds a region id."""
-
 _CODES: Final = tuple(sorted(cls.code for cls in DISPOSITIONS))
 _DECISIONS: Final = tuple(Decision)
 _HOLDS: Final = tuple(HoldReason)
@@ -65,56 +54,27 @@ _IGNORED: Final = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Family:
-    """A metric as declared.
-
-    Args:
-        name: Full name as exported, without the ``_total`` of counters.
-        kind: Its type.
-        help: What it counts and in which unit, for people.
-        label: Name of its label; empty for none.
-        values: Values of the label; ``PEER``: region ids.
-        buckets: Upper bounds of a histogram, in its unit.
-    """
-
-    name: str
-    kind: Kind
-    help: str
-    label: str = ""
-    values: tuple[str, ...] | None = ()
-    buckets: tuple[float, ...] = ()
-
-
-def _counter(name: str, text: str, label: str = "", values: tuple[str, ...] | None = ()) -> Family:
-    return Family(name=f"syncer_{name}", kind=Kind.COUNTER, help=text, label=label, values=values)
-
-
-def _gauge(name: str, text: str, label: str = "", values: tuple[str, ...] | None = ()) -> Family:
-    return Family(name=f"syncer_{name}", kind=Kind.GAUGE, help=text, label=label, values=values)
-
-
-EVENTS_PUBLISHED: Final = _counter(
+EVENTS_PUBLISHED: Final = counter(
     "events_published",
     "Events of local changes: stamped (in the outbox) and acknowledged by the bus.",
     "result",
     ("stamped", "acknowledged"),
 )
-EVENTS_IGNORED: Final = _counter(
+EVENTS_IGNORED: Final = counter(
     "events_ignored", "Messages of the bus that needed no fold, by reason.", "reason", _IGNORED
 )
-FOLDS: Final = _counter("folds", "Decisions about candidates, local and remote.", "decision", _DECISIONS)
-WRITES: Final = _counter(
+FOLDS: Final = counter("folds", "Decisions about candidates, local and remote.", "decision", _DECISIONS)
+WRITES: Final = counter(
     "writes", "Writes into the store: landed, or refused with this error code.", "result", ("landed", *_CODES)
 )
-CONFLICTS: Final = _counter(
+CONFLICTS: Final = counter(
     "conflicts",
     "Concurrent changes whose loser was kept.",
     "reason",
     ("concurrent", "drift", "value-unknown", "one-stamp-two-values"),
 )
-QUARANTINED: Final = _counter("quarantined", "Messages and values put into the quarantine.", "code", _CODES)
-REFUSED: Final = _counter(
+QUARANTINED: Final = counter("quarantined", "Messages and values put into the quarantine.", "code", _CODES)
+REFUSED: Final = counter(
     "messages_refused",
     "Messages of the bus that were not taken: not signed with a key of the group, signed in the name of another "
     "member, or no room for what is to be kept.",
@@ -129,74 +89,74 @@ REFUSED: Final = _counter(
         "too-many-senders",
     ),
 )
-BELIEVED: Final = _counter(
+BELIEVED: Final = counter(
     "messages_believed",
     "Messages of the bus that were taken, by what proves who has made them: a key of their region, one of the group.",
     "reason",
     ("region-key", "group-key", "nothing"),
 )
-HELD: Final = _counter("held", "Changes that began to wait for a person.", "reason", _HOLDS)
-REPEATS: Final = _counter("repeats", "Calls that failed and are tried again, by error code.", "code", _CODES)
-WATCH_GAPS: Final = _counter("watch_gaps", "Times that the watch may have missed something, healed by a scan.")
-SCANS: Final = _counter("scans", "Full scans of the store.", "result", ("finished", "abandoned"))
+HELD: Final = counter("held", "Changes that began to wait for a person.", "reason", _HOLDS)
+REPEATS: Final = counter("repeats", "Calls that failed and are tried again, by error code.", "code", _CODES)
+WATCH_GAPS: Final = counter("watch_gaps", "Times that the watch may have missed something, healed by a scan.")
+SCANS: Final = counter("scans", "Full scans of the store.", "result", ("finished", "abandoned"))
 
-COMPARISONS: Final = _counter(
+COMPARISONS: Final = counter(
     "comparisons",
     "Comparisons of digest trees begun here, paths told and asked for in them, steps that could not be understood.",
     "result",
     ("begun", "told", "asked", "malformed", "unknown-step"),
 )
-COMPARISON_BYTES: Final = _counter(
+COMPARISON_BYTES: Final = counter(
     "comparison_sent_bytes", "What comparing digest trees has sent, without the registers that it found to differ."
 )
 
-OUTBOX_EVENTS: Final = _gauge("outbox_events", "Events that wait for the bus's acknowledgement.")
-OUTBOX_OLDEST: Final = _gauge("outbox_oldest_age_seconds", "Age of the oldest event in the outbox.")
-HOLDS: Final = _gauge("holds", "Changes that wait for a person now.")
-PARKED: Final = _gauge("parked", "Writes that wait for a parent, for children or for the store now.")
-QUARANTINE: Final = _gauge("quarantine_entries", "Messages and values in the quarantine now.")
-CONFLICTS_OPEN: Final = _gauge("conflicts_open", "Conflicts whose loser was neither restored nor looked after.")
-KEPT: Final = _gauge(
+OUTBOX_EVENTS: Final = gauge("outbox_events", "Events that wait for the bus's acknowledgement.")
+OUTBOX_OLDEST: Final = gauge("outbox_oldest_age_seconds", "Age of the oldest event in the outbox.")
+HOLDS: Final = gauge("holds", "Changes that wait for a person now.")
+PARKED: Final = gauge("parked", "Writes that wait for a parent, for children or for the store now.")
+QUARANTINE: Final = gauge("quarantine_entries", "Messages and values in the quarantine now.")
+CONFLICTS_OPEN: Final = gauge("conflicts_open", "Conflicts whose loser was neither restored nor looked after.")
+KEPT: Final = gauge(
     "kept_bytes",
     "What is kept of losers of conflicts, and of large values that are due and not written yet.",
     "what",
     ("conflicts", "values"),
 )
-PATHS: Final = _gauge("paths", "Paths in scope that the store is known to hold.")
-DUE: Final = _gauge("writes_due", "Paths whose store is not known to hold what the group knows.")
-PENDING_READS: Final = _gauge("reads_pending", "Paths that changed and wait to be read.")
-BUS_BACKLOG: Final = _gauge(
+PATHS: Final = gauge("paths", "Paths in scope that the store is known to hold.")
+DUE: Final = gauge("writes_due", "Paths whose store is not known to hold what the group knows.")
+PENDING_READS: Final = gauge("reads_pending", "Paths that changed and wait to be read.")
+BUS_BACKLOG: Final = gauge(
     "bus_backlog_entries",
     "Entries of the bus that this region has not yet acknowledged; on Pulsar, several messages may share one.",
 )
-ACTIVE: Final = _gauge("active", "Whether this daemon is the region's writer (1) or a standby (0).")
-OBSERVING: Final = _gauge("observing", "Whether this daemon only observes (1).")
-PAUSED: Final = _gauge("paused", "Whether writes and publications are paused (1).")
-WATCH_WHOLE: Final = _gauge("watch_whole", "Whether the watch is known to miss nothing (1).")
-FENCE: Final = _gauge("fence_number", "Number of the fence that this daemon holds; 0 while it holds none.")
-SKEW: Final = _gauge(
+ACTIVE: Final = gauge("active", "Whether this daemon is the region's writer (1) or a standby (0).")
+OBSERVING: Final = gauge("observing", "Whether this daemon only observes (1).")
+PAUSED: Final = gauge("paused", "Whether writes and publications are paused (1).")
+WATCH_WHOLE: Final = gauge("watch_whole", "Whether the watch is known to miss nothing (1).")
+FENCE: Final = gauge("fence_number", "Number of the fence that this daemon holds; 0 while it holds none.")
+SKEW: Final = gauge(
     "clock_skew_seconds", "Peer's clock minus ours, its delivery time included; at best an upper bound.", "peer", PEER
 )
-PEER_HEARD: Final = _gauge("peer_heard_timestamp_seconds", "When a peer's heartbeat came last.", "peer", PEER)
-DIFFERING: Final = _gauge(
+PEER_HEARD: Final = gauge("peer_heard_timestamp_seconds", "When a peer's heartbeat came last.", "peer", PEER)
+DIFFERING: Final = gauge(
     "peer_differing_paths", "Paths that the last comparison with a peer found to differ; 0 once the trees are equal.",
     "peer", PEER,
 )  # fmt: skip
-EQUAL_AT: Final = _gauge(
+EQUAL_AT: Final = gauge(
     "peer_equal_timestamp_seconds", "When the digest trees of a peer and this region were last seen to be equal.",
     "peer", PEER,
 )  # fmt: skip
-REGION_KEYS: Final = _gauge(
+REGION_KEYS: Final = gauge(
     "region_keys_required", "Whether only messages are taken that a key of their region has signed (1)."
 )
-DEPENDENCY_UP: Final = _gauge(
+DEPENDENCY_UP: Final = gauge(
     "dependency_up",
     "Whether the daemon has what it needs (1), as /readyz?verbose says; nothing of what it does not use now.",
     "name",
     ("store", "bus", "state"),
 )
-STARTED: Final = _gauge("started_timestamp_seconds", "When this daemon was started.")
-BUILD: Final = _gauge("build_info", "Always 1; the label is the version of the program.", "version", PEER)
+STARTED: Final = gauge("started_timestamp_seconds", "When this daemon was started.")
+BUILD: Final = gauge("build_info", "Always 1; the label is the version of the program.", "version", PEER)
 
 LAG: Final = Family(
     name="syncer_lag_seconds",
@@ -215,22 +175,23 @@ STAGES: Final = Family(
     buckets=STAGE_BUCKETS_S,
 )
 
-REPAIRS: Final = _counter(
+REPAIRS: Final = counter(
     "repairs",
     "Paths of snapshots that were to be told again: told, left out for a later change, refused.",
     "result",
     ("told", "superseded", "refused"),
 )
-HTTP_CONNECTIONS: Final = _gauge("http_connections", "Connections to the daemon's HTTP server.")
-HTTP_DROPPED: Final = _counter(
+HTTP_CONNECTIONS: Final = gauge("http_connections", "Connections to the daemon's HTTP server.")
+HTTP_DROPPED: Final = counter(
     "http_connections_dropped",
     "Connections that the HTTP server ended: request or answer too slow, or more than there is room for.",
     "reason",
     ("late", "unread", "full", "crowded"),
 )
-SNAPSHOT_RUNNING: Final = _gauge("snapshot_running", "1 while a snapshot on schedule is taken here.")
-SNAPSHOT_FAILED: Final = _gauge("snapshot_failed", "1 when the last snapshot on schedule failed, or none can be begun.")
-SNAPSHOT_TAKEN: Final = _gauge(
+JOBS: Final = gauge("jobs", "Jobs on Spark that wait, or run, wherever they do.", "state", ("queued", "running"))
+SNAPSHOT_RUNNING: Final = gauge("snapshot_running", "1 while a snapshot on schedule is taken here.")
+SNAPSHOT_FAILED: Final = gauge("snapshot_failed", "1 when the last snapshot on schedule failed, or none can be begun.")
+SNAPSHOT_TAKEN: Final = gauge(
     "snapshot_taken_timestamp_seconds", "When the last snapshot on schedule ended well; 0: none did here."
 )
 
@@ -238,9 +199,9 @@ FAMILIES: Final = (
     EVENTS_PUBLISHED, EVENTS_IGNORED, FOLDS, WRITES, CONFLICTS, QUARANTINED, REFUSED, BELIEVED, HELD, REPEATS,
     WATCH_GAPS, SCANS, COMPARISONS, COMPARISON_BYTES, DIFFERING, EQUAL_AT,
     OUTBOX_EVENTS, OUTBOX_OLDEST, HOLDS, PARKED, QUARANTINE, CONFLICTS_OPEN, KEPT, PATHS, DUE, PENDING_READS,
-    BUS_BACKLOG, HTTP_CONNECTIONS, HTTP_DROPPED, REPAIRS, SNAPSHOT_RUNNING, SNAPSHOT_FAILED, SNAPSHOT_TAKEN,
+    BUS_BACKLOG, HTTP_CONNECTIONS, HTTP_DROPPED, REPAIRS, JOBS, SNAPSHOT_RUNNING, SNAPSHOT_FAILED, SNAPSHOT_TAKEN,
     ACTIVE, OBSERVING, PAUSED, WATCH_WHOLE, DEPENDENCY_UP, FENCE, SKEW, PEER_HEARD, REGION_KEYS, STARTED, BUILD,
-    LAG, STAGES,
+    LAG, STAGES, *migrations.FAMILIES, *notices.FAMILIES,
 )  # fmt: skip
 
 TALLIES: Final[Mapping[str, Family]] = {
@@ -260,6 +221,8 @@ TALLIES: Final[Mapping[str, Family]] = {
     "compared": COMPARISON_BYTES,
     "repairs": REPAIRS,
     "http_dropped": HTTP_DROPPED,
+    "notices": notices.NOTICES,
+    "webhook_attempts": notices.ATTEMPTS,
 }
 """Counts that are kept since the start, by the driver and the HTTP server, by their name there."""
 

@@ -1,0 +1,106 @@
+"""The table of a Pulsar cluster by name: the addresses that its clients use, and how its admin API is reached."""
+
+from __future__ import annotations
+
+from typing import Final, Self
+from urllib.parse import urlsplit
+
+from pydantic import Field, ValidationInfo, field_validator, model_validator
+
+from syncer.config.tables import AdminConfig, Section
+from syncer.migration.evidence import ClusterUrls
+
+_SCHEMES: Final = {
+    "service_url": "http",
+    "service_url_tls": "https",
+    "broker_service_url": "pulsar",
+    "broker_service_url_tls": "pulsar+ssl",
+}
+"""Field of an address → its scheme."""
+
+
+class ClusterConfig(Section):
+    """A Pulsar cluster by a name of your own: where its clients find it, and how the product itself reaches it.
+
+    A migration sends clients to these addresses. At least one for HTTP and one for the binary protocol are needed; fill
+    all four where Java clients or brokers older than 4.0.1 are sent there, which fail where one is missing.
+    """
+
+    service_url: str | None = Field(
+        default=None,
+        description="Address of the admin API, Pulsar's 'serviceUrl'.",
+        examples=["http://pulsar-green.example:8080"],
+    )
+    service_url_tls: str | None = Field(
+        default=None,
+        description="The same with TLS, Pulsar's 'serviceUrlTls'.",
+        examples=["https://pulsar-green.example:8443"],
+    )
+    broker_service_url: str | None = Field(
+        default=None,
+        description="Address of the brokers' binary protocol, Pulsar's 'brokerServiceUrl'.",
+        examples=["pulsar://pulsar-green.example:6650"],
+    )
+    broker_service_url_tls: str | None = Field(
+        default=None,
+        description="The same with TLS, Pulsar's 'brokerServiceUrlTls'.",
+        examples=["pulsar+ssl://pulsar-green.example:6651"],
+    )
+    admin: AdminConfig
+
+    @field_validator(*_SCHEMES)
+    @classmethod
+    def _sound(cls, url: str | None, info: ValidationInfo) -> str | None:
+        """An address as Pulsar's clients take it, which may name several hosts; without the slash at its end."""
+        scheme = _SCHEMES[str(info.field_name)]
+        if url is None:
+            return None
+        if not url.strip():
+            raise ValueError(f"it is blank: write it as '{scheme}://HOST:PORT', or leave it out")
+        given, separator, hosts = url.partition("://")
+        hosts = hosts.removesuffix("/")
+        if given.lower() != scheme or not separator or not all(map(_is_host, hosts.split(","))):
+            raise ValueError(f"it is no address: write it as '{scheme}://HOST:PORT', several hosts with commas between")
+        return f"{scheme}://{hosts.lower()}"
+
+    @model_validator(mode="after")
+    def _of_each_kind(self) -> Self:
+        for fields in (("service_url", "service_url_tls"), ("broker_service_url", "broker_service_url_tls")):
+            if all(getattr(self, field) is None for field in fields):
+                raise ValueError(f"it needs {' or '.join(map(repr, fields))}: clients are sent to these addresses")
+        return self
+
+    @property
+    def urls(self) -> ClusterUrls:
+        """The addresses that its clients use."""
+        return ClusterUrls(
+            http=self.service_url or "",
+            https=self.service_url_tls or "",
+            pulsar=self.broker_service_url or "",
+            pulsar_ssl=self.broker_service_url_tls or "",
+        )
+
+    @property
+    def addresses(self) -> frozenset[str]:
+        """Every address by which somebody reaches it, each host for itself."""
+        return each_host(*self.urls.named.values(), self.admin.url)
+
+
+def each_host(*urls: str) -> frozenset[str]:
+    """Addresses of one host each: the one of several hosts is several of one."""
+    found: set[str] = set()
+    for url in urls:
+        scheme, separator, hosts = url.lower().removesuffix("/").partition("://")
+        found |= {f"{scheme}://{host}" for host in hosts.split(",") if separator}
+    return frozenset(found)
+
+
+def _is_host(text: str) -> bool:
+    """Whether it is a host, with or without a port, and nothing else."""
+    if any(sign in text for sign in "@/?#\\ ") or not text.isprintable():
+        return False
+    try:
+        parts = urlsplit(f"//{text}")
+        return bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False

@@ -1,0 +1,136 @@
+"""A region behind its REST API: its sidecar database has one of everything, and callers of every role have tokens."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+from fastapi.testclient import TestClient
+
+from api.admission import Admission, RefusedAttempt
+from api.app import create_app
+from syncer.access import token_file, tokens
+from syncer.access.exposure import Exposure
+from syncer.access.gate import Gate, RightsReader
+from syncer.access.roles import AccessRole
+from syncer.access.tokens import ID_BYTES, SECRET_BYTES
+from syncer.config import load
+from syncer.config.model import Config
+from syncer.state.sql.database import SqlState
+from syncer.state.views.region import Views
+from syncer.stores.sqlite.writer import OutsideWriter
+from tests.api.test_app import Daemon
+from tests.support.region_database import QUIET, REMOTE, daemon, run, state, template, views
+from tests.unit.registers import X
+
+__all__ = ["daemon", "run", "state", "template", "views"]
+
+Found = TypeVar("Found")
+
+
+@dataclass
+class Inside:
+    """The region, looked into without threads of its own."""
+
+    config: Config
+    views: Views
+
+    async def look(self, question: Callable[[Views], Found]) -> Found:
+        return question(self.views)
+
+
+@dataclass
+class Region:
+    """The region's API, and what its callers send.
+
+    Attributes:
+        told: Attempts that were refused.
+    """
+
+    client: TestClient
+    tokens: dict[str, str]
+    told: list[RefusedAttempt]
+
+    def ask(self, method: str, path: str, by: str = "admin-values", **options: Any) -> Any:
+        """A request with a caller's token; of ``nobody``: without any."""
+        headers = {**options.pop("headers", {})}
+        if by != "nobody":
+            headers["Authorization"] = f"Bearer {self.tokens[by]}"
+        return self.client.request(method, path, headers=headers, **options)
+
+    def get(self, path: str, by: str = "admin-values", **options: Any) -> Any:
+        """What is there."""
+        answer = self.ask("GET", path, by, **options)
+        assert answer.status_code == 200, answer.text
+        return answer
+
+
+@pytest.fixture
+def config(run: Any, tmp_path: Path) -> Config:
+    del run  # it has written the file
+    return load(tmp_path / "config.toml")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[None]:
+    """The region's store: what its registers say."""
+    writer = OutsideWriter(tmp_path / "s.db")
+    writer.put(QUIET, X)
+    writer.put(REMOTE, X)
+    yield
+    writer.close()
+
+
+@functools.cache
+def made_tokens(folder: Path) -> dict[str, str]:
+    """A token of each role, with and without the right to see values, one that has expired, and one of nobody."""
+    found: dict[str, str] = {}
+    with token_file.changing(folder / "tokens.json") as change:
+        rights = change.rights
+        for role in AccessRole:
+            for values in (False, True):
+                name = f"{role.value}-values" if values else role.value
+                rights, new = _made(rights, name, role, values=values)
+                found[name] = new
+        rights, found["expired"] = _made(rights, "expired", AccessRole.ADMIN, values=True, ago=timedelta(days=2))
+        change.write(rights)
+    found["wrong"] = found["admin"][:-4] + "AAAA"
+    return found
+
+
+def _made(rights: Any, name: str, role: AccessRole, *, values: bool, ago: timedelta | None = None) -> tuple[Any, str]:
+    now = datetime.now(UTC) - (ago or timedelta())
+    rights, made = tokens.made(
+        rights,
+        os.urandom(ID_BYTES + SECRET_BYTES),
+        name=name,
+        role=role,
+        values=values,
+        expires=now + timedelta(days=1) if ago is not None else None,
+        now=now,
+    )
+    return rights, made.text
+
+
+@pytest.fixture(scope="session")
+def rights_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("rights")
+
+
+@pytest.fixture
+def region(config: Config, state: SqlState, store: None, views: Views, rights_folder: Path) -> Iterator[Region]:
+    del state, store
+    known = made_tokens(rights_folder)
+    told: list[RefusedAttempt] = []
+    admission = Admission(
+        gate=Gate(RightsReader(rights_folder / "tokens.json")), exposure=Exposure(), refused=told.append
+    )
+    app = create_app(Daemon(), inside=Inside(config, views), admitting=admission)
+    with TestClient(app, raise_server_exceptions=False) as client:
+        yield Region(client, known, told)

@@ -1,0 +1,97 @@
+"""Every route of a region: who may ask it, and a request that is good as far as its form goes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+READ, OPERATE, ADMIN, VALUES = "read", "operate", "admin", "read with values"
+
+
+@dataclass(frozen=True)
+class RouteRow:
+    """A route.
+
+    Args:
+        method: Of HTTP.
+        template: Of its path, as the description has it.
+        needs: Least rights.
+        good: The status of a request by somebody who has them, without If-Match.
+        path: An example; the template itself if not given.
+        body: Of the example.
+    """
+
+    method: str
+    template: str
+    needs: str
+    good: int = 200
+    path: str = ""
+    body: dict[str, Any] | None = field(default=None, hash=False)
+
+    @property
+    def route(self) -> str:
+        """The template as the router has it."""
+        return self.template.replace("{path}", "{path:path}")
+
+    @property
+    def example(self) -> str:
+        return self.path or self.template
+
+
+WHY: Final = {"reason": "TICKET-7"}
+HELD: Final = "admin/policies/held-remote"
+API: Final = "/api/v1"
+
+ROUTES: Final = (
+    RouteRow("GET", f"{API}/status", READ),
+    RouteRow("GET", f"{API}/regions", READ),
+    RouteRow("GET", f"{API}/first-contact", READ),
+    RouteRow("POST", f"{API}/first-contact", ADMIN, 428, body=WHY),
+    RouteRow("POST", f"{API}/leave", ADMIN, 202, body=WHY),
+    RouteRow("POST", f"{API}/leave-by-force", ADMIN, 202, body=WHY),
+    RouteRow("POST", f"{API}/regions/{{region}}/forget", ADMIN, 202, f"{API}/regions/there/forget", WHY),
+    RouteRow(
+        "POST", f"{API}/regions/{{region}}/forget-by-force", ADMIN, 202, f"{API}/regions/there/forget-by-force", WHY
+    ),
+    RouteRow("POST", f"{API}/regions/{{region}}/admit", ADMIN, 202, f"{API}/regions/there/admit", WHY),
+    RouteRow("POST", f"{API}/rebuild", ADMIN, 202, body={**WHY, "without": ["there"]}),
+    RouteRow("POST", f"{API}/pause", OPERATE, 202, body=WHY),
+    RouteRow("POST", f"{API}/pause-everywhere", ADMIN, 202, body=WHY),
+    RouteRow("POST", f"{API}/resume", OPERATE, 202, body=WHY),
+    RouteRow("POST", f"{API}/resume-everywhere", ADMIN, 202, body=WHY),
+    RouteRow("GET", f"{API}/paths", READ),
+    RouteRow("GET", f"{API}/paths/{{path}}", VALUES, path=f"{API}/paths/admin/policies/quiet"),
+    RouteRow("GET", f"{API}/events", READ),
+    RouteRow("GET", f"{API}/holds", READ),
+    RouteRow("GET", f"{API}/holds/{{path}}", READ, path=f"{API}/holds/{HELD}"),
+    RouteRow("POST", f"{API}/holds/{{path}}", OPERATE, 428, f"{API}/holds/{HELD}", body={**WHY, "decision": "confirm"}),
+    RouteRow("GET", f"{API}/hold-reasons/{{reason}}", READ, path=f"{API}/hold-reasons/first-contact"),
+    RouteRow(
+        "POST",
+        f"{API}/hold-reasons/{{reason}}",
+        OPERATE,
+        428,
+        f"{API}/hold-reasons/first-contact",
+        body={**WHY, "decision": "reject"},
+    ),
+    RouteRow("GET", f"{API}/conflicts", READ),
+    RouteRow("GET", f"{API}/conflicts/{{number}}", READ, path=f"{API}/conflicts/1"),
+    RouteRow("POST", f"{API}/conflicts/{{number}}/restore", OPERATE, 428, f"{API}/conflicts/1/restore", WHY),
+    RouteRow("POST", f"{API}/conflicts/{{number}}/discard", OPERATE, 428, f"{API}/conflicts/1/discard", WHY),
+    RouteRow("GET", f"{API}/conflicts-of/{{region}}", READ, path=f"{API}/conflicts-of/here"),
+    RouteRow("POST", f"{API}/conflicts-of/{{region}}/discard", OPERATE, 428, f"{API}/conflicts-of/here/discard", WHY),
+    RouteRow("GET", f"{API}/quarantine", READ),
+    RouteRow("GET", f"{API}/quarantine/{{number}}", READ, path=f"{API}/quarantine/1"),
+    RouteRow("POST", f"{API}/quarantine/{{number}}/retry", OPERATE, 428, f"{API}/quarantine/1/retry", WHY),
+    RouteRow("POST", f"{API}/quarantine/{{number}}/discard", OPERATE, 428, f"{API}/quarantine/1/discard", WHY),
+    RouteRow("GET", f"{API}/parked", READ),
+    RouteRow("GET", f"{API}/operations", READ),
+    RouteRow("GET", f"{API}/operations/{{number}}", READ, 404, f"{API}/operations/1"),
+    RouteRow("GET", f"{API}/snapshot-syncs", READ),
+    RouteRow("GET", f"{API}/snapshot-syncs/{{number}}", READ, 404, f"{API}/snapshot-syncs/1"),
+    RouteRow("GET", f"{API}/migrations", READ),
+    RouteRow("GET", f"{API}/migrations/{{number}}", READ, 404, f"{API}/migrations/1"),
+    RouteRow("GET", f"{API}/migrations/{{number}}/events", READ, 404, f"{API}/migrations/1/events"),
+    RouteRow("GET", f"{API}/configuration", ADMIN),
+    RouteRow("GET", f"{API}/version", READ),
+)

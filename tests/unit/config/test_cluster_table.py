@@ -1,0 +1,139 @@
+"""Tables of clusters: addresses that clients could be sent to, each cluster once, nothing blank, no secret shown."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from syncer.config import Config, ConfigInvalid, load
+from syncer.config.cluster_table import ClusterConfig
+from syncer.config.model import Config as Model
+from syncer.config.sample import sample
+from syncer.config.showing import schema, shown
+from syncer.migration.evidence import ClusterUrls
+
+MINIMAL = 'region = "east"\n[store]\nkind = "sqlite"\npath = "/s.db"\n[bus]\nkind = "embedded"\npath = "/b.db"\n'
+
+
+def table(name: str = "green", **fields: Any) -> dict[str, Any]:
+    return {
+        "service_url": f"http://{name}:8080",
+        "broker_service_url": f"pulsar://{name}:6650",
+        "admin": {"url": f"http://{name}.internal:8080"},
+        **fields,
+    }
+
+
+def config(**clusters: dict[str, Any]) -> Config:
+    return Model.model_validate({**tomllib.loads(MINIMAL), "cluster": clusters})
+
+
+def refused(tmp_path: Path, text: str) -> str:
+    file = tmp_path / "config.toml"
+    file.write_text(MINIMAL + text, encoding="utf-8")
+    with pytest.raises(ConfigInvalid) as caught:
+        load(file)
+    return str(caught.value).replace(str(file), "FILE")
+
+
+def test_all_four_addresses_are_read() -> None:
+    whole = table(
+        service_url_tls="https://green:8443/", broker_service_url_tls="pulsar+ssl://Green-1:6651,green-2:6651"
+    )
+    found = ClusterConfig.model_validate(whole)
+    assert found.urls == ClusterUrls(
+        http="http://green:8080",
+        https="https://green:8443",
+        pulsar="pulsar://green:6650",
+        pulsar_ssl="pulsar+ssl://green-1:6651,green-2:6651",
+    )
+    assert ClusterConfig.model_validate(table()).urls.missing == ("serviceUrlTls", "brokerServiceUrlTls")
+
+
+@pytest.mark.parametrize("url", ["pulsar://[::1]:6650", "pulsar://broker", "pulsar://a:1,b:2,c", "PULSAR://broker/"])
+def test_addresses_that_clients_take_are_taken(url: str) -> None:
+    assert ClusterConfig.model_validate(table(broker_service_url=url)).broker_service_url == url.lower().rstrip("/")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "green:6650",
+        "http://green:8080",
+        "pulsar+ssl://green:6651",
+        "pulsar://",
+        "pulsar://:6650",
+        "pulsar://green:port",
+        "pulsar://green:66500",
+        "pulsar://green:0",
+        "pulsar://a:1,,b:2",
+        "pulsar://user:secret@green:6650",
+        "pulsar://green:6650/path",
+        "pulsar://green:6650?x=1",
+        "pulsar://gr een:6650",
+        "pulsar://gr\neen:6650",
+        "pulsar://[::1:6650",
+    ],
+)
+def test_what_is_no_address_is_refused(url: str) -> None:
+    with pytest.raises(ValidationError, match="no address"):
+        ClusterConfig.model_validate(table(broker_service_url=url))
+
+
+def test_mistakes_are_told_with_field_and_line(tmp_path: Path) -> None:
+    green = '[cluster.green]\nservice_url = ""\nbroker_service_ur = "pulsar://green:6650"\n[cluster.green.admin]\n'
+    lines = refused(tmp_path, green).splitlines()
+    assert lines == [
+        "FILE:9: cluster.green.service_url: it is blank: write it as 'http://HOST:PORT', or leave it out.",
+        "FILE:11: cluster.green.admin.url: is missing. Base URL of a broker. For example: 'http://127.0.0.1:8080'.",
+        "FILE:10: cluster.green.broker_service_ur: is no setting. Did you mean 'broker_service_url'?",
+    ]
+
+
+def test_a_table_without_admin_api_or_addresses_is_refused() -> None:
+    with pytest.raises(ValidationError, match=r"cluster\.green\.admin"):
+        config(green={key: value for key, value in table().items() if key != "admin"})
+    for field in ("service_url", "broker_service_url"):
+        with pytest.raises(ValidationError, match=f"'{field}' or '{field}_tls'"):
+            config(green={key: value for key, value in table().items() if key != field})
+
+
+def test_a_name_is_a_name() -> None:
+    with pytest.raises(ValidationError, match="pattern"):
+        config(**{"gr een": table()})
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        {"service_url": "http://blue:8080"},
+        {"broker_service_url": "pulsar://BLUE:6650"},
+        {"admin": {"url": "http://blue.internal:8080/"}},
+        {"admin": {"url": "http://blue:8080"}},
+    ],
+)
+def test_two_tables_of_one_cluster_are_refused(same: dict[str, Any]) -> None:
+    assert set(config(blue=table("blue"), green=table("green")).cluster) == {"blue", "green"}
+    with pytest.raises(ValidationError, match=r"'cluster\.blue' and 'cluster\.green' are one cluster.*blue"):
+        config(blue=table("blue"), green=table("green", **same))
+
+
+def test_an_address_with_a_password_is_not_repeated(tmp_path: Path) -> None:
+    text = '[cluster.green]\nservice_url = "http://me:hunter22@green"\nadmin = { url = "http://me:hunter22@green" }\n'
+    assert "hunter22" not in refused(tmp_path, text)
+
+
+def test_it_is_shown_sampled_and_in_the_schema() -> None:
+    assert shown(config(green=table()))["cluster"]["green"]["service_url"] == "http://green:8080"
+    text = sample(store="sqlite", bus="embedded")
+    begin = text.index("#[cluster.green]")
+    wanted = [line.removeprefix("#") for line in text[begin:].split("\n\n[")[0].splitlines() if line[:2] != "# "]
+    read = tomllib.loads("\n".join(wanted).partition("[peers]")[0])["cluster"]["green"]
+    assert "admin" in read
+    read["admin"] = {"url": read["admin"]["url"]}
+    assert ClusterConfig.model_validate(read).urls.missing == ()
+    assert "ClusterConfig" in schema()["$defs"]

@@ -1,0 +1,1 @@
+"""The contract of sidecar databases, on every one of them."""
