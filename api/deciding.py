@@ -27,7 +27,7 @@ from api.inside import RegionInside
 from api.problems import PROBLEM, respond
 from syncer.dispositions import disposition_of_code
 from syncer.documents.operations import OperationList, operation_document
-from syncer.errors import PreconditionFailed, PreconditionRequired, RequestInvalid
+from syncer.errors import NotFound, PreconditionFailed, PreconditionRequired, RequestInvalid, SyncerError
 from syncer.state.contract.operations import Asked, OperationState
 
 if TYPE_CHECKING:
@@ -92,7 +92,8 @@ class AskedChange:
         reason: Why.
         wish: How.
         propose: Looks up what would be asked for, as things are now.
-        now: What is there now, for who has looked at something else; ``None``: nothing need have been looked at.
+        now: What is there now, for who has looked at something else; ``None``: nothing need have been looked at. It
+            raises ``NotFound`` where nothing of that name was ever there.
         stamp: Of what was to be looked at; ``None``: the proposal's own.
     """
 
@@ -110,9 +111,9 @@ class AskedChange:
 
 
 class _Changed(Exception):
-    def __init__(self, now: BaseModel, etag: str) -> None:
+    def __init__(self, detail: str, now: BaseModel, etag: str | None) -> None:
         super().__init__()
-        self.now, self.etag = now, etag
+        self.detail, self.now, self.etag = detail, now, etag
 
 
 async def decide(inside: RegionInside, request: Request, decision: AskedChange) -> Response:
@@ -126,14 +127,28 @@ async def decide(inside: RegionInside, request: Request, decision: AskedChange) 
     """
     asked = await _asked(request, decision)
     try:
-        numbers = await inside.look(lambda views: _ask(views, decision, asked))
+        numbers = await inside.look(lambda views: _once(views, decision, asked))
     except _Changed as exc:
         return _changed(request, exc)
-    return await answer(inside, request, numbers, decision.wish.wait_s)
+    return await answer(inside, request, numbers, decision.wish.wait_s, decision.now)
 
 
-async def answer(inside: RegionInside, request: Request, numbers: Sequence[int], wait_s: float) -> Response:
-    """Wait for the answers of operations, and tell how they are."""
+async def answer(
+    inside: RegionInside,
+    request: Request,
+    numbers: Sequence[int],
+    wait_s: float,
+    now: Callable[[Views], BaseModel] | None = None,
+) -> Response:
+    """Wait for the answers of operations, and tell how they are; with what is there now, where another one came first.
+
+    Args:
+        inside: The region.
+        request: Which asks.
+        numbers: Of the operations.
+        wait_s: How long they are waited for.
+        now: What is there now of what they are about.
+    """
     deadline = time.monotonic() + wait_s
     while True:
         found = await inside.look(lambda views: [each for each in map(views.operation, numbers) if each is not None])
@@ -147,7 +162,20 @@ async def answer(inside: RegionInside, request: Request, numbers: Sequence[int],
         response = document(listed, headers={"Location": f"{API}/operations/{numbers[0]}"})
         response.status_code = 202
         return response
-    return document(listed) if failed is None else _failed(request, failed, listed)
+    if failed is None:
+        return document(listed)
+    late = now is not None and failed.code == PreconditionFailed.code
+    return _failed(request, failed, listed, await inside.look(now) if late and now is not None else None)
+
+
+def _once(views: Views, decision: AskedChange, asked: Asked) -> list[int]:
+    """Ask; where it cannot be asked any more because it was, under the same key and meanwhile, so be it."""
+    try:
+        return _ask(views, decision, asked)
+    except (_Changed, SyncerError):
+        if before := views.asked_before(asked):
+            return before
+        raise
 
 
 def _ask(views: Views, decision: AskedChange, asked: Asked) -> list[int]:
@@ -155,11 +183,16 @@ def _ask(views: Views, decision: AskedChange, asked: Asked) -> list[int]:
         return before
     if decision.now is not None and decision.wish.match is None:
         raise PreconditionRequired("a decision names what was looked at: If-Match is missing")
-    proposal = decision.propose(views)
+    try:
+        proposal = decision.propose(views)
+    except NotFound as exc:
+        if decision.now is None:
+            raise
+        raise _Changed(exc.message, decision.now(views), None) from exc
     if decision.now is not None:
         stamp = proposal.stamp if decision.stamp is None else decision.stamp(views)
         if stamp not in _TAG.findall(decision.wish.match or ""):
-            raise _Changed(decision.now(views), stamp)
+            raise _Changed("it is not as it was when it was looked at", decision.now(views), stamp)
     return views.ask_all(proposal.requests, asked)
 
 
@@ -190,21 +223,23 @@ def _changed(request: Request, changed: _Changed) -> Response:
         request,
         status=412,
         code=PreconditionFailed.code,
-        detail="it is not as it was when it was looked at",
-        hint="Look at 'now', and decide again with its ETag as If-Match.",
+        detail=changed.detail,
+        hint="Look at 'now'; what is still to be decided wants the ETag that it has now as If-Match.",
         more={"now": changed.now.model_dump(mode="json")},
     )
-    response.headers["ETag"] = f'"{changed.etag}"'
+    if changed.etag is not None:
+        response.headers["ETag"] = f'"{changed.etag}"'
     return response
 
 
-def _failed(request: Request, failed: Operation, listed: OperationList) -> Response:
+def _failed(request: Request, failed: Operation, listed: OperationList, now: BaseModel | None) -> Response:
     row = disposition_of_code(failed.code)
+    there = {"now": now.model_dump(mode="json")} if now is not None else {}
     return respond(
         request,
         status=row.http_status,
         code=failed.code or "error",
         detail=failed.answer,
         hint=f"See {API}/operations/{failed.id}; nothing of it was changed.",
-        more={"operations": listed.model_dump(mode="json")["items"]},
+        more={"operations": listed.model_dump(mode="json")["items"], **there},
     )

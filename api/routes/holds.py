@@ -11,13 +11,16 @@ from api.admission import Operator, Reader
 from api.deciding import DECIDING, AskedChange, AskingHeaders, Because, decide
 from api.documents import FINDING, READING, AfterPath, Limit, StorePath, Tenant, document, store_path
 from api.inside import RegionInside
+from syncer.documents.explain import PathDocument, path_document
 from syncer.documents.holds import HoldDetail, HoldList, HoldsOfReason, hold_detail
+from syncer.errors import NotFound
 from syncer.inspection.pages import hold_list
 from syncer.inspection.proposals import DecisionProposal, confirming, held_change, held_changes, rejecting
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from syncer.model import MetaPath
     from syncer.operations.decisions import HeldChange
     from syncer.state.views.region import Views
 
@@ -71,7 +74,7 @@ def router(inside: RegionInside) -> APIRouter:
             reason=body.reason,
             wish=wish,
             propose=propose,
-            now=lambda views: _detail([held_change(views, key)]),
+            now=lambda views: _now(views, key),
         )
         return await decide(inside, request, decision)
 
@@ -92,7 +95,7 @@ def router(inside: RegionInside) -> APIRouter:
             reason=body.reason,
             wish=wish,
             propose=lambda views: _proposal(held_changes(views, reason), reason, body),
-            now=lambda views: _of_reason(held_changes(views, reason), reason),
+            now=lambda views: _of_reason(_still_held(views, reason), reason),
         )
         return await decide(inside, request, decision)
 
@@ -101,6 +104,24 @@ def router(inside: RegionInside) -> APIRouter:
 
 def _proposal(held: Sequence[HeldChange], target: str, body: HoldDecision) -> DecisionProposal:
     return confirming(held, target) if body.decision == "confirm" else rejecting(held, target)
+
+
+def _now(views: Views, path: MetaPath) -> HoldDetail | PathDocument:
+    """What is held at a path, or how it is where nothing is held there any more."""
+    try:
+        return _detail([held_change(views, path)])
+    except NotFound:
+        register = views.register(path)
+        if register is None:
+            raise
+        return path_document(register)
+
+
+def _still_held(views: Views, reason: str) -> list[HeldChange]:
+    try:
+        return held_changes(views, reason)
+    except NotFound:
+        return []
 
 
 def _detail(held: Sequence[HeldChange]) -> HoldDetail:
@@ -112,6 +133,6 @@ def _of_reason(held: Sequence[HeldChange], reason: str) -> HoldsOfReason:
     return HoldsOfReason(
         reason=reason,
         count=len(held),
-        confirm=list(confirming(held, reason).words),
-        reject=list(rejecting(held, reason).words),
+        confirm=list(confirming(held, reason).words) if held else [],
+        reject=list(rejecting(held, reason).words) if held else [],
     )

@@ -7,12 +7,16 @@ from typing import Any
 
 import pytest
 
+from syncer.inspection.proposals import held_change
+from syncer.model import Millis
 from syncer.replication.driver import Driver
-from syncer.state.contract.operations import OperationState
+from syncer.state.contract.operations import Asked, OperationState
+from syncer.state.sql.database import SqlState
 from syncer.state.views.region import Views
 from tests.api.conftest import Region
 from tests.api.routes_table import API, HELD, WHY
-from tests.support.region_database import REMOTE
+from tests.property.strategies import NOW
+from tests.support.region_database import REMOTE, driver_of, performing
 
 HOLD = f"{API}/holds/{HELD}"
 CONFIRM = {**WHY, "decision": "confirm"}
@@ -66,16 +70,55 @@ def test_a_decision_is_performed_and_waited_for(
 
 def test_of_two_who_decide_one_wins_and_the_other_sees_what_is_there(region: Region, daemon: Driver) -> None:
     del daemon
+    headers = {"If-Match": etag(region, HOLD), **WAIT}
+    first, second = (region.ask("POST", HOLD, "operate", json=body, headers=headers) for body in (CONFIRM, REJECT))
+    assert first.status_code == 200
+    assert (second.status_code, second.json()["code"]) == (412, "precondition-failed")
+    assert (second.json()["now"]["path"], second.json()["now"]["held"]) == (REMOTE, None)
+    unknown = region.ask("POST", f"{API}/holds/admin/policies/nobody", json=CONFIRM, headers=headers)
+    assert (unknown.status_code, unknown.json()["code"]) == (404, "not-found")
+
+
+def test_of_two_who_decide_all_of_a_reason_the_other_sees_how_many_there_are(region: Region, daemon: Driver) -> None:
+    del daemon
+    path = f"{API}/hold-reasons/first-contact"
+    headers = {"If-Match": etag(region, path), **WAIT}
+    first, second = (region.ask("POST", path, "operate", json=body, headers=headers) for body in (CONFIRM, REJECT))
+    assert first.status_code == 200
+    assert (second.status_code, second.json()["now"]["count"]) == (412, 0)
+
+
+def test_a_decision_that_another_one_overtakes_is_told_what_is_there(region: Region, state: SqlState) -> None:
+    """Both were taken before the daemon came to them."""
     seen = etag(region, HOLD)
-    codes = list[int]()
+    headers = [{"If-Match": seen, "Idempotency-Key": key} for key in ("first", "second")]
+    for each, body in zip(headers, (CONFIRM, REJECT), strict=True):
+        assert region.ask("POST", HOLD, "operate", json=body, headers=each).status_code == 202
+    with performing(driver_of(state)):
+        answer = region.ask("POST", HOLD, "operate", json=REJECT, headers={**headers[1], **WAIT})
+    assert (answer.status_code, answer.json()["code"]) == (412, "precondition-failed")
+    assert answer.json()["operations"][0]["state"] == OperationState.FAILED.value
+    assert (answer.json()["now"]["path"], answer.json()["now"]["held"]) == (REMOTE, None)
 
-    def decide(body: dict[str, Any]) -> None:
-        codes.append(region.ask("POST", HOLD, "operate", json=body, headers={"If-Match": seen, **WAIT}).status_code)
 
-    decide(CONFIRM)
-    decide(REJECT)
-    assert codes[0] == 200
-    assert codes[1] in {404, 412}
+def test_a_repeat_that_comes_while_the_first_is_performed_is_the_first(
+    region: Region, state: SqlState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It looks for its key before the first has come, and for the hold when that is over."""
+    headers = {"If-Match": etag(region, HOLD), "Idempotency-Key": "one"}
+    firsts, looked = list[int](), Views.asked_before
+
+    def overtaken(views: Views, asked: Asked) -> list[int]:
+        found = looked(views, asked)
+        if not firsts:
+            firsts.extend(views.ask_all([held_change(views, REMOTE).confirming], asked))
+            driver_of(state).operate(Millis(NOW))
+        return found
+
+    monkeypatch.setattr(Views, "asked_before", overtaken)
+    again = region.ask("POST", HOLD, "operate", json=CONFIRM, headers=headers)
+    assert [each["id"] for each in again.json()["items"]] == firsts
+    assert (again.status_code, again.json()["items"][0]["state"]) == (200, "done")
 
 
 def test_all_of_a_reason_are_decided_by_the_stamp_of_all(region: Region, daemon: Driver, views: Views) -> None:

@@ -169,9 +169,14 @@ def run(tmp_path: Path, state: SqlState, monkeypatch: pytest.MonkeyPatch) -> Run
 @pytest.fixture
 def daemon(state: SqlState) -> Iterator[Driver]:
     """The real driver, performing what it is asked."""
-    driver = Driver(Replica(Settings(region=HERE)), Scope(), state, CAPABILITIES)
+    driver = driver_of(state)
     with performing(driver):
         yield driver
+
+
+def driver_of(state: SqlState) -> Driver:
+    """The real driver of the region's database."""
+    return Driver(Replica(Settings(region=HERE)), Scope(), state, CAPABILITIES)
 
 
 @contextmanager

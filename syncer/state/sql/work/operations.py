@@ -61,7 +61,7 @@ class OperationViews:
             if asked.key is not None:
                 if before := _asked_before(connection, asked, now):
                     return before
-                _free(connection, asked)
+                _free(connection, asked, now)
             return [_insert(connection, request, asked, now, part) for part, request in enumerate(requests)]
 
     def asked_before(self, asked: Asked) -> list[int]:
@@ -181,6 +181,8 @@ def _asked_before(connection: Connection, asked: Asked, now: Millis) -> list[int
     return [number for number, _ in found]
 
 
-def _free(connection: Connection, asked: Asked) -> None:
-    """Let go of a key whose day is over."""
-    connection.execute(update(tables.operations).where(*_of_request(asked)).values(request_key=None))
+def _free(connection: Connection, asked: Asked, now: Millis) -> None:
+    """Let go of a key whose day is over; not of one that was used at this very moment, and is seen only now."""
+    table = tables.operations
+    over = table.c.asked_at <= now - KEY_KEPT_MS
+    connection.execute(update(table).where(*_of_request(asked), over).values(request_key=None))
