@@ -20,6 +20,7 @@ from fastapi import Depends, FastAPI, Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from api.connections import CLIENT_SUBJECT
+from api.conventions import check_query
 from api.problems import PROBLEM
 from syncer.access.exposure import Exposure
 from syncer.access.gate import Gate
@@ -150,7 +151,7 @@ def install(app: FastAPI, admission: Admission) -> None:
 def needs(
     role: AccessRole, *, values: bool = False, opening: Opening | None = None
 ) -> Callable[..., Awaitable[Caller]]:
-    """A dependency of a route that gives the caller, or refuses them.
+    """A dependency of a route that gives the caller, or refuses them; then, or else, what the route does not take.
 
     Args:
         role: Least role that the route is for.
@@ -161,10 +162,14 @@ def needs(
     async def admitted(request: Request) -> Caller:
         admission: Admission = request.app.state.admission
         if admission.opens(opening):
-            return Caller(
+            caller = Caller(
                 name=ANYBODY, role=AccessRole.READ, values=False, credential=ANYBODY, origin=address_of(request)
             )
-        return admission.admit(request, role, values=values)
+        else:
+            caller = admission.admit(request, role, values=values)
+        if opening is not Opening.PROBES:  # scrapers and balancers say what they like
+            check_query(request)
+        return caller
 
     if opening is not None:
         return admitted  # a description has no words for what a credential may be wanted for, or not

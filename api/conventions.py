@@ -1,21 +1,30 @@
-"""Conventions of HTTP for every server: HEAD where there is GET, an answer to OPTIONS, whole URLs, and caching."""
+"""Conventions of HTTP for every server: HEAD where there is GET, an answer to OPTIONS, whole URLs, caching, queries."""
 
 from __future__ import annotations
 
 import http
 import re
+from collections import Counter
+from collections.abc import Iterator
 from typing import Final
 from urllib.parse import unquote
 
 from fastapi import Request, Response
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import APIRoute
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from syncer.errors import RequestInvalid
 
 LIVE: Final = "no-store"
 """Answers tell of now; so do refusals."""
 STATIC: Final = {"/openapi.json": "public, max-age=300"}
 """What changes with the version of the program only."""
 
+MAX_NAMED: Final = 5
+"""Parameters that a refusal names, by so many signs of each at most."""
+MAX_NAME: Final = 50
 
 ALL: Final = "GET, HEAD, OPTIONS"
 _WHOLE: Final = re.compile(rb"https?://[^/?#]*(/.*)?", re.IGNORECASE)
@@ -74,3 +83,36 @@ def allow(methods: str) -> str:
     """The methods of a path, given those of its route: HEAD goes with GET, and OPTIONS with all."""
     own = {each.strip() for each in methods.split(",") if each.strip()}
     return ", ".join(sorted(own | {"OPTIONS"} | ({"HEAD"} if "GET" in own else set())))
+
+
+def check_query(request: Request) -> None:
+    """Refuse parameters that the route does not have, and those that are given twice.
+
+    A filter that is misspelt, and passed by, would show more than was asked for.
+
+    Raises:
+        RequestInvalid: There are such; it names them.
+    """
+    given = Counter(name for name, _ in request.query_params.multi_items())
+    route = request.scope.get("route")
+    if not given or not isinstance(route, APIRoute):
+        return
+    known = set(parameters(route.dependant))
+    unknown, twice = [name for name in given if name not in known], [name for name in given if given[name] > 1]
+    if unknown:
+        takes = f"this takes {', '.join(sorted(known))}" if known else "this takes none"
+        raise RequestInvalid(f"no such query parameter: {_named(unknown)}; {takes}")
+    if twice:
+        raise RequestInvalid(f"given more than once: {_named(twice)}", hint="Give each query parameter once.")
+
+
+def parameters(dependant: Dependant) -> Iterator[str]:
+    """Names of the query parameters of a route, by what it depends on."""
+    yield from (each.alias for each in dependant.query_params)
+    for each in dependant.dependencies:
+        yield from parameters(each)
+
+
+def _named(names: list[str]) -> str:
+    shown = ", ".join(repr(each[:MAX_NAME]) for each in names[:MAX_NAMED])
+    return shown if len(names) <= MAX_NAMED else f"{shown} and {len(names) - MAX_NAMED} more"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Depends, Response
 
-from api.admission import REFUSALS, Opening, needs
+from api.admission import Opening, needs
+from api.documents import READING
 from api.probe import Probe
 from syncer.access.roles import AccessRole
 from syncer.documents.status import StatusDocument
@@ -18,7 +19,7 @@ def router(probe: Probe) -> APIRouter:
     @routes.get(
         "/status",
         response_model=StatusDocument,
-        responses=REFUSALS,
+        responses=READING,
         dependencies=[Depends(needs(AccessRole.READ, opening=Opening.STATUS))],
     )
     async def status() -> Response:

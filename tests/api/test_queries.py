@@ -1,0 +1,64 @@
+"""Query parameters: each route takes those that it describes, once, and names any other that it refuses."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pytest
+
+from syncer.state.views.region import Views
+from tests.api.conftest import Region
+from tests.api.routes_table import API, ROUTES, RouteRow
+
+GOOD: Final[dict[str, str]] = {
+    "after": "0",
+    "decisions": "1",
+    "limit": "1",
+    "path": "/admin",
+    "prefix": "/admin",
+    "reason": "first-contact",
+    "restored": "true",
+    "state": "done",
+    "store_timeout": "0",
+    "tenant": "acme",
+}
+"""Something that each parameter takes, by its name."""
+
+
+def described(region: Region, row: RouteRow) -> list[str]:
+    document: dict[str, Any] = region.client.get("/openapi.json").json()["paths"][row.template][row.method.lower()]
+    return [each["name"] for each in document.get("parameters", []) if each["in"] == "query"]
+
+
+@pytest.mark.parametrize("row", ROUTES, ids=lambda row: f"{row.method} {row.template}")
+def test_a_route_takes_what_it_describes_and_nothing_else(row: RouteRow, region: Region, views: Views) -> None:
+    names = described(region, row)
+    good = {name: GOOD[name] for name in names}
+    answer = region.ask(row.method, row.example, params={**good, "limitt": "5"}, json=row.body)
+    assert (answer.status_code, answer.json()["code"]) == (422, "request-invalid"), answer.text
+    assert "'limitt'" in answer.json()["detail"]
+    assert all(name in answer.json()["detail"] for name in names), "it says what there is"
+    assert views.operations(10) == []
+    assert region.ask(row.method, row.example, params=good, json=row.body).status_code == row.good
+
+
+@pytest.mark.parametrize("caller", ["nobody", "wrong"])
+def test_a_stranger_learns_nothing_of_what_a_route_takes(caller: str, region: Region) -> None:
+    assert region.ask("GET", f"{API}/holds?limitt=5", caller).status_code == 401
+
+
+def test_what_is_given_twice_is_refused(region: Region) -> None:
+    answer = region.ask("GET", f"{API}/holds?limit=1&limit=2")
+    assert (answer.status_code, "'limit'" in answer.json()["detail"]) == (422, True)
+
+
+def test_a_refusal_stays_short(region: Region) -> None:
+    answer = region.ask("GET", f"{API}/holds", params={f"{number}{'x' * 500}": "" for number in range(20)})
+    assert answer.status_code == 422
+    assert "and 15 more" in answer.json()["detail"]
+    assert len(answer.text) < 1_500
+
+
+@pytest.mark.parametrize("path", ["/livez", "/readyz", "/metrics", "/openapi.json"])
+def test_probes_are_asked_with_whatever_a_scraper_adds(path: str, region: Region) -> None:
+    assert region.get(f"{path}?_=1&_=2&target=x").status_code == 200
