@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Final
 
 from pydantic.json_schema import models_json_schema
@@ -69,9 +70,10 @@ def documents() -> Any:
 
 
 def openapi() -> Any:
-    """The HTTP surface."""
+    """The HTTP surface, with the routes of a region."""
     no_daemon: Any = None  # nothing is asked of it
-    return json.loads(product.openapi_text(product.create_app(no_daemon)))
+    nowhere: Any = SimpleNamespace(config=SimpleNamespace(region="here"))
+    return json.loads(product.openapi_text(product.create_app(no_daemon, inside=nowhere)))
 
 
 def resolved(node: Any, within: Any) -> Any:
