@@ -49,6 +49,7 @@ CHANGING: Final[dict[int | str, dict[str, Any]]] = {
     202: {"model": OperationList, "description": "It waits for the daemon: see Location."},
     400: {**PROBLEM, "description": "The body is no JSON."},
     409: {**PROBLEM, "description": "It cannot be done in this state."},
+    412: {**PROBLEM, "description": "A condition for it does not hold."},
     413: {**PROBLEM, "description": "The body is larger than any that is accepted."},
 }
 DECIDING: Final[dict[int | str, dict[str, Any]]] = {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 from api.admission import Admin, Reader
-from api.deciding import DECIDING, AskedChange, AskingHeaders, Because, decide
+from api.deciding import CHANGING, DECIDING, AskedChange, AskingHeaders, Because, decide
 from api.documents import FINDING, READING, document
 from api.inside import RegionInside
 from syncer.documents.regions import FirstContactPlan, RegionList
@@ -36,7 +36,7 @@ def router(inside: RegionInside) -> APIRouter:
         del caller
         return document(await inside.look(lambda views: region_list(collect(views, inside.config))))
 
-    @routes.get("/first-contact", response_model=FirstContactPlan, responses=FINDING)
+    @routes.get("/first-contact", response_model=FirstContactPlan, responses={**FINDING, 412: CHANGING[412]})
     async def plan(
         caller: Reader,
         limit: Annotated[int, Query(ge=1, le=10_000, description="Paths to list.")] = FIRST_CONTACT_PATHS,

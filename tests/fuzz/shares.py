@@ -32,12 +32,20 @@ SHARES: Final = {
 }
 """By what one example of each costs."""
 
+AT_LEAST: Final = {"REST of a region": 10_000}
+"""Examples of a share that are drawn in any form, beyond the total: 9 ms of one core each, most of it to make them."""
 
-def drawing(share: str) -> Callable[[Any], Any]:
-    """Settings of a test that draws this share; a failing example is printed."""
+
+def drawing(share: str, parts: int = 1) -> Callable[[Any], Any]:
+    """Settings of a test that draws this share; a failing example is printed.
+
+    Args:
+        share: By its name.
+        parts: How many tests draw it together.
+    """
     suppressed = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.filter_too_much]
     return settings(
-        max_examples=max(1, round(TOTAL * SHARES[share])),
+        max_examples=max(1, round(max(TOTAL * SHARES[share], AT_LEAST.get(share, 0)) / parts)),
         deadline=None,
         suppress_health_check=suppressed,
         database=None,
