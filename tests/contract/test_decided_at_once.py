@@ -6,13 +6,11 @@ import shutil
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, closing
-from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import anyio
-import anyio.to_thread
 import httpx2
 import pytest
 
@@ -25,27 +23,16 @@ from syncer.state.views.region import Views
 from tests.api.conftest import made_tokens
 from tests.api.routes_table import API, HELD, WHY
 from tests.api.test_app import Daemon
+from tests.support.looking import LookingInside
 from tests.support.region_database import REMOTE, driver_of, fill, performing, template
 from tests.unit.registers import HERE
 
 __all__ = ["template"]
 
-Found = TypeVar("Found")
 HOLD: Final = f"{API}/holds/{HELD}"
 CALLERS: Final = ("operate", "admin")
 TIMES: Final = 4
 DEADLINE_S: Final = 60.0
-
-
-@dataclass
-class Beside:
-    """A daemon's look into the database, in threads as it has them."""
-
-    views: Views
-    config: Any
-
-    async def look(self, question: Callable[[Views], Found]) -> Found:
-        return await anyio.to_thread.run_sync(lambda: question(self.views))
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -84,7 +71,7 @@ async def clients(looks: list[Views], folder: Path) -> AsyncIterator[list[httpx2
     async with AsyncExitStack() as stack:
         found = []
         for views, caller in zip(looks, CALLERS, strict=True):
-            inside: Any = Beside(views, SimpleNamespace(region="here"))
+            inside = LookingInside(views, SimpleNamespace(region="here"))
             app = create_app(Daemon(), inside=inside, admitting=admission)
             client = httpx2.AsyncClient(
                 transport=httpx2.ASGITransport(app=app),

@@ -23,6 +23,7 @@ import pytest
 
 from api.admission import RefusedAttempt
 from api.connections import Dropped
+from api.inside import RegionInside
 from deploy.lab.ports import free_ports
 from syncer.access import token_file, tokens
 from syncer.access.roles import AccessRole
@@ -80,12 +81,12 @@ class House:
         return made.text
 
     @contextlib.contextmanager
-    def open(self, host: str = "127.0.0.1", **table: Any) -> Iterator[Door]:
+    def open(self, host: str = "127.0.0.1", inside: RegionInside | None = None, **table: Any) -> Iterator[Door]:
         """Serve as the daemon does, in a thread."""
         main, probes = free_ports(2)
         if table.pop("second", False):
             table["probes"] = f"0.0.0.0:{probes}"
-        doors = Doors(ApiConfig.model_validate({"listen": f"{host}:{main}", **table}), refused=self.told.append)
+        doors = Doors(ApiConfig.model_validate({"listen": f"{host}:{main}", **table}), inside, refused=self.told.append)
         opened, ended = threading.Event(), asyncio.Event()
         loop = asyncio.new_event_loop()
         trouble = list[BaseException]()
