@@ -21,6 +21,7 @@ from api.routes import (
     conflicts,
     health,
     holds,
+    jobs,
     long_work,
     membership,
     operations,
@@ -41,6 +42,7 @@ NOUNS: Final = (
     conflicts,
     quarantine,
     operations,
+    jobs,
     long_work,
     configuration,
 )

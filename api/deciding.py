@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import anyio
-from fastapi import Header, Request, Response
+from fastapi import Header, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from api.documents import FINDING, document
@@ -65,6 +65,10 @@ class Because(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     reason: str = Field(min_length=1, max_length=2_000, description="Why; kept in the audit trail.")
+
+
+Reason = Annotated[str, Query(min_length=1, max_length=2_000, description="Why; kept in the audit trail.")]
+"""Why somebody ends what has begun: a DELETE has no body."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,10 @@ class JobDocument(Document):
     detail: str = Field(description="Why it did not succeed.")
     cancel_asked_by: str = Field(description="Who wants it ended; empty: nobody.")
     different: bool | None = Field(description="Of a comparison that succeeded: whether something differs.")
-    output: dict[str, Any] = Field(description="As 'syncer snapshot take' or 'diff' prints it; empty when it is long.")
+    output: dict[str, Any] = Field(
+        description="As 'syncer snapshot take' or 'diff' prints it; of a long one only whether it is 'different'. "
+        "Over HTTP without places of the host, and without stored values for whom has no right to them."
+    )
 
 
 class JobList(Document):

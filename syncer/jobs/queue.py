@@ -187,7 +187,8 @@ def _of_over(job: JobRow, found: RunSeen, seen: JobsSeen) -> NoteEnd:
     """A job whose process is over."""
     well = {0, _DIFFERENT} if job.kind is JobKind.DIFF else {0}
     if found.process is ProcessState.EXITED and found.status in well:
-        end = JobEnd(state=JobState.SUCCEEDED, at_ms=seen.now, output=found.output)
+        told = {"different": found.status == _DIFFERENT} if job.kind is JobKind.DIFF else {}
+        end = JobEnd(state=JobState.SUCCEEDED, at_ms=seen.now, output=found.output or told)
         return NoteEnd(job, end)
     if job.cancel_asked_by:
         return _ended(job, seen, JobState.CANCELLED, f"cancelled by {job.cancel_asked_by}")

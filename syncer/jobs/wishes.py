@@ -51,6 +51,16 @@ def arguments_of(kind: JobKind, given: Mapping[str, str]) -> dict[str, object]:
     return found
 
 
+def require_open(job: JobRow) -> None:
+    """Refuse to end what has ended.
+
+    Raises:
+        PreconditionFailed: The job is over.
+    """
+    if job.over:
+        raise PreconditionFailed(f"job {job.id} is over: it is {job.state}", hint="See 'syncer jobs list'.")
+
+
 def waits(number: int) -> str:
     """The answer to who has asked for a job; :func:`job_named_in` reads it."""
     return f"job {number} waits"

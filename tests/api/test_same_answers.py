@@ -9,9 +9,12 @@ import pytest
 import typer
 
 from syncer.cli.main import app
+from syncer.state.contract.jobs import JobKind
+from syncer.state.sql.database import SqlState
 from syncer.state.views.region import Views
 from tests.api.conftest import Region
 from tests.api.routes_table import API
+from tests.support.jobs import wanted
 from tests.support.region_database import Run, good
 
 SAME: Final = (
@@ -27,6 +30,8 @@ SAME: Final = (
     ("explain /admin/policies/quiet", f"{API}/paths/admin/policies/quiet"),
     ("explain /admin/policies/held-remote", f"{API}/paths/admin/policies/held-remote"),
     ("regions join", f"{API}/first-contact"),
+    ("jobs list --limit 1", f"{API}/jobs?limit=1"),
+    ("jobs show 1", f"{API}/jobs/1"),
     ("snapshot repairs", f"{API}/snapshot-syncs"),
     ("migration list", f"{API}/migrations"),
     ("config show", f"{API}/configuration"),
@@ -52,6 +57,13 @@ ROUTED: Final = {
     "regions forget": f"{API}/regions/{{region}}/forget",
     "regions admit": f"{API}/regions/{{region}}/admit",
     "state rebuild": f"{API}/rebuild",
+    "jobs list": f"{API}/jobs",
+    "jobs show": f"{API}/jobs/{{number}}",
+    "jobs take": f"{API}/snapshots",
+    "jobs diff": f"{API}/diffs",
+    "jobs cancel": f"{API}/jobs/{{number}}",
+    "snapshot take": f"{API}/snapshots",
+    "snapshot diff": f"{API}/diffs",
     "snapshot progress": f"{API}/snapshot-syncs/{{number}}",
     "migration status": f"{API}/migrations/{{number}}",
     "migration events": f"{API}/migrations/{{number}}/events",
@@ -84,15 +96,8 @@ EXCEPTIONS: Final = {
     "backup verify": HOST,
     "backup diff": HOST,
     "backup restore": "it writes a store beside the daemon",
-    "jobs take": LATER,
-    "jobs diff": LATER,
-    "jobs list": LATER,
-    "jobs show": LATER,
-    "jobs cancel": LATER,
-    "snapshot take": LATER,
     "snapshot list": LATER,
     "snapshot show": LATER,
-    "snapshot diff": LATER,
     "snapshot prune": HOST,
     "snapshot remove": HOST,
     "snapshot restore": HOST,
@@ -119,8 +124,11 @@ EXCEPTIONS: Final = {
 
 
 @pytest.mark.parametrize(("command", "path"), SAME, ids=[command for command, _ in SAME])
-def test_both_tell_the_same(command: str, path: str, region: Region, run: Run, views: Views) -> None:
+def test_both_tell_the_same(command: str, path: str, region: Region, run: Run, views: Views, state: SqlState) -> None:
     views.ask("pause", {"everywhere": "true"}, "ann", "why")
+    with state.transaction() as tx:
+        for tenant in ("acme", "beta"):
+            tx.ask_job(wanted(JobKind.TAKE, tenants=[tenant]))
     told: dict[str, Any] = region.get(path).json()
     printed: dict[str, Any] = json.loads(good(run(*command.split(), "-o", "json")))
     assert _lasting(told) == _lasting(printed)

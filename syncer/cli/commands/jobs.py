@@ -14,15 +14,15 @@ from syncer.cli.render import output
 from syncer.cli.render.output import Format, say
 from syncer.cli.session import CommandSession, session_of
 from syncer.dispositions import ExitCode
-from syncer.documents.jobs import JobDocument, job_document, job_list
+from syncer.documents.jobs import JobDocument, job_document
 from syncer.documents.words import moment
-from syncer.errors import NotFound
+from syncer.inspection.jobs import comparing, ending, job_of, job_page, taking
 from syncer.jobs.wishes import job_named_in
 from syncer.operations import client
-from syncer.operations.contract import OperationKind, OperationRequest
 from syncer.state.contract.operations import Asked
 
 if TYPE_CHECKING:
+    from syncer.inspection.proposals import DecisionProposal
     from syncer.state.contract.jobs import JobRow
     from syncer.state.views.region import Views
 
@@ -47,7 +47,7 @@ def list_(
     """List jobs, the latest first: those that wait or run, and the last 50 that are over."""
     session = session_of(context)
     with session.views() as views:
-        document = job_list(views.jobs(limit + 1, before), limit)
+        document = job_page(views, limit, before)
     if session.form is not Format.TABLE:
         output.document(document, session.form)
         return
@@ -78,7 +78,7 @@ def show(context: typer.Context, number: Number) -> None:
     """Show a job, and what it said at its end."""
     session = session_of(context)
     with session.views() as views:
-        job = _job(views, number)
+        job = job_of(views, number)
     _show(session, job)
 
 
@@ -99,9 +99,8 @@ def take(
     timeout: Timeout = 10.0,
 ) -> None:
     """Have the daemon take a snapshot into 'snapshots.folder'; then it removes those beyond 'snapshots.keep'."""
-    given = {"tenants": ",".join(tenant or ()), "allow_empty": _flag(allow_empty)}
-    request = OperationRequest(OperationKind.JOB_TAKE, {**given, "accept_shrunken": _flag(accept_shrunken)})
-    _ask(session_of(context), request, reason, timeout, limit if till_over else None)
+    asked = taking(tenant or (), allow_empty=allow_empty, accept_shrunken=accept_shrunken)
+    _ask(session_of(context), asked, reason, timeout, limit if till_over else None)
 
 
 @app.command("diff")
@@ -117,30 +116,29 @@ def diff(
     timeout: Timeout = 10.0,
 ) -> None:
     """Have the daemon compare snapshots of 'snapshots.folder'. With --wait, exit status 3: something differs."""
-    given = {"snapshots": ",".join(snapshots), "tenants": ",".join(tenant or ()), "fields": _flag(fields)}
-    request = OperationRequest(OperationKind.JOB_DIFF, given)
-    _ask(session_of(context), request, reason, timeout, limit if till_over else None)
+    asked = comparing(snapshots, tenant or (), fields=fields)
+    _ask(session_of(context), asked, reason, timeout, limit if till_over else None)
 
 
 @app.command("cancel")
 def cancel(context: typer.Context, number: Number, reason: Why = "", timeout: Timeout = 10.0) -> None:
     """End a job: one that waits never begins, one that runs is stopped and leaves nothing half done."""
     session = session_of(context)
-    request = OperationRequest(OperationKind.JOB_CANCEL, {"id": str(number)})
     with session.views() as views:
-        operations.ask(views, [request], reason=reason, timeout_s=timeout, form=session.form)
+        asked = ending(views, number)
+        operations.ask(views, asked.requests, reason=reason, timeout_s=timeout, form=session.form)
 
 
 def _ask(
-    session: CommandSession, request: OperationRequest, reason: str, timeout_s: float, follow_s: float | None
+    session: CommandSession, asked: DecisionProposal, reason: str, timeout_s: float, follow_s: float | None
 ) -> None:
     """Ask for a job, and show it: as it waits, or as it ended."""
     with session.views() as views:
-        answers = client.ask(views, [request], Asked(by=client.this_user(), reason=reason), timeout_s=timeout_s)
+        answers = client.ask(views, asked.requests, Asked(by=client.this_user(), reason=reason), timeout_s=timeout_s)
         if answers.pending or answers.failed:
             operations.show(answers, timeout_s, session.form)
         number = job_named_in(answers.operations[0].answer)
-        job = _job(views, number) if follow_s is None else _followed(views, number, time.monotonic() + follow_s)
+        job = job_of(views, number) if follow_s is None else _followed(views, number, time.monotonic() + follow_s)
     _show(session, job)
     if follow_s is not None:
         raise typer.Exit(_exit_code(job))
@@ -153,7 +151,7 @@ def _followed(views: Views, number: int, deadline: float) -> JobRow:
         typer.Exit: It is not over in time; the daemon goes on.
     """
     told = ""
-    while not (job := _job(views, number)).over:
+    while not (job := job_of(views, number)).over:
         if job.state != told:
             say(f"job {number} is {job.state}")
             told = job.state
@@ -169,13 +167,6 @@ def _exit_code(job: JobRow) -> ExitCode:
     if document.state != "succeeded":
         return ExitCode.FAILED
     return ExitCode.DIFFERENT if document.different else ExitCode.DONE
-
-
-def _job(views: Views, number: int) -> JobRow:
-    job = views.job(number)
-    if job is None:
-        raise NotFound(f"there is no job {number}", hint="See 'syncer jobs list'; the last 50 that are over are kept.")
-    return job
 
 
 def _show(session: CommandSession, job: JobRow) -> None:
@@ -215,7 +206,3 @@ def _listed(value: object) -> Sequence[str]:
 
 def _moment(at_ms: int | None) -> str | None:
     return moment(at_ms) if at_ms is not None else None
-
-
-def _flag(value: bool) -> str:
-    return "true" if value else "false"

@@ -7,7 +7,7 @@ is being rebuilt.
 from __future__ import annotations
 
 from syncer.errors import NotFound, PreconditionFailed
-from syncer.jobs.wishes import MAX_QUEUED, arguments_of, waits
+from syncer.jobs.wishes import MAX_QUEUED, arguments_of, require_open, waits
 from syncer.model import Millis
 from syncer.replication.control.decisions import number_of
 from syncer.replication.control.part import OperatorControl
@@ -57,9 +57,10 @@ def cancel(tx: Transaction, operation: Operation, now: Millis) -> str:
     job = tx.job(number)
     if job is None:
         raise NotFound(f"there is no job {number}", hint="See 'syncer jobs list'.")
+    require_open(job)
     end = JobEnd(state=JobState.CANCELLED, at_ms=now, detail=f"cancelled by {operation.asked_by}")
     if job.state is JobState.QUEUED and tx.end_job(number, "", end):
         return f"job {number} is cancelled"
     if tx.ask_end_of_job(number, operation.asked_by):
         return f"job {number} is being stopped"
-    raise PreconditionFailed(f"job {number} is over: it is {job.state}", hint="See 'syncer jobs list'.")
+    raise PreconditionFailed(f"job {number} has ended at this very moment", hint="See 'syncer jobs list'.")

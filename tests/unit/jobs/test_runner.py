@@ -22,7 +22,7 @@ from syncer.config.sample import sample
 from syncer.daemon import Daemon
 from syncer.errors import ConfigError
 from syncer.jobs.commands import commands_of
-from syncer.jobs.processes import script_of
+from syncer.jobs.processes import OUTPUT_BYTES, script_of
 from syncer.jobs.queue import GRACE_MS, MAX_ATTEMPTS, PATIENCE_MS
 from syncer.jobs.runner import JobPlan, JobRunner
 from syncer.jobs.schedule import RETRY_MS, Schedule
@@ -344,6 +344,17 @@ def test_jobs_run_one_at_a_time_in_the_order_of_asking_and_keep_what_they_say(wo
     assert [job.state for job in took] == [JobState.FAILED, JobState.SUCCEEDED, JobState.FAILED]
     assert took[1].output == {"paths": 2}, "3: something differs"
     assert made.counts == {"queued": 0, "running": 0}
+
+
+@pytest.mark.parametrize(("status", "different"), [(0, False), (3, True)])
+def test_of_a_comparison_too_long_to_keep_its_exit_status_says_whether_something_differs(
+    status: int, different: bool, work: Path, runners: Runners
+) -> None:
+    number = runners.ask(JobKind.DIFF)
+    code = f'print(\'{{"paths": "\' + "x" * {OUTPUT_BYTES} + \'"}}\'); raise SystemExit({status})'
+    made = runners.make(work, code, scheduled=False)
+    until(lambda: looked(made) and runners.job(number).over)
+    assert (runners.job(number).state, runners.job(number).output) == (JobState.SUCCEEDED, {"different": different})
 
 
 def test_a_job_that_never_began_is_queued_again_and_given_up_in_the_end(

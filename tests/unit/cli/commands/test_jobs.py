@@ -68,7 +68,7 @@ def test_a_job_is_asked_for_shown_listed_and_cancelled(run: Run) -> None:
 def test_what_may_not_be_asked_for_is_refused(run: Run) -> None:
     refused = run("jobs", "diff", "/etc", "west")
     assert refused.exit_code == 5
-    assert "paths and addresses are not taken here" in refused.stdout
+    assert "paths and addresses are not taken here" in refused.output
     assert good(run("jobs", "list")) == ""
 
 
