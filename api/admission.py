@@ -109,15 +109,9 @@ class Admission:
         """
         credential = ""
         try:
-            caller = self._caller(request)
+            caller = self._gate().admit(*_shown(request), self.clock())
             credential = caller.credential
-            if not caller.role.covers(role):
-                raise Forbidden(f"this needs the role '{role}', and {caller.name!r} has '{caller.role}'")
-            if values and not caller.values:
-                raise Forbidden(
-                    f"this shows stored values, for which {caller.name!r} has no right",
-                    hint="Use a token that 'syncer api token create --values' has made.",
-                )
+            _check(caller, role, values=values)
         except (Unauthorized, Forbidden) as exc:
             if isinstance(exc, Unauthorized):
                 credential = exc.credential
@@ -133,14 +127,39 @@ class Admission:
             raise
         return caller
 
-    def _caller(self, request: Request) -> Caller:
+    def recheck(self, request: Request, role: AccessRole, *, opening: Opening | None = None) -> None:
+        """Find out whether who was let in would be now. It is no attempt: no failure is counted, and no trail told.
+
+        Raises:
+            AccessError: They would not.
+        """
+        if not self.opens(opening):
+            _check(self._gate().known(*_shown(request), self.clock()), role, values=False)
+
+    def _gate(self) -> Gate:
         if self.gate is None:
             raise Unauthorized(
                 "this daemon has given rights to nobody yet",
                 hint="Name a file as 'api.tokens', and make a token: 'syncer api token create NAME --role ROLE'.",
             )
-        subject = request.scope.get("state", {}).get(CLIENT_SUBJECT)
-        return self.gate.admit(request.headers.get("authorization"), subject, address_of(request), self.clock())
+        return self.gate
+
+
+def _shown(request: Request) -> tuple[str | None, str | None, str]:
+    """What a request shows of who it is from: a header, the subject of a certificate, an address."""
+    subject = request.scope.get("state", {}).get(CLIENT_SUBJECT)
+    return request.headers.get("authorization"), subject, address_of(request)
+
+
+def _check(caller: Caller, role: AccessRole, *, values: bool) -> None:
+    """Refuse who is known, and may not do it."""
+    if not caller.role.covers(role):
+        raise Forbidden(f"this needs the role '{role}', and {caller.name!r} has '{caller.role}'")
+    if values and not caller.values:
+        raise Forbidden(
+            f"this shows stored values, for which {caller.name!r} has no right",
+            hint="Use a token that 'syncer api token create --values' has made.",
+        )
 
 
 def install(app: FastAPI, admission: Admission) -> None:

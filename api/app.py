@@ -30,7 +30,9 @@ from api.routes import (
     regions,
     replication,
     status,
+    streams,
 )
+from api.streams.places import Streams
 from syncer.version import version
 
 NOUNS: Final = (
@@ -67,6 +69,7 @@ def create_app(
     admitting: Admission | None = None,
     hosts: AcceptedHosts | None = None,
     larger_bodies: Mapping[str, int] | None = None,
+    places: Streams | None = None,
 ) -> FastAPI:
     """Make the application.
 
@@ -76,6 +79,7 @@ def create_app(
         admitting: Who may do what; without it nobody has a credential, and probes and status are open.
         hosts: For which hosts requests are taken; for any if not given.
         larger_bodies: Bytes that requests below a prefix of a path may carry, where it is more than elsewhere.
+        places: Of streams; so many as is usual if not given.
     """
     app = _bare(openapi="/openapi.json")
     problems.install(app)
@@ -89,6 +93,7 @@ def create_app(
     if inside is not None:
         for noun in NOUNS:
             app.include_router(noun.router(inside))
+        app.include_router(streams.router(probe, inside, places or Streams()))
     return app
 
 

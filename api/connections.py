@@ -8,6 +8,9 @@ nobody from being answered.
     connected ──request whole──▶ answering ──answer sent──▶ idle (uvicorn's keep-alive) ──next begins──▶ connected
         │                            │                           │
         └── late ── dropped          └── unread ── dropped       └── closed
+
+A stream has no end that could be waited for. Its connection keeps its place as long as its client reads: it is dropped
+as unread when nothing more can be written to it for as long as another answer may take.
 """
 
 from __future__ import annotations
@@ -29,6 +32,12 @@ UNREAD_S: Final = 30.0
 
 CLIENT_SUBJECT: Final = "client_subject"
 """Key in the state of a request: subject of the client certificate that TLS has verified, as RFC 4514 writes it."""
+
+CONNECTION: Final = "connection"
+"""Key in the state of a request: its connection, a :class:`Bounded`."""
+
+STREAM_BUFFER_BYTES: Final = 16 * 1024
+"""Of a stream, written and not yet taken by the system: more waits for its client."""
 
 _COMING: Final = frozenset({h11.IDLE, h11.SEND_BODY})
 
@@ -116,11 +125,13 @@ class Bounded(H11Protocol):
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - uvicorn's own, passed on
         super().__init__(*args, **kwargs)
         self.waits = True
+        self._streams = False
         self._deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         """A client has come."""
         super().connection_made(transport)
+        self.app_state = {**self.app_state, CONNECTION: self}
         self._due(Dropped.LATE)
         self.room.enter(self, str((transport.get_extra_info("peername") or ("",))[0]))
 
@@ -150,6 +161,47 @@ class Bounded(H11Protocol):
         if self.cycle is not None and not self.cycle.response_complete:  # the next one had come already
             self.waits = False
             self._due(Dropped.UNREAD)
+
+    def begin_stream(self) -> None:
+        """The answer under way has no end: its time is counted while its client does not read, and no longer."""
+        self._streams = True
+        self.transport.set_write_buffer_limits(STREAM_BUFFER_BYTES)
+        self._due(None)
+
+    def end_stream(self, last: bytes, *, at_once: bool) -> None:
+        """Write the last of a stream whose client may not read, and close; nobody waits for that.
+
+        Args:
+            last: Written behind what the client has not read yet.
+            at_once: Do not leave it the time to read that.
+        """
+        if self.cycle is None or self.cycle.response_complete or self.transport.is_closing():
+            return
+        for event in (h11.Data(data=last), h11.EndOfMessage()):
+            self.transport.write(self.conn.send(event) or b"")
+        self.cycle.response_complete = True
+        self.transport.close()
+        if at_once:
+            self.transport.abort()
+        else:
+            self._due(Dropped.UNREAD)
+
+    @property
+    def unread(self) -> bool:
+        """Whether something that was written is still here."""
+        return bool(self.transport.get_write_buffer_size())
+
+    def pause_writing(self) -> None:
+        """Its client does not read as fast as is written."""
+        super().pause_writing()
+        if self._streams:
+            self._due(Dropped.UNREAD)
+
+    def resume_writing(self) -> None:
+        """It has read on."""
+        super().resume_writing()
+        if self._streams and not self.transport.is_closing():
+            self._due(None)
 
     def timeout_keep_alive_handler(self) -> None:
         """It was idle too long; what it has not read by now it never will."""

@@ -26,6 +26,8 @@ MAX_NAMED: Final = 5
 """Parameters that a refusal names, by so many signs of each at most."""
 MAX_NAME: Final = 50
 
+HEAD_ONLY: Final = "head_only"
+"""Key in the state of a request: nobody wants the body of its answer."""
 ALL: Final = "GET, HEAD, OPTIONS"
 _WHOLE: Final = re.compile(rb"https?://[^/?#]*(/.*)?", re.IGNORECASE)
 
@@ -64,7 +66,9 @@ class Conventions:
                 message = {**message, "body": b""}
             await send(message)
 
-        await self._app({**scope, "method": "GET"} if head else scope, receive, told)
+        if head:
+            scope = {**scope, "method": "GET", "state": {**scope.get("state", {}), HEAD_ONLY: True}}
+        await self._app(scope, receive, told)
 
 
 def options(request: Request, allowed: str) -> Response | None:

@@ -25,6 +25,7 @@ from api.handshakes import over_tls
 from api.hosts import AcceptedHosts
 from api.inside import RegionInside
 from api.probe import Probe
+from api.streams.places import Streams
 from syncer.access.gate import Gate, RightsReader
 from syncer.config.api_table import ApiConfig
 from syncer.errors import ConfigError, RightsUnreadable
@@ -54,6 +55,9 @@ class Doors:
         self._gate = Gate(RightsReader(config.tokens)) if config.tokens is not None else None
         self._certificates: Certificates | None = None
         self._main, self._probes = self._room(), self._room()
+        self._streams = Streams(
+            most=min(config.max_streams, config.max_connections // 2), most_of_one=config.max_streams_per_client
+        )
 
     def _room(self) -> Room:
         return Room(
@@ -71,6 +75,11 @@ class Doors:
     def dropped(self) -> Mapping[Dropped, int]:
         """Connections that were ended by the server since the start."""
         return Counter(self._main.dropped) + Counter(self._probes.dropped)
+
+    @property
+    def streams(self) -> Streams:
+        """Who follows what."""
+        return self._streams
 
     @property
     def troubles(self) -> Mapping[str, str]:
@@ -100,7 +109,7 @@ class Doors:
             if self._config.probes_address is not None:
                 second = stack.enter_context(listening(*self._config.probes_address, field="api.probes"))
             app = create_probes_app(probe) if exposure.probes_only else self._guarded(probe)
-            await stack.enter_async_context(serving(app, main, self._main, self._certificates))
+            await stack.enter_async_context(serving(app, main, self._main, self._certificates, self._streams.stop))
             if second is not None:
                 await stack.enter_async_context(serving(create_probes_app(probe), second, self._probes))
             yield
@@ -110,12 +119,16 @@ class Doors:
         if self._refused is not None:
             admission = Admission(gate=self._gate, exposure=admission.exposure, refused=self._refused)
         hosts = AcceptedHosts(listens=self._config.address[0], names=frozenset(self._config.hosts))
-        return create_app(probe, inside=self._inside, admitting=admission, hosts=hosts)
+        return create_app(probe, inside=self._inside, admitting=admission, hosts=hosts, places=self._streams)
 
 
 @contextlib.asynccontextmanager
 async def serving(
-    app: FastAPI, listener: socket.socket, room: Room, certificates: Certificates | None = None
+    app: FastAPI,
+    listener: socket.socket,
+    room: Room,
+    certificates: Certificates | None = None,
+    stopping: Callable[[], None] | None = None,
 ) -> AsyncIterator[None]:
     """Answer requests at a listener until left.
 
@@ -124,6 +137,7 @@ async def serving(
         listener: A socket that listens.
         room: Bounds of its connections.
         certificates: Of its TLS; ``None``: plain HTTP.
+        stopping: Called before the server stops, to end what has no end of its own.
     """
     inner = bounded(room)
     protocol: Any = inner if certificates is None else over_tls(room, certificates, inner)
@@ -145,6 +159,8 @@ async def serving(
         try:
             yield
         finally:
+            if stopping is not None:
+                stopping()
             server.should_exit = True
             with anyio.CancelScope(shield=True):
                 await running

@@ -22,7 +22,7 @@ from syncer.daemon import Daemon, cause_of, supervise
 from syncer.documents.status import StatusDocument
 from syncer.errors import StateUnavailable, SyncerError
 from syncer.inspection.status import collect
-from syncer.metrics import Metrics, migrations, notices
+from syncer.metrics import Metrics, migrations, notices, streams
 from syncer.model import Region
 from syncer.notifier.notifier import Notifier
 from syncer.serving import Doors
@@ -193,7 +193,11 @@ class Surface:
             self._metrics.set(notices.WEBHOOKS_FAILING, self._notifier.failing)
 
     def _connections(self) -> None:
-        """Who is connected, and who was sent away since the start."""
+        """Who is connected, and who was sent away since the start; the same of streams."""
+        followed = self._doors.streams
+        for kind, open_now in followed.open.items():
+            self._metrics.set(streams.OPEN, open_now, kind)
+        self._metrics.absorb({("http_streams_ended", code): count for code, count in followed.ended.items()})
         self._metrics.set(metrics.HTTP_CONNECTIONS, self._doors.connections)
         dropped = {("http_dropped", why.value): count for why, count in self._doors.dropped.items()}
         self._metrics.absorb(dropped)

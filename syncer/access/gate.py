@@ -122,15 +122,8 @@ class Gate:
             TooManyFailures: The same, and the address has failed too often.
             RightsUnreadable: The file cannot be used.
         """
-        rights = self._reader.rights()
         try:
-            entry = _entry(rights, authorization, subject)
-            if entry.expired(now):
-                raise Unauthorized(
-                    f"the credential {entry.name!r} has expired",
-                    credential=entry.credential,
-                    hint=f"Make a new one: 'syncer api token create {entry.name}'.",
-                )
+            return self.known(authorization, subject, address, now)
         except Unauthorized as exc:
             with self._lock:
                 wait_s = self.failures.fail(address, self._clock_s())
@@ -140,6 +133,21 @@ class Gate:
                     retry_after_s=wait_s,
                 ) from exc
             raise
+
+    def known(self, authorization: str | None, subject: str | None, address: str, now: datetime) -> Caller:
+        """Judge one request, or once more one that was let in, without counting a failure. Arguments as above.
+
+        Raises:
+            Unauthorized: No credential came, or none that is good.
+            RightsUnreadable: The file cannot be used.
+        """
+        entry = _entry(self._reader.rights(), authorization, subject)
+        if entry.expired(now):
+            raise Unauthorized(
+                f"the credential {entry.name!r} has expired",
+                credential=entry.credential,
+                hint=f"Make a new one: 'syncer api token create {entry.name}'.",
+            )
         return Caller(
             name=entry.name, role=entry.role, values=entry.values, credential=entry.credential, origin=address
         )

@@ -63,6 +63,10 @@ class ApiConfig(Section):
         default=256, ge=1, le=10_000, description="At once; slow clients give way to new ones."
     )
     max_connections_per_address: int = Field(default=64, ge=1, le=10_000, description="Of these, from one address.")
+    max_streams: int = Field(
+        default=64, ge=0, le=10_000, description="Streams at once; never more than half of 'max_connections'."
+    )
+    max_streams_per_client: int = Field(default=16, ge=0, le=10_000, description="Of these, of one credential.")
     tls: ApiTlsConfig | None = Field(default=None, description="TLS; plain HTTP without it.")
 
     @field_validator("listen", "probes")

@@ -56,13 +56,18 @@
     │   ├── TooManyFailures           too many credentials from one address were refused
     │   ├── RightsUnreadable          the file that says who may do what cannot be used
     │   ├── HostUnknown               the request is for a host that this daemon is not
-    │   └── BodyTooLarge              the body of the request has more bytes than its route takes
+    │   ├── BodyTooLarge              the body of the request has more bytes than its route takes
+    │   ├── TooManyStreams            one client follows as many streams as it may
+    │   ├── StreamsFull               as many streams are followed as the daemon serves
+    │   ├── StreamTooSlow             a stream grows faster than its client reads
+    │   └── DaemonStopping            the daemon stops, and a stream with it
     ├── PreconditionFailed          the request is understood, but its conditions do not hold
     │   └── MigrationClaimed          another migration moves the same namespaces
     ├── NotFound                    the thing asked for does not exist
     ├── RequestInvalid              a request over HTTP cannot be understood
     │   ├── PreconditionRequired      it decides without saying what was looked at
-    │   └── RequestKeyReused          its Idempotency-Key was used for another request
+    │   ├── RequestKeyReused          its Idempotency-Key was used for another request
+    │   └── EventIdAhead              its Last-Event-ID is of what has not happened yet
     └── NotInTime                   what was waited for did not come in time
 
 Each class has a stable ``code`` (kebab-case), whether a repeat can help (``retryable``), and a ``hint``: what the
@@ -127,13 +132,18 @@ from syncer.errors.jobs import (
 from syncer.errors.refusals import (
     AccessError,
     BodyTooLarge,
+    DaemonStopping,
     Forbidden,
     HostUnknown,
     RightsUnreadable,
+    StreamsFull,
+    StreamTooSlow,
     TooManyFailures,
+    TooManyStreams,
     Unauthorized,
 )
 from syncer.errors.requests import (
+    EventIdAhead,
     MigrationClaimed,
     NotFound,
     NotInTime,
@@ -157,7 +167,9 @@ __all__ = [
     "BusUnavailable",
     "ConfigDenied",
     "ConfigError",
+    "DaemonStopping",
     "DiskFull",
+    "EventIdAhead",
     "Fenced",
     "Forbidden",
     "HostUnknown",
@@ -201,9 +213,12 @@ __all__ = [
     "StoreError",
     "StoreFilesDamaged",
     "StoreUnavailable",
+    "StreamTooSlow",
+    "StreamsFull",
     "SubscriptionShared",
     "SyncerError",
     "TooManyFailures",
+    "TooManyStreams",
     "TransportError",
     "Unauthorized",
     "ValueInvalid",

@@ -74,3 +74,35 @@ class BodyTooLarge(AccessError):
 
     code = "body-too-large"
     default_hint = "Send less at once."
+
+
+class TooManyStreams(AccessError):
+    """One client follows as many streams as it may."""
+
+    code = "too-many-streams"
+    retryable = True
+    default_hint = "End a stream of this client, or let each have more: 'api.max_streams_per_client'."
+
+
+class StreamsFull(AccessError):
+    """As many streams are followed as the daemon serves."""
+
+    code = "streams-full"
+    retryable = True
+    default_hint = "Try again later, or let there be more: 'api.max_streams' and 'api.max_connections'."
+
+
+class StreamTooSlow(AccessError):
+    """A client reads a stream more slowly than it grows. The stream has ended."""
+
+    code = "stream-too-slow"
+    retryable = True
+    default_hint = "Read faster; connect again with the id of the last event as Last-Event-ID, and nothing is lost."
+
+
+class DaemonStopping(AccessError):
+    """The daemon stops, and its streams end with it."""
+
+    code = "daemon-stopping"
+    retryable = True
+    default_hint = "Connect again with the id of the last event as Last-Event-ID; nothing is lost."

@@ -46,6 +46,13 @@ class RequestKeyReused(RequestInvalid):
     default_hint = "Make a new key for each request; repeat one with its own key, unchanged."
 
 
+class EventIdAhead(RequestInvalid):
+    """A stream was to be resumed behind what has not happened yet."""
+
+    code = "event-id-ahead"
+    default_hint = "Send the id of an event of this very stream; without one, the stream begins now."
+
+
 class NotInTime(SyncerError):
     """What was waited for did not come within the given time. Nothing was changed."""
 

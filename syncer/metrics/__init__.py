@@ -23,7 +23,7 @@ from prometheus_client import (
 from syncer.conflict.acts import Decision
 from syncer.conflict.register import HoldReason
 from syncer.dispositions import DISPOSITIONS
-from syncer.metrics import migrations, notices
+from syncer.metrics import migrations, notices, streams
 from syncer.metrics.family import OTHER, PEER, Family, Kind, counter, gauge
 from syncer.model import Region
 from syncer.terminal import visible
@@ -201,7 +201,7 @@ FAMILIES: Final = (
     OUTBOX_EVENTS, OUTBOX_OLDEST, HOLDS, PARKED, QUARANTINE, CONFLICTS_OPEN, KEPT, PATHS, DUE, PENDING_READS,
     BUS_BACKLOG, HTTP_CONNECTIONS, HTTP_DROPPED, REPAIRS, JOBS, SNAPSHOT_RUNNING, SNAPSHOT_FAILED, SNAPSHOT_TAKEN,
     ACTIVE, OBSERVING, PAUSED, WATCH_WHOLE, DEPENDENCY_UP, FENCE, SKEW, PEER_HEARD, REGION_KEYS, STARTED, BUILD,
-    LAG, STAGES, *migrations.FAMILIES, *notices.FAMILIES,
+    LAG, STAGES, *migrations.FAMILIES, *notices.FAMILIES, *streams.FAMILIES,
 )  # fmt: skip
 
 TALLIES: Final[Mapping[str, Family]] = {
@@ -221,6 +221,7 @@ TALLIES: Final[Mapping[str, Family]] = {
     "compared": COMPARISON_BYTES,
     "repairs": REPAIRS,
     "http_dropped": HTTP_DROPPED,
+    "http_streams_ended": streams.ENDED,
     "notices": notices.NOTICES,
     "webhook_attempts": notices.ATTEMPTS,
 }

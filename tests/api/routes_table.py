@@ -34,6 +34,11 @@ class RouteRow:
         return self.template.replace("{path}", "{path:path}")
 
     @property
+    def asked(self) -> str:
+        """The method of a request that is good: of a stream, which has no end, its head."""
+        return "HEAD" if self.template.startswith(f"{API}/streams/") else self.method
+
+    @property
     def example(self) -> str:
         return self.path or self.template
 
@@ -100,4 +105,8 @@ ROUTES: Final = (
     RouteRow("GET", f"{API}/migrations/{{number}}/events", READ, 404, f"{API}/migrations/1/events"),
     RouteRow("GET", f"{API}/configuration", ADMIN),
     RouteRow("GET", f"{API}/version", READ),
+    RouteRow("GET", f"{API}/streams/status", READ),
+    RouteRow("GET", f"{API}/streams/events", READ),
+    RouteRow("GET", f"{API}/streams/operations", READ),
+    RouteRow("GET", f"{API}/streams/jobs", READ),
 )

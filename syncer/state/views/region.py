@@ -22,7 +22,7 @@ from syncer.state.contract.membership import Membership
 from syncer.state.contract.operations import OperationState
 from syncer.state.contract.peers import PeerRow
 from syncer.state.contract.quarantine import DeadLetterRow
-from syncer.state.sql import opening, presence, registers, rows, tables
+from syncer.state.sql import numbers, opening, presence, registers, rows, tables
 from syncer.state.sql.database import identity_of, wall_clock
 from syncer.state.sql.opening import BUSY_TIMEOUT_S, translated
 from syncer.state.sql.presence import DaemonRow
@@ -193,10 +193,15 @@ class Views(OperationViews, RepairViews, MigrationViews, JobViews, PathViews, St
         table = tables.journal
         return self._journal(select(table).where(table.c.id > number).order_by(table.c.id).limit(limit))
 
-    def journal_end(self) -> int:
-        """Number of the latest decision, 0 when there is none: where a tail begins."""
+    def journal_start(self) -> int:
+        """Number of the oldest decision that is kept; one beyond the latest when there is none."""
         with self._reading() as connection:
-            return connection.execute(select(func.max(tables.journal.c.id))).scalar() or 0
+            return numbers.first(connection, tables.journal)
+
+    def journal_end(self) -> int:
+        """Number of the latest decision, be it dropped since, 0 when there never was one: where a tail begins."""
+        with self._reading() as connection:
+            return numbers.last(connection, tables.journal)
 
     # -- what waits for an operator
 

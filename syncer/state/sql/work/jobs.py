@@ -13,7 +13,7 @@ from syncer.errors import InvariantBroken
 from syncer.model import Millis
 from syncer.state import encoding
 from syncer.state.contract.jobs import SCHEDULE, JobEnd, JobKind, JobRow, JobState
-from syncer.state.sql import tables
+from syncer.state.sql import numbers, tables
 
 _C: Final = tables.jobs.c
 _OPEN: Final = (JobState.QUEUED.value, JobState.RUNNING.value)
@@ -162,3 +162,25 @@ class JobViews:
             query = query.where(_C.id < before)
         with self._reading() as connection:
             return [job_of(row) for row in connection.execute(query)]
+
+    def jobs_after(self, number: int, limit: int) -> list[JobRow]:
+        """Jobs of greater numbers, the oldest first."""
+        query = select(tables.jobs).where(_C.id > number).order_by(_C.id).limit(limit)
+        with self._reading() as connection:
+            return [job_of(row) for row in connection.execute(query)]
+
+    def jobs_at(self, given: Sequence[int]) -> list[JobRow]:
+        """Jobs of these numbers, in order; those that are not there any more are left out."""
+        query = select(tables.jobs).where(_C.id.in_(given)).order_by(_C.id)
+        with self._reading() as connection:
+            return [job_of(row) for row in connection.execute(query)]
+
+    def open_jobs(self) -> list[JobRow]:
+        """Jobs that are not over, in the order in which they were asked for."""
+        with self._reading() as connection:
+            return [job_of(row) for row in connection.execute(still_open())]
+
+    def latest_job(self) -> int:
+        """Number of the job that was asked for last, be it dropped since; 0: none ever was."""
+        with self._reading() as connection:
+            return numbers.last(connection, tables.jobs)

@@ -7,14 +7,14 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from syncer.errors import InvariantBroken, RequestKeyReused
 from syncer.model import Millis
 from syncer.state import encoding
 from syncer.state.contract.operations import KEY_KEPT_MS, MAX_REFUSED, Askable, Asked, Operation, OperationState
-from syncer.state.sql import rows, tables
+from syncer.state.sql import numbers, rows, tables
 
 _OVER: Final = (OperationState.DONE.value, OperationState.FAILED.value, OperationState.REFUSED.value)
 
@@ -110,10 +110,24 @@ class OperationViews:
         with self._reading() as connection:
             return [rows.operation_of(row) for row in connection.execute(query).mappings()]
 
-    def latest_operation(self) -> int:
-        """Number of the operation that was asked last; 0: there is none."""
+    def operations_at(self, given: Sequence[int]) -> list[Operation]:
+        """Operations of these numbers, in order; those that are not there any more are left out."""
+        table = tables.operations
+        query = select(table).where(table.c.id.in_(given)).order_by(table.c.id)
         with self._reading() as connection:
-            return connection.execute(select(func.max(tables.operations.c.id))).scalar() or 0
+            return [rows.operation_of(row) for row in connection.execute(query).mappings()]
+
+    def pending_numbers(self) -> list[int]:
+        """Numbers of the operations that wait for the daemon, in order."""
+        table = tables.operations
+        query = select(table.c.id).where(table.c.state == OperationState.PENDING.value).order_by(table.c.id)
+        with self._reading() as connection:
+            return list(connection.execute(query).scalars())
+
+    def latest_operation(self) -> int:
+        """Number of the operation that was asked last, be it dropped since; 0: none ever was."""
+        with self._reading() as connection:
+            return numbers.last(connection, tables.operations)
 
 
 class OperationRows:

@@ -1,0 +1,207 @@
+"""A client of server-sent events: parses as the HTML standard says, over a socket or in this process."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import anyio
+from starlette.types import ASGIApp, Message
+
+DEADLINE_S: Final = 20.0
+
+
+@dataclass(frozen=True)
+class SentEvent:
+    """An event, and the id that its client resumes from then."""
+
+    type: str
+    data: Any
+    id: str
+
+
+@dataclass
+class EventParser:
+    """Parses what comes, in any parts.
+
+    Attributes:
+        last_id: What a client sends as Last-Event-ID when it connects again.
+        comments: Lines that say nothing.
+    """
+
+    last_id: str = ""
+    comments: int = 0
+    retry_ms: int | None = None
+    _rest: str = ""
+    _type: str = ""
+    _data: list[str] = field(default_factory=list)
+
+    def feed(self, part: bytes) -> list[SentEvent]:
+        """The events that are whole with that."""
+        *lines, self._rest = (self._rest + part.decode()).split("\n")
+        return [event for line in lines if (event := self._line(line)) is not None]
+
+    def _line(self, line: str) -> SentEvent | None:
+        if not line:
+            kind, data = self._type, self._data
+            self._type, self._data = "", []
+            return SentEvent(kind, json.loads("\n".join(data)), self.last_id) if data else None
+        name, _, value = line.partition(":")
+        value = value.removeprefix(" ")
+        match name:
+            case "":
+                self.comments += 1
+            case "event":
+                self._type = value
+            case "data":
+                self._data.append(value)
+            case "id":
+                self.last_id = value
+            case "retry":
+                self.retry_ms = int(value)
+            case _:
+                raise AssertionError(f"no field of an event: {line!r}")
+        return None
+
+
+class Stream:
+    """A stream of an application in this process."""
+
+    def __init__(self) -> None:
+        self.parser = EventParser()
+        self.status = 0
+        self.headers: dict[str, str] = {}
+        self.text = b""
+        self.over = anyio.Event()
+        self.gone = anyio.Event()
+        self.reads = anyio.Event()
+        self._started = anyio.Event()
+        self._came = anyio.Event()
+        self._got: deque[SentEvent] = deque()
+
+    async def started(self) -> None:
+        """Wait for its status."""
+        with anyio.fail_after(DEADLINE_S):
+            await self._started.wait()
+
+    async def next(self) -> SentEvent:
+        """The next event."""
+        with anyio.fail_after(DEADLINE_S):
+            while not self._got:
+                came = self._came
+                await came.wait()
+        return self._got.popleft()
+
+    async def some(self, count: int) -> list[SentEvent]:
+        """The next events."""
+        return [await self.next() for _ in range(count)]
+
+    async def until_over(self) -> None:
+        """Wait until the server has ended it."""
+        with anyio.fail_after(DEADLINE_S):
+            await self.over.wait()
+
+    def waiting(self) -> int:
+        """How many events have come that nobody has asked for."""
+        return len(self._got)
+
+    async def take(self, message: Message) -> None:
+        """What the server sends."""
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            self.headers = {name.decode().lower(): value.decode() for name, value in message["headers"]}
+            self._started.set()
+            return
+        body = message.get("body", b"")
+        self.text += body
+        if self.headers.get("content-type", "").startswith("text/event-stream"):
+            self._got.extend(self.parser.feed(body))
+            self._came.set()
+            self._came = anyio.Event()
+        if not message.get("more_body", False):
+            self.over.set()
+            return
+        await self.reads.wait()
+
+
+@asynccontextmanager
+async def following(
+    app: ASGIApp,
+    path: str,
+    *,
+    token: str = "",
+    last_id: str = "",
+    query: str = "",
+    method: str = "GET",
+    reads: bool = True,
+    address: str = "192.0.2.1",
+    headers: Mapping[str, str] | None = None,
+) -> AsyncIterator[Stream]:
+    """Follow a stream, in this process, until left.
+
+    Args:
+        app: The application.
+        path: Of the stream.
+        token: Of the client.
+        last_id: Of the last event that it has got.
+        query: Of the request.
+        method: Of HTTP.
+        reads: Whether it reads; if not, what is written waits until ``stream.reads`` is set.
+        address: Of the client.
+        headers: Further ones.
+    """
+    stream = Stream()
+    if reads:
+        stream.reads.set()
+    sent = {"host": "localhost", **(headers or {})}
+    if token:
+        sent["authorization"] = f"Bearer {token}"
+    if last_id:
+        sent["last-event-id"] = last_id
+    scope = {
+        "type": "http",
+        "asgi": {"version": "3.0", "spec_version": "2.3"},
+        "http_version": "1.1",
+        "method": method,
+        "scheme": "http",
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": query.encode(),
+        "root_path": "",
+        "headers": [(name.encode(), value.encode()) for name, value in sent.items()],
+        "client": (address, 1),
+        "server": ("localhost", 80),
+        "state": {},
+    }
+    asked = False
+
+    async def receive() -> Message:
+        nonlocal asked
+        if not asked:
+            asked = True
+            return {"type": "http.request", "body": b"", "more_body": False}
+        await stream.gone.wait()
+        return {"type": "http.disconnect"}
+
+    async def served() -> None:
+        await app(scope, receive, stream.take)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(served)
+        await stream.started()
+        yield stream
+        stream.gone.set()
+        stream.reads.set()
+
+
+async def until(condition: Any, what: str) -> None:
+    """Poll until the condition holds."""
+    deadline = time.monotonic() + DEADLINE_S
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {DEADLINE_S} s: {what}"
+        await anyio.sleep(0.005)

@@ -1,0 +1,1 @@
+"""Unit tests of the HTTP surface: what needs no server."""
