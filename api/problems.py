@@ -16,10 +16,12 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from api.conventions import LIVE, allow, options
 from syncer.dispositions import disposition
-from syncer.errors import SyncerError, TooManyFailures
+from syncer.errors import StateError, SyncerError, TooManyFailures
 from syncer.terminal import json_text
 
 MEDIA_TYPE: Final = "application/problem+json"
+
+AWAY: Final = "the sidecar database cannot be used now; the daemon's log says why"
 
 log = structlog.get_logger()
 
@@ -93,7 +95,10 @@ def respond(
 
 
 def of_error(request: Request, error: SyncerError) -> Response:
-    """Make the response of one of our errors, and leave a line in the log."""
+    """Make the response of one of our errors, and leave a line in the log.
+
+    What is wrong with the sidecar database names files and addresses of the daemon's host: that is for its log alone.
+    """
     row = disposition(error)
     getattr(log, row.log_level)("request_failed", path=request.url.path, code=error.code, cause=error.message)
     retry_after_s = error.retry_after_s if isinstance(error, TooManyFailures) else 5
@@ -101,8 +106,8 @@ def of_error(request: Request, error: SyncerError) -> Response:
         request,
         status=row.http_status,
         code=error.code,
-        detail=error.message,
-        hint=error.hint,
+        detail=AWAY if isinstance(error, StateError) else error.message,
+        hint=type(error).default_hint if isinstance(error, StateError) else error.hint,
         retry_after_s=retry_after_s,
     )
 

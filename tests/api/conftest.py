@@ -51,11 +51,13 @@ class Region:
 
     Attributes:
         told: Attempts that were refused.
+        inside: What its routes look into.
     """
 
     client: TestClient
     tokens: dict[str, str]
     told: list[RefusedAttempt]
+    inside: Inside
 
     def ask(self, method: str, path: str, by: str = "admin-values", **options: Any) -> Any:
         """A request with a caller's token; of ``nobody``: without any."""
@@ -131,6 +133,7 @@ def region(config: Config, state: SqlState, store: None, views: Views, rights_fo
     admission = Admission(
         gate=Gate(RightsReader(rights_folder / "tokens.json")), exposure=Exposure(), refused=told.append
     )
-    app = create_app(Daemon(), inside=Inside(config, views), admitting=admission)
+    inside = Inside(config, views)
+    app = create_app(Daemon(), inside=inside, admitting=admission)
     with TestClient(app, raise_server_exceptions=False) as client:
-        yield Region(client, known, told)
+        yield Region(client, known, told, inside)

@@ -16,10 +16,11 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from api.app import create_app
 from api.probe import Dependency
+from api.problems import AWAY
 from api.routes.health import STALLED_AFTER_S
 from syncer.dispositions import DISPOSITIONS
 from syncer.documents.status import NOT_CARRIED, Outbox, StatusDocument, Waiting
-from syncer.errors import StateUnavailable, SyncerError
+from syncer.errors import StateError, StateUnavailable, SyncerError
 from syncer.metrics import WATCH_GAPS, Metrics
 
 STATUS = StatusDocument(
@@ -138,7 +139,7 @@ def test_each_error_is_a_problem_with_its_own_status(
         "type": f"urn:pulsar-syncer:error:{cls.code}",
         "title": http.HTTPStatus(status).phrase,
         "status": status,
-        "detail": "the thing at the place",
+        "detail": AWAY if issubclass(cls, StateError) else "the thing at the place",
         "instance": "/api/v1/status",
         "code": cls.code,
         "hint": cls.default_hint,
