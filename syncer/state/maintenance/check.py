@@ -13,9 +13,10 @@ from sqlalchemy.exc import SQLAlchemyError
 from syncer.errors import StateMissing, StateUnavailable
 from syncer.model import Region
 from syncer.state import encoding
+from syncer.state.contract.jobs import JobState
 from syncer.state.sql import opening, rows, tables
 from syncer.state.sql.opening import translated
-from syncer.state.sql.work import migrations
+from syncer.state.sql.work import jobs, migrations
 from syncer.state.views.region import Views
 
 _PAGE: Final = 1000
@@ -190,6 +191,24 @@ def _migrations(connection: Connection) -> Iterator[str]:
                 yield f"a migration's {what} cannot be read: {exc}"
 
 
+def _jobs(connection: Connection) -> Iterator[str]:
+    """Jobs can be read; what runs says where and since when, what waits runs nowhere, and what has ended is over."""
+    table = tables.jobs
+    for number in connection.execute(select(table.c.id).order_by(table.c.id)).scalars().all():
+        try:
+            job = jobs.job_of(connection.execute(select(table).where(table.c.id == number)).one())
+        except Exception as exc:  # noqa: BLE001 - whatever cannot be read is the finding
+            yield f"job {number} cannot be read: {type(exc).__name__}: {exc}"
+            continue
+        begun = job.began_at_ms is not None
+        if job.state is JobState.RUNNING and not (job.host and job.run and job.attempts and begun):
+            yield f"job {number} runs, and does not say where and since when"
+        if job.state is JobState.QUEUED and (job.host or job.run or begun):
+            yield f"job {number} waits, and is said to run"
+        if job.over != (job.ended_at_ms is not None):
+            yield f"job {number} is {job.state.value}, and {'never ended' if job.over else 'has ended'}"
+
+
 _QUESTIONS: Final[dict[str, Callable[[Connection], Iterator[str]]]] = {
     "registers": _registers,
     "living paths": _count_of_living,
@@ -197,4 +216,5 @@ _QUESTIONS: Final[dict[str, Callable[[Connection], Iterator[str]]]] = {
     "consumed": _consumed,
     "records": _records,
     "migrations": _migrations,
+    "jobs": _jobs,
 }
