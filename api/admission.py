@@ -10,8 +10,9 @@ origin is given leave (CORS).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated, Any, Final
@@ -25,7 +26,7 @@ from api.problems import PROBLEM
 from syncer.access.exposure import Exposure
 from syncer.access.gate import Gate
 from syncer.access.roles import AccessRole, Caller
-from syncer.errors import Forbidden, Unauthorized
+from syncer.errors import Forbidden, TooManyFailures, Unauthorized
 
 OPEN: Final = Exposure(probes_open=True, status_open=True)
 ANYBODY: Final = "anybody"
@@ -83,12 +84,14 @@ class Admission:
         exposure: What is open to everybody.
         refused: Told each attempt that is refused with 401 or 403, in the event loop: it must not wait. Failures
             beyond an address's allowance are refused with 429 and told nobody, so a stranger cannot fill a trail.
+        refusals: Counts each refused attempt by its code, those beyond an address's allowance too.
         clock: The present.
     """
 
     gate: Gate | None = None
     exposure: Exposure = OPEN
     refused: Callable[[RefusedAttempt], None] = _told_nobody
+    refusals: Counter[str] = field(default_factory=Counter)
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     def opens(self, opening: Opening | None) -> bool:
@@ -112,7 +115,11 @@ class Admission:
             caller = self._gate().admit(*_shown(request), self.clock())
             credential = caller.credential
             _check(caller, role, values=values)
+        except TooManyFailures as exc:
+            self.refusals[exc.code] += 1
+            raise
         except (Unauthorized, Forbidden) as exc:
+            self.refusals[exc.code] += 1
             if isinstance(exc, Unauthorized):
                 credential = exc.credential
             self.refused(

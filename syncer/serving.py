@@ -11,6 +11,7 @@ import contextlib
 import socket
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 import anyio
@@ -54,6 +55,7 @@ class Doors:
         self._refused = refused
         self._gate = Gate(RightsReader(config.tokens)) if config.tokens is not None else None
         self._certificates: Certificates | None = None
+        self._refusals = Counter[str]()
         self._main, self._probes = self._room(), self._room()
         self._streams = Streams(
             most=min(config.max_streams, config.max_connections // 2), most_of_one=config.max_streams_per_client
@@ -80,6 +82,11 @@ class Doors:
     def streams(self) -> Streams:
         """Who follows what."""
         return self._streams
+
+    @property
+    def refusals(self) -> Mapping[str, int]:
+        """By the code of its refusal: requests that were refused since the start for want of rights."""
+        return self._refusals
 
     @property
     def troubles(self) -> Mapping[str, str]:
@@ -115,9 +122,9 @@ class Doors:
             yield
 
     def _guarded(self, probe: Probe) -> FastAPI:
-        admission = Admission(gate=self._gate, exposure=self._config.exposure())
+        admission = Admission(gate=self._gate, exposure=self._config.exposure(), refusals=self._refusals)
         if self._refused is not None:
-            admission = Admission(gate=self._gate, exposure=admission.exposure, refused=self._refused)
+            admission = replace(admission, refused=self._refused)
         hosts = AcceptedHosts(listens=self._config.address[0], names=frozenset(self._config.hosts))
         return create_app(probe, inside=self._inside, admitting=admission, hosts=hosts, places=self._streams)
 

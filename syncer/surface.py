@@ -201,6 +201,7 @@ class Surface:
         self._metrics.set(metrics.HTTP_CONNECTIONS, self._doors.connections)
         dropped = {("http_dropped", why.value): count for why, count in self._doors.dropped.items()}
         self._metrics.absorb(dropped)
+        self._metrics.absorb({("http_refused", code): count for code, count in self._doors.refusals.items()})
         pumps, count = self._daemon.pumps, sum(dropped.values())
         if pumps is not None:
             for code, trouble in self._doors.troubles.items():

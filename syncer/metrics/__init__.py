@@ -188,6 +188,12 @@ HTTP_DROPPED: Final = counter(
     "reason",
     ("late", "unread", "full", "crowded"),
 )
+HTTP_REFUSED: Final = counter(
+    "http_requests_refused",
+    "Requests over HTTP that were refused: no good credential (401), too small a role (403), too many failures (429).",
+    "code",
+    ("unauthorized", "forbidden", "too-many-failures"),
+)
 JOBS: Final = gauge("jobs", "Jobs on Spark that wait, or run, wherever they do.", "state", ("queued", "running"))
 SNAPSHOT_RUNNING: Final = gauge("snapshot_running", "1 while a snapshot on schedule is taken here.")
 SNAPSHOT_FAILED: Final = gauge("snapshot_failed", "1 when the last snapshot on schedule failed, or none can be begun.")
@@ -199,7 +205,8 @@ FAMILIES: Final = (
     EVENTS_PUBLISHED, EVENTS_IGNORED, FOLDS, WRITES, CONFLICTS, QUARANTINED, REFUSED, BELIEVED, HELD, REPEATS,
     WATCH_GAPS, SCANS, COMPARISONS, COMPARISON_BYTES, DIFFERING, EQUAL_AT,
     OUTBOX_EVENTS, OUTBOX_OLDEST, HOLDS, PARKED, QUARANTINE, CONFLICTS_OPEN, KEPT, PATHS, DUE, PENDING_READS,
-    BUS_BACKLOG, HTTP_CONNECTIONS, HTTP_DROPPED, REPAIRS, JOBS, SNAPSHOT_RUNNING, SNAPSHOT_FAILED, SNAPSHOT_TAKEN,
+    BUS_BACKLOG, HTTP_CONNECTIONS, HTTP_DROPPED, HTTP_REFUSED, REPAIRS, JOBS, SNAPSHOT_RUNNING, SNAPSHOT_FAILED,
+    SNAPSHOT_TAKEN,
     ACTIVE, OBSERVING, PAUSED, WATCH_WHOLE, DEPENDENCY_UP, FENCE, SKEW, PEER_HEARD, REGION_KEYS, STARTED, BUILD,
     LAG, STAGES, *migrations.FAMILIES, *notices.FAMILIES, *streams.FAMILIES,
 )  # fmt: skip
@@ -222,6 +229,7 @@ TALLIES: Final[Mapping[str, Family]] = {
     "repairs": REPAIRS,
     "http_dropped": HTTP_DROPPED,
     "http_streams_ended": streams.ENDED,
+    "http_refused": HTTP_REFUSED,
     "notices": notices.NOTICES,
     "webhook_attempts": notices.ATTEMPTS,
 }

@@ -23,6 +23,7 @@ from syncer.access.failures import BURST
 from syncer.access.gate import Gate, RightsReader
 from syncer.access.roles import AccessRole, Caller
 from syncer.access.tokens import ID_BYTES, SECRET_BYTES
+from syncer.metrics import HTTP_REFUSED
 from tests.api.test_app import Daemon
 
 PROBES: Final = ("/livez", "/readyz", "/metrics")
@@ -159,6 +160,11 @@ def test_failures_beyond_the_allowance_are_told_nobody(serve: Serve, path: Path,
     assert 0 < int(answers[-1].headers["retry-after"]) <= 6
     assert len(told) == BURST
     assert client.get(STATUS, headers=bearer(text)).status_code == 200
+    assert client.post("/api/v1/holds/7/release", headers=bearer(text)).status_code == 403
+    app: Any = client.app
+    counted = app.state.admission.refusals
+    assert counted == {"unauthorized": BURST, "too-many-failures": 5, "forbidden": 1}
+    assert counted.keys() == set(HTTP_REFUSED.values or ()), "each is a value of the metric"
 
 
 def test_a_file_that_cannot_be_used_is_an_error_of_ours_and_not_of_who_asks(serve: Serve, path: Path) -> None:
