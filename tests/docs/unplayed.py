@@ -16,9 +16,14 @@ _INDEX: Final = "it needs a package index that carries this package"
 
 _RIGHTS: Final = "a token's text is another one each time; tests/unit/cli/commands/test_api.py gives these commands"
 
+_SCRIPT: Final = "tests/edges/test_http_script.py runs the script of the page"
+
 UNPLAYED: Final = (
     ("tutorial/first-sync", "make setup*", "the suite 'setup' runs it; here it stands installed"),
     ("how-to/alert", "#!/bin/sh*", "it needs sudo and a monitoring server; the page plays the command in it"),
+    ("how-to/answer-holds-by-script", "syncer api *", _RIGHTS),
+    ("how-to/answer-holds-by-script", "echo *", _SCRIPT),
+    ("how-to/answer-holds-by-script", "SYNCER_TOKEN=*", _SCRIPT),
     ("how-to/contribute", "make *", _SUITE),
     ("how-to/give-programs-access", "syncer api *", _RIGHTS),
     ("how-to/install-systemd", "python3 -m venv *", _INSTALLED),
@@ -31,6 +36,7 @@ UNPLAYED: Final = (
     ("how-to/migrate-a-cluster", "syncer config check --connect", _TWO_CLUSTERS),
     ("how-to/migrate-a-cluster", "syncer migration *", _TWO_CLUSTERS),
     ("how-to/move-the-bus", "*", "tests/real/test_migration_synced_pair.py moves the bus of a region by these steps"),
+    ("how-to/put-a-proxy-before-it", "curl *", "it needs a proxy, and a name that leads to it"),
     ("how-to/run-as-sidecar", "make wheel", "tests/real/test_wheel.py builds it"),
     ("how-to/run-as-sidecar", "podman *", _PODMAN),
     ("how-to/snapshots", "pip install *", _INDEX),
