@@ -109,7 +109,7 @@ def test_no_planted_secret_is_found_anywhere(planted: Region, run: Run, views: V
     answers: list[tuple[str, Any]] = []
     with structlog.testing.capture_logs() as logged:
         for row in ROUTES:
-            answers += [(each, planted.ask(row.method, row.example, each, json=row.body)) for each in CALLERS]
+            answers += [(each, planted.ask(row.asked, row.example, each, json=row.body)) for each in CALLERS]
         for number in (1, 2):
             answers += [(caller, planted.ask("GET", f"{API}/conflicts/{number}", caller)) for caller in CALLERS]
             answers += [(caller, planted.ask("GET", f"{API}/quarantine/{number}", caller)) for caller in CALLERS]
