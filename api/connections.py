@@ -16,6 +16,7 @@ as unread when nothing more can be written to it for as long as another answer m
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections import Counter
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -38,6 +39,8 @@ CONNECTION: Final = "connection"
 
 STREAM_BUFFER_BYTES: Final = 16 * 1024
 """Of a stream, written and not yet taken by the system: more waits for its client."""
+STREAM_SOCKET_BYTES: Final = 128 * 1024
+"""Of a stream, taken by the system and not yet read."""
 
 _COMING: Final = frozenset({h11.IDLE, h11.SEND_BODY})
 
@@ -166,6 +169,7 @@ class Bounded(H11Protocol):
         """The answer under way has no end: its time is counted while its client does not read, and no longer."""
         self._streams = True
         self.transport.set_write_buffer_limits(STREAM_BUFFER_BYTES)
+        self.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, STREAM_SOCKET_BYTES)
         self._due(None)
 
     def end_stream(self, last: bytes, *, at_once: bool) -> None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import socket
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import anyio
+import anyio.to_thread
+import h11
 from starlette.types import ASGIApp, Message
 
 DEADLINE_S: Final = 20.0
@@ -197,6 +200,69 @@ async def following(
         yield stream
         stream.gone.set()
         stream.reads.set()
+
+
+class SocketClient:
+    """A client of one stream, over a socket."""
+
+    def __init__(self, port: int, path: str, token: str, *, receives: int = 0, last_id: str = "") -> None:
+        self._socket = socket.socket()
+        if receives:
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receives)
+        self._socket.settimeout(DEADLINE_S)
+        self._socket.connect(("127.0.0.1", port))
+        self._http = h11.Connection(h11.CLIENT)
+        headers = [("Host", "localhost"), ("Authorization", f"Bearer {token}")]
+        if last_id:
+            headers.append(("Last-Event-ID", last_id))
+        request = h11.Request(method="GET", target=path, headers=headers)
+        self._socket.sendall((self._http.send(request) or b"") + (self._http.send(h11.EndOfMessage()) or b""))
+        self.parser = EventParser(last_id)
+        self.status = 0
+        self.ended = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._socket.close()
+
+    async def more(self) -> list[SentEvent]:
+        """What comes next; nothing once it has ended."""
+        return await anyio.to_thread.run_sync(self._more)
+
+    def _more(self) -> list[SentEvent]:
+        while True:
+            event = self._http.next_event()
+            if event is h11.NEED_DATA:
+                self._http.receive_data(self._socket.recv(65_536))
+            elif isinstance(event, h11.Response):
+                self.status = event.status_code
+            elif isinstance(event, h11.Data):
+                return self.parser.feed(bytes(event.data))
+            else:
+                self.ended = True
+                return []
+
+    async def begun(self) -> None:
+        """Wait until it has begun."""
+        while not self.parser.last_id:
+            await self.more()
+
+    async def until_number(self, number: int) -> list[SentEvent]:
+        """All that comes up to that event."""
+        found: list[SentEvent] = []
+        while not found or found[-1].data.get("id", 0) < number:
+            found += await self.more()
+            assert not self.ended
+        return found
+
+    async def until_ended(self) -> list[SentEvent]:
+        """All that comes."""
+        found: list[SentEvent] = []
+        while not self.ended:
+            found += await self.more()
+        return found
 
 
 async def until(condition: Any, what: str) -> None:

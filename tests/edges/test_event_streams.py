@@ -1,0 +1,161 @@
+"""Streams over real sockets: slow readers go with a last word, living ones stay, and no stop waits for any of them."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, closing
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Final, TypeVar
+
+import anyio
+import anyio.to_thread
+import pytest
+import structlog
+
+from api.admission import Admission
+from api.app import create_app
+from api.connections import Dropped, Room
+from api.streams.hub import StreamPace
+from api.streams.places import Streams
+from syncer.access.exposure import Exposure
+from syncer.access.gate import Gate, RightsReader
+from syncer.conflict.acts import Decision, Journal
+from syncer.model import MetaPath, Millis
+from syncer.serving import serving
+from syncer.state.sql.database import SqlState
+from syncer.state.views.region import Views
+from tests.api.test_app import Daemon
+from tests.api.test_streams import made
+from tests.property.strategies import NOW
+from tests.support.event_streams import DEADLINE_S, SocketClient, until
+from tests.unit.registers import HERE, at
+
+WRITE_S: Final = 0.5
+PACE: Final = StreamPace(look_s=0.02, heartbeat_s=0.1, recheck_s=0.05, write_s=WRITE_S)
+LARGE: Final = "x" * 2_000
+
+Found = TypeVar("Found")
+
+
+@dataclass
+class InThreads:
+    """A region that is looked into as the daemon does."""
+
+    views: Views
+    config: Any
+
+    async def look(self, question: Callable[[Views], Found]) -> Found:
+        return await anyio.to_thread.run_sync(lambda: question(self.views))
+
+
+@dataclass
+class ServedStreams:
+    """A server of streams."""
+
+    port: int
+    room: Room
+    places: Streams
+    state: SqlState
+    token: str
+
+    def events(self, receives: int = 0) -> SocketClient:
+        return SocketClient(self.port, "/api/v1/streams/events", self.token, receives=receives)
+
+    def decide(self, count: int, detail: str = "") -> None:
+        rows = [
+            Journal(path=MetaPath("/admin/policies/a"), decision=Decision.PUBLISHED, stamp=at(each), detail=detail)
+            for each in range(count)
+        ]
+        with self.state.transaction() as tx:
+            tx.journal(rows, Millis(NOW))
+
+
+@asynccontextmanager
+async def served(tmp_path: Path) -> AsyncIterator[ServedStreams]:
+    url = f"sqlite:///{tmp_path}/state.db"
+    with closing(SqlState.open(url, HERE)) as state, socket.create_server(("127.0.0.1", 0)) as listener:
+        state.activate()
+        with closing(Views.open(url, HERE)) as views:
+            token = made(tmp_path / "tokens.json", "reader")
+            room, places = Room(request_s=1, most=64, most_of_one=64), Streams(most=8, most_of_one=8, pace=PACE)
+            admission = Admission(gate=Gate(RightsReader(tmp_path / "tokens.json")), exposure=Exposure())
+            inside: Any = InThreads(views, SimpleNamespace(region="here"))
+            app = create_app(Daemon(), inside=inside, admitting=admission, places=places)
+            async with serving(app, listener, room, None, places.stop):
+                yield ServedStreams(listener.getsockname()[1], room, places, state, token)
+    assert len(room) == 0
+
+
+async def flood(server: ServedStreams, quick: SocketClient) -> int:
+    """Decide until the slow client has been ended, while a quick one follows; the last number."""
+    number = 0
+    deadline = time.monotonic() + DEADLINE_S
+    while not server.places.ended:
+        assert time.monotonic() < deadline, "the slow one is ended"
+        server.decide(100, LARGE)
+        number += 100
+        found = await quick.until_number(number)
+        assert [each.data["id"] for each in found if each.type == "event"] == list(range(number - 99, number + 1))
+    return number
+
+
+async def test_a_slow_reader_is_ended_with_a_last_word_and_nobody_waits_for_it(tmp_path: Path) -> None:
+    with structlog.testing.capture_logs() as logs:
+        async with served(tmp_path) as server:
+            with server.events(receives=4_096) as slow, server.events() as quick:
+                await quick.begun()
+                await until(lambda: server.places.open["events"] == 2, "both follow")
+                last = await flood(server, quick)
+                assert server.places.ended == {"stream-too-slow": 1}
+                await until(lambda: server.places.open["events"] == 1, "its place is free")
+                found = await slow.until_ended()
+                assert (found[-1].type, found[-1].data["code"]) == ("end", "stream-too-slow")
+                got = [each.data["id"] for each in found[:-1]]
+                assert got == list(range(got[0], got[0] + len(got))), "what it got is whole"
+                assert slow.parser.last_id.endswith(f"-{got[-1]}")
+                assert got[-1] < last
+                server.decide(1)
+                assert (await quick.until_number(last + 1))[-1].data["id"] == last + 1
+    assert [each["code"] for each in logs if each["event"] == "stream_ended"] == ["stream-too-slow", "daemon-stopping"]
+    assert not [each for each in logs if each["log_level"] == "error"]
+
+
+async def test_one_that_never_reads_is_let_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("api.connections.UNREAD_S", 1.0)
+    async with served(tmp_path) as server:
+        with server.events(receives=4_096), server.events() as quick:
+            await quick.begun()
+            await until(lambda: server.places.open["events"] == 2, "both follow")
+            await flood(server, quick)
+            await until(lambda: server.room.dropped[Dropped.UNREAD] == 1, "its connection is let go")
+            assert len(server.room) == 1
+
+
+async def test_a_stream_lives_beyond_the_time_of_an_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("api.connections.UNREAD_S", 0.3)
+    async with served(tmp_path) as server:
+        with server.events() as client:
+            while client.parser.comments < 10:
+                await client.more()
+            server.decide(1)
+            assert (await client.until_number(1))[-1].data["id"] == 1
+        assert not server.room.dropped
+        await until(lambda: server.places.open["events"] == 0, "it has gone, and so has its place")
+
+
+async def test_a_stop_ends_streams_at_once_and_waits_for_none(tmp_path: Path) -> None:
+    async with served(tmp_path) as server:
+        with server.events() as reading, server.events(receives=4_096) as stuck:
+            await reading.begun()
+            await until(lambda: server.places.open["events"] == 2, "both follow")
+            server.decide(300, LARGE)
+            await reading.until_number(300)
+            server.places.stop()
+            found = await reading.until_ended()
+            assert (found[-1].type, found[-1].data["code"]) == ("end", "daemon-stopping")
+            await until(lambda: len(server.room) == 0, "both connections are gone, though one was not read")
+            assert stuck.status == 0
