@@ -22,17 +22,19 @@ from api.routes import (
     health,
     holds,
     jobs,
-    long_work,
     membership,
+    migrations,
     operations,
     paths,
     quarantine,
     regions,
     replication,
+    snapshot_syncs,
     status,
     streams,
 )
 from api.streams.places import Streams
+from api.uploads import MAX_UPLOAD_BYTES
 from syncer.version import version
 
 NOUNS: Final = (
@@ -45,10 +47,15 @@ NOUNS: Final = (
     quarantine,
     operations,
     jobs,
-    long_work,
+    snapshot_syncs,
+    migrations,
     configuration,
 )
 """What is shown and changed of a region, in the order of the description."""
+
+
+LARGER_BODIES: Final = {"/api/v1/snapshot-syncs": MAX_UPLOAD_BYTES}
+"""Bytes that requests below a prefix of a path may carry, where it is more than elsewhere."""
 
 
 class DescribedApp(FastAPI):
@@ -68,7 +75,7 @@ def create_app(
     inside: RegionInside | None = None,
     admitting: Admission | None = None,
     hosts: AcceptedHosts | None = None,
-    larger_bodies: Mapping[str, int] | None = None,
+    larger_bodies: Mapping[str, int] = LARGER_BODIES,
     places: Streams | None = None,
 ) -> FastAPI:
     """Make the application.
@@ -84,7 +91,7 @@ def create_app(
     app = _bare(openapi="/openapi.json")
     problems.install(app)
     admission.install(app, admitting or Admission())
-    app.add_middleware(BodyLimit, larger=larger_bodies or {})
+    app.add_middleware(BodyLimit, larger=larger_bodies)
     app.add_middleware(Conventions)
     if hosts is not None:
         app.add_middleware(HostCheck, hosts=hosts)

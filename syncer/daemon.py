@@ -223,6 +223,7 @@ class Daemon:
             sys.executable,
             self.config_file,
             folder,
+            work,
             region=config.region,
             keep=config.snapshots.keep,
             memory=config.snapshots.memory,

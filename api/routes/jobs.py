@@ -51,6 +51,7 @@ class DiffWish(Because):
     )
     tenants: list[Name] = Field(default=[], max_length=MAX_NAMES, description=ONLY)
     fields: bool = Field(default=False, description="Say which fields differ.")
+    plan: bool = Field(default=False, description="Make a plan for a sync, too: POST /snapshot-syncs?job=…")
 
 
 def router(inside: RegionInside) -> APIRouter:
@@ -98,7 +99,7 @@ def router(inside: RegionInside) -> APIRouter:
     @routes.post("/diffs", responses=CHANGING)
     async def compare(caller: Operator, request: Request, body: DiffWish, wish: Asking) -> Response:
         """Have snapshots compared; the operation's answer names the job."""
-        proposal = _understood(lambda: jobs.comparing(body.snapshots, body.tenants, fields=body.fields))
+        proposal = _understood(lambda: jobs.comparing(body.snapshots, body.tenants, fields=body.fields, plan=body.plan))
         return await decide(inside, request, AskedChange.of(caller, body.reason, wish, proposal))
 
     return routes

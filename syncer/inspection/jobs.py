@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 from syncer.documents.jobs import JobDocument, JobList, job_document, job_list
 from syncer.errors import NotFound
 from syncer.inspection.proposals import DecisionProposal
+from syncer.jobs.plans import plan_file
 from syncer.jobs.wishes import arguments_of, require_open
 from syncer.operations.contract import OperationKind, OperationRequest
-from syncer.state.contract.jobs import JobKind
+from syncer.state.contract.jobs import JobKind, JobState
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from syncer.config.model import Config
     from syncer.state.contract.jobs import JobRow
     from syncer.state.views.region import Views
@@ -49,6 +52,33 @@ def job_status(views: Views, number: int) -> JobDocument:
     return job_document(job_of(views, number))
 
 
+def plan_of(views: Views, config: Config, number: int, host: str) -> Path:
+    """Where the repair plan lies that a job has made.
+
+    Args:
+        views: Of the region.
+        config: Its configuration.
+        number: Of the job.
+        host: Name of this machine.
+
+    Raises:
+        NotFound: There is no such job, or it has made none here.
+    """
+    job = job_of(views, number)
+    if job.state is not JobState.SUCCEEDED or job.arguments.get("plan") is not True:
+        raise NotFound(
+            f"job {number} has made no plan: it is {job.state}", hint="Compare with 'plan', and wait for its end."
+        )
+    work = config.snapshots.workplace
+    found = plan_file(work, job.run) if work is not None else None
+    if found is None or not found.is_file():
+        raise NotFound(
+            f"the plan of job {number} is not on this machine, {host}: {job.host} has made it, and keeps the latest",
+            hint=f"Ask the daemon of {job.host}, or compare again.",
+        )
+    return found
+
+
 # -- beyond the host
 
 
@@ -71,6 +101,8 @@ def beyond_host(found: JobDocument, places: Sequence[str], *, values: bool) -> J
     for each in places:
         detail = detail.replace(each, "…")
     output = _unplaced(found.output)
+    if isinstance(made := found.output.get("plan"), dict):
+        output["plan"] = {name: each for name, each in made.items() if name != "file"}
     for name in ("before", "after"):
         if isinstance(output.get(name), dict):
             output[name] = _unplaced(output[name])
@@ -104,13 +136,16 @@ def taking(
     return _job(JobKind.TAKE, OperationKind.JOB_TAKE, given, (words,) if words else ())
 
 
-def comparing(snapshots: Iterable[str], tenants: Iterable[str] = (), *, fields: bool = False) -> DecisionProposal:
-    """Have the daemon compare snapshots of its folder.
+def comparing(
+    snapshots: Iterable[str], tenants: Iterable[str] = (), *, fields: bool = False, plan: bool = False
+) -> DecisionProposal:
+    """Have the daemon compare snapshots of its folder, and make a plan that would make all equal if it is wanted.
 
     Raises:
         PreconditionFailed: These are not two or more names, or another argument cannot be used.
     """
-    given = {"snapshots": ",".join(snapshots), "tenants": ",".join(tenants), "fields": str(fields).lower()}
+    flags = {"fields": str(fields).lower(), "plan": str(plan).lower()}
+    given = {"snapshots": ",".join(snapshots), "tenants": ",".join(tenants), **flags}
     return _job(JobKind.DIFF, OperationKind.JOB_DIFF, given, ())
 
 

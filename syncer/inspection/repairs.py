@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 from syncer.documents.snapshots import RepairDocument, RepairList, UntoldDocument
 from syncer.errors import NotFound
+from syncer.inspection.proposals import DecisionProposal
+from syncer.operations.contract import OperationKind, OperationRequest
+from syncer.repair.preconditions import require_open
 
 if TYPE_CHECKING:
     from syncer.state.contract.repairs import RefusedTelling, Repair
@@ -25,6 +28,18 @@ def repair_of(views: Views, number: int) -> Repair:
     if repair is None:
         raise NotFound(f"no repair {number}", hint="See 'syncer snapshot repairs'.")
     return repair
+
+
+def cancelling(views: Views, number: int) -> DecisionProposal:
+    """End a repair; what was told stays told.
+
+    Raises:
+        NotFound: There is none.
+        PreconditionFailed: It is over.
+    """
+    require_open(repair_of(views, number))
+    request = OperationRequest(OperationKind.SNAPSHOT_CANCEL, {"repair": str(number)})
+    return DecisionProposal(target=f"repair {number}", requests=(request,))
 
 
 def repair_list(views: Views, limit: int) -> RepairList:

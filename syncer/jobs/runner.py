@@ -26,6 +26,7 @@ import structlog
 
 from syncer.errors import SyncerError
 from syncer.jobs.commands import Commands
+from syncer.jobs.plans import make_room
 from syncer.jobs.processes import FORMER, RunFiles, runs_in
 from syncer.jobs.queue import (
     DETAIL_CHARACTERS,
@@ -43,6 +44,7 @@ from syncer.jobs.queue import (
 )
 from syncer.jobs.schedule import LastTake, Schedule, former_last, last_of
 from syncer.model import Millis
+from syncer.replacing import replace
 from syncer.state.contract.jobs import KEPT, SCHEDULE, JobEnd, JobKind, JobRow, JobState, JobTransaction
 
 log = structlog.get_logger()
@@ -266,6 +268,8 @@ class JobRunner:
     def _begin(self, job: JobRow) -> None:
         plan, now = self._plan, self._clock()
         files = RunFiles(plan.work, secrets.token_hex(8))
+        if job.arguments.get("plan") is True:
+            make_room(plan.work)
         files.prepare({"job": job.id, "host": plan.host, "region": plan.region, "prepared_at_ms": now})
         with self._transaction() as tx:  # when nobody can tell whether this landed, the files tell the next look
             tx.prune_jobs(KEPT)
@@ -274,7 +278,7 @@ class JobRunner:
             files.clear()
             return
         self._after_schedule = job.asked_by == SCHEDULE
-        pid = files.begin(plan.commands(job))
+        pid = files.begin(plan.commands(replace(job, run=files.run)))
         log.info("job_begun", job=job.id, kind=job.kind.value, asked_by=job.asked_by, process=pid)
 
     def _stop(self, files: RunFiles, reason: str) -> None:

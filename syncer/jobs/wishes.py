@@ -18,7 +18,7 @@ MAX_SHOWN: Final = 100
 """Paths that a comparison names in what is kept of it; all are counted."""
 _NAME: Final = re.compile(r"[A-Za-z0-9_][\w.:=@+%-]{0,199}", re.ASCII)
 _TAKES: Final = frozenset({"tenants", "allow_empty", "accept_shrunken"})
-_COMPARES: Final = frozenset({"snapshots", "tenants", "fields"})
+_COMPARES: Final = frozenset({"snapshots", "tenants", "fields", "plan"})
 _MANY: Final = frozenset({"snapshots", "tenants"})
 
 
@@ -28,7 +28,7 @@ def arguments_of(kind: JobKind, given: Mapping[str, str]) -> dict[str, object]:
     Args:
         kind: Of the job.
         given: Of a ``take``: ``tenants``, ``allow_empty``, ``accept_shrunken``. Of a ``diff``: ``snapshots`` (two or
-            more ids, beginnings of ids, or regions for their newest), ``tenants``, ``fields``.
+            more ids, beginnings of ids, or regions for their newest), ``tenants``, ``fields``, ``plan``.
 
     Raises:
         PreconditionFailed: An argument is unknown, or is no name of the folder.

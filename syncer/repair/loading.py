@@ -6,17 +6,20 @@ in short transactions that keep no daemon waiting, and the daemon is asked only 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Final, Protocol
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Final, Protocol
 
 from syncer.conflict.projection import PROJECTIONS
 from syncer.errors import PlanInvalid, PreconditionFailed
 from syncer.model import Millis, Region
-from syncer.operations.contract import OperationKind
+from syncer.operations.contract import OperationKind, OperationRequest
 from syncer.repair.preview import Consent, held_back
 from syncer.repair.repair_file import DifferingPath, Head, RepairFile
 from syncer.replacing import replace
 from syncer.state.contract.repairs import Repair, RepairState, Telling
+
+if TYPE_CHECKING:
+    from syncer.state.contract.operations import Asked, Operation
 
 ROWS_AT_ONCE: Final = 500
 BYTES_AT_ONCE: Final = 4 * 1024 * 1024
@@ -44,17 +47,20 @@ class Loading(Protocol):
         """Forget it again."""
         ...
 
-    def ask(self, kind: str, arguments: dict[str, str], asked_by: str, reason: str) -> int:
-        """Ask the daemon; the operation's number."""
+    def ask_all(self, requests: Sequence[OperationRequest], asked: Asked) -> list[int]:
+        """Ask the daemon; the operations' numbers."""
+        ...
+
+    def operation(self, number: int) -> Operation | None:
+        """An operation by its number."""
         ...
 
 
 def bring_in(
     views: Loading,
     file: RepairFile,
+    asked: Asked,
     *,
-    asked_by: str,
-    reason: str,
     made_at_ms: Millis,
     report: Report = lambda _done: None,
 ) -> Repair:
@@ -63,8 +69,7 @@ def bring_in(
     Args:
         views: The database.
         file: The plan.
-        asked_by: Who does it.
-        reason: Why.
+        asked: Who does it, and why.
         made_at_ms: Now.
         report: Told how far it has come.
 
@@ -81,8 +86,8 @@ def bring_in(
             regions=tuple(Region(each.region) for each in head.regions),
             taken_at_ms=head.taken_at_ms,
             rules=(head.scope, head.tie_order),
-            asked_by=asked_by,
-            reason=reason,
+            asked_by=asked.by,
+            reason=asked.reason,
             made_at_ms=made_at_ms,
         )
         number = views.begin_repair(repair)
@@ -103,14 +108,36 @@ def bring_in(
     return ready
 
 
-def ask_for(views: Loading, repair: Repair, consent: Consent) -> int:
-    """Ask the daemon to begin; the operation's number. What REST does, too."""
+def request_of(repair: Repair, consent: Consent) -> OperationRequest:
+    """What has the daemon begin."""
     arguments = {
         "repair": str(repair.id),
         "allow_deletes": str(consent.deletes).lower(),
         "force_old": str(consent.old).lower(),
     }
-    return views.ask(OperationKind.SNAPSHOT_SYNC, arguments, repair.asked_by, repair.reason)
+    return OperationRequest(OperationKind.SNAPSHOT_SYNC, arguments)
+
+
+def ask_for(views: Loading, repair: Repair, consent: Consent, asked: Asked) -> list[int]:
+    """Ask the daemon to begin; the operations' numbers.
+
+    Of a request that came twice at once, and has led to an operation already, what was brought in for it is dropped.
+
+    Raises:
+        RequestKeyReused: The key was used for another request; what was brought in is dropped.
+        StateUnavailable: The database cannot be written now; likewise.
+    """
+    request = request_of(repair, consent)
+    try:
+        numbers = views.ask_all([request], asked)
+        found = views.operation(numbers[0])
+        asked_before = found is not None and found.arguments != dict(request.arguments)
+    except BaseException:
+        views.drop_repair(repair.id)
+        raise
+    if asked_before:
+        views.drop_repair(repair.id)
+    return numbers
 
 
 def check_projections(head: Head) -> None:

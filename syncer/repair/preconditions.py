@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from syncer.conflict.settings import Limits
+from syncer.errors import PreconditionFailed
 from syncer.model import Millis
+from syncer.state.contract.repairs import Repair
 
 _SECOND_MS: Final = 1_000
 
@@ -53,6 +55,16 @@ class Objection:
 
     why: str
     hint: str
+
+
+def require_open(repair: Repair) -> None:
+    """Refuse to end what has ended.
+
+    Raises:
+        PreconditionFailed: The repair is over.
+    """
+    if repair.state.over:
+        raise PreconditionFailed(f"repair {repair.id} is over: it is {repair.state}")
 
 
 def objections(offer: Offer, terms: Terms, now: Millis, *, old: bool, deletes: bool) -> Iterator[Objection]:

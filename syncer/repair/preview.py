@@ -41,6 +41,7 @@ class Preview:
         shown: The first paths, in the plan's order.
         paths: How many there are.
         deletes: How many of these are deletes.
+        sha256: Seal of the plan.
     """
 
     head: Head
@@ -50,6 +51,7 @@ class Preview:
     shown: list[DifferingPath] = field(default_factory=list)
     paths: int = 0
     deletes: int = 0
+    sha256: str = ""
 
 
 def preview(file: RepairFile, *, native: Collection[Region] = ()) -> Preview:
@@ -74,7 +76,7 @@ def preview(file: RepairFile, *, native: Collection[Region] = ()) -> Preview:
             for region in each.losers:
                 found.changes[region, "wait for a person" if region in each.held else what] += 1
                 found.ignored[region] += region in native and may_be_ignored(each, region)
-    found.paths, found.deletes = file.totals.paths, file.totals.deletes
+    found.paths, found.deletes, found.sha256 = file.totals.paths, file.totals.deletes, file.sha256
     found.ignored = +found.ignored
     return found
 

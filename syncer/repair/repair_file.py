@@ -207,17 +207,21 @@ def _document(finding: DifferingPath) -> dict[str, object]:
 
 
 class RepairFile:
-    """A repair plan, read once from its first line to its seal.
+    """A repair plan, read from its first line to its seal.
 
     Args:
-        path: The file.
+        path: The file, or the name of one that is given.
+        file: Read instead of what stands at the path, from its beginning; it stays open.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, file: BinaryIO | None = None) -> None:
         self.path = path
+        self._file = file
         self.totals = Totals()
         self.whole = False
         """The seal was read, and is right."""
+        self.sha256 = ""
+        """The seal, once it was read."""
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[tuple[Head, Iterator[DifferingPath]]]:
@@ -229,7 +233,9 @@ class RepairFile:
         """
         self.totals, self.whole = Totals(), False
         try:
-            with local_files.opened(self.path) as file:
+            given = self._file
+            with local_files.opened(self.path) if given is None else contextlib.nullcontext(given) as file:
+                file.seek(0)
                 seal = hashlib.sha256()
                 first = self._line(file)
                 seal.update(first)
@@ -313,7 +319,7 @@ class RepairFile:
         counted = Totals(end.paths, end.deletes, end.unstamped)
         if more or end.sha256 != seal.hexdigest() or counted != self.totals:
             raise PlanInvalid(f"{self.path} is damaged or was edited: its checksum is not its own", hint=HINT)
-        self.whole = True
+        self.whole, self.sha256 = True, end.sha256
 
     def _parsed(self, line: bytes) -> dict[str, object]:
         try:

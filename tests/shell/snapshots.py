@@ -20,7 +20,7 @@ from syncer.plan.diffing import fingerprint
 from syncer.repair.loading import ask_for, bring_in
 from syncer.repair.preview import Consent
 from syncer.repair.repair_file import DifferingPath, Head, RegionPart, RepairFile, write
-from syncer.state.contract.operations import Operation, OperationState
+from syncer.state.contract.operations import Asked, Operation, OperationState
 from syncer.state.contract.repairs import Repair
 from syncer.state.views.region import Views
 from tests.shell.region import Site, until
@@ -103,8 +103,9 @@ async def asked(site: Site, file: RepairFile, consent: Consent = NOTHING) -> tup
     """Bring a plan in and have the daemon begin; its answer."""
 
     def question(views: Views) -> tuple[Repair, int]:
-        repair = bring_in(views, file, asked_by="a test", reason="because", made_at_ms=Millis(site.clock()))
-        return repair, ask_for(views, repair, consent)
+        asked = Asked(by="a test", reason="because")
+        repair = bring_in(views, file, asked, made_at_ms=Millis(site.clock()))
+        return repair, ask_for(views, repair, consent, asked)[0]
 
     repair, number = site.ask(question)
 

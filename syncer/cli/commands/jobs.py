@@ -110,13 +110,16 @@ def diff(
     *,
     tenant: Tenants = None,
     fields: Annotated[bool, typer.Option("--fields", help="Say which fields differ.")] = False,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Make a plan for 'snapshot sync', too, kept where the daemon runs.")
+    ] = False,
     till_over: TillOver = False,
     limit: Limit = 3600.0,
     reason: Why = "",
     timeout: Timeout = 10.0,
 ) -> None:
     """Have the daemon compare snapshots of 'snapshots.folder'. With --wait, exit status 3: something differs."""
-    asked = comparing(snapshots, tenant or (), fields=fields)
+    asked = comparing(snapshots, tenant or (), fields=fields, plan=plan)
     _ask(session_of(context), asked, reason, timeout, limit if till_over else None)
 
 

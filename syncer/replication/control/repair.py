@@ -19,7 +19,7 @@ from typing import Final
 from syncer.conflict.acts import Outcome
 from syncer.errors import NotFound, PreconditionFailed
 from syncer.model import Millis
-from syncer.repair.preconditions import Offer, Terms, objections
+from syncer.repair.preconditions import Offer, Terms, objections, require_open
 from syncer.repair.rules import DETAILS, Bounds, Why, retell
 from syncer.replacing import replace
 from syncer.replication.control.part import OperatorControl
@@ -80,8 +80,7 @@ def cancel(tx: Transaction, operation: Operation, now: Millis) -> str:
         PreconditionFailed: It is over.
     """
     repair = _repair(tx, operation)
-    if repair.state.over:
-        raise PreconditionFailed(f"repair {repair.id} is over: it is {repair.state}")
+    require_open(repair)
     detail = operation.reason or f"cancelled by {operation.asked_by}"
     tx.save_repair(replace(repair, state=RepairState.CANCELLED, finished_at_ms=now, detail=detail))
     return f"repair {repair.id} ends after {repair.done} of {repair.total} paths; what was told stays told"

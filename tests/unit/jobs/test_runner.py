@@ -507,7 +507,7 @@ def test_a_daemon_without_a_file_takes_none(tmp_path: Path) -> None:
 
 
 def test_commands_are_quoted_for_the_shell() -> None:
-    commands = commands_of("py thon", Path("/a'b"), "$(x)", region="e;f", keep=1, memory="2g")
+    commands = commands_of("py thon", Path("/a'b"), "$(x)", Path("/w w"), region="e;f", keep=1, memory="2g")
     script = script_of(Path("/w w"), commands(a_job(JobKind.TAKE)))
     assert "'py thon' -m spark_snapshot --config '/a'\"'\"'b' take --folder '$(x)'" in script
     assert "--region 'e;f'" in script

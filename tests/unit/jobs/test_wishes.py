@@ -41,7 +41,7 @@ def test_a_wish_becomes_a_command() -> None:
         (JobKind.DIFF, {"snapshots": ".hidden,east"}, "is no name"),
         (JobKind.DIFF, {"snapshots": "ea\nst,east"}, "is no name"),
         (JobKind.DIFF, {"snapshots": ",".join(["east"] * (MAX_NAMES + 1))}, "17 names"),
-        (JobKind.DIFF, {"snapshots": "a,b", "plan": "x"}, "takes no argument 'plan'"),
+        (JobKind.DIFF, {"snapshots": "a,b", "report": "x"}, "takes no argument 'report'"),
     ],
 )
 def test_what_may_not_be_asked_for(kind: JobKind, given: dict[str, str], said: str) -> None:

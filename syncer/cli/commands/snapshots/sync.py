@@ -15,12 +15,10 @@ from syncer.cli.render import output
 from syncer.cli.render.output import Format, say
 from syncer.cli.session import CommandSession, session_of
 from syncer.dispositions import ExitCode
-from syncer.documents.snapshots import RepairChange, RepairPath, RepairPreview
 from syncer.documents.words import counted, moment, stamped, with_times
-from syncer.inspection.repairs import repair_list, repair_of, repair_status
-from syncer.model import Region
+from syncer.inspection.repairs import cancelling, repair_list, repair_of, repair_status
 from syncer.operations.client import POLL_S, this_user, wait
-from syncer.operations.contract import OperationKind, OperationRequest
+from syncer.state.contract.operations import Asked
 
 if TYPE_CHECKING:
     from syncer.repair.preconditions import Objection
@@ -63,17 +61,20 @@ def sync(
     What was changed since the snapshots is later and stays. Guards and holds act in every region as always. The daemon
     goes on without this command, which may be ended at any time: see 'syncer snapshot progress'.
     """
-    from syncer.repair import loading, preview
+    from syncer.inspection.repair_plans import plan_preview, read_plan
+    from syncer.repair.preview import Consent, refused
     from syncer.repair.repair_file import RepairFile
 
     session, file = session_of(context), RepairFile(plan)
     config = session.config(whole=False)
-    native = frozenset(map(Region, config.signing.native_regions if config.signing is not None else ()))
-    found = preview.preview(file, native=native)
-    loading.check_projections(found.head)
-    consent = preview.Consent(deletes=allow_deletes, old=force_old)
+    found = read_plan(file, config)
+    consent = Consent(deletes=allow_deletes, old=force_old)
     if dry_run:
-        _show_preview(found, list(preview.refused(found, config.repair_terms, now_ms(), consent)), session.form)
+        objections = list(refused(found, config.repair_terms, now_ms(), consent))
+        if session.form is Format.TABLE:
+            _show_preview(found, objections)
+        else:
+            output.document(plan_preview(found, objections), session.form)
         return
     _tell_preview(found)
     agree(
@@ -132,9 +133,8 @@ def cancel(context: typer.Context, number: Number, reason: Why = "", timeout: Ti
     """End a repair. What was told stays told; the rest is dropped."""
     session = session_of(context)
     with session.views() as views:
-        repair_of(views, number)
-        request = OperationRequest(OperationKind.SNAPSHOT_CANCEL, {"repair": str(number)})
-        ask(views, [request], reason=reason, timeout_s=timeout, form=session.form)
+        asked = cancelling(views, number)
+        ask(views, asked.requests, reason=reason, timeout_s=timeout, form=session.form)
 
 
 def _carry_out(
@@ -144,9 +144,9 @@ def _carry_out(
     from syncer.repair.loading import ask_for, bring_in
 
     deadline = time.monotonic() + timeout_s
-    teller = _Teller()
-    repair = bring_in(views, file, asked_by=this_user(), reason=reason, made_at_ms=now_ms(), report=teller.brought_in)
-    answers = wait(views, [ask_for(views, repair, consent)], timeout_s)
+    asked = Asked(by=this_user(), reason=reason)
+    repair = bring_in(views, file, asked, made_at_ms=now_ms(), report=_Teller().brought_in)
+    answers = wait(views, ask_for(views, repair, consent, asked), timeout_s)
     if not answers.operations or answers.pending:
         say(f"no answer from the daemon; repair {repair.id} begins when it runs")
         raise typer.Exit(ExitCode.UNREACHABLE)
@@ -211,50 +211,24 @@ def _show(session: CommandSession, views: Views, number: int) -> None:
         output.table(("path", "reason"), [(each.path, with_times(each.reason)) for each in document.refusals])
 
 
-def _show_preview(found: Preview, refused: list[Objection], form: Format) -> None:
-    if form is Format.TABLE:
-        output.table(
-            ("path", "class", "found in", "stamp", "changes"),
-            [
-                (
-                    each.path,
-                    each.cls,
-                    each.found_in,
-                    stamped(each.event.stamp if each.event is not None else None),
-                    ",".join(f"{loser} (held)" if loser in each.held else loser for loser in each.losers),
-                )
-                for each in found.shown
-            ],
-            empty="nothing differs",
-        )
-        _tell_preview(found)
-        for each in refused:
-            say(f"! the daemon here would refuse it: {each.why}. {each.hint}")
-        return
-    document = RepairPreview(
-        paths=found.paths,
-        deletes=found.deletes,
-        taken_at_ms=found.head.taken_at_ms,
-        changes=[
-            RepairChange(region=region, what=what, paths=count)
-            for (region, what), count in sorted(found.changes.items())
-        ],
-        unstamped={**found.unstamped},
-        native_may_ignore={**found.ignored},
-        objections=[each.why for each in refused],
-        items=[
-            RepairPath(
-                path=each.path,
-                cls=each.cls,
-                found_in=each.found_in,
-                stamp=str(each.event.stamp) if each.event is not None else None,
-                losers=list(each.losers),
-                held={**each.held},
+def _show_preview(found: Preview, refused: list[Objection]) -> None:
+    output.table(
+        ("path", "class", "found in", "stamp", "changes"),
+        [
+            (
+                each.path,
+                each.cls,
+                each.found_in,
+                stamped(each.event.stamp if each.event is not None else None),
+                ",".join(f"{loser} (held)" if loser in each.held else loser for loser in each.losers),
             )
             for each in found.shown
         ],
+        empty="nothing differs",
     )
-    output.document(document, form)
+    _tell_preview(found)
+    for each in refused:
+        say(f"! the daemon here would refuse it: {each.why}. {each.hint}")
 
 
 def _tell_preview(found: Preview) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -17,6 +17,7 @@ from syncer.repair.loading import bring_in, portions
 from syncer.repair.preview import Consent, preview
 from syncer.repair.repair_file import DifferingPath, Head, RegionPart, RepairFile, write
 from syncer.replacing import replace
+from syncer.state.contract.operations import Asked
 from syncer.state.contract.repairs import RefusedTelling, Repair, RepairState
 from syncer.state.sql.database import SqlState
 from syncer.state.views.region import Views
@@ -32,6 +33,9 @@ HEAD = Head(
     ),
     made_at_ms=30,
 )
+
+
+ASKED: Final = Asked(by="ann", reason="why")
 
 
 def finding(number: int, value: bytes | None, cls: str = "differs", **changes: Any) -> DifferingPath:
@@ -70,7 +74,7 @@ def plan(folder: Path, *findings: DifferingPath, head: Head = HEAD) -> RepairFil
 
 
 def brought(views: Views, file: RepairFile) -> Repair:
-    return bring_in(views, file, asked_by="ann", reason="why", made_at_ms=Millis(500))
+    return bring_in(views, file, ASKED, made_at_ms=Millis(500))
 
 
 def run(state: SqlState, number: int) -> None:
@@ -92,9 +96,7 @@ def test_a_plan_is_brought_in_whole_and_read_back_to_the_byte(
         finding(5, b"x" * 1_000_000),
     ]
     told: list[int] = []
-    repair = bring_in(
-        views, plan(tmp_path, *findings), asked_by="ann", reason="why", made_at_ms=Millis(7), report=told.append
-    )
+    repair = bring_in(views, plan(tmp_path, *findings), ASKED, made_at_ms=Millis(7), report=told.append)
     assert told == [2, 4, 5]
     assert (repair.state, repair.total, repair.deletes, repair.taken_at_ms) == (RepairState.READY, 5, 1, 10)
     assert views.repair(repair.id) == repair
@@ -169,7 +171,7 @@ def test_repairs_go_with_the_journal_of_their_time_in_portions(state: SqlState, 
 
 def test_the_daemon_is_asked_with_what_a_person_lets_pass(state: SqlState, views: Views, tmp_path: Path) -> None:
     repair = brought(views, plan(tmp_path, finding(1, b"{}")))
-    number = loading.ask_for(views, repair, Consent(deletes=True))
+    (number,) = loading.ask_for(views, repair, Consent(deletes=True), ASKED)
     with state.transaction() as tx:
         (operation,) = tx.pending_operations(9)
     assert (operation.id, operation.kind, operation.asked_by, operation.reason) == (

@@ -1,4 +1,4 @@
-"""``/api/v1/snapshot-syncs`` and ``/api/v1/migrations``: how far long work is, and what there was."""
+"""``/api/v1/migrations``: how far they are, and what has happened in them."""
 
 from __future__ import annotations
 
@@ -10,28 +10,14 @@ from api.admission import Reader
 from api.documents import FINDING, READING, AfterNumber, Limit, Number, document
 from api.inside import RegionInside
 from syncer.documents.migration import MigrationEventList, MigrationList, MigrationStatusDocument
-from syncer.documents.snapshots import RepairDocument, RepairList
 from syncer.inspection.migrations import migration_event_list, migration_list, migration_status
-from syncer.inspection.repairs import repair_list, repair_status
 
 Latest = Annotated[int, Query(ge=1, le=1_000, description="So many of the latest.")]
 
 
 def router(inside: RegionInside) -> APIRouter:
     """Make the routes."""
-    routes = APIRouter(prefix="/api/v1", tags=["long work"])
-
-    @routes.get("/snapshot-syncs", response_model=RepairList, responses=READING)
-    async def repairs(caller: Reader, limit: Latest = 20) -> Response:
-        """What was told again from snapshots, and what is being told, the latest first."""
-        del caller
-        return document(await inside.look(lambda views: repair_list(views, limit)))
-
-    @routes.get("/snapshot-syncs/{number}", response_model=RepairDocument, responses=FINDING)
-    async def repair(caller: Reader, number: Number) -> Response:
-        """How far one is, and what was refused."""
-        del caller
-        return document(await inside.look(lambda views: repair_status(views, number)))
+    routes = APIRouter(prefix="/api/v1", tags=["migrations"])
 
     @routes.get("/migrations", response_model=MigrationList, responses=READING)
     async def migrations(caller: Reader, limit: Latest = 20) -> Response:
