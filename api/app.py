@@ -10,7 +10,7 @@ from fastapi import FastAPI
 
 from api import admission, problems
 from api.admission import Admission
-from api.bodies import BodyLimit
+from api.bodies import MAX_BODY_BYTES, BodyLimit
 from api.conventions import Conventions
 from api.hosts import AcceptedHosts, HostCheck
 from api.inside import RegionInside
@@ -23,6 +23,7 @@ from api.routes import (
     holds,
     jobs,
     membership,
+    migration_commands,
     migrations,
     operations,
     paths,
@@ -49,12 +50,17 @@ NOUNS: Final = (
     jobs,
     snapshot_syncs,
     migrations,
+    migration_commands,
     configuration,
 )
 """What is shown and changed of a region, in the order of the description."""
 
 
-LARGER_BODIES: Final = {"/api/v1/snapshot-syncs": MAX_UPLOAD_BYTES}
+LARGER_BODIES: Final = {
+    "/api/v1/snapshot-syncs": MAX_UPLOAD_BYTES,
+    "/api/v1/migrations": MAX_UPLOAD_BYTES,
+    "/api/v1/migrations/": MAX_BODY_BYTES,
+}
 """Bytes that requests below a prefix of a path may carry, where it is more than elsewhere."""
 
 

@@ -246,6 +246,10 @@ class MigrationStatusDocument(Document):
     step: str = Field(description="What is done now, or waited for.")
     waits_for: list[str] = Field(description="Commands that end the wait; empty: something is being done.")
     undone: str = Field(description="What the step that is due cannot undo.")
+    consequences: dict[str, list[str]] = Field(
+        description="Each command that ends the wait → what it would lead to. Of a rollback as was said when it was "
+        "looked at last; empty: the clusters were not asked yet."
+    )
     stop: MigrationStopDocument | None
     trouble: MigrationStopDocument | None = Field(description="Why it is not carried on; null: it is, or is over.")
     moved: int = Field(description="Steps whose clients were moved; the canary is the first.")

@@ -18,12 +18,15 @@ from syncer.documents.migration import (
     MigrationWaveDocument,
 )
 from syncer.errors import NotFound
-from syncer.migration.course import MigrationRun, WaveVerdict, run_from
+from syncer.migration.course import MigrationCommand, MigrationRun, WaveVerdict, run_from
 from syncer.migration.reading.plan_file import from_text
 from syncer.migration.steering import next_step, steps_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from syncer.migration.migration_plan import MigrationPlan, PlannedCluster
+    from syncer.migration.steering import DueStep
     from syncer.state.contract.migrations import Migration, MigrationEvent
     from syncer.state.views.region import Views
 
@@ -73,6 +76,29 @@ def run_of(migration: Migration) -> MigrationRun:
     return run_from(migration.run) if migration.run else MigrationRun(since_ms=migration.made_at_ms)
 
 
+def words_of(command: MigrationCommand, due: DueStep | None = None, *, back: Sequence[str] = ()) -> tuple[str, ...]:
+    """What a command would lead to, a sentence each; none where nobody need be asked.
+
+    Args:
+        command: That would be given.
+        due: The step that is due, which a go lets begin.
+        back: Of each namespace what a rollback would take back, as far as the clusters were asked.
+    """
+    match command:
+        case MigrationCommand.GO | MigrationCommand.AUTO:
+            return (due.words,) if due is not None and MigrationCommand.GO in due.waits_for else ()
+        case MigrationCommand.ABORT:
+            return ("Blue would be put back as it was, and the migration be over. What green was given stays there.",)
+        case MigrationCommand.ROLLBACK:
+            return ("Of each namespace would be taken back:", *back) if back else ()
+        case MigrationCommand.CLOSE:
+            return (
+                "What was set for the migration would be set back, and it be over: there is no rollback afterwards.",
+            )
+        case _:
+            return ()
+
+
 def migration_status(views: Views, number: int | None = None) -> MigrationStatusDocument:
     """How a migration is.
 
@@ -86,6 +112,8 @@ def migration_status(views: Views, number: int | None = None) -> MigrationStatus
     live = _live(views, migration)
     verdicts = {each.wave: each for each in run.verdicts}
     stop, trouble = run.stop, live.get("trouble")
+    undoable = [MigrationUndoDocument(**each) for each in live.get("undoable", ())]
+    back = [f"{each.namespace}: {each.rollback}" + (f", {each.words}" if each.words else "") for each in undoable]
     return MigrationStatusDocument(
         id=migration.id,
         sha256=migration.fingerprint,
@@ -98,12 +126,13 @@ def migration_status(views: Views, number: int | None = None) -> MigrationStatus
         step=due.words,
         waits_for=[each.value for each in due.waits_for],
         undone=due.undone,
+        consequences={each.value: list(words_of(each, due, back=back)) for each in due.waits_for},
         stop=None if stop is None else MigrationStopDocument(code=stop.code, message=stop.words, hint=stop.hint),
         trouble=None if trouble is None else MigrationStopDocument(**trouble),
         moved=run.moved,
         waves=[_wave(number, names, verdicts.get(number)) for number, names in enumerate(steps_of(plan.scope))],
         blue_seen=_blue(live) if live and run.marked else None,
-        undoable=[MigrationUndoDocument(**each) for each in live.get("undoable", ())],
+        undoable=undoable,
         blocking=[MigrationBlockDocument(**each) for each in live.get("blocking", ())],
         asked_by=migration.asked_by,
         reason=migration.reason,

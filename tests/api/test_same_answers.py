@@ -68,11 +68,17 @@ ROUTED: Final = {
     "snapshot cancel": f"{API}/snapshot-syncs/{{number}}",
     "snapshot progress": f"{API}/snapshot-syncs/{{number}}",
     "migration status": f"{API}/migrations/{{number}}",
+    "migration start": f"{API}/migrations",
+    **{
+        f"migration {verb}": f"{API}/migrations/{{number}}/{verb}"
+        for verb in ("go", "pause", "resume", "abort", "rollback", "close", "report")
+    },
     "migration events": f"{API}/migrations/{{number}}/events",
 }
 """By command: the route that does the same."""
 
-LATER: Final = "its route is still to come"
+FOLDER: Final = "it reads the folder by packages of Spark, which the daemon does without; jobs name what was taken"
+BESIDE: Final = "it reads both clusters beside the daemon"
 HOST: Final = "it is about files of this host, and needs no daemon"
 EXCEPTIONS: Final = {
     "init": HOST,
@@ -98,27 +104,19 @@ EXCEPTIONS: Final = {
     "backup verify": HOST,
     "backup diff": HOST,
     "backup restore": "it writes a store beside the daemon",
-    "snapshot list": LATER,
-    "snapshot show": LATER,
+    "snapshot list": FOLDER,
+    "snapshot show": FOLDER,
     "snapshot prune": HOST,
     "snapshot remove": HOST,
     "snapshot restore": HOST,
     "snapshot reverse": HOST,
     "state check": HOST,
     "state compact": HOST,
-    "migration plan": LATER,
-    "migration preflight": LATER,
-    "migration start": LATER,
-    "migration go": LATER,
-    "migration pause": LATER,
-    "migration resume": LATER,
-    "migration abort": LATER,
-    "migration rollback": LATER,
-    "migration close": LATER,
-    "migration report": LATER,
+    "migration plan": BESIDE,
+    "migration preflight": BESIDE,
     "migration rehearse": "it plays clusters of its own",
-    "migration prepare": LATER,
-    "migration reverse": LATER,
+    "migration prepare": BESIDE,
+    "migration reverse": BESIDE,
 }
 """By command: why it has no route."""
 
