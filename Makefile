@@ -116,6 +116,10 @@ docs: setup ## Build the documentation; a warning is an error
 rules: setup ## Write the page of rules anew, after a rule, its code or its test was named otherwise
 	@$(BIN)/python -m docs.rules
 
+.PHONY: client
+client: setup ## Write the typed client anew, after docs/reference/openapi.json was changed
+	@$(BIN)/python -m tests.client
+
 .PHONY: wheel
 wheel: setup ## Build the wheel into dist/
 	@$(BIN)/python -m build --wheel --no-isolation --outdir dist . >/dev/null

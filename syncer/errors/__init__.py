@@ -68,7 +68,10 @@
     │   ├── PreconditionRequired      it decides without saying what was looked at
     │   ├── RequestKeyReused          its Idempotency-Key was used for another request
     │   └── EventIdAhead              its Last-Event-ID is of what has not happened yet
-    └── NotInTime                   what was waited for did not come in time
+    ├── NotInTime                   what was waited for did not come in time
+    └── ServerError                 a daemon that is asked over HTTP
+        ├── ServerUnreachable         no connection, no trust, or no answer in time
+        └── AnswerInvalid             what answers is no daemon, or of another mind about its documents
 
 Each class has a stable ``code`` (kebab-case), whether a repeat can help (``retryable``), and a ``hint``: what the
 operator does next. :mod:`syncer.dispositions` alone maps a class to an HTTP status, an exit code, a log level.
@@ -152,6 +155,7 @@ from syncer.errors.requests import (
     RequestInvalid,
     RequestKeyReused,
 )
+from syncer.errors.servers import AnswerInvalid, ServerError, ServerUnreachable
 
 __all__ = [
     "AccessDenied",
@@ -160,6 +164,7 @@ __all__ = [
     "AdminError",
     "AdminRedirectRefused",
     "AdminUnreachable",
+    "AnswerInvalid",
     "BackupDamaged",
     "BackupError",
     "BackupInvalid",
@@ -195,6 +200,8 @@ __all__ = [
     "RequestKeyReused",
     "RevisionMismatch",
     "RightsUnreadable",
+    "ServerError",
+    "ServerUnreachable",
     "SignatureInvalid",
     "SnapshotDamaged",
     "SnapshotError",

@@ -78,6 +78,7 @@ def test_exit_codes_follow_the_meaning(cls: type[SyncerError]) -> None:
             errors.AdminUnreachable,
             errors.StateMissing,
             errors.NotInTime,
+            errors.ServerUnreachable,
         ),
     )
     assert (disposition(cls).exit_code is ExitCode.UNREACHABLE) == unavailable

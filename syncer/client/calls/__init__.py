@@ -1,0 +1,42 @@
+"""All calls of a daemon's REST API, by noun.
+
+Written by 'make client' from docs/reference/openapi.json: not to be changed by hand.
+"""
+
+from __future__ import annotations
+
+from syncer.client.calls.configuration import ConfigurationCalls
+from syncer.client.calls.conflicts import ConflictsCalls
+from syncer.client.calls.holds import HoldsCalls
+from syncer.client.calls.jobs import JobsCalls
+from syncer.client.calls.long_work import LongWorkCalls
+from syncer.client.calls.membership import MembershipCalls
+from syncer.client.calls.operations import OperationsCalls
+from syncer.client.calls.paths import PathsCalls
+from syncer.client.calls.quarantine import QuarantineCalls
+from syncer.client.calls.regions import RegionsCalls
+from syncer.client.calls.replication import ReplicationCalls
+from syncer.client.calls.status import StatusCalls
+from syncer.client.contract import Transport
+
+
+class RegionCalls:
+    """The REST API of one region's daemon.
+
+    Args:
+        transport: Carries its requests.
+    """
+
+    def __init__(self, transport: Transport) -> None:
+        self.configuration = ConfigurationCalls(transport)
+        self.conflicts = ConflictsCalls(transport)
+        self.holds = HoldsCalls(transport)
+        self.jobs = JobsCalls(transport)
+        self.long_work = LongWorkCalls(transport)
+        self.membership = MembershipCalls(transport)
+        self.operations = OperationsCalls(transport)
+        self.paths = PathsCalls(transport)
+        self.quarantine = QuarantineCalls(transport)
+        self.regions = RegionsCalls(transport)
+        self.replication = ReplicationCalls(transport)
+        self.status = StatusCalls(transport)

@@ -1,0 +1,126 @@
+"""HTTP transport of the client: one request at a time, bounded in time and bytes, of which nothing is followed.
+
+A redirect is no answer: it would take the token to where nobody has said it may go. The proxies of the environment are
+not used. What the token is, no message says.
+
+Units: seconds, bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import anyio
+import httpx2
+import orjson
+
+from syncer.client.contract import ApiReply, ApiRequest
+from syncer.client.reading import error_in
+from syncer.client.server import Server
+from syncer.connecting import ENDED, why_not
+from syncer.errors import AnswerInvalid, ServerUnreachable
+from syncer.version import version
+
+MAX_ANSWER_BYTES: Final = 64 << 20
+"""Of an answer: the largest list has some megabytes."""
+TIMEOUT_S: Final = 20.0
+CONNECT_S: Final = 10.0
+_WAIT: Final = re.compile(r"wait=(\d{1,4})\Z")
+_FIRST_ERROR: Final = 400
+_REDIRECTS: Final = range(300, 400)
+
+
+class HttpTransport:
+    """Carries requests to a daemon, each by a connection of its own.
+
+    Args:
+        server: The daemon's REST API.
+        timeout_s: For a whole request, beside the time that the daemon is asked to wait.
+    """
+
+    def __init__(self, server: Server, *, timeout_s: float = TIMEOUT_S) -> None:
+        self._server = server
+        self._timeout_s = timeout_s
+
+    def send(self, request: ApiRequest) -> ApiReply:
+        """Send a request, and wait for the reply; see :class:`syncer.client.contract.Transport`."""
+        reply = anyio.run(self._bounded, request)
+        if reply.status >= _FIRST_ERROR:
+            raise error_in(reply.content, reply.status, reply.server)
+        return reply
+
+    async def _bounded(self, request: ApiRequest) -> ApiReply:
+        where, within_s = self._server.address, self._timeout_s + patience_s(request)
+        try:
+            with anyio.fail_after(within_s):
+                return await self._call(request, within_s)
+        except TimeoutError:
+            raise ServerUnreachable(f"{where} has not answered within {within_s:g} s") from None
+        except httpx2.RemoteProtocolError as exc:
+            if "disconnected" in str(exc):
+                raise ServerUnreachable(f"{where} cannot be reached: {ENDED}") from None
+            raise AnswerInvalid(f"{where} does not speak HTTP as a daemon does: is it a port of TLS?") from None
+        except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as exc:
+            why = why_not(exc) or f"the call has failed ({type(exc).__name__})"
+            raise ServerUnreachable(f"{where} cannot be reached: {why}") from None
+
+    async def _call(self, request: ApiRequest, within_s: float) -> ApiReply:
+        server = self._server
+        async with (
+            httpx2.AsyncClient(
+                timeout=httpx2.Timeout(within_s, connect=min(within_s, CONNECT_S)),
+                verify=server.trust if server.trust is not None else True,
+                follow_redirects=False,
+                trust_env=False,
+            ) as client,
+            client.stream(
+                request.method,
+                server.address + request.path,
+                params={name: _word(value) for name, value in request.query.items() if value is not None},
+                content=orjson.dumps(dict(request.body)) if request.body is not None else None,
+                headers=self._headers(request),
+            ) as answer,
+        ):
+            if answer.status_code in _REDIRECTS:
+                raise AnswerInvalid(f"{server.address} sends the call on ({answer.status_code}), where it does not go")
+            if answer.headers.get("content-encoding", "identity") != "identity":
+                raise AnswerInvalid(f"{server.address} has packed its answer, which nobody asked for")
+            return ApiReply(
+                server=server.address,
+                status=answer.status_code,
+                headers={name.lower(): value for name, value in answer.headers.items()},
+                content=await self._whole(answer),
+            )
+
+    async def _whole(self, answer: httpx2.Response) -> bytes:
+        content = bytearray()
+        async for part in answer.aiter_raw():
+            content += part
+            if len(content) > MAX_ANSWER_BYTES:
+                raise AnswerInvalid(f"{self._server.address} has answered with more than {MAX_ANSWER_BYTES} bytes")
+        return bytes(content)
+
+    def _headers(self, request: ApiRequest) -> dict[str, str]:
+        headers = {name: value for name, value in request.headers.items() if value is not None}
+        headers |= {
+            "Accept": "application/json, application/problem+json",
+            "Accept-Encoding": "identity",
+            "User-Agent": f"pulsar-syncer/{version()}",
+        }
+        if request.body is not None:
+            headers["Content-Type"] = "application/json"
+        if self._server.token:
+            headers["Authorization"] = f"Bearer {self._server.token}"
+        return headers
+
+
+def patience_s(request: ApiRequest) -> float:
+    """How long the daemon is asked to wait itself: for an operation, or for the store."""
+    wait = _WAIT.search(request.headers.get("Prefer") or "")
+    store = request.query.get("store_timeout")
+    return (float(wait[1]) if wait else 0.0) + (float(store) if isinstance(store, (int, float)) else 0.0)
+
+
+def _word(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
