@@ -22,7 +22,7 @@ from api.documents import (
 from api.inside import RegionInside
 from syncer.documents.explain import EventList, ExplainDocument, PathList
 from syncer.inspection.explaining import explained, stands
-from syncer.inspection.pages import event_list, path_list
+from syncer.inspection.pages import event_list, latest_event_list, path_list
 from syncer.inspection.stored_value import read_present
 
 Prefix = Annotated[str, Query(max_length=4_096, description="Only paths that start so.")]
@@ -55,9 +55,19 @@ def router(inside: RegionInside) -> APIRouter:
         return document(await inside.look(lambda views: explained(views, inside.config, key, present, decisions)))
 
     @routes.get("/events", response_model=EventList, responses=READING)
-    async def events(caller: Reader, limit: Limit = 100, after: AfterNumber = 0, path: Prefix = "") -> Response:
+    async def events(
+        caller: Reader,
+        limit: Limit = 100,
+        after: AfterNumber = 0,
+        path: Prefix = "",
+        latest: Annotated[
+            int | None, Query(ge=0, le=2**31, description="Begin so many before the end, instead of behind 'after'.")
+        ] = None,
+    ) -> Response:
         """Decisions about changes, oldest first; 'next' is always there, for what comes later."""
         del caller
+        if latest is not None:
+            return document(await inside.look(lambda views: latest_event_list(views, latest, limit, prefix=path)))
         return document(await inside.look(lambda views: event_list(views, limit, after, prefix=path)))
 
     return routes

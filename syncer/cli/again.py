@@ -16,7 +16,9 @@ _FOUND_BY_SUDO: Final = frozenset({"/usr/local/sbin", "/usr/local/bin", "/usr/sb
 
 
 def with_config(session: CommandSession, command: str) -> str:
-    """A command of ``syncer`` for the configuration that this call has named, if it has."""
+    """A command of ``syncer`` for the configuration, or the server, that this call has named, if it has."""
+    if command.startswith("syncer ") and session.server is not None:
+        return f"{command} {shlex.join(session.server.again)}"
     if not command.startswith("syncer ") or not session.config_named:
         return command
     return f"{command} --config {shlex.quote(str(session.config_path))}"

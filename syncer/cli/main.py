@@ -42,7 +42,9 @@ from syncer.cli.commands.migrations import rehearsal as _migration_rehearsal  # 
 from syncer.cli.commands.migrations import report as _migration_report  # noqa: F401 - as control's
 from syncer.cli.commands.migrations import reverse as _migration_reverse  # noqa: F401 - as control's
 from syncer.cli.commands.migrations import status as _migration_status  # noqa: F401 - as control's
+from syncer.cli.commands.servers import context as _context
 from syncer.cli.commands.snapshots import snapshot
+from syncer.cli.reaching.choosing import NamedSources, choose
 from syncer.cli.render.output import Format, out, say, say_lines
 from syncer.cli.session import CommandSession
 from syncer.dispositions import ExitCode, disposition
@@ -53,7 +55,11 @@ from syncer.version import made_by
 DEFAULT_CONFIG: Final = Path("/etc/pulsar-syncer/config.toml")
 _ARGUMENTS: Final = "syncer.arguments"
 """Where the arguments of this call are kept as they were given."""
+_COMMAND: Final = "syncer.command"
+"""Where the words of the command are kept."""
 _EVERYWHERE: Final = {"-c": "--config", "--config": "--config", "-o": "--output", "--output": "--output"}
+_SERVERS: Final = {"--server": "--server", "--context": "--context"}
+"""Likewise for every command but those about contexts, which have an option of their own that is called so."""
 
 
 class Root(typer.core.TyperGroup):
@@ -63,6 +69,7 @@ class Root(typer.core.TyperGroup):
         """Move the options of every command to the front."""
         ctx.meta[_ARGUMENTS] = tuple(args)
         front, rest = hoisted(args)
+        ctx.meta[_COMMAND] = _words(self, ctx, rest)
         with _shown_safely():
             return super().parse_args(ctx, front + rest)
 
@@ -105,11 +112,27 @@ def hoisted(args: list[str]) -> tuple[list[str], list[str]]:
             rest += [arg, *left]
             break
         name, equals, value = arg.partition("=")
-        if name in _EVERYWHERE and (equals or left):
-            front += [_EVERYWHERE[name], value if equals else left.pop(0)]
+        names = _EVERYWHERE if rest[:1] == ["context"] else {**_EVERYWHERE, **_SERVERS}
+        if name in names and (equals or left):
+            front += [names[name], value if equals else left.pop(0)]
         else:
             rest.append(arg)
     return front, rest
+
+
+def _words(root: Any, context: Any, rest: list[str]) -> str:  # noqa: ANN401 - Typer's own copy of click
+    """The words of the command that is called, as far as they are known."""
+    words: list[str] = []
+    group = root
+    for arg in rest:
+        below = group.get_command(context, arg)
+        if below is None:
+            break
+        words.append(arg)
+        if not hasattr(below, "commands"):
+            break
+        group = below
+    return " ".join(words)
 
 
 app = typer.Typer(
@@ -117,8 +140,8 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     help="Keeps the metadata of separate Apache Pulsar clusters equal, and proves that it is equal.",
-    epilog="--config and --output may stand after the command too. Exit codes: 0 done, 1 failed, 2 usage, 3 different,"
-    " 4 unreachable, 5 refused, 6 not allowed, 78 bad configuration.",
+    epilog="--config, --server, --context and --output may stand after the command too. Exit codes: 0 done, 1 failed,"
+    " 2 usage, 3 different, 4 unreachable, 5 refused, 6 not allowed, 78 bad configuration.",
 )
 
 
@@ -142,6 +165,17 @@ def root(
             help="Configuration, TOML or YAML.",
         ),
     ] = DEFAULT_CONFIG,
+    server: Annotated[
+        str | None,
+        typer.Option(
+            "--server",
+            metavar="URL",
+            help="Ask this daemon by REST, instead of the database of this host; SYNCER_SERVER.",
+        ),
+    ] = None,
+    context_name: Annotated[
+        str | None, typer.Option("--context", metavar="NAME", help="Likewise, the daemon of 'syncer context add'.")
+    ] = None,
     output: Annotated[Format, typer.Option("--output", "-o", help="Form of the data on stdout.")] = Format.TABLE,
     _version_wanted: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
@@ -151,15 +185,26 @@ def root(
     source = context.get_parameter_source("config")
     named = config if source is not None and source.name == "ENVIRONMENT" else None
     arguments = context.meta.get(_ARGUMENTS, ())
+    by_option = source is not None and source.name == "COMMANDLINE"
     context.obj = CommandSession(
         config_path=config,
         form=output,
-        config_named=source is not None and source.name == "COMMANDLINE",
+        config_named=by_option,
+        server=choose(
+            context.meta.get(_COMMAND, ""),
+            NamedSources(
+                server=server,
+                context=context_name,
+                config_by_option=by_option,
+                config_by_environment=named is not None,
+            ),
+        ),
         as_owner=lambda owner: as_user(owner, arguments, named),
     )
 
 
 app.command("init")(config.init)
+app.add_typer(_context.app, name="context")
 app.add_typer(config.app, name="config")
 app.add_typer(topic.app, name="topic")
 app.add_typer(keys.app, name="keys")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from syncer.cli.confirmation import agree
+from syncer.cli.reaching.contract import DecisionAnswers
 from syncer.cli.render import output
 from syncer.cli.render.output import Format, say
 from syncer.conflict.shown import FACTS, HOLD_FACTS
@@ -18,27 +19,25 @@ from syncer.operations import client
 from syncer.state.contract.operations import Asked
 
 if TYPE_CHECKING:
-    from syncer.inspection.proposals import DecisionProposal
+    from syncer.cli.reaching.contract import RegionDecision
+    from syncer.documents.operations import OperationDocument
     from syncer.operations.client import Answers
     from syncer.operations.contract import OperationRequest
-    from syncer.state.contract.operations import Operation
     from syncer.state.views.region import Views
 
 Why = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; kept with the operation.")]
 Timeout = Annotated[float, typer.Option("--timeout", min=0, metavar="SECONDS", help="How long to wait for the daemon.")]
 
 
-def carry_out(
-    views: Views, proposal: DecisionProposal, *, yes: bool, reason: str, timeout_s: float, form: Format
-) -> None:
+def carry_out(decision: RegionDecision, *, yes: bool, reason: str, timeout_s: float, form: Format) -> None:
     """Show what would be asked, have the operator agree where that is due, ask, and print the answers.
 
     Raises:
         typer.Exit: See :func:`ask`; or nobody agreed.
     """
-    if proposal.words:
-        agree(proposal.target, *proposal.words, yes=yes)
-    ask(views, proposal.requests, reason=reason, timeout_s=timeout_s, form=form)
+    if decision.words:
+        agree(decision.target, *decision.words, yes=yes)
+    _told(decision.ask(reason, timeout_s), timeout_s, form)
 
 
 def ask(views: Views, requests: Sequence[OperationRequest], *, reason: str, timeout_s: float, form: Format) -> None:
@@ -57,6 +56,10 @@ def show(answers: Answers, timeout_s: float, form: Format) -> None:
     Raises:
         typer.Exit: With the code of the first failure, or 4 when the daemon did not answer all in time.
     """
+    _told(DecisionAnswers([operation_document(each) for each in answers.operations]), timeout_s, form)
+
+
+def _told(answers: DecisionAnswers, timeout_s: float, form: Format) -> None:
     _show(answers.operations, form)
     if answers.pending:
         rows = ", ".join(str(operation.id) for operation in answers.pending)
@@ -69,17 +72,17 @@ def show(answers: Answers, timeout_s: float, form: Format) -> None:
         raise typer.Exit(answers.failure.exit_code)
 
 
-def _show(operations: Sequence[Operation], form: Format) -> None:
+def _show(operations: Sequence[OperationDocument], form: Format) -> None:
     if form is Format.TABLE:
         output.table(
             ("id", "operation", "about", "state", "answer"),
-            [(each.id, each.kind, about(each), each.state.value, with_times(each.answer)) for each in operations],
+            [(each.id, each.kind, about(each), each.state, with_times(each.answer)) for each in operations],
         )
         return
-    output.document(OperationList(items=[operation_document(each) for each in operations]), form)
+    output.document(OperationList(items=list(operations)), form)
 
 
-def about(operation: Operation) -> str:
+def about(operation: OperationDocument) -> str:
     """What an operation is about, in short: its arguments, but for those that say how the path was shown."""
     given = operation.arguments.items()
     words = [_said(operation.kind, name, value) for name, value in given if name not in {*FACTS, *HOLD_FACTS}]

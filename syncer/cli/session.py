@@ -14,6 +14,8 @@ from syncer.cli.render.output import Format
 from syncer.errors import StateMissing
 
 if TYPE_CHECKING:
+    from syncer.cli.reaching.choosing import ChosenServer
+    from syncer.cli.reaching.contract import RegionReach
     from syncer.config import Config
     from syncer.state.views.region import Views
 
@@ -27,12 +29,36 @@ class CommandSession:
         form: Of the data on stdout.
         config_named: Whether this call has named the file.
         as_owner: This very call as another user, by that user's name.
+        server: The daemon that is asked by REST; ``None``: the command is for the region of this host.
     """
 
     config_path: Path
     form: Format
     config_named: bool = False
     as_owner: Callable[[str], str] = "sudo -u {} syncer status".format
+    server: ChosenServer | None = None
+
+    @contextmanager
+    def region(self) -> Iterator[RegionReach]:
+        """The region that the command is for: of this host, or of the server that was chosen.
+
+        Raises:
+            ConfigError: What leads there is wrong.
+        """
+        found = self._reach()
+        try:
+            yield found
+        finally:
+            found.close()
+
+    def _reach(self) -> RegionReach:
+        if self.server is not None:
+            from syncer.cli.reaching.deciding import RemoteRegion
+
+            return RemoteRegion(self.server)
+        from syncer.cli.reaching.local import LocalRegion
+
+        return LocalRegion(lambda whole: self.config(whole=whole), self.views)
 
     def config(self, *, whole: bool = True) -> Config:
         """Read the configuration.

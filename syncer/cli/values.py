@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 import anyio
 import typer
 
-from syncer.cli.session import log_to_stderr
 from syncer.model import MetaPath
 
 if TYPE_CHECKING:
@@ -24,10 +23,11 @@ StoreTimeout = Annotated[
 
 def present_at(config: Config, path: MetaPath, timeout_s: float, *, alive: bool) -> Present:
     """Read what the store holds now, with the logs of its client on stderr; see :func:`read_present`."""
+    from syncer import log
     from syncer.inspection.stored_value import read_present
 
     if timeout_s:
-        log_to_stderr()
+        log.configure(level="warning", form="console")
 
     async def read() -> Present:
         return await read_present(config, path, timeout_s, alive=alive)

@@ -5,12 +5,10 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final
 
-from syncer.errors import NotInTime, StateMissing, StateUnavailable
-from syncer.inspection.status import collect
+from syncer.errors import NotInTime, ServerUnreachable, StateMissing, StateUnavailable
 
 if TYPE_CHECKING:
     from syncer.cli.session import CommandSession
-    from syncer.config import Config
     from syncer.documents.status import StatusDocument
 
 POLL_S: Final = 0.2
@@ -18,7 +16,7 @@ POLL_S: Final = 0.2
 _START_IT: Final = "Start it ('syncer run'); if it was started, its log says why it stopped."
 
 
-def wait_for_first_scan(session: CommandSession, config: Config, timeout_s: float) -> None:
+def wait_for_first_scan(session: CommandSession, timeout_s: float) -> None:
     """Wait until a daemon runs and has read the whole store once; the database need not be there yet.
 
     Raises:
@@ -28,7 +26,7 @@ def wait_for_first_scan(session: CommandSession, config: Config, timeout_s: floa
     """
     deadline = time.monotonic() + timeout_s
     while True:
-        lacking = _lacking(session, config)
+        lacking = _lacking(session)
         if lacking is None:
             return
         if time.monotonic() >= deadline:
@@ -37,14 +35,14 @@ def wait_for_first_scan(session: CommandSession, config: Config, timeout_s: floa
         time.sleep(min(POLL_S, max(0.0, deadline - time.monotonic())))
 
 
-def _lacking(session: CommandSession, config: Config) -> tuple[str, str] | None:
+def _lacking(session: CommandSession) -> tuple[str, str] | None:
     """What the first scan still waits for, and what an operator does about it; ``None``: it is done."""
     try:
-        with session.views() as views:
-            found = collect(views, config)
+        with session.region() as region:
+            found = region.status()
     except StateMissing as exc:
         return exc.message, f"No daemon has begun to work. {_START_IT}"
-    except StateUnavailable as exc:
+    except (StateUnavailable, ServerUnreachable) as exc:
         return exc.message, exc.hint
     return _unfinished(found)
 

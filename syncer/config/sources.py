@@ -28,7 +28,18 @@ ENV_PREFIX: Final = "SYNCER_"
 NESTED: Final = "__"
 CREDENTIALS_VARIABLE: Final = "CREDENTIALS_DIRECTORY"
 CREDENTIALS_PREFIX: Final = "credentials_"
-NOT_FIELDS: Final = frozenset({"SYNCER_CONFIG"})
+NOT_FIELDS: Final = frozenset(
+    {
+        "SYNCER_CONFIG",
+        "SYNCER_SERVER",
+        "SYNCER_TOKEN",
+        "SYNCER_TOKEN_FILE",
+        "SYNCER_CA_FILE",
+        "SYNCER_CERT_FILE",
+        "SYNCER_KEY_FILE",
+    }
+)
+"""What the command line itself takes: the configuration, or a server to ask."""
 
 
 class _Outside(Config, BaseSettings):

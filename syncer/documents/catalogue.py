@@ -33,6 +33,7 @@ from syncer.documents.notices import NotifyTestDocument
 from syncer.documents.operations import OperationDocument, OperationList
 from syncer.documents.plans import AppliedDocument, PlanDocument
 from syncer.documents.quarantine import QuarantineList
+from syncer.documents.reached.contexts import ContextList, ReachedRegionList
 from syncer.documents.regions import FirstContactPlan, RegionList
 from syncer.documents.snapshots import SNAPSHOT_DOCUMENTS, RepairDocument, RepairList, RepairPreview
 from syncer.documents.state import CompactDocument, StateCheckDocument
@@ -46,5 +47,5 @@ DOCUMENTS: Final = (
     RepairDocument, RepairList, RepairPreview, KeyDocument, MigrationPlanDocument, PreflightDocument,
     MigrationReportDocument, MigrationStatusDocument, MigrationList, MigrationEventDocument,
     RehearsalDocument, PreparationDocument, NewTokenDocument, TokenList, ClientCertificateList, NotifyTestDocument,
-    JobDocument, JobList, *SNAPSHOT_DOCUMENTS,
+    JobDocument, JobList, ContextList, ReachedRegionList, *SNAPSHOT_DOCUMENTS,
 )  # fmt: skip

@@ -77,6 +77,13 @@ def conflict_document(row: ConflictSummary) -> ConflictDocument:
     )
 
 
+def kept_value(found: ConflictDetail) -> bytes | None:
+    """The value that lost; ``None``: a delete, not known here, or withheld."""
+    if found.value is not None:
+        return found.value.encode()
+    return base64.b64decode(found.value_base64) if found.value_base64 is not None else None
+
+
 def without_values(found: ConflictDetail) -> ConflictDetail:
     """The conflict for who may not see values: sizes and stamps stay."""
     hidden: dict[str, Any] = {

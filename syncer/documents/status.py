@@ -201,9 +201,9 @@ class VerdictDocument(Document):
     """``syncer status --check``."""
 
     region: str
-    verdict: Literal["well", "operator-needed", "silent", "no-database", "not-allowed"]
+    verdict: Literal["well", "operator-needed", "silent", "no-database", "unreachable", "not-allowed"]
     exit_status: int = Field(
-        description="Of the command: 0 well, 1 operator-needed, 4 silent or no-database, 6 not-allowed."
+        description="Of the command: 0 well, 1 operator-needed, 4 silent, no-database or unreachable, 6 not-allowed."
     )
     message: str = Field(description="The verdict in a line.")
     next: str = Field(description="What an operator does next.")

@@ -46,8 +46,13 @@ def chosen(views: Views, number: int | None = None) -> Migration:
         return found
     latest = views.open_migration() or next(iter(views.migrations(1)), None)
     if latest is None:
-        raise NotFound("there is no migration", hint=_NONE)
+        raise none_there()
     return latest
+
+
+def none_there() -> NotFound:
+    """There is no migration at all."""
+    return NotFound("there is no migration", hint=_NONE)
 
 
 def opened(views: Views) -> Migration:

@@ -142,6 +142,11 @@ def event_list(views: Views, limit: int, after: int = 0, *, prefix: str = "") ->
     return EventList(items=found, next=after)
 
 
+def latest_event_list(views: Views, count: int, limit: int, *, prefix: str = "") -> EventList:
+    """The first of the latest so many decisions, oldest first, of paths that start so; a tail begins with these."""
+    return event_list(views, limit, max(0, views.journal_end() - count), prefix=prefix)
+
+
 def region_list(found: StatusDocument) -> RegionList:
     """This region and every one that was ever heard, by the region's status."""
     here = RegionDocument(

@@ -78,12 +78,26 @@ def held_change(views: Views, path: MetaPath, stamp: str = "") -> HeldChange:
     found = held_at(views, path)
     if found is None:
         raise NotFound(f"nothing is held at {path}", hint="See 'syncer holds list'.")
-    if stamp not in {"", str(found.stamp), stamped(found.stamp)}:
-        raise PreconditionFailed(
-            f"{path}: another change is held now ({stamped(found.stamp)}, {found.reason}) than {with_times(stamp)}",
-            hint=HOLDS,
-        )
+    check_held(path, stamp, str(found.stamp), found.reason)
     return found
+
+
+def check_held(path: str, wanted: str, stamp: str, reason: str) -> None:
+    """Check that a change that is held is the one that is wanted.
+
+    Args:
+        path: Where.
+        wanted: Its stamp, in either form; empty: whichever is held.
+        stamp: Of the change that is held.
+        reason: Why it is.
+
+    Raises:
+        PreconditionFailed: Another one is held.
+    """
+    if wanted not in {"", stamp, stamped(stamp)}:
+        raise PreconditionFailed(
+            f"{path}: another change is held now ({stamped(stamp)}, {reason}) than {with_times(wanted)}", hint=HOLDS
+        )
 
 
 def confirming(held: Sequence[HeldChange], target: str) -> DecisionProposal:
@@ -127,18 +141,38 @@ def restoring(views: Views, number: int, over: str = "") -> DecisionProposal:
         PreconditionFailed: Another change is the newest.
     """
     lost = lost_in(views, number)
-    row, known = lost.row, lost.shown.known
-    if over not in {"", str(known), stamped(known)}:
+    row, known = lost.row, str(lost.shown.known) if lost.shown.known is not None else None
+    check_newest(row.path, number, over, known)
+    words = words_of_restoring(row.path, str(row.loser), known, deleted=row.loser_digest is None)
+    return DecisionProposal(target=row.path, words=(words,), requests=(lost.restoring,))
+
+
+def check_newest(path: str, number: int, wanted: str, known: str | None) -> None:
+    """Check that the newest change of a path is the one that is to be replaced.
+
+    Args:
+        path: Where.
+        number: Of the conflict.
+        wanted: Stamp of the change, in either form; empty: whichever is the newest.
+        known: Stamp of the newest one.
+
+    Raises:
+        PreconditionFailed: Another one is the newest.
+    """
+    if wanted not in {"", str(known), stamped(known)}:
         raise PreconditionFailed(
-            f"{row.path}: the newest change is {stamped(known)} now, and not {with_times(over)}",
+            f"{path}: the newest change is {stamped(known)} now, and not {with_times(wanted)}",
             hint=f"Look at it again with 'syncer conflicts show {number}'.",
         )
-    what = "the delete" if row.loser_digest is None else "the value"
-    words = (
-        f"{what} of {stamped(row.loser)} would become the newest, and replace {row.path} in every region:"
+
+
+def words_of_restoring(path: str, loser: str, known: str | None, *, deleted: bool) -> str:
+    """The words of making a loser the newest, by the stamps of both."""
+    what = "the delete" if deleted else "the value"
+    return (
+        f"{what} of {stamped(loser)} would become the newest, and replace {path} in every region:"
         f" {stamped(known)} is the newest now."
     )
-    return DecisionProposal(target=row.path, words=(words,), requests=(lost.restoring,))
 
 
 def forgetting_conflict(views: Views, number: int) -> DecisionProposal:
@@ -150,9 +184,14 @@ def forgetting_conflict(views: Views, number: int) -> DecisionProposal:
     row = lost_in(views, number).row
     return DecisionProposal(
         target=row.path,
-        words=(f"The value of {stamped(row.loser)}, which lost, would be forgotten here.",),
+        words=(words_of_discarding(str(row.loser)),),
         requests=(OperationRequest(OperationKind.CONFLICTS_DISCARD, {"conflict": str(number)}),),
     )
+
+
+def words_of_discarding(loser: str) -> str:
+    """The words of forgetting what lost, by its stamp."""
+    return f"The value of {stamped(loser)}, which lost, would be forgotten here."
 
 
 def forgetting_conflicts_of(views: Views, region: str) -> DecisionProposal:
@@ -186,8 +225,12 @@ def throwing_away(views: Views, number: int) -> DecisionProposal:
     Raises:
         NotFound: There is no such entry.
     """
-    words = f"Entry {number} would be thrown away, and what it said be lost here."
-    return _of_entry(views, number, OperationKind.QUARANTINE_DISCARD, (words,))
+    return _of_entry(views, number, OperationKind.QUARANTINE_DISCARD, (words_of_throwing_away(number),))
+
+
+def words_of_throwing_away(number: int) -> str:
+    """The words of throwing an entry away."""
+    return f"Entry {number} would be thrown away, and what it said be lost here."
 
 
 def _of_entry(views: Views, number: int, kind: OperationKind, words: tuple[str, ...]) -> DecisionProposal:

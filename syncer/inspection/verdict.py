@@ -39,6 +39,7 @@ class LookOutcome(StrEnum):
     OPERATOR = "operator-needed"
     SILENT = "silent"
     NO_DATABASE = "no-database"
+    UNREACHABLE = "unreachable"
     NOT_ALLOWED = "not-allowed"
 
 
@@ -47,6 +48,7 @@ EXIT: Final = {
     LookOutcome.OPERATOR: ExitCode.FAILED,
     LookOutcome.SILENT: ExitCode.UNREACHABLE,
     LookOutcome.NO_DATABASE: ExitCode.UNREACHABLE,
+    LookOutcome.UNREACHABLE: ExitCode.UNREACHABLE,
     LookOutcome.NOT_ALLOWED: ExitCode.NOT_ALLOWED,
 }
 """Exit status of ``syncer status --check``."""

@@ -178,10 +178,9 @@ def _show(found: CheckDocument, session: CommandSession) -> None:
 @app.command("show")
 def show(context: typer.Context) -> None:
     """Show every setting in force, defaults included, secrets hidden. YAML unless JSON is asked for."""
-    from syncer.config.showing import shown
-
     session = session_of(context)
-    document = shown(session.config())
+    with session.region() as region:
+        document = region.configuration()
     output.structured(document, Format.JSON if session.form is Format.JSON else Format.YAML)
 
 

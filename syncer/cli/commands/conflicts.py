@@ -12,13 +12,10 @@ from syncer.cli.render import output
 from syncer.cli.render.output import Format, out, say
 from syncer.cli.render.values import present_words, value_words
 from syncer.cli.session import session_of
-from syncer.cli.values import StoreTimeout, present_at
-from syncer.documents.conflicts import conflict_detail
+from syncer.cli.values import StoreTimeout
+from syncer.documents.conflicts import ConflictDetail, kept_value
 from syncer.documents.values import KEPT_BYTES, value_document
 from syncer.documents.words import moment, stamped
-from syncer.inspection.pages import conflict_list
-from syncer.inspection.proposals import forgetting_conflict, forgetting_conflicts_of, restoring
-from syncer.operations.decisions import lost_in
 
 app = typer.Typer(no_args_is_help=True, help="Losers of concurrent changes; each is kept whole.")
 
@@ -34,8 +31,8 @@ def list_conflicts(
 ) -> None:
     """List conflicts, oldest first."""
     session = session_of(context)
-    with session.views() as views:
-        found = conflict_list(views, limit, after, restored=everything)
+    with session.region() as region:
+        found = region.conflicts(limit, after, restored=everything)
     if session.form is not Format.TABLE:
         output.document(found, session.form)
         return
@@ -63,11 +60,8 @@ def list_conflicts(
 def show(context: typer.Context, number: Number, store_timeout: StoreTimeout = 5.0) -> None:
     """Show a conflict: the value that lost, what the store holds now, and what restoring the loser would change."""
     session = session_of(context)
-    with session.views() as views:
-        lost = lost_in(views, number)
-    stored = lost.shown.digest
-    present = present_at(session.config(whole=False), lost.row.path, store_timeout, alive=stored is not None)
-    found = conflict_detail(lost, present)
+    with session.region() as region:
+        found = region.conflict(number, store_timeout)
     if session.form is not Format.TABLE:
         output.document(found, session.form)
         return
@@ -84,12 +78,20 @@ def show(context: typer.Context, number: Number, store_timeout: StoreTimeout = 5
             ("restored", moment(found.restored_at_ms)),
         ]
     )
-    lacking = "not known here yet" if lost.row.value is None else ""
-    kept = "deleted" if found.deleted else lacking or value_words(value_document(lost.row.value), limit=KEPT_BYTES)
     now = found.present
     holds = "-" if now is None else value_words(now.value, limit=KEPT_BYTES) if now.read else present_words(now)
     out("")
-    output.facts([("lost value", kept), ("in the store now", holds), ("a restore would change", found.change)])
+    output.facts([("lost value", _kept(found)), ("in the store now", holds), ("a restore would change", found.change)])
+
+
+def _kept(found: ConflictDetail) -> str:
+    """The value that lost, for people."""
+    if found.deleted:
+        return "deleted"
+    if found.withheld:
+        return "not shown: the token has no right to see values"
+    value = kept_value(found)
+    return "not known here yet" if value is None else value_words(value_document(value), limit=KEPT_BYTES)
 
 
 @app.command("restore")
@@ -106,9 +108,8 @@ def restore(
 ) -> None:
     """Make the loser of a conflict the newest value, everywhere."""
     session = session_of(context)
-    with session.views() as views:
-        proposal = restoring(views, number, over)
-        carry_out(views, proposal, yes=yes, reason=reason, timeout_s=timeout, form=session.form)
+    with session.region() as region:
+        carry_out(region.restore(number, over), yes=yes, reason=reason, timeout_s=timeout, form=session.form)
 
 
 @app.command("discard")
@@ -127,6 +128,6 @@ def discard(
     if (number is None) == (not by):
         raise typer.BadParameter("give either a NUMBER or --by")
     session = session_of(context)
-    with session.views() as views:
-        proposal = forgetting_conflict(views, number) if number is not None else forgetting_conflicts_of(views, by)
-        carry_out(views, proposal, yes=yes, reason=reason, timeout_s=timeout, form=session.form)
+    with session.region() as region:
+        decision = region.discard(number) if number is not None else region.discard_of(by)
+        carry_out(decision, yes=yes, reason=reason, timeout_s=timeout, form=session.form)

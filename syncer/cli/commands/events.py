@@ -10,11 +10,10 @@ import typer
 from syncer.cli.render import output
 from syncer.cli.render.output import Format, out
 from syncer.cli.session import CommandSession, session_of
-from syncer.documents.explain import decision_document
 from syncer.documents.words import moment, stamped, with_times
 
 if TYPE_CHECKING:
-    from syncer.state.views.summaries import JournalRow
+    from syncer.documents.explain import DecisionDocument
 
 POLL_S: Final = 0.25
 PAGE: Final = 500
@@ -31,22 +30,19 @@ def tail(
 ) -> None:
     """Show the latest decisions, oldest first. JSON is one object per line."""
     session = session_of(context)
-    with session.views() as views:
-        last = max(0, views.journal_end() - lines)
+    with session.region() as region:
+        page = region.latest_events(lines, PAGE, path)
         while True:
-            rows = views.journal_after(last, PAGE)
-            for row in rows:
-                if row.entry.path.startswith(path):
-                    _show_decision(row, session)
-            last = rows[-1].id if rows else last
-            if len(rows) < PAGE:
+            for each in page.items:
+                _show_decision(each, session)
+            if len(page.items) < PAGE:
                 if not follow:
                     return
                 time.sleep(POLL_S)
+            page = region.events(PAGE, page.next, path)
 
 
-def _show_decision(row: JournalRow, session: CommandSession) -> None:
-    found = decision_document(row)
+def _show_decision(found: DecisionDocument, session: CommandSession) -> None:
     if session.form is not Format.TABLE:
         output.stream(found, session.form)
         return

@@ -11,12 +11,11 @@ from syncer.cli.render import output
 from syncer.cli.render.output import Format, out, say
 from syncer.cli.render.values import present_words, value_words
 from syncer.cli.session import session_of
-from syncer.cli.values import StoreTimeout, present_at
-from syncer.documents.explain import DecisionDocument, ExplainDocument, VersionDocument, heard_of
+from syncer.cli.values import StoreTimeout
+from syncer.documents.explain import DecisionDocument, ExplainDocument, VersionDocument
 from syncer.documents.values import OtherDocument
 from syncer.documents.words import counted, moment, stamped, with_times
 from syncer.errors import NotFound
-from syncer.inspection.explaining import explained, stands
 
 SHORT_DIGEST: Final = 12
 
@@ -34,12 +33,10 @@ def explain(
     The store is read, and nothing is changed. Where it does not answer, what was last known of it is said as such.
     """
     session = session_of(context)
-    config = session.config(whole=False)
-    with session.views() as views:
-        key = path_of(path, lambda each: heard_of(views, each))
-        present = present_at(config, key, store_timeout, alive=stands(views, key))
+    with session.region() as region:
+        key = path_of(path, region.is_heard_of)
         try:
-            found = explained(views, config, key, present, limit)
+            found = region.explain(key, limit, store_timeout)
         except NotFound as exc:
             raise NotFound(exc.message, hint=f"{exc.hint} {FORMS}") from exc
     if session.form is Format.TABLE:

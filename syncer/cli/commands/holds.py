@@ -9,16 +9,14 @@ import typer
 from syncer.cli.confirmation import Yes
 from syncer.cli.naming import path_of
 from syncer.cli.operations import Timeout, Why, carry_out
+from syncer.cli.reaching.contract import ChosenHolds
 from syncer.cli.render import output
 from syncer.cli.render.output import Format, say
 from syncer.cli.session import session_of
 from syncer.documents.words import moment, stamped, with_times
-from syncer.inspection.pages import hold_list
-from syncer.inspection.proposals import confirming, held_change, held_changes, rejecting
-from syncer.operations.decisions import HeldChange, held_at
 
 if TYPE_CHECKING:
-    from syncer.state.views.region import Views
+    from syncer.cli.reaching.contract import ShownRegion
 
 app = typer.Typer(no_args_is_help=True, help="Changes that wait for a person: confirm, reject, or leave them.")
 
@@ -42,8 +40,8 @@ def list_holds(
 ) -> None:
     """List what waits, in path order."""
     session = session_of(context)
-    with session.views() as views:
-        found = hold_list(views, limit, after)
+    with session.region() as region:
+        found = region.holds(limit, after)
     if session.form is not Format.TABLE:
         output.document(found, session.form)
         return
@@ -72,10 +70,9 @@ def confirm(
 ) -> None:
     """Let a held change pass: a remote one is written here, a local one is published, one from the future counts."""
     session = session_of(context)
-    with session.views() as views:
-        held = _chosen(views, path, stamp, everything=everything, only=only)
-        proposal = confirming(held, _target(held, path, views))
-        carry_out(views, proposal, yes=yes, reason=reason, timeout_s=timeout, form=session.form)
+    with session.region() as region:
+        decision = region.confirm(_chosen(region, path, stamp, everything=everything, only=only))
+        carry_out(decision, yes=yes, reason=reason, timeout_s=timeout, form=session.form)
 
 
 @app.command("reject")
@@ -91,24 +88,16 @@ def reject(
 ) -> None:
     """Refuse a held change: our value wins over a remote one, a local delete is taken back, an early one is dropped."""
     session = session_of(context)
-    with session.views() as views:
-        held = _chosen(views, path, stamp, everything=everything, only=only)
-        proposal = rejecting(held, _target(held, path, views))
-        carry_out(views, proposal, yes=yes, reason=reason, timeout_s=timeout, form=session.form)
+    with session.region() as region:
+        decision = region.reject(_chosen(region, path, stamp, everything=everything, only=only))
+        carry_out(decision, yes=yes, reason=reason, timeout_s=timeout, form=session.form)
 
 
-def _chosen(views: Views, path: str | None, stamp: str, *, everything: bool, only: str) -> list[HeldChange]:
+def _chosen(region: ShownRegion, path: str | None, stamp: str, *, everything: bool, only: str) -> ChosenHolds:
     if (path is None) != everything:
         raise typer.BadParameter("give either a PATH or --all")
     if only and not everything:
         raise typer.BadParameter("--only goes with --all")
     if stamp and everything:
         raise typer.BadParameter("--stamp goes with a PATH")
-    if path is None:
-        return held_changes(views, only)
-    key = path_of(path, lambda each: held_at(views, each) is not None)
-    return [held_change(views, key, stamp)]
-
-
-def _target(held: list[HeldChange], path: str | None, views: Views) -> str:
-    return held[0].path if path is not None else views.identity().region
+    return ChosenHolds(path=path_of(path, region.is_held) if path is not None else None, stamp=stamp, only=only)

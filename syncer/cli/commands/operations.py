@@ -11,13 +11,10 @@ from syncer.cli.operations import about
 from syncer.cli.render import output
 from syncer.cli.render.output import Format, say
 from syncer.cli.session import session_of
-from syncer.documents.operations import OperationList, operation_document
 from syncer.documents.words import moment, with_times
-from syncer.errors import NotFound
-from syncer.state.contract.operations import OperationState
 
 if TYPE_CHECKING:
-    from syncer.state.contract.operations import Operation
+    from syncer.documents.operations import OperationDocument
 
 PAGE: Final = 500
 
@@ -44,19 +41,18 @@ def list_operations(
 ) -> None:
     """List operations, oldest first."""
     session = session_of(context)
-    with session.views() as views:
-        rows = views.operations(limit + 1, after, state=OperationState(state.value) if state is not None else None)
-    shown, following = rows[:limit], rows[limit - 1].id if len(rows) > limit else None
+    with session.region() as region:
+        found = region.operations(limit, after, state.value if state is not None else None)
     if session.form is not Format.TABLE:
-        output.document(OperationList(items=[operation_document(each) for each in shown], next=following), session.form)
+        output.document(found, session.form)
         return
     output.table(
         ("id", "asked", "by", "from", "operation", "about", "reason", "state", "answer"),
-        [_row(each) for each in shown],
+        [_row(each) for each in found.items],
         empty="nothing was asked of the daemon",
     )
-    if following is not None:
-        say(f"more: --after {following}")
+    if found.next is not None:
+        say(f"more: --after {found.next}")
 
 
 @app.command("show")
@@ -65,12 +61,10 @@ def show(
 ) -> None:
     """Show one operation whole."""
     session = session_of(context)
-    with session.views() as views:
-        found = views.operation(number)
-    if found is None:
-        raise NotFound(f"no operation {number}", hint="See 'syncer operations list'.")
+    with session.region() as region:
+        found = region.operation(number)
     if session.form is not Format.TABLE:
-        output.document(operation_document(found), session.form)
+        output.document(found, session.form)
         return
     output.facts(
         [
@@ -82,7 +76,7 @@ def show(
             ("with", found.credential or None),
             ("reason", found.reason or None),
             ("asked", moment(found.asked_at_ms)),
-            ("state", found.state.value),
+            ("state", found.state),
             ("answered", moment(found.finished_at_ms)),
             ("answer", with_times(found.answer) or None),
             ("code", found.code or None),
@@ -98,14 +92,14 @@ def export(context: typer.Context, after: After = 0) -> None:
     """
     session = session_of(context)
     form = Format.JSON if session.form is Format.TABLE else session.form
-    with session.views() as views:
-        while rows := views.operations(PAGE, after):
+    with session.region() as region:
+        while rows := region.operations(PAGE, after, None).items:
             for each in rows:
-                output.stream(operation_document(each), form)
+                output.stream(each, form)
             after = rows[-1].id
 
 
-def _row(each: Operation) -> output.Row:
+def _row(each: OperationDocument) -> output.Row:
     return (
         each.id,
         moment(each.asked_at_ms),
@@ -114,10 +108,10 @@ def _row(each: Operation) -> output.Row:
         each.kind,
         about(each),
         each.reason or None,
-        each.state.value,
+        each.state,
         with_times(each.answer),
     )
 
 
-def _origin(each: Operation) -> str:
+def _origin(each: OperationDocument) -> str:
     return each.origin or "this host"

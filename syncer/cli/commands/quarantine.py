@@ -13,8 +13,6 @@ from syncer.cli.render.output import Format, say
 from syncer.cli.session import session_of
 from syncer.documents.quarantine import QuarantineDocument
 from syncer.documents.words import moment, stamped, with_times
-from syncer.inspection.pages import parked_list, quarantine_list
-from syncer.inspection.proposals import retrying, throwing_away
 
 app = typer.Typer(no_args_is_help=True, help="Messages and values that could not be handled.")
 parked = typer.Typer(no_args_is_help=True, help="Writes that wait for a parent, for children or for the store.")
@@ -31,8 +29,8 @@ def list_quarantine(
 ) -> None:
     """List what is in the quarantine, oldest first."""
     session = session_of(context)
-    with session.views() as views:
-        found = quarantine_list(views, limit, after)
+    with session.region() as region:
+        found = region.quarantine(limit, after)
     if session.form is not Format.TABLE:
         output.document(found, session.form)
         return
@@ -68,8 +66,8 @@ def _position(entry: QuarantineDocument) -> str | None:
 def retry(context: typer.Context, number: Number, reason: Why = "", timeout: Timeout = 10.0) -> None:
     """Handle an entry again, after its cause was removed. It comes back if it fails again."""
     session = session_of(context)
-    with session.views() as views:
-        carry_out(views, retrying(views, number), yes=True, reason=reason, timeout_s=timeout, form=session.form)
+    with session.region() as region:
+        carry_out(region.retry(number), yes=True, reason=reason, timeout_s=timeout, form=session.form)
 
 
 @app.command("discard")
@@ -78,8 +76,8 @@ def discard(
 ) -> None:
     """Throw an entry away, for good."""
     session = session_of(context)
-    with session.views() as views:
-        carry_out(views, throwing_away(views, number), yes=yes, reason=reason, timeout_s=timeout, form=session.form)
+    with session.region() as region:
+        carry_out(region.throw_away(number), yes=yes, reason=reason, timeout_s=timeout, form=session.form)
 
 
 @parked.command("list")
@@ -90,8 +88,8 @@ def list_parked(
 ) -> None:
     """List parked writes, in path order. They go on by themselves; nobody need do anything."""
     session = session_of(context)
-    with session.views() as views:
-        found = parked_list(views, limit, after)
+    with session.region() as region:
+        found = region.parked(limit, after)
     if session.form is not Format.TABLE:
         output.document(found, session.form)
         return

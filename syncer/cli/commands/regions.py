@@ -14,8 +14,6 @@ from syncer.cli.render.output import Format, say
 from syncer.cli.session import session_of
 from syncer.documents.regions import FirstContactPlan
 from syncer.documents.words import stamped
-from syncer.inspection.first_contact import first_contact
-from syncer.inspection.proposals import admitting, forgetting_region, leaving, taking_part
 
 Force = Annotated[bool, typer.Option("--force", help="Even if it spoke within the last minutes.")]
 Confirm = Annotated[bool, typer.Option("--confirm/--dry-run", help="Let all of it pass; the plan alone by default.")]
@@ -36,8 +34,8 @@ def join(
     take part; values that differ are held then, and a second one lets these pass.
     """
     session = session_of(context)
-    with session.views() as views:
-        plan = first_contact(views, limit)
+    with session.region() as region:
+        plan, decision = region.first_contact(limit)
         if session.form is Format.TABLE:
             _show(plan)
         elif not confirm:
@@ -46,8 +44,7 @@ def join(
             would = "would let this region take part" if plan.waits else "would let all of it pass"
             say(f"nothing was changed; --confirm {would}; 'syncer holds' decides path by path")
             return
-        proposal = taking_part(views.identity().region, plan)
-        carry_out(views, proposal, yes=yes, reason=reason, timeout_s=timeout, form=session.form)
+        carry_out(decision, yes=yes, reason=reason, timeout_s=timeout, form=session.form)
 
 
 @regions.command("leave")
@@ -60,9 +57,8 @@ def leave(
 ) -> None:
     """Take this region out of the group: it neither writes nor publishes, and nobody waits for it any more."""
     session = session_of(context)
-    with session.views() as views:
-        proposal = leaving(views.identity().region, force=force)
-        carry_out(views, proposal, yes=yes, reason=reason, timeout_s=timeout, form=session.form)
+    with session.region() as here:
+        carry_out(here.leave(force=force), yes=yes, reason=reason, timeout_s=timeout, form=session.form)
 
 
 @regions.command("forget")
@@ -76,9 +72,8 @@ def forget(
 ) -> None:
     """Wait no longer for a region; what its database ever sends is refused by all regions."""
     session = session_of(context)
-    with session.views() as views:
-        proposal = forgetting_region(region, force=force)
-        carry_out(views, proposal, yes=yes, reason=reason, timeout_s=timeout, form=session.form)
+    with session.region() as here:
+        carry_out(here.forget(region, force=force), yes=yes, reason=reason, timeout_s=timeout, form=session.form)
 
 
 @regions.command("admit")
@@ -95,8 +90,8 @@ def admit(
     because others have forgotten it. What this region decides the others do not: repeat it in each that refuses it.
     """
     session = session_of(context)
-    with session.views() as views:
-        carry_out(views, admitting(region), yes=yes, reason=reason, timeout_s=timeout, form=session.form)
+    with session.region() as here:
+        carry_out(here.admit(region), yes=yes, reason=reason, timeout_s=timeout, form=session.form)
 
 
 def _show(plan: FirstContactPlan) -> None:

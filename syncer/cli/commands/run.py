@@ -10,7 +10,6 @@ from syncer.cli.confirmation import Yes
 from syncer.cli.operations import Timeout, Why, carry_out
 from syncer.cli.session import session_of
 from syncer.errors import ConfigDenied, ConfigError
-from syncer.inspection.proposals import pausing, resuming
 
 Everywhere = Annotated[bool, typer.Option("--everywhere", help="In all regions, by a message on the bus.")]
 
@@ -52,14 +51,12 @@ def pause(
 ) -> None:
     """Stop writing and publishing; changes are still read and kept."""
     session = session_of(context)
-    with session.views() as views:
-        proposal = pausing(everywhere=everywhere)
-        carry_out(views, proposal, yes=yes, reason=reason, timeout_s=timeout, form=session.form)
+    with session.region() as region:
+        carry_out(region.pause(everywhere=everywhere), yes=yes, reason=reason, timeout_s=timeout, form=session.form)
 
 
 def resume(context: typer.Context, everywhere: Everywhere = False, reason: Why = "", timeout: Timeout = 10.0) -> None:
     """Go on writing and publishing."""
     session = session_of(context)
-    with session.views() as views:
-        proposal = resuming(everywhere=everywhere)
-        carry_out(views, proposal, yes=True, reason=reason, timeout_s=timeout, form=session.form)
+    with session.region() as region:
+        carry_out(region.resume(everywhere=everywhere), yes=True, reason=reason, timeout_s=timeout, form=session.form)

@@ -13,7 +13,6 @@ from syncer.cli.render.output import Format, say
 from syncer.cli.session import looked_for, session_of
 from syncer.dispositions import ExitCode
 from syncer.documents.state import CompactDocument, StateCheckDocument, StateFindingDocument
-from syncer.inspection.proposals import rebuilding
 
 app = typer.Typer(no_args_is_help=True, help="The daemon's own database.")
 
@@ -79,6 +78,6 @@ def rebuild(
     if not without and not alone:
         raise typer.BadParameter("give --without REGION or --alone; 'syncer status' shows who is waited for")
     session = session_of(context)
-    proposal = rebuilding(without or [], alone=alone)
-    with session.views() as views:
-        carry_out(views, proposal, yes=yes, reason=reason, timeout_s=timeout, form=session.form)
+    with session.region() as region:
+        decision = region.rebuild(without or [], alone=alone)
+        carry_out(decision, yes=yes, reason=reason, timeout_s=timeout, form=session.form)

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from syncer.cli.commands.servers.status_all import status_all
 from syncer.cli.commands.status_check import check, lines
 from syncer.cli.render import output
 from syncer.cli.render.output import Format, out
@@ -15,8 +16,6 @@ from syncer.cli.session import CommandSession, session_of
 from syncer.cli.waiting import wait_for_first_scan
 from syncer.documents.status import DaemonDocument, RegionDocument, RepairProgress, SnapshotsDocument, StatusDocument
 from syncer.documents.words import moment, span, with_times
-from syncer.inspection.pages import region_list
-from syncer.inspection.status import collect
 from syncer.inspection.verdict import judge
 
 regions = typer.Typer(no_args_is_help=True, help="The regions of the group.")
@@ -30,6 +29,12 @@ def status(
     judged: Annotated[
         bool, typer.Option("--check", help="Print the verdict and the next step only; for monitoring.")
     ] = False,
+    everywhere: Annotated[
+        bool, typer.Option("--all", help="Every region of 'syncer context', asked at once, in one table.")
+    ] = False,
+    timeout: Annotated[
+        float, typer.Option("--timeout", min=0.1, metavar="SECONDS", help="With --all: for the answer of each region.")
+    ] = 10.0,
     wait: Annotated[
         float | None,
         typer.Option(
@@ -42,20 +47,23 @@ def status(
 ) -> None:
     """Show how replication is going, what waits, and what is not carried at all.
 
-    With --check, exit status 0: well; 1: an operator is needed; 4: no daemon works, or there is no database; 6: this
-    user has no right to it.
+    With --check, exit status 0: well; 1: an operator is needed; 4: no daemon works, there is no database, or no
+    answer; 6: this user has no right to it. --all has the greatest status of all regions.
     """
     if judged and watch is not None:
         raise typer.BadParameter("--check looks once: give either --check or --watch")
     session = session_of(context)
-    config = session.config(whole=False)
+    if everywhere:
+        if watch is not None or wait is not None:
+            raise typer.BadParameter("--all looks once: give neither --watch nor --wait")
+        status_all(session, timeout, judged=judged)
     if wait is not None:
-        wait_for_first_scan(session, config, wait)
+        wait_for_first_scan(session, wait)
     if judged:
-        check(session, config)
-    with session.views() as views:
+        check(session)
+    with session.region() as region:
         while True:
-            found = collect(views, config)
+            found = region.status()
             if watch is not None and session.form is Format.TABLE and sys.stdout.isatty():
                 sys.stdout.write("\x1b[H\x1b[2J")
             show(found, session, streaming=watch is not None)
@@ -68,9 +76,8 @@ def status(
 def list_regions(context: typer.Context) -> None:
     """List this region and every one that was ever heard."""
     session = session_of(context)
-    config = session.config(whole=False)
-    with session.views() as views:
-        listed = region_list(collect(views, config))
+    with session.region() as region:
+        listed = region.regions()
     if session.form is Format.TABLE:
         output.table(
             ("region", "here", "member", "mode", "version", "heard", "clock", "same rules", "key", "held"),

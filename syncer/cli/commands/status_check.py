@@ -10,53 +10,67 @@ from syncer.cli.again import with_config
 from syncer.cli.render import output
 from syncer.cli.render.output import Format, out
 from syncer.documents.status import ReasonDocument, VerdictDocument
-from syncer.errors import StateDenied, StateMissing, StateUnavailable
+from syncer.errors import AccessError, ServerUnreachable, StateDenied, StateMissing, StateUnavailable, SyncerError
 from syncer.inspection.conditions import NextStep, Severity
-from syncer.inspection.status import collect
 from syncer.inspection.verdict import EXIT, LookOutcome, RegionVerdict, VerdictReason, judge
 
 if TYPE_CHECKING:
+    from syncer.cli.reaching.contract import ShownRegion
     from syncer.cli.session import CommandSession
-    from syncer.config import Config
+    from syncer.documents.status import StatusDocument
 
 
-def check(session: CommandSession, config: Config) -> None:
+def check(session: CommandSession) -> None:
     """Print the verdict, and leave with its exit status.
 
     Raises:
         typer.Exit: Always.
     """
-    verdict = found(session, config)
+    with session.region() as region:
+        label = region.label
+        status, verdict = found(region, session)
+    if status is not None:
+        label = status.region
     if session.form is Format.TABLE:
         for line in lines(verdict, session):
             out(line)
     else:
-        output.document(_document(verdict, session, config.region), session.form)
+        output.document(_document(verdict, session, label), session.form)
     raise typer.Exit(EXIT[verdict.outcome])
 
 
-def found(session: CommandSession, config: Config) -> RegionVerdict:
-    """The verdict on the region, or on why it cannot be looked at.
+def found(region: ShownRegion, session: CommandSession) -> tuple[StatusDocument | None, RegionVerdict]:
+    """The status of a region with the verdict on it, or the verdict on why it cannot be looked at.
 
     Raises:
         ConfigError: The configuration is wrong.
         StateForeign: The database is another region's, or of another version.
+        AnswerInvalid: What answers is no daemon.
     """
     try:
-        with session.views() as views:
-            return judge(collect(views, config))
-    except StateDenied as exc:
+        status = region.status()
+    except (StateUnavailable, ServerUnreachable, AccessError) as exc:
+        return None, _unlooked(exc, session)
+    return status, judge(status)
+
+
+def _unlooked(exc: SyncerError, session: CommandSession) -> RegionVerdict:
+    """The verdict on a region that cannot be looked at."""
+    if isinstance(exc, StateDenied):
         command = session.as_owner(exc.owner) if exc.owner else ""
         words = "as the user whose database it is" if exc.owner else exc.hint
         return _unseen(LookOutcome.NOT_ALLOWED, exc, NextStep(words, command))
-    except StateMissing as exc:
+    if isinstance(exc, AccessError):
+        return _unseen(LookOutcome.NOT_ALLOWED, exc, NextStep(exc.hint))
+    if isinstance(exc, ServerUnreachable):
+        return _unseen(LookOutcome.UNREACHABLE, exc, NextStep(exc.hint))
+    if isinstance(exc, StateMissing):
         step = NextStep("a daemon may just be starting: wait for it, or start it", "syncer status --wait 60")
         return _unseen(LookOutcome.NO_DATABASE, exc, step)
-    except StateUnavailable as exc:
-        return _unseen(LookOutcome.NO_DATABASE, exc, NextStep(exc.hint))
+    return _unseen(LookOutcome.NO_DATABASE, exc, NextStep(exc.hint))
 
 
-def _unseen(outcome: LookOutcome, exc: StateUnavailable, step: NextStep) -> RegionVerdict:
+def _unseen(outcome: LookOutcome, exc: SyncerError, step: NextStep) -> RegionVerdict:
     reason = VerdictReason(exc.code, Severity.ALARM, exc.message, step)
     return RegionVerdict(outcome=outcome, message=exc.message, step=step, reasons=(reason,))
 

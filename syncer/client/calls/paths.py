@@ -13,7 +13,7 @@ class PathsCalls(ApiCalls):
     """Calls about paths."""
 
     def events(
-        self, *, limit: int | None = None, after: int | None = None, path: str | None = None
+        self, *, limit: int | None = None, after: int | None = None, path: str | None = None, latest: int | None = None
     ) -> ApiAnswer[EventList]:
         """Decisions about changes, oldest first; 'next' is always there, for what comes later.
 
@@ -21,13 +21,18 @@ class PathsCalls(ApiCalls):
             limit: Items of a page.
             after: Go on behind this number: 'next' of the page before.
             path: Only paths that start so.
+            latest: Begin so many before the end, instead of behind 'after'.
 
         Raises:
             SyncerError: The daemon's own, or why it gave no answer.
         """
         return self._document(
             EventList,
-            ApiRequest(method="GET", path="/api/v1/events", query={"limit": limit, "after": after, "path": path}),
+            ApiRequest(
+                method="GET",
+                path="/api/v1/events",
+                query={"limit": limit, "after": after, "path": path, "latest": latest},
+            ),
         )
 
     def paths(

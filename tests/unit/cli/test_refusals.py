@@ -57,6 +57,17 @@ REFUSALS: Final = (
     ("api client list", 5, r"names no file of tokens\nhint: Name one in \[api\] as 'tokens'"),
     ("api client remove a", 5, r"names no file of tokens\nhint: Name one in \[api\] as 'tokens'"),
     ("notify test", 5, r"the configuration names no webhook\nhint: Give a table \[webhook.NAME\]"),
+    ("context add", 2, r"Missing argument 'NAME'"),
+    ("context add a", 2, r"Missing option '--server'"),
+    ("context add 'a b' --server https://h", 2, r"'NAME': a name has letters, digits"),
+    ("context add a --server h:1", 78, r"the address of the server is none of HTTP\nhint: Give it as 'https://HOST:PORT'"),
+    ("context add a --server https://h --cert c", 2, r"--cert and --key go together"),
+    ("context use", 2, r"give either a NAME or --none"),
+    ("context use nope", 1, r"no context 'nope'\nhint: See 'syncer context list'"),
+    ("context list nope", 2, r"unexpected extra argument"),
+    ("context remove nope", 1, r"no context 'nope'\nhint: See 'syncer context list'"),
+    ("status --all", 5, r"no context is kept\nhint: Make one: 'syncer context add"),
+    ("status --all --watch 1", 2, r"--all looks once"),
     ("run --config missing", 78, r"no configuration file missing\nhint: Make one"),
     ("run --log-level loud", 2, r"'--log-level': 'loud' is not one of 'debug', 'info', 'warning', 'error'"),
     ("demo nope", 2, r"unexpected extra argument"),
@@ -197,6 +208,7 @@ def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "text").write_text("hello, world\n", encoding="utf-8")
     (tmp_path / "binary").write_bytes(bytes(range(256)))
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "xdg"))
 
 
 def said(result: Result) -> str:

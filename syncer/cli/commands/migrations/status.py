@@ -32,12 +32,10 @@ def status(
     every: Annotated[float, typer.Option("--every", min=0.1, metavar="SECONDS", help="How often, with --watch.")] = 2.0,
 ) -> None:
     """Show how far a migration is, what it waits for, what is left at blue, and why it has stopped."""
-    from syncer.inspection.migrations import migration_status
-
     session = session_of(context)
-    with session.views() as views:
+    with session.region() as region:
         while True:
-            found = migration_status(views, number)
+            found = region.migration(number)
             if watch and session.form is Format.TABLE and sys.stdout.isatty():
                 sys.stdout.write("\x1b[H\x1b[2J")
             show_status(found, session.form, streaming=watch)
@@ -52,11 +50,9 @@ def list_migrations(
     context: typer.Context, limit: Annotated[int, typer.Option("--limit", min=1, max=1000)] = 20
 ) -> None:
     """List the migrations of this region, the latest first."""
-    from syncer.inspection.migrations import migration_list
-
     session = session_of(context)
-    with session.views() as views:
-        show_list(migration_list(views, limit), session.form)
+    with session.region() as region:
+        show_list(region.migrations(limit), session.form)
 
 
 @app.command("events")
@@ -66,18 +62,16 @@ def events(
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with new ones until it is over.")] = False,
 ) -> None:
     """Show what has happened in a migration, oldest first. JSON is one object per line."""
-    from syncer.inspection.migrations import chosen, event_document
-
     session = session_of(context)
-    with session.views() as views:
-        migration, last = chosen(views, number), 0
+    with session.region() as region:
+        chosen, last = region.migration(number).id, 0
         while True:
-            over = chosen(views, migration.id).over
-            page = views.migration_events(migration.id, _AT_ONCE, last)
-            for event in page:
-                show_event(event_document(migration, event), session.form)
-                last = event.number
-            if len(page) < _AT_ONCE:
+            over = follow and region.migration(chosen).finished_at_ms is not None
+            page = region.migration_events(chosen, _AT_ONCE, last)
+            for event in page.items:
+                show_event(event, session.form)
+            last = page.next
+            if len(page.items) < _AT_ONCE:
                 if not follow or over:
                     return
                 time.sleep(POLL_S)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -15,10 +16,12 @@ from syncer.cli.render import output
 from syncer.cli.render.output import Format, say
 from syncer.cli.session import CommandSession, session_of
 from syncer.dispositions import ExitCode
+from syncer.documents.snapshots import RepairDocument
 from syncer.documents.words import counted, moment, stamped, with_times
-from syncer.inspection.repairs import cancelling, repair_list, repair_of, repair_status
+from syncer.inspection.repairs import cancelling, repair_of, repair_status
 from syncer.operations.client import POLL_S, this_user, wait
 from syncer.state.contract.operations import Asked
+from syncer.state.contract.repairs import RepairState
 
 if TYPE_CHECKING:
     from syncer.repair.preconditions import Objection
@@ -89,8 +92,8 @@ def sync(
 def repairs(context: typer.Context, limit: Annotated[int, typer.Option("--limit", min=1, max=1000)] = 20) -> None:
     """List what was told again, and what is being told, the latest first."""
     session = session_of(context)
-    with session.views() as views:
-        listed = repair_list(views, limit)
+    with session.region() as region:
+        listed = region.repairs(limit)
     if session.form is not Format.TABLE:
         output.document(listed, session.form)
         return
@@ -123,10 +126,10 @@ def progress(
 ) -> None:
     """Show how far a repair is, and what was refused."""
     session = session_of(context)
-    with session.views() as views:
+    with session.region() as region:
         if till_over:
-            _follow(views, number, time.monotonic() + timeout)
-        _show(session, views, number)
+            _follow(lambda: region.repair(number), time.monotonic() + timeout)
+        _show(session, region.repair(number))
 
 
 def cancel(context: typer.Context, number: Number, reason: Why = "", timeout: Timeout = 10.0) -> None:
@@ -154,8 +157,8 @@ def _carry_out(
         views.drop_repair(repair.id)
         say(f"error: {answers.failed[0].answer}")
         raise typer.Exit(answers.failure.exit_code)
-    _follow(views, repair.id, deadline)
-    _show(session, views, repair.id)
+    _follow(lambda: repair_status(views, repair.id), deadline)
+    _show(session, repair_status(views, repair.id))
 
 
 class _Teller:
@@ -173,23 +176,23 @@ class _Teller:
         self.say(f"{count} paths brought in")
 
 
-def _follow(views: Views, number: int, deadline: float) -> None:
+def _follow(look: Callable[[], RepairDocument], deadline: float) -> None:
     """Wait for the end of a repair, and say how far it is.
 
     Raises:
         typer.Exit: It is not over in time; the daemon goes on.
     """
     teller = _Teller()
-    while not (repair := repair_of(views, number)).state.over:
+    while not RepairState((repair := look()).state).over:
         if time.monotonic() >= deadline:
+            number = repair.id
             say(f"repair {number} goes on: {repair.done} of {repair.total} paths; 'syncer snapshot progress {number}'")
             raise typer.Exit(ExitCode.UNREACHABLE)
         teller.say(f"{repair.done} of {repair.total} paths")
         time.sleep(POLL_S)
 
 
-def _show(session: CommandSession, views: Views, number: int) -> None:
-    document = repair_status(views, number)
+def _show(session: CommandSession, document: RepairDocument) -> None:
     if session.form is not Format.TABLE:
         output.document(document, session.form)
         return

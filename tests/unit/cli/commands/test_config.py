@@ -218,6 +218,12 @@ def test_schema_is_a_json_schema(run: Run) -> None:
         (["--config=x", "a", "--output=yaml"], ["--config", "x", "--output", "yaml"], ["a"]),
         (["a", "-c", "x", "--", "-o", "b"], ["--config", "x"], ["a", "--", "-o", "b"]),
         (["a", "-o"], [], ["a", "-o"]),
+        (["status", "--server=u", "--context", "c"], ["--server", "u", "--context", "c"], ["status"]),
+        (
+            ["context", "add", "n", "--server", "u", "-o", "json"],
+            ["--output", "json"],
+            ["context", "add", "n", "--server", "u"],
+        ),
         ([], [], []),
     ],
 )
@@ -258,6 +264,7 @@ EVERY = commands(typer.main.get_command(app))
 
 def test_the_commands_are_these() -> None:
     assert {" ".join(name) for name, _ in EVERY} == {
+        "context add", "context use", "context list", "context remove",
         "init", "run", "demo", "status", "explain", "pause", "resume",
         "config check", "config show", "config schema", "topic init", "keys create", "keys show", "notify test",
         "api token create", "api token list", "api token revoke",

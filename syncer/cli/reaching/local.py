@@ -1,0 +1,263 @@
+"""The region of this host: its sidecar database, its configuration and its store, looked into beside the daemon."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from syncer.cli.reaching.contract import DecisionAnswers
+from syncer.documents.conflicts import conflict_detail
+from syncer.documents.explain import heard_of
+from syncer.documents.operations import operation_document
+from syncer.errors import NotFound
+from syncer.inspection import migrations, pages, proposals, repairs
+from syncer.inspection.explaining import explained, stands
+from syncer.inspection.first_contact import first_contact
+from syncer.inspection.status import collect
+from syncer.operations import client
+from syncer.operations.decisions import HeldChange, held_at, lost_in
+from syncer.state.contract.operations import Asked, OperationState
+
+if TYPE_CHECKING:
+    from syncer.cli.reaching.contract import ChosenHolds, RegionDecision
+    from syncer.config import Config
+    from syncer.documents.conflicts import ConflictDetail, ConflictList
+    from syncer.documents.explain import EventList, ExplainDocument
+    from syncer.documents.holds import HoldList, ParkedList
+    from syncer.documents.migration import MigrationEventList, MigrationList, MigrationStatusDocument
+    from syncer.documents.operations import OperationDocument, OperationList
+    from syncer.documents.quarantine import QuarantineList
+    from syncer.documents.regions import FirstContactPlan, RegionList
+    from syncer.documents.snapshots import RepairDocument, RepairList
+    from syncer.documents.status import StatusDocument
+    from syncer.inspection.proposals import DecisionProposal
+    from syncer.model import MetaPath
+    from syncer.state.views.region import Views
+
+
+@dataclass(frozen=True, slots=True)
+class LocalDecision:
+    """A proposal, asked for by rows of the database.
+
+    Args:
+        views: Of the database.
+        proposal: What would be asked for.
+    """
+
+    views: Views
+    proposal: DecisionProposal
+
+    @property
+    def target(self) -> str:
+        """What it is about."""
+        return self.proposal.target
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What it would lead to."""
+        return self.proposal.words
+
+    def ask(self, reason: str, timeout_s: float) -> DecisionAnswers:
+        """Ask for it, and wait for the answers."""
+        asked = Asked(by=client.this_user(), reason=reason)
+        answers = client.ask(self.views, self.proposal.requests, asked, timeout_s=timeout_s)
+        return DecisionAnswers([operation_document(each) for each in answers.operations])
+
+
+class LocalRegion:
+    """The region; see :class:`syncer.cli.reaching.contract.RegionReach`. The database is opened by the first look.
+
+    Args:
+        configured: Reads the configuration; ``whole``: with the tables of store and bus.
+        opened: Opens the database.
+    """
+
+    def __init__(
+        self, configured: Callable[[bool], Config], opened: Callable[[], AbstractContextManager[Views]]
+    ) -> None:
+        self._configured, self._opened = configured, opened
+        self._stack = ExitStack()
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._stack.close()
+
+    @cached_property
+    def _config(self) -> Config:
+        return self._configured(False)
+
+    @cached_property
+    def _views(self) -> Views:
+        return self._stack.enter_context(self._opened())
+
+    @property
+    def label(self) -> str:
+        """Id of the region."""
+        return self._config.region
+
+    # -- what is shown
+
+    def configuration(self) -> Mapping[str, Any]:
+        """Every setting in force."""
+        from syncer.config.showing import shown
+
+        return shown(self._configured(True))
+
+    def status(self) -> StatusDocument:
+        """How replication is going."""
+        return collect(self._views, self._config)
+
+    def regions(self) -> RegionList:
+        """All regions."""
+        return pages.region_list(self.status())
+
+    def is_heard_of(self, path: MetaPath) -> bool:
+        """Whether anything is kept of a path."""
+        return heard_of(self._views, path)
+
+    def is_held(self, path: MetaPath) -> bool:
+        """Whether something is held there."""
+        return held_at(self._views, path) is not None
+
+    def explain(self, path: MetaPath, limit: int, store_timeout_s: float) -> ExplainDocument:
+        """Why a path is as it is."""
+        from syncer.cli.values import present_at
+
+        present = present_at(self._config, path, store_timeout_s, alive=stands(self._views, path))
+        return explained(self._views, self._config, path, present, limit)
+
+    def events(self, limit: int, after: int, prefix: str) -> EventList:
+        """Decisions numbered above that."""
+        return pages.event_list(self._views, limit, after, prefix=prefix)
+
+    def latest_events(self, count: int, limit: int, prefix: str) -> EventList:
+        """The first of the latest so many."""
+        return pages.latest_event_list(self._views, count, limit, prefix=prefix)
+
+    def holds(self, limit: int, after: str) -> HoldList:
+        """What waits for an operator."""
+        return pages.hold_list(self._views, limit, after)
+
+    def conflicts(self, limit: int, after: int, *, restored: bool) -> ConflictList:
+        """What lost."""
+        return pages.conflict_list(self._views, limit, after, restored=restored)
+
+    def conflict(self, number: int, store_timeout_s: float) -> ConflictDetail:
+        """One of these."""
+        from syncer.cli.values import present_at
+
+        lost = lost_in(self._views, number)
+        alive = lost.shown.digest is not None
+        return conflict_detail(lost, present_at(self._config, lost.row.path, store_timeout_s, alive=alive))
+
+    def quarantine(self, limit: int, after: int) -> QuarantineList:
+        """What could not be handled."""
+        return pages.quarantine_list(self._views, limit, after)
+
+    def parked(self, limit: int, after: str) -> ParkedList:
+        """What waits for something else."""
+        return pages.parked_list(self._views, limit, after)
+
+    def operations(self, limit: int, after: int, state: str | None) -> OperationList:
+        """What was asked."""
+        only = OperationState(state) if state is not None else None
+        return pages.operation_list(self._views, limit, after, state=only)
+
+    def operation(self, number: int) -> OperationDocument:
+        """One of these."""
+        found = self._views.operation(number)
+        if found is None:
+            raise NotFound(f"no operation {number}", hint="See 'syncer operations list'.")
+        return operation_document(found)
+
+    def repairs(self, limit: int) -> RepairList:
+        """What was told again."""
+        return repairs.repair_list(self._views, limit)
+
+    def repair(self, number: int) -> RepairDocument:
+        """One of these."""
+        return repairs.repair_status(self._views, number)
+
+    def migrations(self, limit: int) -> MigrationList:
+        """The migrations."""
+        return migrations.migration_list(self._views, limit)
+
+    def migration(self, number: int | None) -> MigrationStatusDocument:
+        """How one is."""
+        return migrations.migration_status(self._views, number)
+
+    def migration_events(self, number: int, limit: int, after: int) -> MigrationEventList:
+        """What has happened in one."""
+        return migrations.migration_event_list(self._views, number, limit, after)
+
+    # -- what is asked for
+
+    def _decision(self, proposal: DecisionProposal) -> RegionDecision:
+        return LocalDecision(self._views, proposal)
+
+    def first_contact(self, limit: int) -> tuple[FirstContactPlan, RegionDecision]:
+        """What first contact would change, and letting it."""
+        plan = first_contact(self._views, limit)
+        return plan, self._decision(proposals.taking_part(self._views.identity().region, plan))
+
+    def confirm(self, holds: ChosenHolds) -> RegionDecision:
+        """Let held changes pass."""
+        held, target = self._held(holds)
+        return self._decision(proposals.confirming(held, target))
+
+    def reject(self, holds: ChosenHolds) -> RegionDecision:
+        """Refuse them."""
+        held, target = self._held(holds)
+        return self._decision(proposals.rejecting(held, target))
+
+    def _held(self, holds: ChosenHolds) -> tuple[list[HeldChange], str]:
+        if holds.path is not None:
+            return [proposals.held_change(self._views, holds.path, holds.stamp)], holds.path
+        return proposals.held_changes(self._views, holds.only), self._views.identity().region
+
+    def restore(self, conflict: int, over: str) -> RegionDecision:
+        """Make a loser the newest."""
+        return self._decision(proposals.restoring(self._views, conflict, over))
+
+    def discard(self, conflict: int) -> RegionDecision:
+        """Forget one."""
+        return self._decision(proposals.forgetting_conflict(self._views, conflict))
+
+    def discard_of(self, region: str) -> RegionDecision:
+        """Forget all of a region."""
+        return self._decision(proposals.forgetting_conflicts_of(self._views, region))
+
+    def retry(self, entry: int) -> RegionDecision:
+        """Handle an entry again."""
+        return self._decision(proposals.retrying(self._views, entry))
+
+    def throw_away(self, entry: int) -> RegionDecision:
+        """Throw one away."""
+        return self._decision(proposals.throwing_away(self._views, entry))
+
+    def pause(self, *, everywhere: bool) -> RegionDecision:
+        """Stop."""
+        return self._decision(proposals.pausing(everywhere=everywhere))
+
+    def resume(self, *, everywhere: bool) -> RegionDecision:
+        """Go on."""
+        return self._decision(proposals.resuming(everywhere=everywhere))
+
+    def leave(self, *, force: bool) -> RegionDecision:
+        """Leave the group."""
+        return self._decision(proposals.leaving(self._views.identity().region, force=force))
+
+    def forget(self, region: str, *, force: bool) -> RegionDecision:
+        """Forget a region."""
+        return self._decision(proposals.forgetting_region(region, force=force))
+
+    def admit(self, region: str) -> RegionDecision:
+        """Admit one."""
+        return self._decision(proposals.admitting(region))
+
+    def rebuild(self, without: Sequence[str], *, alone: bool) -> RegionDecision:
+        """Rebuild without some."""
+        return self._decision(proposals.rebuilding(without, alone=alone))

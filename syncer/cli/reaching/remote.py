@@ -1,0 +1,168 @@
+"""The region of another host, looked at by the REST API of its daemon; what is asked of it stands in ``deciding``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast
+
+from syncer.client.calls import RegionCalls
+from syncer.client.contract import ApiAnswer
+from syncer.client.http import HttpTransport
+from syncer.documents.conflicts import ConflictList
+from syncer.documents.holds import HoldList, ParkedList
+from syncer.documents.operations import OperationList
+from syncer.documents.quarantine import QuarantineList
+from syncer.errors import NotFound
+from syncer.inspection.migrations import none_there
+
+if TYPE_CHECKING:
+    from syncer.cli.reaching.choosing import ChosenServer
+    from syncer.documents.conflicts import ConflictDetail
+    from syncer.documents.explain import EventList, ExplainDocument
+    from syncer.documents.migration import MigrationEventList, MigrationList, MigrationStatusDocument
+    from syncer.documents.operations import OperationDocument
+    from syncer.documents.regions import RegionList
+    from syncer.documents.snapshots import RepairDocument, RepairList
+    from syncer.documents.status import StatusDocument
+    from syncer.model import MetaPath
+
+MAX_PAGE: Final = 1_000
+"""Items that a daemon gives at once."""
+STORE_WAIT_S: Final = 30.0
+"""As long as a daemon waits for its store at most."""
+
+Listed = TypeVar("Listed", HoldList, ConflictList, QuarantineList, ParkedList, OperationList)
+_State = Literal["pending", "done", "failed", "refused"]
+
+
+class RemoteLooks:
+    """A region as it is looked at; see :class:`syncer.cli.reaching.contract.ShownRegion`.
+
+    Args:
+        chosen: How its daemon is reached.
+        timeout_s: For each request; ``None``: as the client has it.
+    """
+
+    def __init__(self, chosen: ChosenServer, timeout_s: float | None = None) -> None:
+        bounds: dict[str, float] = {} if timeout_s is None else {"timeout_s": timeout_s}
+        self._calls = RegionCalls(HttpTransport(chosen.reached(), **bounds))
+        self._label = chosen.label
+
+    @property
+    def label(self) -> str:
+        """How it was named."""
+        return self._label
+
+    @property
+    def _region(self) -> str:
+        """Its id."""
+        return self._calls.configuration.program().found.region
+
+    def configuration(self) -> Mapping[str, Any]:
+        """Every setting in force."""
+        return self._calls.configuration.configuration().found
+
+    def status(self) -> StatusDocument:
+        """How replication is going."""
+        return self._calls.status.status().found
+
+    def regions(self) -> RegionList:
+        """All regions."""
+        return self._calls.regions.regions().found
+
+    def is_heard_of(self, path: MetaPath) -> bool:
+        """Whether anything is kept of a path."""
+        return _is_there(lambda: self.explain(path, 1, 0))
+
+    def is_held(self, path: MetaPath) -> bool:
+        """Whether something is held there."""
+        return _is_there(lambda: self._calls.holds.hold(_in_url(path)))
+
+    def explain(self, path: MetaPath, limit: int, store_timeout_s: float) -> ExplainDocument:
+        """Why a path is as it is."""
+        waiting_s = min(store_timeout_s, STORE_WAIT_S)
+        return self._calls.paths.path(_in_url(path), decisions=limit, store_timeout=waiting_s).found
+
+    def events(self, limit: int, after: int, prefix: str) -> EventList:
+        """Decisions numbered above that."""
+        return self._calls.paths.events(limit=limit, after=after, path=prefix).found
+
+    def latest_events(self, count: int, limit: int, prefix: str) -> EventList:
+        """The first of the latest so many."""
+        return self._calls.paths.events(limit=limit, latest=count, path=prefix).found
+
+    def holds(self, limit: int, after: str) -> HoldList:
+        """What waits for an operator."""
+        return _paged(self._calls.holds.holds, limit, after)
+
+    def conflicts(self, limit: int, after: int, *, restored: bool) -> ConflictList:
+        """What lost."""
+        return _paged(partial(self._calls.conflicts.conflicts, restored=restored), limit, after)
+
+    def conflict(self, number: int, store_timeout_s: float) -> ConflictDetail:
+        """One of these."""
+        return self._calls.conflicts.conflict(number, store_timeout=min(store_timeout_s, STORE_WAIT_S)).found
+
+    def quarantine(self, limit: int, after: int) -> QuarantineList:
+        """What could not be handled."""
+        return _paged(self._calls.quarantine.quarantine, limit, after)
+
+    def parked(self, limit: int, after: str) -> ParkedList:
+        """What waits for something else."""
+        return _paged(self._calls.quarantine.parked, limit, after)
+
+    def operations(self, limit: int, after: int, state: str | None) -> OperationList:
+        """What was asked."""
+        only = cast("_State | None", state)
+        return _paged(partial(self._calls.operations.operations, state=only), limit, after)
+
+    def operation(self, number: int) -> OperationDocument:
+        """One of these."""
+        return self._calls.operations.operation(number).found
+
+    def repairs(self, limit: int) -> RepairList:
+        """What was told again."""
+        return self._calls.long_work.repairs(limit=limit).found
+
+    def repair(self, number: int) -> RepairDocument:
+        """One of these."""
+        return self._calls.long_work.repair(number).found
+
+    def migrations(self, limit: int) -> MigrationList:
+        """The migrations."""
+        return self._calls.long_work.migrations(limit=limit).found
+
+    def migration(self, number: int | None) -> MigrationStatusDocument:
+        """How one is; at most one is open, and none was begun after it."""
+        if number is None:
+            latest = self.migrations(1).items
+            if not latest:
+                raise none_there()
+            number = latest[0].id
+        return self._calls.long_work.migration(number).found
+
+    def migration_events(self, number: int, limit: int, after: int) -> MigrationEventList:
+        """What has happened in one."""
+        return self._calls.long_work.migration_events(number, limit=limit, after=after).found
+
+
+def _in_url(path: str) -> str:
+    return path.removeprefix("/")
+
+
+def _is_there(look: Callable[[], object]) -> bool:
+    try:
+        look()
+    except NotFound:
+        return False
+    return True
+
+
+def _paged(page: Callable[..., ApiAnswer[Listed]], limit: int, after: int | str) -> Listed:
+    """So many items, by as many pages as that takes."""
+    found: Listed = page(limit=min(limit, MAX_PAGE), after=after).found
+    while found.next is not None and len(found.items) < limit:
+        more: Listed = page(limit=min(limit - len(found.items), MAX_PAGE), after=found.next).found
+        found = more.model_copy(update={"items": [*found.items, *more.items]})
+    return found

@@ -1,0 +1,75 @@
+"""The commands that a daemon can be asked for by REST, and those that are about this host whatever is in use."""
+
+from __future__ import annotations
+
+from typing import Final
+
+ROUTED: Final = frozenset(
+    {
+        "config show",
+        "conflicts discard",
+        "conflicts list",
+        "conflicts restore",
+        "conflicts show",
+        "events tail",
+        "explain",
+        "holds confirm",
+        "holds list",
+        "holds reject",
+        "migration events",
+        "migration list",
+        "migration status",
+        "operations export",
+        "operations list",
+        "operations show",
+        "parked list",
+        "pause",
+        "quarantine discard",
+        "quarantine list",
+        "quarantine retry",
+        "regions admit",
+        "regions forget",
+        "regions join",
+        "regions leave",
+        "regions list",
+        "resume",
+        "snapshot progress",
+        "snapshot repairs",
+        "state rebuild",
+        "status",
+    }
+)
+"""A command that gets its route comes in here, and asks for the region by :meth:`CommandSession.region`."""
+
+HERE: Final = frozenset(
+    {
+        "api client add",
+        "api client list",
+        "api client remove",
+        "api token create",
+        "api token list",
+        "api token revoke",
+        "backup create",
+        "backup diff",
+        "backup verify",
+        "config check",
+        "config schema",
+        "context add",
+        "context list",
+        "context remove",
+        "context use",
+        "demo",
+        "init",
+        "keys create",
+        "keys show",
+        "migration rehearse",
+        "notify test",
+        "plan reverse",
+        "plan show",
+        "run",
+        "state check",
+        "state compact",
+        "topic init",
+    }
+)
+"""A context in use does not hinder them. Others without a route are refused then: they would act on another region."""

@@ -1,0 +1,1 @@
+"""Documents of regions that are reached by REST from another host."""
