@@ -17,6 +17,7 @@ _INDEX: Final = "it needs a package index that carries this package"
 _RIGHTS: Final = "a token's text is another one each time; tests/unit/cli/commands/test_api.py gives these commands"
 
 _SCRIPT: Final = "tests/edges/test_http_script.py runs the script of the page"
+_REMOTE: Final = "it needs daemons of other hosts; tests/api/test_both_ways.py gives these commands to a served region"
 
 UNPLAYED: Final = (
     ("tutorial/first-sync", "make setup*", "the suite 'setup' runs it; here it stands installed"),
@@ -39,6 +40,7 @@ UNPLAYED: Final = (
     ("how-to/put-a-proxy-before-it", "curl *", "it needs a proxy, and a name that leads to it"),
     ("how-to/run-as-sidecar", "make wheel", "tests/real/test_wheel.py builds it"),
     ("how-to/run-as-sidecar", "podman *", _PODMAN),
+    ("how-to/operate-from-elsewhere", "*", _REMOTE),
     ("how-to/snapshots", "pip install *", _INDEX),
     ("how-to/snapshots", "rsync *", "it needs another host"),
     ("how-to/snapshots", "syncer jobs *", "it needs a daemon at work beside Spark; tests/shell/test_jobs.py has one"),
