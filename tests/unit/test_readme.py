@@ -48,7 +48,7 @@ def lines_of(page: Path) -> list[str]:
 @cache
 def options() -> dict[tuple[str, ...], set[str]]:
     """Command → its options, those of every command included."""
-    everywhere = {"--config", "-c", "--output", "-o", "--help"}
+    everywhere = {"--config", "-c", "--output", "-o", "--server", "--context", "--help"}
     return {
         words: everywhere | {each for option in command.params for each in (*option.opts, *option.secondary_opts)}
         for words, command in commands()
@@ -65,7 +65,7 @@ def called(line: str) -> list[str] | None:
     if not starts or "podman" in words[0]:
         return None
     rest = words[starts[0] + 1 :]
-    while rest[:1] and rest[0] in {"-c", "--config", "-o", "--output"}:
+    while rest[:1] and rest[0] in {"-c", "--config", "-o", "--output", "--server", "--context"}:
         rest = rest[2:]
     ends = [at for at, word in enumerate(rest) if word in {"&", "|", "2>", "2>>", ";"}]
     return rest[: ends[0]] if ends else rest
