@@ -21,7 +21,6 @@ from syncer.state.contract.operations import Asked
 if TYPE_CHECKING:
     from syncer.cli.reaching.contract import RegionDecision
     from syncer.documents.operations import OperationDocument
-    from syncer.operations.client import Answers
     from syncer.operations.contract import OperationRequest
     from syncer.state.views.region import Views
 
@@ -37,7 +36,7 @@ def carry_out(decision: RegionDecision, *, yes: bool, reason: str, timeout_s: fl
     """
     if decision.words:
         agree(decision.target, *decision.words, yes=yes)
-    _told(decision.ask(reason, timeout_s), timeout_s, form)
+    show(decision.ask(reason, timeout_s), timeout_s, form)
 
 
 def ask(views: Views, requests: Sequence[OperationRequest], *, reason: str, timeout_s: float, form: Format) -> None:
@@ -47,19 +46,15 @@ def ask(views: Views, requests: Sequence[OperationRequest], *, reason: str, time
         typer.Exit: With the code of the first failure, or 4 when the daemon did not answer all in time.
     """
     answers = client.ask(views, requests, Asked(by=client.this_user(), reason=reason), timeout_s=timeout_s)
-    show(answers, timeout_s, form)
+    show(DecisionAnswers([operation_document(each) for each in answers.operations]), timeout_s, form)
 
 
-def show(answers: Answers, timeout_s: float, form: Format) -> None:
+def show(answers: DecisionAnswers, timeout_s: float, form: Format) -> None:
     """Print answers of the daemon that were waited for so long.
 
     Raises:
         typer.Exit: With the code of the first failure, or 4 when the daemon did not answer all in time.
     """
-    _told(DecisionAnswers([operation_document(each) for each in answers.operations]), timeout_s, form)
-
-
-def _told(answers: DecisionAnswers, timeout_s: float, form: Format) -> None:
     _show(answers.operations, form)
     if answers.pending:
         rows = ", ".join(str(operation.id) for operation in answers.pending)

@@ -22,6 +22,8 @@ class ApiRequest:
         query: Parameters; ``None``: left to the daemon.
         headers: Likewise.
         body: JSON; ``None``: there is none.
+        content: A file, in its place; ``None``: there is none.
+        media: What the file is.
     """
 
     method: str
@@ -29,6 +31,8 @@ class ApiRequest:
     query: Mapping[str, object] = field(default_factory=dict)
     headers: Mapping[str, str | None] = field(default_factory=dict)
     body: Mapping[str, object] | None = None
+    content: bytes | None = None
+    media: str = "application/json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -77,8 +77,8 @@ class HttpTransport:
             client.stream(
                 request.method,
                 server.address + request.path,
-                params={name: _word(value) for name, value in request.query.items() if value is not None},
-                content=orjson.dumps(dict(request.body)) if request.body is not None else None,
+                params=[(name, word) for name, value in request.query.items() for word in _words(value)],
+                content=orjson.dumps(dict(request.body)) if request.body is not None else request.content,
                 headers=self._headers(request),
             ) as answer,
         ):
@@ -108,8 +108,8 @@ class HttpTransport:
             "Accept-Encoding": "identity",
             "User-Agent": f"pulsar-syncer/{version()}",
         }
-        if request.body is not None:
-            headers["Content-Type"] = "application/json"
+        if request.body is not None or request.content is not None:
+            headers["Content-Type"] = request.media
         if self._server.token:
             headers["Authorization"] = f"Bearer {self._server.token}"
         return headers
@@ -122,5 +122,10 @@ def patience_s(request: ApiRequest) -> float:
     return (float(wait[1]) if wait else 0.0) + (float(store) if isinstance(store, (int, float)) else 0.0)
 
 
-def _word(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def _words(value: object) -> list[str]:
+    """A parameter as it is sent: once, once for each of several, or not at all."""
+    if isinstance(value, (list, tuple)):
+        return [word for each in value for word in _words(each)]
+    if value is None:
+        return []
+    return [str(value).lower() if isinstance(value, bool) else str(value)]

@@ -156,10 +156,23 @@ def _parameters(route: Mapping[str, Any], schemas: Mapping[str, Any]) -> Iterato
         yield _parameter(
             each["name"], each["in"], each["schema"], schemas, required=each.get("required", False), words=each
         )
-    body = route.get("requestBody", {}).get("content", {}).get(JSON, {}).get("schema")
-    if body is None:
-        return
-    model = schemas[body["$ref"].removeprefix(_REF)]
+    for media, content in route.get("requestBody", {}).get("content", {}).items():
+        if "$ref" in content["schema"]:
+            yield from _fields(schemas[content["schema"]["$ref"].removeprefix(_REF)], schemas)
+        else:  # a file
+            body = route["requestBody"]
+            yield CallParameter(
+                name="content",
+                sent=media,
+                place="content",
+                type="bytes" if body.get("required") else "bytes | None",
+                required=body.get("required", False),
+                words=body["description"],
+            )
+
+
+def _fields(model: Mapping[str, Any], schemas: Mapping[str, Any]) -> Iterator[CallParameter]:
+    """What a body of JSON has."""
     wanted = model.get("required", ())
     for name, schema in sorted(model["properties"].items(), key=lambda item: item[0] not in wanted):
         yield _parameter(name, "body", schema, schemas, required=name in wanted, words=schema)
@@ -281,6 +294,7 @@ def _method(call: DescribedCall) -> str:
         chosen = ", ".join(f"{each.sent!r}: {each.name}" for each in more)
         extra = f"**{{name: value for name, value in {{{chosen}}}.items() if value is not None}}" if more else ""
         fields.append(f"body={{{', '.join(filter(None, (inside, extra)))}}}")
+    fields += [f"content={each.name}, media={each.sent!r}" for each in call.parameters if each.place == "content"]
     request = f"ApiRequest({', '.join(fields)})"
     lines.append(
         f"        return self._document({call.model}, {request})"

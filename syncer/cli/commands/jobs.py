@@ -14,17 +14,13 @@ from syncer.cli.render import output
 from syncer.cli.render.output import Format, say
 from syncer.cli.session import CommandSession, session_of
 from syncer.dispositions import ExitCode
-from syncer.documents.jobs import JobDocument, job_document
+from syncer.documents.jobs import JobDocument
 from syncer.documents.words import moment
-from syncer.inspection.jobs import comparing, ending, job_of, job_page, taking
 from syncer.jobs.wishes import job_named_in
-from syncer.operations import client
-from syncer.state.contract.operations import Asked
+from syncer.state.contract.jobs import JobState
 
 if TYPE_CHECKING:
-    from syncer.inspection.proposals import DecisionProposal
-    from syncer.state.contract.jobs import JobRow
-    from syncer.state.views.region import Views
+    from syncer.cli.reaching.contract import RegionDecision, RegionReach
 
 app = typer.Typer(no_args_is_help=True, help="Snapshots that the daemon takes and compares where it runs.")
 
@@ -46,8 +42,8 @@ def list_(
 ) -> None:
     """List jobs, the latest first: those that wait or run, and the last 50 that are over."""
     session = session_of(context)
-    with session.views() as views:
-        document = job_page(views, limit, before)
+    with session.region() as region:
+        document = region.jobs(limit, before)
     if session.form is not Format.TABLE:
         output.document(document, session.form)
         return
@@ -77,8 +73,8 @@ def list_(
 def show(context: typer.Context, number: Number) -> None:
     """Show a job, and what it said at its end."""
     session = session_of(context)
-    with session.views() as views:
-        job = job_of(views, number)
+    with session.region() as region:
+        job = region.job(number)
     _show(session, job)
 
 
@@ -99,8 +95,10 @@ def take(
     timeout: Timeout = 10.0,
 ) -> None:
     """Have the daemon take a snapshot into 'snapshots.folder'; then it removes those beyond 'snapshots.keep'."""
-    asked = taking(tenant or (), allow_empty=allow_empty, accept_shrunken=accept_shrunken)
-    _ask(session_of(context), asked, reason, timeout, limit if till_over else None)
+    session = session_of(context)
+    with session.region() as region:
+        asked = region.take(tenant or [], allow_empty=allow_empty, accept_shrunken=accept_shrunken)
+        _ask(session, region, asked, reason, timeout, limit if till_over else None)
 
 
 @app.command("diff")
@@ -119,42 +117,47 @@ def diff(
     timeout: Timeout = 10.0,
 ) -> None:
     """Have the daemon compare snapshots of 'snapshots.folder'. With --wait, exit status 3: something differs."""
-    asked = comparing(snapshots, tenant or (), fields=fields, plan=plan)
-    _ask(session_of(context), asked, reason, timeout, limit if till_over else None)
+    session = session_of(context)
+    with session.region() as region:
+        asked = region.compare(snapshots, tenant or [], fields=fields, plan=plan)
+        _ask(session, region, asked, reason, timeout, limit if till_over else None)
 
 
 @app.command("cancel")
 def cancel(context: typer.Context, number: Number, reason: Why = "", timeout: Timeout = 10.0) -> None:
     """End a job: one that waits never begins, one that runs is stopped and leaves nothing half done."""
     session = session_of(context)
-    with session.views() as views:
-        asked = ending(views, number)
-        operations.ask(views, asked.requests, reason=reason, timeout_s=timeout, form=session.form)
+    with session.region() as region:
+        operations.carry_out(region.end(number), yes=True, reason=reason, timeout_s=timeout, form=session.form)
 
 
 def _ask(
-    session: CommandSession, asked: DecisionProposal, reason: str, timeout_s: float, follow_s: float | None
+    session: CommandSession,
+    region: RegionReach,
+    asked: RegionDecision,
+    reason: str,
+    timeout_s: float,
+    follow_s: float | None,
 ) -> None:
     """Ask for a job, and show it: as it waits, or as it ended."""
-    with session.views() as views:
-        answers = client.ask(views, asked.requests, Asked(by=client.this_user(), reason=reason), timeout_s=timeout_s)
-        if answers.pending or answers.failed:
-            operations.show(answers, timeout_s, session.form)
-        number = job_named_in(answers.operations[0].answer)
-        job = job_of(views, number) if follow_s is None else _followed(views, number, time.monotonic() + follow_s)
+    answers = asked.ask(reason, timeout_s)
+    if answers.pending or answers.failure is not None:
+        operations.show(answers, timeout_s, session.form)
+    number = job_named_in(answers.operations[0].answer)
+    job = region.job(number) if follow_s is None else _followed(region, number, time.monotonic() + follow_s)
     _show(session, job)
     if follow_s is not None:
         raise typer.Exit(_exit_code(job))
 
 
-def _followed(views: Views, number: int, deadline: float) -> JobRow:
+def _followed(region: RegionReach, number: int, deadline: float) -> JobDocument:
     """Wait for the end of a job.
 
     Raises:
         typer.Exit: It is not over in time; the daemon goes on.
     """
     told = ""
-    while not (job := job_of(views, number)).over:
+    while not JobState((job := region.job(number)).state).over:
         if job.state != told:
             say(f"job {number} is {job.state}")
             told = job.state
@@ -165,15 +168,13 @@ def _followed(views: Views, number: int, deadline: float) -> JobRow:
     return job
 
 
-def _exit_code(job: JobRow) -> ExitCode:
-    document = job_document(job)
+def _exit_code(document: JobDocument) -> ExitCode:
     if document.state != "succeeded":
         return ExitCode.FAILED
     return ExitCode.DIFFERENT if document.different else ExitCode.DONE
 
 
-def _show(session: CommandSession, job: JobRow) -> None:
-    document = job_document(job)
+def _show(session: CommandSession, document: JobDocument) -> None:
     if session.form is not Format.TABLE:
         output.document(document, session.form)
         return

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from syncer.documents.conflicts import ConflictDetail, ConflictList
     from syncer.documents.explain import EventList, ExplainDocument
     from syncer.documents.holds import HoldList, ParkedList
+    from syncer.documents.jobs import JobDocument, JobList
     from syncer.documents.migration import MigrationEventList, MigrationList, MigrationStatusDocument
     from syncer.documents.operations import OperationDocument, OperationList
     from syncer.documents.quarantine import QuarantineList
@@ -155,6 +156,14 @@ class ShownRegion(Protocol):
         """How far one of these is."""
         ...
 
+    def jobs(self, limit: int, before: int | None) -> JobList:
+        """Jobs on Spark, the latest first."""
+        ...
+
+    def job(self, number: int) -> JobDocument:
+        """One of these."""
+        ...
+
     def migrations(self, limit: int) -> MigrationList:
         """The migrations of the region, the latest first."""
         ...
@@ -205,6 +214,20 @@ class RegionReach(ShownRegion, Protocol):
 
     def throw_away(self, entry: int) -> RegionDecision:
         """Throw it away."""
+        ...
+
+    def take(self, tenants: Sequence[str], *, allow_empty: bool, accept_shrunken: bool) -> RegionDecision:
+        """Take a snapshot."""
+        ...
+
+    def compare(
+        self, snapshots: Sequence[str], tenants: Sequence[str], *, fields: bool, plan: bool
+    ) -> RegionDecision:
+        """Compare snapshots, and make a plan for a sync of them too."""
+        ...
+
+    def end(self, job: int) -> RegionDecision:
+        """End a job."""
         ...
 
     def pause(self, *, everywhere: bool) -> RegionDecision:

@@ -24,7 +24,7 @@ from syncer.cli.reaching.remote import RemoteLooks
 from syncer.client.reading import problem_of
 from syncer.documents.operations import OperationDocument
 from syncer.errors import PreconditionFailed, ServerUnreachable, SyncerError
-from syncer.inspection import proposals
+from syncer.inspection import jobs, proposals
 
 if TYPE_CHECKING:
     from syncer.cli.reaching.contract import ChosenHolds, RegionDecision
@@ -215,6 +215,34 @@ class RemoteRegion(RemoteLooks):
     def _of_entry(self, entry: int, words: tuple[str, ...], post: _Post) -> RegionDecision:
         etag = self._calls.quarantine.entry(entry).etag
         return RemoteDecision(calls=self._calls, target=str(entry), words=words, post=post, etag=etag)
+
+    def take(self, tenants: Sequence[str], *, allow_empty: bool, accept_shrunken: bool) -> RegionDecision:
+        """Take a snapshot."""
+        calls, proposal = (
+            self._calls.jobs,
+            jobs.taking(tenants, allow_empty=allow_empty, accept_shrunken=accept_shrunken),
+        )
+        if not (allow_empty or accept_shrunken):
+            return self._plain(proposal, partial(calls.take, tenants=tenants))
+        by_force = partial(
+            calls.take_by_force, tenants=tenants, allow_empty=allow_empty, accept_shrunken=accept_shrunken
+        )
+        return self._plain(proposal, by_force)
+
+    def compare(
+        self, snapshots: Sequence[str], tenants: Sequence[str], *, fields: bool, plan: bool
+    ) -> RegionDecision:
+        """Compare snapshots."""
+        proposal = jobs.comparing(snapshots, tenants, fields=fields, plan=plan)
+        post = partial(self._calls.jobs.compare, snapshots=snapshots, tenants=tenants, fields=fields, plan=plan)
+        return self._plain(proposal, post)
+
+    def end(self, job: int) -> RegionDecision:
+        """End a job."""
+        self._calls.jobs.job(job)
+        return RemoteDecision(
+            calls=self._calls, target=f"job {job}", words=(), post=partial(self._calls.jobs.cancel, job)
+        )
 
     def pause(self, *, everywhere: bool) -> RegionDecision:
         """Stop."""

@@ -13,7 +13,7 @@ from syncer.documents.conflicts import conflict_detail
 from syncer.documents.explain import heard_of
 from syncer.documents.operations import operation_document
 from syncer.errors import NotFound
-from syncer.inspection import migrations, pages, proposals, repairs
+from syncer.inspection import jobs, migrations, pages, proposals, repairs
 from syncer.inspection.explaining import explained, stands
 from syncer.inspection.first_contact import first_contact
 from syncer.inspection.status import collect
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from syncer.documents.conflicts import ConflictDetail, ConflictList
     from syncer.documents.explain import EventList, ExplainDocument
     from syncer.documents.holds import HoldList, ParkedList
+    from syncer.documents.jobs import JobDocument, JobList
     from syncer.documents.migration import MigrationEventList, MigrationList, MigrationStatusDocument
     from syncer.documents.operations import OperationDocument, OperationList
     from syncer.documents.quarantine import QuarantineList
@@ -181,6 +182,14 @@ class LocalRegion:
         """One of these."""
         return repairs.repair_status(self._views, number)
 
+    def jobs(self, limit: int, before: int | None) -> JobList:
+        """Jobs."""
+        return jobs.job_page(self._views, limit, before)
+
+    def job(self, number: int) -> JobDocument:
+        """One of these."""
+        return jobs.job_status(self._views, number)
+
     def migrations(self, limit: int) -> MigrationList:
         """The migrations."""
         return migrations.migration_list(self._views, limit)
@@ -237,6 +246,20 @@ class LocalRegion:
     def throw_away(self, entry: int) -> RegionDecision:
         """Throw one away."""
         return self._decision(proposals.throwing_away(self._views, entry))
+
+    def take(self, tenants: Sequence[str], *, allow_empty: bool, accept_shrunken: bool) -> RegionDecision:
+        """Take a snapshot."""
+        return self._decision(jobs.taking(tenants, allow_empty=allow_empty, accept_shrunken=accept_shrunken))
+
+    def compare(
+        self, snapshots: Sequence[str], tenants: Sequence[str], *, fields: bool, plan: bool
+    ) -> RegionDecision:
+        """Compare snapshots."""
+        return self._decision(jobs.comparing(snapshots, tenants, fields=fields, plan=plan))
+
+    def end(self, job: int) -> RegionDecision:
+        """End a job."""
+        return self._decision(jobs.ending(self._views, job))
 
     def pause(self, *, everywhere: bool) -> RegionDecision:
         """Stop."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from syncer.cli.reaching.choosing import ChosenServer
     from syncer.documents.conflicts import ConflictDetail
     from syncer.documents.explain import EventList, ExplainDocument
+    from syncer.documents.jobs import JobDocument, JobList
     from syncer.documents.migration import MigrationEventList, MigrationList, MigrationStatusDocument
     from syncer.documents.operations import OperationDocument
     from syncer.documents.regions import RegionList
@@ -128,6 +129,14 @@ class RemoteLooks:
     def repair(self, number: int) -> RepairDocument:
         """One of these."""
         return self._calls.long_work.repair(number).found
+
+    def jobs(self, limit: int, before: int | None) -> JobList:
+        """Jobs."""
+        return self._calls.jobs.job_list(limit=limit, before=before).found
+
+    def job(self, number: int) -> JobDocument:
+        """One of these."""
+        return self._calls.jobs.job(number).found
 
     def migrations(self, limit: int) -> MigrationList:
         """The migrations."""
