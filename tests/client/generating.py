@@ -41,7 +41,7 @@ class CallParameter:
     Args:
         name: In Python.
         sent: Its name as it is sent.
-        place: ``path``, ``query``, ``header`` or ``body``.
+        place: ``path``, ``query``, ``header``, ``body``, or ``content`` of a file.
         type: Annotation.
         required: Whether the daemon has no default for it.
         words: What it is.

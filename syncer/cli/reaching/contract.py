@@ -220,9 +220,7 @@ class RegionReach(ShownRegion, Protocol):
         """Take a snapshot."""
         ...
 
-    def compare(
-        self, snapshots: Sequence[str], tenants: Sequence[str], *, fields: bool, plan: bool
-    ) -> RegionDecision:
+    def compare(self, snapshots: Sequence[str], tenants: Sequence[str], *, fields: bool, plan: bool) -> RegionDecision:
         """Compare snapshots, and make a plan for a sync of them too."""
         ...
 

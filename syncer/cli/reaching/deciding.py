@@ -229,9 +229,7 @@ class RemoteRegion(RemoteLooks):
         )
         return self._plain(proposal, by_force)
 
-    def compare(
-        self, snapshots: Sequence[str], tenants: Sequence[str], *, fields: bool, plan: bool
-    ) -> RegionDecision:
+    def compare(self, snapshots: Sequence[str], tenants: Sequence[str], *, fields: bool, plan: bool) -> RegionDecision:
         """Compare snapshots."""
         proposal = jobs.comparing(snapshots, tenants, fields=fields, plan=plan)
         post = partial(self._calls.jobs.compare, snapshots=snapshots, tenants=tenants, fields=fields, plan=plan)

@@ -251,9 +251,7 @@ class LocalRegion:
         """Take a snapshot."""
         return self._decision(jobs.taking(tenants, allow_empty=allow_empty, accept_shrunken=accept_shrunken))
 
-    def compare(
-        self, snapshots: Sequence[str], tenants: Sequence[str], *, fields: bool, plan: bool
-    ) -> RegionDecision:
+    def compare(self, snapshots: Sequence[str], tenants: Sequence[str], *, fields: bool, plan: bool) -> RegionDecision:
         """Compare snapshots."""
         return self._decision(jobs.comparing(snapshots, tenants, fields=fields, plan=plan))
 

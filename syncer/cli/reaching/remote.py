@@ -124,11 +124,11 @@ class RemoteLooks:
 
     def repairs(self, limit: int) -> RepairList:
         """What was told again."""
-        return self._calls.long_work.repairs(limit=limit).found
+        return self._calls.snapshot_syncs.repairs(limit=limit).found
 
     def repair(self, number: int) -> RepairDocument:
         """One of these."""
-        return self._calls.long_work.repair(number).found
+        return self._calls.snapshot_syncs.repair(number).found
 
     def jobs(self, limit: int, before: int | None) -> JobList:
         """Jobs."""
@@ -140,7 +140,7 @@ class RemoteLooks:
 
     def migrations(self, limit: int) -> MigrationList:
         """The migrations."""
-        return self._calls.long_work.migrations(limit=limit).found
+        return self._calls.migrations.migrations(limit=limit).found
 
     def migration(self, number: int | None) -> MigrationStatusDocument:
         """How one is; at most one is open, and none was begun after it."""
@@ -149,11 +149,11 @@ class RemoteLooks:
             if not latest:
                 raise none_there()
             number = latest[0].id
-        return self._calls.long_work.migration(number).found
+        return self._calls.migrations.migration(number).found
 
     def migration_events(self, number: int, limit: int, after: int) -> MigrationEventList:
         """What has happened in one."""
-        return self._calls.long_work.migration_events(number, limit=limit, after=after).found
+        return self._calls.migrations.migration_events(number, limit=limit, after=after).found
 
 
 def _in_url(path: str) -> str:

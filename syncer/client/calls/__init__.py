@@ -9,13 +9,14 @@ from syncer.client.calls.configuration import ConfigurationCalls
 from syncer.client.calls.conflicts import ConflictsCalls
 from syncer.client.calls.holds import HoldsCalls
 from syncer.client.calls.jobs import JobsCalls
-from syncer.client.calls.long_work import LongWorkCalls
 from syncer.client.calls.membership import MembershipCalls
+from syncer.client.calls.migrations import MigrationsCalls
 from syncer.client.calls.operations import OperationsCalls
 from syncer.client.calls.paths import PathsCalls
 from syncer.client.calls.quarantine import QuarantineCalls
 from syncer.client.calls.regions import RegionsCalls
 from syncer.client.calls.replication import ReplicationCalls
+from syncer.client.calls.snapshot_syncs import SnapshotSyncsCalls
 from syncer.client.calls.status import StatusCalls
 from syncer.client.contract import Transport
 
@@ -32,11 +33,12 @@ class RegionCalls:
         self.conflicts = ConflictsCalls(transport)
         self.holds = HoldsCalls(transport)
         self.jobs = JobsCalls(transport)
-        self.long_work = LongWorkCalls(transport)
         self.membership = MembershipCalls(transport)
+        self.migrations = MigrationsCalls(transport)
         self.operations = OperationsCalls(transport)
         self.paths = PathsCalls(transport)
         self.quarantine = QuarantineCalls(transport)
         self.regions = RegionsCalls(transport)
         self.replication = ReplicationCalls(transport)
+        self.snapshot_syncs = SnapshotSyncsCalls(transport)
         self.status = StatusCalls(transport)

@@ -24,6 +24,7 @@ class JobsCalls(ApiCalls):
         if_match: str | None = None,
         prefer: str | None = None,
         fields: bool | None = None,
+        plan: bool | None = None,
         tenants: Sequence[str] | None = None,
     ) -> ApiAnswer[OperationList]:
         """Have snapshots compared; the operation's answer names the job.
@@ -35,6 +36,7 @@ class JobsCalls(ApiCalls):
             if_match: ETag of what was looked at.
             prefer: wait=N: wait so many seconds for the answer.
             fields: Say which fields differ.
+            plan: Make a plan for a sync, too: POST /snapshot-syncs?job=….
             tenants: Only what belongs to these; none: all.
 
         Raises:
@@ -51,7 +53,7 @@ class JobsCalls(ApiCalls):
                     "snapshots": snapshots,
                     **{
                         name: value
-                        for name, value in {"fields": fields, "tenants": tenants}.items()
+                        for name, value in {"fields": fields, "plan": plan, "tenants": tenants}.items()
                         if value is not None
                     },
                 },

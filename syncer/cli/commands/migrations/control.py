@@ -10,6 +10,7 @@ import typer
 from syncer.cli.commands.migrations.migration import app
 from syncer.cli.confirmation import Yes
 from syncer.cli.operations import Timeout, Why, ask, carry_out
+from syncer.cli.reaching.local import LocalDecision
 from syncer.cli.render.output import say
 from syncer.cli.session import session_of
 from syncer.dispositions import ExitCode
@@ -85,7 +86,7 @@ def rollback(context: typer.Context, yes: Yes = False, reason: Why = "", timeout
             raise typer.Exit(ExitCode.UNREACHABLE if found.failure is None else found.failure.exit_code)
         proposal = commanding(views, MigrationCommand.ROLLBACK)
         told = replace(proposal, words=words_of(MigrationCommand.ROLLBACK, back=found.operations[0].answer.split("; ")))
-        carry_out(views, told, yes=yes, reason=reason, timeout_s=timeout, form=session.form)
+        carry_out(LocalDecision(views, told), yes=yes, reason=reason, timeout_s=timeout, form=session.form)
 
 
 @app.command("close")
@@ -103,4 +104,4 @@ def _command(
     session = session_of(context)
     with session.views() as views:
         proposal = commanding(views, command)
-        carry_out(views, proposal, yes=yes, reason=reason, timeout_s=timeout_s, form=session.form)
+        carry_out(LocalDecision(views, proposal), yes=yes, reason=reason, timeout_s=timeout_s, form=session.form)

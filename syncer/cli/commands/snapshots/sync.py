@@ -18,7 +18,7 @@ from syncer.cli.session import CommandSession, session_of
 from syncer.dispositions import ExitCode
 from syncer.documents.snapshots import RepairDocument
 from syncer.documents.words import counted, moment, stamped, with_times
-from syncer.inspection.repairs import cancelling, repair_of, repair_status
+from syncer.inspection.repairs import cancelling, repair_status
 from syncer.operations.client import POLL_S, this_user, wait
 from syncer.state.contract.operations import Asked
 from syncer.state.contract.repairs import RepairState
