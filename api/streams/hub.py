@@ -14,7 +14,7 @@ from typing import Protocol
 
 import structlog
 
-from syncer.errors import SyncerError
+from syncer.errors import InvariantBroken, SyncerError
 
 log = structlog.get_logger()
 
@@ -54,28 +54,37 @@ class Follower(Protocol):
         ...
 
 
-class Hub(ABC):
-    """What is looked at for all followers.
+@dataclass(slots=True)
+class HubRun:
+    """A hub's looking from when somebody followed until nobody did, or it failed: who has joined ends with it.
 
     Args:
-        pace: How often.
+        begun: Done once it has looked for the first time.
+        trouble: Why it cannot look any more.
+    """
 
-    Attributes:
+    begun: asyncio.Future[None]
+    trouble: SyncerError | None = None
+
+
+class Hub(ABC):
+    """The part of a stream that is there once for all followers.
+
+    Args:
         name: Of the stream, the last part of its path.
-        trouble: Why it cannot look any more; its followers end.
+        pace: How often it looks.
     """
 
     def __init__(self, name: str, pace: StreamPace) -> None:
         self.name = name
         self.pace = pace
-        self.trouble: SyncerError | None = None
         self._followers = 0
         self._news = asyncio.Event()
-        self._begun: asyncio.Future[None] | None = None
+        self._run: HubRun | None = None
         self._task: asyncio.Task[None] | None = None
 
     @contextlib.asynccontextmanager
-    async def joined(self) -> AsyncIterator[None]:
+    async def joined(self) -> AsyncIterator[HubRun]:
         """Have it look until left.
 
         Raises:
@@ -83,17 +92,19 @@ class Hub(ABC):
         """
         self._followers += 1
         try:
-            if self._task is None or self._task.done():
-                self._begun = asyncio.get_running_loop().create_future()
-                self._task = asyncio.create_task(self._run(self._begun))
-            if self._begun is not None:
-                await asyncio.shield(self._begun)
-            yield
+            if self._run is None or self._run.trouble is not None:
+                self._run = HubRun(asyncio.get_running_loop().create_future())
+                self._task = asyncio.create_task(self._look_on(self._run))
+            run = self._run
+            await asyncio.shield(run.begun)
+            if run.trouble is not None:
+                raise run.trouble
+            yield run
         finally:
             self._followers -= 1
             if not self._followers and self._task is not None:
                 self._task.cancel()
-                self._task = None
+                self._task = self._run = None
 
     def news(self) -> asyncio.Event:
         """An event that is set when there is something new; to be asked for before :meth:`Follower.take`."""
@@ -104,24 +115,24 @@ class Hub(ABC):
         self._news.set()
         self._news = asyncio.Event()
 
-    async def _run(self, begun: asyncio.Future[None]) -> None:
-        self.trouble = None
+    async def _look_on(self, run: HubRun) -> None:
         try:
             await self._begin()
-            begun.set_result(None)
+            run.begun.set_result(None)
             while True:
                 await asyncio.sleep(self.pace.look_s)
                 if await self._look():
                     self.notify()
         except SyncerError as exc:
-            log.warning("stream_ended", stream=self.name, code=exc.code, cause=exc.message)
-            self.trouble = exc
-            if not begun.done():
-                begun.set_exception(exc)
-            self.notify()
+            run.trouble = exc
+            log.warning("stream_not_looked_at", stream=self.name, code=exc.code, cause=exc.message)
+        except Exception:
+            run.trouble = InvariantBroken(f"the stream of {self.name} broke", hint="Keep the log, and report it.")
+            log.exception("stream_broke", stream=self.name)
         finally:
-            if not begun.done():
-                begun.cancel()
+            if not run.begun.done():
+                run.begun.set_result(None)
+            self.notify()
 
     @abstractmethod
     async def follow(self, last_event_id: str) -> Follower:

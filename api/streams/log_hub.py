@@ -107,6 +107,7 @@ class LogHub(Hub):
         return Bookmark(own, told.last, {at: tag for at, tag in self._source.open(views).items() if at <= told.last})
 
     async def _begin(self) -> None:
+        self._kept.clear()
         self._bookmark = await self._inside.look(self._now)
 
     def _now(self, views: Views) -> Bookmark:

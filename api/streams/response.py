@@ -21,7 +21,7 @@ from api.connections import CONNECTION, Bounded
 from api.conventions import HEAD_ONLY
 from api.problems import of_error
 from api.streams import framing
-from api.streams.hub import Follower, Hub
+from api.streams.hub import Follower, Hub, HubRun
 from api.streams.places import Streams
 from syncer.errors import DaemonStopping, StreamTooSlow, SyncerError
 
@@ -54,6 +54,7 @@ class EventStream(Response):
         self._last_event_id = last_event_id
         self._recheck = recheck
         self._connection: Bounded | None = None
+        self._run: HubRun | None = None
         self._writing: anyio.CancelScope | None = None
         self._told_at = self._checked_at = time.monotonic()
         self._stopping = False
@@ -64,7 +65,7 @@ class EventStream(Response):
         self._connection = state.get(CONNECTION)
         try:
             with self._streams.place(self._hub.name, self._client, self._stop):
-                async with self._hub.joined():
+                async with self._hub.joined() as self._run:
                     follower = await self._hub.follow(self._last_event_id)
                     await self._answer(follower, receive, send, only_head=bool(state.get(HEAD_ONLY)))
         except SyncerError as exc:  # before anything was said
@@ -115,8 +116,8 @@ class EventStream(Response):
         """Find out whether it may go on."""
         if self._stopping:
             raise DaemonStopping("the daemon stops")
-        if self._hub.trouble is not None:
-            raise self._hub.trouble
+        if self._run is not None and self._run.trouble is not None:
+            raise self._run.trouble
         now = time.monotonic()
         if now - self._checked_at >= self._hub.pace.recheck_s:
             self._recheck()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -25,8 +24,6 @@ from api.streams.places import KINDS, Streams
 from syncer.access import token_file, tokens
 from syncer.access.exposure import Exposure
 from syncer.access.gate import Gate, RightsReader
-from syncer.access.roles import AccessRole
-from syncer.access.tokens import ID_BYTES, SECRET_BYTES
 from syncer.config.model import Config
 from syncer.conflict.acts import Decision, Journal
 from syncer.errors import StateUnavailable
@@ -38,6 +35,7 @@ from syncer.state.sql.database import SqlState
 from syncer.state.views.region import Views
 from tests.api.test_app import STATUS, Daemon
 from tests.property.strategies import NOW
+from tests.support.api_tokens import made
 from tests.support.event_streams import SentEvent, Stream, following, until
 from tests.unit.registers import at
 
@@ -115,22 +113,6 @@ class Followed:
         with engine.begin() as connection:
             connection.execute(text(f"DELETE FROM {table} WHERE id <= {through}"))
         engine.dispose()
-
-
-def made(file: Path, name: str, *, expires: datetime | None = None) -> str:
-    """Make a token that may read."""
-    with token_file.changing(file) as change:
-        rights, new = tokens.made(
-            change.rights,
-            os.urandom(ID_BYTES + SECRET_BYTES),
-            name=name,
-            role=AccessRole.READ,
-            values=False,
-            expires=expires,
-            now=datetime.now(UTC),
-        )
-        change.write(rights)
-    return new.text
 
 
 @pytest.fixture
@@ -439,6 +421,30 @@ async def test_a_database_that_goes_ends_its_streams_and_is_told_to_who_comes(re
     region.decide()
     async with region.follow("events", last_id=end.id) as stream:
         assert numbers([await stream.next()]) == [4], "it is back, and nothing is lost"
+
+
+async def test_who_comes_while_a_failed_look_is_told_keeps_nobody_from_hearing_of_it(region: Followed) -> None:
+    async with region.follow("events", reads=False) as first:
+        await until(lambda: region.places.open["events"], "it follows")
+        region.inside.failure = StateUnavailable("the database is locked")
+        looks = region.inside.count
+        await until(lambda: region.inside.count > looks, "it was looked for")
+        region.inside.failure = None
+        async with region.follow("events") as second:
+            region.decide()
+            assert numbers([await second.next()]) == [4]
+            first.reads.set()
+            end = await first.next()
+            assert (end.type, end.data["code"]) == ("end", "state-unavailable"), (
+                "not silence from a look that began anew"
+            )
+
+
+async def test_a_bug_of_a_look_ends_its_streams(region: Followed, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with region.follow("operations") as stream:
+        monkeypatch.setattr("api.streams.sources.OperationSource.seen", lambda *_: 1 // 0)
+        end = await stream.next()
+        assert (end.type, end.data["code"]) == ("end", "invariant-broken")
 
 
 async def test_heartbeats_come_while_nothing_happens(region: Followed) -> None:

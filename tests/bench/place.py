@@ -78,10 +78,17 @@ class Rest:
 
 @dataclass(slots=True)
 class DaemonProcess:
-    """One region's daemon as a process."""
+    """One region's daemon as a process.
+
+    Args:
+        cluster: Its region's.
+        directory: Of its files.
+        api: The table ``[api]`` of its configuration.
+    """
 
     cluster: PulsarCluster
     directory: Path
+    api: str = "enabled = false\n"
     process: subprocess.Popen[bytes] | None = field(default=None, init=False)
 
     def start(self) -> None:
@@ -92,7 +99,7 @@ class DaemonProcess:
         config.write_text(
             f'region = "{name}"\nclusters = ["{name}"]\n\n[store]\n{_toml(self.cluster.store_config)}\n'
             f'[bus]\nkind = "pulsar"\n{_toml(bus)}\n'
-            f'[state]\npath = "{self.directory / f"{name}-state.db"}"\n\n[api]\nenabled = false\n'
+            f'[state]\npath = "{self.directory / f"{name}-state.db"}"\n\n[api]\n{self.api}'
         )
         with (self.directory / f"{name}-daemon.log").open("ab") as log:
             self.process = subprocess.Popen(

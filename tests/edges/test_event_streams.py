@@ -29,8 +29,8 @@ from syncer.serving import serving
 from syncer.state.sql.database import SqlState
 from syncer.state.views.region import Views
 from tests.api.test_app import Daemon
-from tests.api.test_streams import made
 from tests.property.strategies import NOW
+from tests.support.api_tokens import made
 from tests.support.event_streams import DEADLINE_S, SocketClient, until
 from tests.unit.registers import HERE, at
 
