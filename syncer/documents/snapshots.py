@@ -213,7 +213,7 @@ class RepairPath(Document):
 class RepairPreview(Document):
     """``syncer snapshot sync --dry-run``."""
 
-    sha256: str = Field(description="Checksum of the plan: over HTTP the ETag by which it is told.")
+    sha256: str = Field(default="", description="Checksum of the plan: over HTTP the ETag by which it is told.")
     paths: int
     deletes: int
     taken_at_ms: int

@@ -137,8 +137,12 @@ DECISIONS: Final = (
 )
 
 
-BESIDE: Final = {"snapshot take", "snapshot diff"}
-"""These work on Spark themselves, on this host; 'syncer jobs' asks the daemon for the same."""
+BESIDE: Final = {
+    *("snapshot take", "snapshot diff"),  # they work on Spark themselves; 'syncer jobs' asks the daemon for the same
+    *("snapshot sync", "snapshot cancel"),
+    *(f"migration {verb}" for verb in ("start", "go", "pause", "resume", "abort", "rollback", "close", "report")),
+}
+"""These are asked of the region of this host alone."""
 NO_QUESTION: Final = ("quarantine retry", "resume", "jobs")
 """What is asked of the daemon without a question before."""
 

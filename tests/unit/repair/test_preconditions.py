@@ -7,8 +7,10 @@ from dataclasses import replace
 import pytest
 
 from syncer.conflict.settings import Limits
+from syncer.errors import PreconditionFailed
 from syncer.model import Millis
-from syncer.repair.preconditions import Offer, Terms, objections
+from syncer.repair.preconditions import Offer, Terms, objections, require_open
+from syncer.state.contract.repairs import Repair, RepairState
 
 NOW = Millis(1_700_000_000_000)
 RULES = ("scope", "smaller")
@@ -60,3 +62,22 @@ def test_deletes_are_objected_to_by_number_and_by_share(paths: int, deletes: int
     offer = replace(OFFER, paths=paths, deletes=deletes)
     assert [why.startswith(f"{deletes} of {paths} paths would be deleted") for why in said(offer)] == [True] * objected
     assert said(offer, deletes=True) == []
+
+
+@pytest.mark.parametrize("state", RepairState)
+def test_only_what_is_not_over_can_be_ended(state: RepairState) -> None:
+    repair = Repair(
+        id=4,
+        state=state,
+        regions=(),
+        taken_at_ms=NOW,
+        rules=RULES,
+        asked_by="ann",
+        reason="",
+        made_at_ms=NOW,
+    )
+    if not state.over:
+        require_open(repair)
+        return
+    with pytest.raises(PreconditionFailed, match=f"repair 4 is over: it is {state}"):
+        require_open(repair)
