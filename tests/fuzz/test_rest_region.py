@@ -68,6 +68,12 @@ THERE: Final[dict[str, list[object]]] = {
 """What the region has, by the parameter of a path that names it."""
 
 
+@schemathesis.serializer("application/jsonl")
+def plan_as_sent(_: schemathesis.SerializationContext, value: Any) -> bytes:
+    """A generated body of a route that takes a plan: whatever it is, as text."""
+    return str(value).encode("utf-8", "surrogatepass")
+
+
 class DescribedRegion:
     """The region, behind one application that describes itself: each run has a database of its own.
 
