@@ -167,6 +167,8 @@ class Bounded(H11Protocol):
 
     def begin_stream(self) -> None:
         """The answer under way has no end: its time is counted while its client does not read, and no longer."""
+        if self.transport.is_closing():  # the client has gone before it began
+            return
         self._streams = True
         self.transport.set_write_buffer_limits(STREAM_BUFFER_BYTES)
         self.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, STREAM_SOCKET_BYTES)

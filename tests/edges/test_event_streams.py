@@ -136,15 +136,26 @@ async def test_one_that_never_reads_is_let_go(tmp_path: Path, monkeypatch: pytes
 
 
 async def test_a_stream_lives_beyond_the_time_of_an_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("api.connections.UNREAD_S", 0.3)
+    monkeypatch.setattr("api.connections.UNREAD_S", 2.0)
     async with served(tmp_path) as server:
         with server.events() as client:
-            while client.parser.comments < 10:
+            while client.parser.comments * PACE.heartbeat_s < 2.5:
                 await client.more()
             server.decide(1)
             assert (await client.until_number(1))[-1].data["id"] == 1
         assert not server.room.dropped
         await until(lambda: server.places.open["events"] == 0, "it has gone, and so has its place")
+
+
+async def test_who_goes_before_a_stream_begins_is_no_error(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async with served(tmp_path) as server:
+        gone = [server.events() for _ in range(4)]
+        for each in gone:
+            each.reset()
+        with server.events() as client:
+            await client.begun()
+            await until(lambda: server.places.open["events"] == len(server.room) == 1, "only who reads is there")
+    assert [each for each in caplog.records if each.name == "uvicorn.error" and each.levelname == "ERROR"] == []
 
 
 async def test_a_stop_ends_streams_at_once_and_waits_for_none(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import struct
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Mapping
@@ -225,6 +226,11 @@ class SocketClient:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._socket.close()
+
+    def reset(self) -> None:
+        """Go at once, as a process that is killed."""
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self._socket.close()
 
     async def more(self) -> list[SentEvent]:
