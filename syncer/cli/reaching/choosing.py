@@ -95,8 +95,8 @@ def choose(command: str, named: NamedSources, environment: Mapping[str, str] = o
 def _routed(command: str, found: ChosenServer) -> ChosenServer:
     if command not in ROUTED:
         raise typer.BadParameter(
-            f"'syncer {command}' has no route, so {found.label} cannot be asked (no-route): run it on the daemon's own "
-            "host, with --config FILE"
+            f"'syncer {command}' works on the daemon's own host only, so {found.label} cannot be asked (no-route): "
+            "run it there, with --config FILE"
         )
     return found
 
