@@ -34,6 +34,7 @@ from api.routes import (
     status,
     streams,
 )
+from api.shared_status import SharedStatus, StatusForgetting
 from api.streams.places import Streams
 from api.uploads import MAX_UPLOAD_BYTES
 from syncer.version import version
@@ -94,19 +95,20 @@ def create_app(
         larger_bodies: Bytes that requests below a prefix of a path may carry, where it is more than elsewhere.
         places: Of streams; so many as is usual if not given.
     """
-    app = _bare(openapi="/openapi.json")
+    app, shared = _bare(openapi="/openapi.json"), SharedStatus(probe)
     problems.install(app)
     admission.install(app, admitting or Admission())
     app.add_middleware(BodyLimit, larger=larger_bodies)
+    app.add_middleware(StatusForgetting, status=shared)
     app.add_middleware(Conventions)
     if hosts is not None:
         app.add_middleware(HostCheck, hosts=hosts)
     app.include_router(health.router(probe))
-    app.include_router(status.router(probe))
+    app.include_router(status.router(shared))
     if inside is not None:
         for noun in NOUNS:
             app.include_router(noun.router(inside))
-        app.include_router(streams.router(probe, inside, places or Streams()))
+        app.include_router(streams.router(shared, inside, places or Streams()))
     return app
 
 

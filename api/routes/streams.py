@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Header, Query, Request
 from api.admission import ANYBODY, Admission, Opening, Reader, needs
 from api.documents import READING
 from api.inside import RegionInside
-from api.probe import Probe
+from api.shared_status import SharedStatus
 from api.streams.hub import Hub
 from api.streams.log_hub import LogHub
 from api.streams.places import Streams
@@ -33,11 +33,11 @@ FOLLOWING: Final[dict[int | str, dict[str, Any]]] = {
 StatusReader = Annotated[Caller, Depends(needs(AccessRole.READ, opening=Opening.STATUS))]
 
 
-def router(probe: Probe, inside: RegionInside, streams: Streams) -> APIRouter:
+def router(shared: SharedStatus, inside: RegionInside, streams: Streams) -> APIRouter:
     """Make the routes."""
     routes = APIRouter(prefix="/api/v1/streams", tags=["streams"], default_response_class=EventStream)
     pace = streams.pace
-    of_status = StatusHub("status", probe, pace)
+    of_status = StatusHub("status", shared, pace)
     of_events = LogHub("events", EventSource(), inside, pace)
     of_operations = LogHub("operations", OperationSource(), inside, pace)
     of_jobs = LogHub("jobs", JobSource(), inside, pace)

@@ -6,10 +6,9 @@ import hashlib
 import re
 from typing import Any, Final
 
-from api.probe import Probe
+from api.shared_status import SharedStatus
 from api.streams import framing
 from api.streams.hub import Hub, StreamPace
-from syncer.documents.status import StatusDocument
 from syncer.errors import RequestInvalid
 from syncer.terminal import json_text
 
@@ -24,7 +23,7 @@ class StatusHub(Hub):
 
     Args:
         name: Of the stream.
-        probe: Knows the status.
+        shared: Knows the status.
         pace: How often it looks.
 
     Attributes:
@@ -32,9 +31,9 @@ class StatusHub(Hub):
         frame: The document.
     """
 
-    def __init__(self, name: str, probe: Probe, pace: StreamPace) -> None:
+    def __init__(self, name: str, shared: SharedStatus, pace: StreamPace) -> None:
         super().__init__(name, pace)
-        self._probe = probe
+        self._shared = shared
         self.number = ""
         self.frame = b""
 
@@ -55,7 +54,7 @@ class StatusHub(Hub):
         await self._look()
 
     async def _look(self) -> bool:
-        found = StatusDocument.model_validate(await self._probe.status()).model_dump(mode="json")
+        found = (await self._shared.told()).document
         number = hashlib.sha256(json_text(_lasting(found)).encode()).hexdigest()[:ID_CHARACTERS]
         if number == self.number:
             return False

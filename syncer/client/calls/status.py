@@ -13,7 +13,7 @@ class StatusCalls(ApiCalls):
     """Calls about status."""
 
     def status(self) -> ApiAnswer[StatusDocument]:
-        """The document that ``syncer status -o json`` prints.
+        """The document that ``syncer status -o json`` prints, as of a second ago at the earliest.
 
         Raises:
             SyncerError: The daemon's own, or why it gave no answer.
