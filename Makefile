@@ -88,6 +88,10 @@ audit: setup ## Look the locked dependencies up in the databases of known vulner
 bench: servers ## Measure against the peer: make bench NAME=sync
 	@$(BIN)/python -m tests.bench $(or $(NAME),$(error say which one: make bench NAME=sync))
 
+.PHONY: vectors
+vectors: setup ## Compare our load balancing with the answers of Pulsar's own classes: make vectors DIR=directory
+	@$(BIN)/python -m tests.vectors $(DIR)
+
 .PHONY: faults
 faults: servers ## Strike real clusters under load, in minutes: kills, freezes, cut links, a full disk (SEED=n)
 	@$(BIN)/python -m tests.faults $(if $(SEED),--seed $(SEED)) --report faults-out

@@ -1,6 +1,12 @@
 """Every error that the product raises on purpose, drawn whole.
 
     SyncerError
+    ├── BalancerError               what was read of a cluster's load cannot be reckoned with
+    │   ├── SettingInvalid            a property of the load balancer has a value that Pulsar could not take
+    │   ├── BoundariesInvalid         a namespace's boundaries do not cut the ring of hashes into ranges
+    │   ├── TopicUnservable           a topic's hash lies in no bundle
+    │   ├── SplitRefused              Pulsar refuses these boundaries for a split
+    │   └── VersionUnknown            the rules of this version of Pulsar are not known
     ├── IllegalTransition           a state machine was asked for a step that it does not have
     ├── InvariantBroken             a bug of this program: stop, never retry
     ├── ConfigError                 the configuration cannot be used
@@ -79,6 +85,14 @@ operator does next. :mod:`syncer.dispositions` alone maps a class to an HTTP sta
 
 from __future__ import annotations
 
+from syncer.errors.balancing import (
+    BalancerError,
+    BoundariesInvalid,
+    SettingInvalid,
+    SplitRefused,
+    TopicUnservable,
+    VersionUnknown,
+)
 from syncer.errors.base import SyncerError
 from syncer.errors.bugs import IllegalTransition, InvariantBroken
 from syncer.errors.dependencies import (
@@ -168,7 +182,9 @@ __all__ = [
     "BackupDamaged",
     "BackupError",
     "BackupInvalid",
+    "BalancerError",
     "BodyTooLarge",
+    "BoundariesInvalid",
     "BusUnavailable",
     "ConfigDenied",
     "ConfigError",
@@ -202,6 +218,7 @@ __all__ = [
     "RightsUnreadable",
     "ServerError",
     "ServerUnreachable",
+    "SettingInvalid",
     "SignatureInvalid",
     "SnapshotDamaged",
     "SnapshotError",
@@ -212,6 +229,7 @@ __all__ = [
     "SnapshotsIncomparable",
     "SparkMissing",
     "SpeakerInvalid",
+    "SplitRefused",
     "StateDenied",
     "StateError",
     "StateForeign",
@@ -226,8 +244,10 @@ __all__ = [
     "SyncerError",
     "TooManyFailures",
     "TooManyStreams",
+    "TopicUnservable",
     "TransportError",
     "Unauthorized",
     "ValueInvalid",
     "ValueRefused",
+    "VersionUnknown",
 ]

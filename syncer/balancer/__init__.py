@@ -1,0 +1,19 @@
+"""Balancer: Pulsar's load balancing, as its brokers decide it.
+
+All here is pure: load reports and settings go in, decisions come out; clocks and dice are the caller's. Equal input
+gives what the Java classes of Pulsar 4.0.8 give, ties and overflows included; ``tests/vectors`` holds what they gave.
+
+    load        what a broker reports: usages, rates, bundles
+    averages    what is kept of reports: time averages of bundles, moving averages of brokers
+    cluster     all that the leader of the modular manager decides by
+    settings    Pulsar's properties, their types and defaults
+    versions    which rule differs in which version of Pulsar
+    java        Java's arithmetic, where Python's differs
+    ranges      topics, hashes and ranges of bundles
+    boundaries  the four algorithms that say where a bundle is cut, and the cut
+    splits      which bundles either load manager splits by itself
+    exempt      namespaces that are never shed
+    candidates  brokers that may get a bundle, filter by filter
+    placing     the broker that the modular manager gives a bundle to
+    strategies  shedding and placement, a file each
+"""

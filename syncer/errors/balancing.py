@@ -1,0 +1,50 @@
+"""Errors of the balancer advisor: what it was given of a cluster cannot be reckoned with."""
+
+from __future__ import annotations
+
+from syncer.errors.base import SyncerError
+
+
+class BalancerError(SyncerError):
+    """Load data, bundles or settings of a cluster cannot be used. Nothing was moved."""
+
+    code = "balancer-error"
+    default_hint = "Correct what the message names, and ask again."
+
+
+class SettingInvalid(BalancerError):
+    """A load balancer's property has a value that Pulsar itself could not take."""
+
+    code = "load-balancer-setting-invalid"
+    default_hint = "Correct the property in broker.conf or in the dynamic configuration, and ask again."
+
+
+class BoundariesInvalid(BalancerError):
+    """The boundaries of a namespace's bundles do not cut the ring of hashes into ranges."""
+
+    code = "bundle-boundaries-invalid"
+    default_hint = "Look at the namespace's local policies: 'pulsar-admin namespaces bundles NAMESPACE'."
+
+
+class TopicUnservable(BalancerError):
+    """A topic's hash lies in no bundle, so no broker can ever own it.
+
+    Source: NamespaceBundles.getBundle, Pulsar 4.0.8, which throws IndexOutOfBoundsException for hash 0xffffffff.
+    """
+
+    code = "topic-unservable"
+    default_hint = "Choose another name for the topic: its name alone decides its hash."
+
+
+class SplitRefused(BalancerError):
+    """Pulsar refuses these boundaries for a split."""
+
+    code = "bundle-split-refused"
+    default_hint = "Choose positions strictly inside the bundle, each of them once."
+
+
+class VersionUnknown(BalancerError):
+    """Nobody has read the load balancer of this version of Pulsar, so its rules are not known here."""
+
+    code = "pulsar-version-unknown"
+    default_hint = "Use a version that the message names, if the cluster's brokers decide as that one does."
