@@ -44,16 +44,8 @@ class Usages:
 
     def greatest(self) -> float:
         """Greatest usage without weights, as a fraction; heap memory never counts."""
-        return self._greatest_percent() / 100
-
-    def greatest_local(self) -> float:
-        """The same in 32-bit floats to the end, as the modular manager reckons it."""
-        return float32(self._greatest_percent() / 100)
-
-    def _greatest_percent(self) -> float:
-        return greatest(
-            self.cpu.percent(), self.direct_memory.percent(), self.bandwidth_in.percent(), self.bandwidth_out.percent()
-        )
+        percents = (self.cpu, self.direct_memory, self.bandwidth_in, self.bandwidth_out)
+        return greatest(*(usage.percent() for usage in percents)) / 100
 
     def weighted(self, weights: UsageSettings) -> float:
         """Greatest weighted usage, as a fraction: as the modular manager reckons it, which never counts heap memory."""

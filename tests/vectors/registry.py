@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from tests.vectors import hashes, splitting
+from tests.vectors import hashes, shedding, splitting
 
 Case = Mapping[str, Any]
 Player = Callable[[Case, Case], Iterator[str]]
@@ -13,4 +13,5 @@ Player = Callable[[Case, Case], Iterator[str]]
 PLAYERS: Final[dict[str, Player]] = {
     "bundle-hash.json": hashes.differences,
     "bundle-split.json": splitting.differences,
+    "shedding.json": shedding.differences,
 }
