@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from tests.vectors import hashes, shedding, splitting
+from tests.vectors import hashes, placing, shedding, splitting
 
 Case = Mapping[str, Any]
 Player = Callable[[Case, Case], Iterator[str]]
@@ -14,4 +14,5 @@ PLAYERS: Final[dict[str, Player]] = {
     "bundle-hash.json": hashes.differences,
     "bundle-split.json": splitting.differences,
     "shedding.json": shedding.differences,
+    "placement.json": placing.differences,
 }

@@ -10,4 +10,8 @@ Pulsar draws one of them by lot, and so does the caller.
     uniform      UniformLoadShedder
     avg          AvgShedder, which sheds and places
     transfer     TransferShedder, of the extensible manager
+    spread       mean and deviation that it goes by
+    least_rate   LeastLongTermMessageRate
+    least_usage  LeastResourceUsageWithWeight of both managers
+    round_robin  RoundRobinBrokerSelector
 """
