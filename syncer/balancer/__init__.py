@@ -7,6 +7,7 @@ gives what the Java classes of Pulsar 4.0.8 give, ties and overflows included; `
     averages    what is kept of reports: time averages of bundles, moving averages of brokers
     cluster     all that the leader of the modular manager decides by
     settings    Pulsar's properties, their types and defaults
+    versions    which rule differs in which version of Pulsar
     java        Java's arithmetic, where Python's differs
     ranges      topics, hashes and ranges of bundles
     boundaries  the four algorithms that say where a bundle is cut, and the cut

@@ -1,0 +1,71 @@
+"""Versions: which rule of load balancing differs in which version of Pulsar.
+
+The brokers' version picks the rules; for a version of a line that is not in the table there is no guess.
+
+AvgShedder is the default from PR 26609 on, which no version in the table has: brokers that have it say so in their
+runtime configuration.
+
+Source: PR 26246 (a plan by the bundle's name), PIP-380 (namespaces that are not shed).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from syncer.errors import VersionUnknown
+
+if TYPE_CHECKING:
+    from syncer.balancer.settings import BalancerSettings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BalancerRules:
+    """What differs between versions; the defaults are those of 4.0.8.
+
+    ``plan_by_name``: AvgShedder keeps its targets by the bundle's name. ``excluded_namespaces``: namespaces may be
+    excluded from shedding.
+    """
+
+    plan_by_name: bool = False
+    excluded_namespaces: bool = False
+
+    def effective(self, settings: BalancerSettings) -> BalancerSettings:
+        """Leave out of the settings what brokers of this version do not know."""
+        if self.excluded_namespaces:
+            return settings
+        return replace(settings, shedding=replace(settings.shedding, excluded_namespaces=frozenset()))
+
+
+RULES: Final[dict[tuple[int, int, int], BalancerRules]] = {
+    (4, 0, 8): BalancerRules(),
+    (4, 2, 4): BalancerRules(excluded_namespaces=True),
+    (5, 0, 0): BalancerRules(excluded_namespaces=True),
+    (5, 0, 1): BalancerRules(excluded_namespaces=True, plan_by_name=True),
+}
+"""Versions that are known. A version of the same line, 4.0 or 4.2 or 5.0, has the rules of the last one here
+that is not newer; one that is older than all of its line is not known."""
+
+
+def balancer_rules(version: str) -> BalancerRules:
+    """Look up the rules of the brokers' version.
+
+    Args:
+        version: As brokers report it: 4.0.8, 5.0.0-M1, 4.2.4-SNAPSHOT.
+
+    Raises:
+        VersionUnknown: It is no version, or the rules of its line are not known.
+    """
+    found = re.match(r"(\d+)\.(\d+)\.(\d+)(?!\d)", version, re.ASCII)
+    if found is None:
+        raise VersionUnknown(f"'{version}' is no version of Pulsar such as {_listed()}")
+    wanted = (int(found[1]), int(found[2]), int(found[3]))
+    known = [each for each in RULES if each[:2] == wanted[:2] and each <= wanted]
+    if not known:
+        raise VersionUnknown(f"the load balancing of Pulsar {version} is not known here; known are {_listed()}")
+    return RULES[max(known)]
+
+
+def _listed() -> str:
+    return ", ".join(".".join(map(str, version)) for version in sorted(RULES))
