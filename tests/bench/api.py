@@ -1,9 +1,11 @@
 """The bench ``api``: what its HTTP surface costs a daemon that syncs as fast as it can.
 
-Two clusters and two daemons, as in the bench ``sync``. Bursts of outside writes go from the near store to the far one;
-at every second one the far daemon, which decides and writes, has all its clients beside: 50 status requests a second, a
-scrape each 5 s, and 200 streams at one event a second. Each ratio is of two turns of the same round. The clients run
-on the same machine, so what they use of its processors counts against us.
+Two clusters and two daemons, as in the bench ``sync``. Bursts of outside writes go from the near store to the far one.
+In each round one of them has the far daemon, which decides and writes, alone; at one it has all its clients beside: 50
+status requests a second, a scrape each 5 s, and 200 streams at one event a second; and at one the status requests go to
+a bare server instead. Each ratio is of two turns of the same round. The clients run on the same machine, so what they
+use of its processors counts against us. All of it together keeps two processors busy, and then whoever wakes waits for
+one: the bare server tells how long.
 """
 
 from __future__ import annotations
@@ -31,8 +33,11 @@ from tests.support.api_tokens import made
 SYNC_BAR: Final = 0.95
 MEMORY_BAR_MB: Final = 60.0
 P99_BAR: Final = 5.0
+P99_BARE_BAR: Final = 5.0
+STATUS_BYTES: Final = 2_000
 HOLDS_BAR_S: Final = 10.0
 REST_S: Final = 20.0
+KINDS: Final = ("alone", "beside", "bare")
 COLUMNS: Final = ("", "alone", "with clients", "ratio")
 
 
@@ -91,6 +96,7 @@ class ApiFigures:
         alone: Events a second without clients.
         beside: The same with them.
         served: What they were answered.
+        bare: The same where a bare server is asked for the status.
         alone_mb: The far daemon's memory behind each turn without clients.
         beside_mb: The same with them, while they are there.
         lost: Changes that did not arrive.
@@ -100,6 +106,7 @@ class ApiFigures:
     alone: list[float] = field(default_factory=list)
     beside: list[float] = field(default_factory=list)
     served: list[Served] = field(default_factory=list)
+    bare: list[Served] = field(default_factory=list)
     alone_mb: list[int] = field(default_factory=list)
     beside_mb: list[int] = field(default_factory=list)
     lost: int = 0
@@ -137,7 +144,7 @@ def _say(phase: str) -> None:
 
 def measure(place: Place, sizes: ApiSizes) -> ApiFigures:
     """Start both daemons, and measure in turns."""
-    (port,), tokens = free_ports(1), place.directory / "tokens.json"
+    (port, bare_port), tokens = free_ports(2), place.directory / "tokens.json"
     token = made(tokens, "bench")
     near, far = place.daemons
     far.api = (
@@ -145,7 +152,7 @@ def measure(place: Place, sizes: ApiSizes) -> ApiFigures:
         "max_connections_per_address = 600\nmax_streams = 300\nmax_streams_per_client = 300\n"
     )
     turns = sizes.warm_ups + sizes.rounds
-    for tenant in ("warm", *(f"{kind}-{turn}" for turn in range(turns) for kind in ("alone", "beside"))):
+    for tenant in ("warm", *(f"{kind}-{turn}" for turn in range(turns) for kind in KINDS)):
         place.make_tenant(tenant)
     _say("two daemons are started")
     ours.start(place)
@@ -160,30 +167,37 @@ def measure(place: Place, sizes: ApiSizes) -> ApiFigures:
             each.lost for each in bursts
         )
 
-    with Child("tests.bench.api_clients", str(port), token, log=place.directory / "clients.log") as clients:
+    with (
+        Child("tests.bench.api_bare", str(bare_port), str(STATUS_BYTES), log=place.directory / "bare.log") as bare,
+        Child("tests.bench.api_clients", str(port), token, log=place.directory / "clients.log") as clients,
+    ):
+        bare.hear()
         for number in range(sizes.warm_ups):
             turn(f"alone-{number}")
         _say("status requests at rest")
         found = ApiFigures(rest=Served.of(clients.ask("status", REST_S)))
         for number in range(sizes.warm_ups, turns):
             _say(f"round {number - sizes.warm_ups + 1} of {sizes.rounds}")
-            for kind in ("alone", "beside") if number % 2 else ("beside", "alone"):
+            for kind in KINDS if number % 2 else KINDS[::-1]:
+                if kind != "alone":
+                    clients.ask("begin", *([bare_port] if kind == "bare" else []))
+                rate, lost = turn(f"{kind}-{number}")
+                found.lost += lost
                 if kind == "alone":
-                    rate, lost = turn(f"alone-{number}")
                     found.alone.append(rate)
                     found.alone_mb.append(far.resident_mb)
-                else:
-                    clients.ask("begin")
-                    rate, lost = turn(f"beside-{number}")
+                elif kind == "beside":
                     found.beside.append(rate)
                     found.beside_mb.append(far.resident_mb)
                     found.served.append(Served.of(clients.ask("end")))
-                found.lost += lost
+                else:
+                    found.bare.append(Served.of(clients.ask("end")))
     return found
 
 
 def bars(found: ApiFigures) -> list[Bar]:
     """What decides."""
+    asked = (found.rest, *found.served, *found.bare)
     return [
         Bar(
             name="events/s of sync with clients",
@@ -206,6 +220,13 @@ def bars(found: ApiFigures) -> list[Bar]:
             at_least=False,
         ),
         Bar(
+            name="the same",
+            peer="a bare server beside the same",
+            ratio=median(mine.p99_ms / other.p99_ms for mine, other in zip(found.served, found.bare, strict=True)),
+            bar=P99_BARE_BAR,
+            at_least=False,
+        ),
+        Bar(
             name=f"{HOLDS} holds listed to the end, s",
             peer="(a time)",
             ratio=found.holds_s,
@@ -216,7 +237,7 @@ def bars(found: ApiFigures) -> list[Bar]:
         Bar(
             name="requests refused or failed, streams ended, changes lost",
             peer="(a count)",
-            ratio=float(sum(each.failed + each.ended for each in (found.rest, *found.served)) + found.lost),
+            ratio=float(found.lost + sum(each.failed + each.ended for each in asked)),
             bar=0.0,
             at_least=False,
         ),
@@ -240,6 +261,12 @@ def rows(found: ApiFigures) -> list[tuple[str, ...]]:
             f"{found.rest.p99_ms:.1f}",
             f"{p99_ms:.1f} ({' '.join(f'{each.p99_ms:.0f}' for each in served)})",
             f"{p99_ms / found.rest.p99_ms:.2f}",
+        ),
+        (
+            "a bare server beside the same, p99 ms",
+            "",
+            _each([each.p99_ms for each in found.bare]),
+            "",
         ),
         ("status requests answered", str(found.rest.answered), str(sum(each.answered for each in served)), ""),
         ("scrapes answered", "", str(sum(each.scrapes for each in served)), ""),

@@ -5,7 +5,8 @@
 Commands, each answered by one line:
 
     status SECONDS   status requests at the pace, for so long: P99_MS ANSWERED FAILED
-    begin            the same, a scrape each few seconds, and streams of operations: ready once all are followed
+    begin [PORT]     the same, a scrape each few seconds, and streams of operations: ready once all are followed;
+                     with a port, the status requests go to the server there
     end              end them: P99_MS ANSWERED FAILED SCRAPES EVENTS_PER_CLIENT_PER_S ENDED CPU_S
     holds            read all holds, page by page: SECONDS HOLDS
 
@@ -81,9 +82,9 @@ class Clients:
     since_s: float = 0.0
     ready: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def status(self, number: int) -> None:
+    async def status(self, number: int, port: int) -> None:
         """Ask for the status at a part of the pace; a wait counts from the time at which the request was due."""
-        link, step_s = Link(self.port, self.token), LINKS / STATUS_PER_S
+        link, step_s = Link(port, self.token), LINKS / STATUS_PER_S
         due = time.monotonic() + number * step_s / LINKS
         try:
             while True:
@@ -128,15 +129,16 @@ class Clients:
         finally:
             writer.close()
 
-    async def begin(self, *, all_of_them: bool) -> None:
-        """Begin; with all of them, once all streams are followed."""
+    async def begin(self, *, all_of_them: bool, status_port: int | None = None) -> None:
+        """Begin; with all of them, once all streams are followed. Another server may be asked for the status."""
+        asked = status_port or self.port
         self.waits_s, self.failed, self.scrapes, self.events, self.followed, self.ended = [], 0, 0, 0, 0, 0
         if all_of_them:
             self.ready = asyncio.Event()
             self.tasks = [asyncio.create_task(self.follow()) for _ in range(STREAMS)]
             await asyncio.wait_for(self.ready.wait(), READY_S)
             self.tasks += [asyncio.create_task(self.scrape()), asyncio.create_task(self.refused())]
-        self.tasks += [asyncio.create_task(self.status(number)) for number in range(LINKS)]
+        self.tasks += [asyncio.create_task(self.status(number, asked)) for number in range(LINKS)]
         self.since_s = time.monotonic()
 
     async def end(self) -> str:
@@ -180,8 +182,8 @@ async def _serve(clients: Clients) -> None:
                 await clients.begin(all_of_them=False)
                 await asyncio.sleep(float(seconds))
                 answer = await clients.end()
-            case ["begin"]:
-                await clients.begin(all_of_them=True)
+            case ["begin", *ports]:
+                await clients.begin(all_of_them=True, status_port=int(ports[0]) if ports else None)
                 answer = f"{clients.followed} followed"
             case ["end"]:
                 answer = await clients.end()
