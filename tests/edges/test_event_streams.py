@@ -1,8 +1,9 @@
-"""Streams over real sockets: slow readers go with a last word, living ones stay, and no stop waits for any of them."""
+"""Streams over sockets, with TLS and without: slow readers go with a last word, living ones stay, no stop waits."""
 
 from __future__ import annotations
 
 import socket
+import ssl
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing
@@ -18,6 +19,7 @@ import structlog
 
 from api.admission import Admission
 from api.app import create_app
+from api.certificates import Certificates
 from api.connections import Dropped, Room
 from api.streams.hub import StreamPace
 from api.streams.places import Streams
@@ -31,6 +33,7 @@ from syncer.state.views.region import Views
 from tests.api.test_app import Daemon
 from tests.property.strategies import NOW
 from tests.support.api_tokens import made
+from tests.support.certificates import Authority, Certificate
 from tests.support.event_streams import DEADLINE_S, SocketClient, until
 from tests.unit.registers import HERE, at
 
@@ -61,9 +64,10 @@ class ServedStreams:
     places: Streams
     state: SqlState
     token: str
+    tls: ssl.SSLContext | None
 
     def events(self, receives: int = 0) -> SocketClient:
-        return SocketClient(self.port, "/api/v1/streams/events", self.token, receives=receives)
+        return SocketClient(self.port, "/api/v1/streams/events", self.token, receives=receives, tls=self.tls)
 
     def decide(self, count: int, detail: str = "") -> None:
         rows = [
@@ -74,8 +78,37 @@ class ServedStreams:
             tx.journal(rows, Millis(NOW))
 
 
+@dataclass(frozen=True)
+class Protection:
+    """How clients come: plainly, or over TLS."""
+
+    ca: Path
+    certificate: Certificate | None
+
+    @property
+    def of_server(self) -> Certificates | None:
+        if self.certificate is None:
+            return None
+        return Certificates(self.certificate.cert, self.certificate.key, self.ca)
+
+    @property
+    def of_client(self) -> ssl.SSLContext | None:
+        return None if self.certificate is None else ssl.create_default_context(cafile=str(self.ca))
+
+
+@pytest.fixture(scope="module")
+def certified(tmp_path_factory: pytest.TempPathFactory) -> Protection:
+    authority = Authority(tmp_path_factory.mktemp("authority"))
+    return Protection(authority.ca, authority.issue("server"))
+
+
+@pytest.fixture(params=["plain", "tls"])
+def protection(request: pytest.FixtureRequest, certified: Protection) -> Protection:
+    return certified if request.param == "tls" else Protection(certified.ca, None)
+
+
 @asynccontextmanager
-async def served(tmp_path: Path) -> AsyncIterator[ServedStreams]:
+async def served(tmp_path: Path, protection: Protection) -> AsyncIterator[ServedStreams]:
     url = f"sqlite:///{tmp_path}/state.db"
     with closing(SqlState.open(url, HERE)) as state, socket.create_server(("127.0.0.1", 0)) as listener:
         state.activate()
@@ -85,8 +118,8 @@ async def served(tmp_path: Path) -> AsyncIterator[ServedStreams]:
             admission = Admission(gate=Gate(RightsReader(tmp_path / "tokens.json")), exposure=Exposure())
             inside: Any = InThreads(views, SimpleNamespace(region="here"))
             app = create_app(Daemon(), inside=inside, admitting=admission, places=places)
-            async with serving(app, listener, room, None, places.stop):
-                yield ServedStreams(listener.getsockname()[1], room, places, state, token)
+            async with serving(app, listener, room, protection.of_server, places.stop):
+                yield ServedStreams(listener.getsockname()[1], room, places, state, token, protection.of_client)
     assert len(room) == 0
 
 
@@ -103,11 +136,14 @@ async def flood(server: ServedStreams, quick: SocketClient) -> int:
     return number
 
 
-async def test_a_slow_reader_is_ended_with_a_last_word_and_nobody_waits_for_it(tmp_path: Path) -> None:
+async def test_a_slow_reader_is_ended_with_a_last_word_and_nobody_waits_for_it(
+    tmp_path: Path, protection: Protection
+) -> None:
     with structlog.testing.capture_logs() as logs:
-        async with served(tmp_path) as server:
+        async with served(tmp_path, protection) as server:
             with server.events(receives=4_096) as slow, server.events() as quick:
                 await quick.begun()
+                await slow.asked()
                 await until(lambda: server.places.open["events"] == 2, "both follow")
                 last = await flood(server, quick)
                 assert server.places.ended == {"stream-too-slow": 1}
@@ -124,20 +160,25 @@ async def test_a_slow_reader_is_ended_with_a_last_word_and_nobody_waits_for_it(t
     assert not [each for each in logs if each["log_level"] == "error"]
 
 
-async def test_one_that_never_reads_is_let_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_one_that_never_reads_is_let_go(
+    tmp_path: Path, protection: Protection, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("api.connections.UNREAD_S", 1.0)
-    async with served(tmp_path) as server:
-        with server.events(receives=4_096), server.events() as quick:
+    async with served(tmp_path, protection) as server:
+        with server.events(receives=4_096) as silent, server.events() as quick:
             await quick.begun()
+            await silent.asked()
             await until(lambda: server.places.open["events"] == 2, "both follow")
             await flood(server, quick)
             await until(lambda: server.room.dropped[Dropped.UNREAD] == 1, "its connection is let go")
             assert len(server.room) == 1
 
 
-async def test_a_stream_lives_beyond_the_time_of_an_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_stream_lives_beyond_the_time_of_an_answer(
+    tmp_path: Path, protection: Protection, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("api.connections.UNREAD_S", 2.0)
-    async with served(tmp_path) as server:
+    async with served(tmp_path, protection) as server:
         with server.events() as client:
             while client.parser.comments * PACE.heartbeat_s < 2.5:
                 await client.more()
@@ -147,8 +188,10 @@ async def test_a_stream_lives_beyond_the_time_of_an_answer(tmp_path: Path, monke
         await until(lambda: server.places.open["events"] == 0, "it has gone, and so has its place")
 
 
-async def test_who_goes_before_a_stream_begins_is_no_error(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    async with served(tmp_path) as server:
+async def test_who_goes_before_a_stream_begins_is_no_error(
+    tmp_path: Path, protection: Protection, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with served(tmp_path, protection) as server:
         gone = [server.events() for _ in range(4)]
         for each in gone:
             each.reset()
@@ -158,10 +201,11 @@ async def test_who_goes_before_a_stream_begins_is_no_error(tmp_path: Path, caplo
     assert [each for each in caplog.records if each.name == "uvicorn.error" and each.levelname == "ERROR"] == []
 
 
-async def test_a_stop_ends_streams_at_once_and_waits_for_none(tmp_path: Path) -> None:
-    async with served(tmp_path) as server:
+async def test_a_stop_ends_streams_at_once_and_waits_for_none(tmp_path: Path, protection: Protection) -> None:
+    async with served(tmp_path, protection) as server:
         with server.events() as reading, server.events(receives=4_096) as stuck:
             await reading.begun()
+            await stuck.asked()
             await until(lambda: server.places.open["events"] == 2, "both follow")
             server.decide(300, LARGE)
             await reading.until_number(300)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import ssl
 import struct
 import time
 from collections import deque
@@ -204,23 +205,51 @@ async def following(
 
 
 class SocketClient:
-    """A client of one stream, over a socket."""
+    """A client of one stream, over a socket.
 
-    def __init__(self, port: int, path: str, token: str, *, receives: int = 0, last_id: str = "") -> None:
+    Args:
+        port: Of the server.
+        path: Of the stream.
+        token: Of the client; empty: its certificate has to do.
+        receives: Bytes that its system takes for it.
+        last_id: Of the last event that it has got.
+        tls: Context of its TLS; ``None``: plain HTTP.
+    """
+
+    def __init__(
+        self,
+        port: int,
+        path: str,
+        token: str,
+        *,
+        receives: int = 0,
+        last_id: str = "",
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
         self._socket = socket.socket()
         if receives:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receives)
         self._socket.settimeout(DEADLINE_S)
         self._socket.connect(("127.0.0.1", port))
+        if tls is not None:
+            self._socket = tls.wrap_socket(self._socket, server_hostname="localhost", do_handshake_on_connect=False)
         self._http = h11.Connection(h11.CLIENT)
-        headers = [("Host", "localhost"), ("Authorization", f"Bearer {token}")]
+        headers = [("Host", "localhost"), *([("Authorization", f"Bearer {token}")] if token else [])]
         if last_id:
             headers.append(("Last-Event-ID", last_id))
         request = h11.Request(method="GET", target=path, headers=headers)
-        self._socket.sendall((self._http.send(request) or b"") + (self._http.send(h11.EndOfMessage()) or b""))
+        self._asking = (self._http.send(request) or b"") + (self._http.send(h11.EndOfMessage()) or b"")
+        if tls is None:
+            self._ask()
         self.parser = EventParser(last_id)
         self.status = 0
         self.ended = False
+
+    def _ask(self) -> None:
+        """Send the request, once; over TLS this waits for the server."""
+        asking, self._asking = self._asking, b""
+        if asking:
+            self._socket.sendall(asking)
 
     def __enter__(self) -> Self:
         return self
@@ -237,7 +266,12 @@ class SocketClient:
         """What comes next; nothing once it has ended."""
         return await anyio.to_thread.run_sync(self._more)
 
+    async def asked(self) -> None:
+        """Wait until its request was sent."""
+        await anyio.to_thread.run_sync(self._ask)
+
     def _more(self) -> list[SentEvent]:
+        self._ask()
         while True:
             event = self._http.next_event()
             if event is h11.NEED_DATA:
