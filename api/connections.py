@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import sys
 from collections import Counter
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -41,6 +42,9 @@ STREAM_BUFFER_BYTES: Final = 16 * 1024
 """Of a stream, written and not yet taken by the system: more waits for its client."""
 STREAM_SOCKET_BYTES: Final = 128 * 1024
 """Of a stream, taken by the system and not yet read."""
+VANISHED_MS: Final = 30_000
+"""For so long the system sends again what a stream's client does not acknowledge, then it is taken as gone: heartbeats
+are so small that a client whose host is off would keep its place until they fill all buffers."""
 
 _COMING: Final = frozenset({h11.IDLE, h11.SEND_BODY})
 
@@ -171,7 +175,10 @@ class Bounded(H11Protocol):
             return
         self._streams = True
         self.transport.set_write_buffer_limits(STREAM_BUFFER_BYTES)
-        self.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, STREAM_SOCKET_BYTES)
+        client = self.transport.get_extra_info("socket")
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, STREAM_SOCKET_BYTES)
+        if sys.platform == "linux":
+            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, VANISHED_MS)
         self._due(None)
 
     def end_stream(self, last: bytes, *, at_once: bool) -> None:

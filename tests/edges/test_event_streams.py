@@ -20,7 +20,7 @@ import structlog
 from api.admission import Admission
 from api.app import create_app
 from api.certificates import Certificates
-from api.connections import Dropped, Room
+from api.connections import VANISHED_MS, Bounded, Dropped, Room
 from api.streams.hub import StreamPace
 from api.streams.places import Streams
 from syncer.access.exposure import Exposure
@@ -214,3 +214,21 @@ async def test_a_stop_ends_streams_at_once_and_waits_for_none(tmp_path: Path, pr
             assert (found[-1].type, found[-1].data["code"]) == ("end", "daemon-stopping")
             await until(lambda: len(server.room) == 0, "both connections are gone, though one was not read")
             assert stuck.status == 0
+
+
+async def test_one_that_vanishes_is_not_waited_for_longer_than_said(
+    tmp_path: Path, protection: Protection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits_ms: list[int] = []
+    begin = Bounded.begin_stream
+
+    def begun(connection: Bounded) -> None:
+        begin(connection)
+        client = connection.transport.get_extra_info("socket")
+        waits_ms.append(client.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT))
+
+    monkeypatch.setattr(Bounded, "begin_stream", begun)
+    async with served(tmp_path, protection) as server:
+        with server.events() as client:
+            await client.begun()
+    assert waits_ms == [VANISHED_MS]
