@@ -17,6 +17,7 @@ from api.streams.response import EventStream
 from api.streams.sources import EventSource, JobSource, OperationSource
 from api.streams.status_hub import StatusHub
 from syncer.access.roles import AccessRole, Caller
+from syncer.inspection.jobs import places_of
 
 LastEventId = Annotated[
     str, Header(alias="Last-Event-ID", max_length=1_000, description="Id of the last event that was got: go on behind.")
@@ -40,7 +41,7 @@ def router(shared: SharedStatus, inside: RegionInside, streams: Streams) -> APIR
     of_status = StatusHub("status", shared, pace)
     of_events = LogHub("events", EventSource(), inside, pace)
     of_operations = LogHub("operations", OperationSource(), inside, pace)
-    of_jobs = LogHub("jobs", JobSource(), inside, pace)
+    of_jobs = LogHub("jobs", JobSource(lambda: places_of(inside.config)), inside, pace)
 
     def stream(hub: Hub, caller: Caller, request: Request, last: str, opening: Opening | None = None) -> EventStream:
         admission: Admission = request.app.state.admission
@@ -69,7 +70,7 @@ def router(shared: SharedStatus, inside: RegionInside, streams: Streams) -> APIR
 
     @routes.get("/jobs", status_code=200, responses=FOLLOWING)
     async def jobs(caller: Reader, request: Request, last: LastEventId = "", after: After = None) -> EventStream:
-        """Events 'job': jobs, as they are queued, begun, to be cancelled, and over."""
+        """Events 'job': jobs without stored values, as they are queued, begun, to be cancelled, and over."""
         return stream(of_jobs, caller, request, _behind(last, after))
 
     return routes

@@ -11,6 +11,7 @@ from api.streams.progress import ListEntry, ListSeen
 from syncer.documents.explain import decision_document
 from syncer.documents.jobs import job_document
 from syncer.documents.operations import operation_document
+from syncer.inspection.jobs import beyond_host
 from syncer.state.contract.jobs import JobState
 from syncer.state.contract.operations import OperationState
 
@@ -107,9 +108,18 @@ class OperationSource(ListSource):
 
 
 class JobSource(ListSource):
-    """Jobs: queued, running, perhaps to be cancelled, over. One connection makes them."""
+    """Jobs: queued, running, perhaps to be cancelled, over. One connection makes them.
+
+    All who follow are told the same: nobody is told stored values, whatever his rights are, nor places of the host.
+
+    Args:
+        places: The host's, as :func:`syncer.inspection.jobs.places_of` finds them; asked for at each look.
+    """
 
     name = "job"
+
+    def __init__(self, places: Callable[[], Sequence[str]]) -> None:
+        self._places = places
 
     def latest(self, views: Views) -> int:
         """The greatest number that was ever given."""
@@ -123,16 +133,20 @@ class JobSource(ListSource):
         """New ones, and those of the open ones that are in another state."""
         latest = self.latest(views)
         opened = self.open(views) if bookmark.open else {}
-        again, gone = _again(bookmark, opened, views.jobs_at, lambda row: row.id, _job)
+        again, gone = _again(bookmark, opened, views.jobs_at, lambda row: row.id, self._entry)
         new = views.jobs_after(bookmark.last, PAGE) if latest > bookmark.last else []
         return ListSeen(
-            new=[_job(each) for each in new],
+            new=[self._entry(each) for each in new],
             again=again,
             gone=gone,
             latest=latest,
             settled=latest + 1,
             whole=len(new) < PAGE,
         )
+
+    def _entry(self, row: JobRow) -> ListEntry:
+        told = beyond_host(job_document(row), self._places(), values=False)
+        return ListEntry(row.id, _job_tag(row), told.model_dump(mode="json"))
 
 
 def _again(
@@ -155,10 +169,6 @@ def _again(
 def _operation(row: Operation) -> ListEntry:
     tag = PENDING if row.state is OperationState.PENDING else OVER
     return ListEntry(row.id, tag, operation_document(row).model_dump(mode="json"))
-
-
-def _job(row: JobRow) -> ListEntry:
-    return ListEntry(row.id, _job_tag(row), job_document(row).model_dump(mode="json"))
 
 
 def _job_tag(row: JobRow) -> str:

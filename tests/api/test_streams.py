@@ -37,6 +37,7 @@ from tests.api.test_app import STATUS, Daemon
 from tests.property.strategies import NOW
 from tests.support.api_tokens import made
 from tests.support.event_streams import SentEvent, Stream, following, until
+from tests.support.jobs import ended, succeeded
 from tests.unit.registers import at
 
 API: Final = "/api/v1/streams"
@@ -226,6 +227,19 @@ async def test_a_job_is_told_in_each_of_its_states(region: Followed) -> None:
     ]
     async with region.follow("jobs", last_id=states[1].id) as stream:
         assert (await stream.next()).data["state"] == "cancelled"
+
+
+async def test_of_a_job_neither_places_of_the_host_nor_values_are_told_to_whoever_may_read(region: Followed) -> None:
+    field_of_it = {"pointer": "/a", "local": False, "values": {"here": "SECRET-1", "there": None}}
+    found = {"path": "/p", "place": "/secret/page", "fields": [field_of_it]}
+    output = {"different": 1, "plan": {"file": "/secret/plan", "paths": 1}, "items": [found]}
+    wrong = JobEnd(state=JobState.FAILED, at_ms=Millis(NOW), detail=f"{region.inside.config.state.path} is read-only")
+    async with region.follow("jobs") as stream:
+        ended(region.state, JobKind.DIFF, succeeded(output))
+        ended(region.state, JobKind.DIFF, wrong)
+        told = [(each.data["state"], each.data["detail"]) for each in await stream.some(2)]
+    assert told == [("succeeded", ""), ("failed", "… is read-only")]
+    assert [each for each in (b"SECRET-1", b"/secret") if each in stream.text] == []
 
 
 async def test_the_status_is_told_at_once_and_when_more_than_an_age_changes(region: Followed) -> None:
