@@ -19,9 +19,13 @@ from syncer.conflict.scope import Scope
 from syncer.conflict.settings import Settings
 from syncer.jobs.plans import plan_file
 from syncer.model import Millis, Revision
-from syncer.repair.repair_file import Head, write
+from syncer.repair.loading import bring_in
+from syncer.repair.repair_file import Head, RepairFile, write
+from syncer.replacing import replace
 from syncer.replication.driver import Driver
 from syncer.state.contract.jobs import JobEnd, JobKind, JobState
+from syncer.state.contract.operations import Asked
+from syncer.state.contract.repairs import RepairState
 from syncer.state.sql.database import SqlState
 from syncer.state.views.region import Views
 from syncer.stores.contract import Written
@@ -143,6 +147,31 @@ def test_what_is_repeated_with_its_key_is_brought_in_once(region: Region, views:
     other = sent(region, REAL, plan(tmp_path, 3), **headers)
     assert (other.status_code, other.json()["code"]) == (422, "idempotency-key-reused")
     assert (len(views.operations(10)), len(views.repairs(10))) == (1, 1)
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_repeat_is_told_to_its_end_though_a_crash_has_left_what_was_brought_in_before(
+    whole: bool, region: Region, state: SqlState, views: Views, tmp_path: Path
+) -> None:
+    content = plan(tmp_path)
+    headers = {**shown(region, ASKED, content), "Idempotency-Key": "one"}
+    left_over = bring_in(
+        views, RepairFile(tmp_path / "made.jsonl"), Asked(by="operate", reason="TICKET-7"), made_at_ms=now()
+    )
+    if not whole:
+        views.end_loading(replace(left_over, state=RepairState.LOADING))
+    with telling(state):
+        first = sent(region, REAL, content, **headers, **WAIT)
+        again = sent(region, REAL, content, **headers, **WAIT)
+        assert (first.status_code, again.json()) == (200, first.json()), first.text
+        number = first.json()["items"][0]["arguments"]["repair"]
+        deadline = time.monotonic() + 30
+        while (found := region.get(f"{SYNCS}/{number}", "read").json())["state"] == "running":
+            assert time.monotonic() < deadline
+    assert (found["state"], found["told"], len(views.operations(10))) == ("done", 2, 1)
+    before = views.repair(left_over.id)
+    assert before is not None
+    assert (before.state, before.told) == (RepairState.READY if whole else RepairState.LOADING, 0)
 
 
 def test_many_at_once_bring_it_in_once(region: Region, views: Views, tmp_path: Path) -> None:
