@@ -145,10 +145,6 @@ class AdminCalls(ABC):
         """Create a tenant."""
         await self.send("PUT", f"/admin/v2/tenants/{_part(name)}", info)
 
-    async def update_tenant(self, name: str, info: Mapping[str, Any]) -> None:
-        """Replace a tenant's roles and clusters."""
-        await self.send("POST", f"/admin/v2/tenants/{_part(name)}", info)
-
     async def namespaces(self, tenant: str) -> list[str]:
         """List a tenant's namespaces."""
         return await self._list(f"/admin/v2/namespaces/{_part(tenant)}")
@@ -168,10 +164,6 @@ class AdminCalls(ABC):
     async def set_namespace(self, name: str, policy: str, value: object, *, method: str = "POST") -> None:
         """Set one policy (``retention``, ``replication``, …) by its REST name."""
         await self.send(method, f"/admin/v2/namespaces/{_names(name)}/{policy}", value)
-
-    async def remove_namespace_policy(self, name: str, policy: str) -> None:
-        """Take one policy back to the broker's default."""
-        await self.send("DELETE", f"/admin/v2/namespaces/{_names(name)}/{policy}")
 
     async def set_namespace_property(self, name: str, key: str, value: str) -> None:
         """Set a property of a namespace: clients do not see it, and brokers make nothing of it."""
@@ -316,11 +308,6 @@ class AdminCalls(ABC):
         """Read the latest schema of a topic; ``None`` when it has none."""
         _, _, rest = topic.partition("://")
         return await self._find(f"/admin/v2/schemas/{_names(rest)}/schema")
-
-    async def put_schema(self, topic: str, schema: Mapping[str, Any]) -> None:
-        """Add a version of a topic's schema (``type``, ``schema``, ``properties``)."""
-        _, _, rest = topic.partition("://")
-        await self.send("POST", f"/admin/v2/schemas/{_names(rest)}/schema", dict(schema))
 
     async def _find(self, path: str) -> dict[str, Any] | None:
         try:
