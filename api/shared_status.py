@@ -19,9 +19,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.probe import Probe
 from syncer.documents.status import StatusDocument
+from syncer.inspection import host_places
 from syncer.terminal import json_text
 
 FRESH_S: Final = 1.0
+TOLD_THERE: Final = "the rest is shown on the host by 'syncer status'"
 READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -82,7 +84,7 @@ class SharedStatus:
     async def _look(self) -> ToldStatus:
         at_s, this = self._clock_s(), asyncio.current_task()
         found = StatusDocument.model_validate(await self._probe.status()).model_dump(mode="json")
-        told = ToldStatus(found, at_s)
+        told = ToldStatus(_beyond_host(found), at_s)
         if self._looking is this:
             self._told = told
         return told
@@ -111,6 +113,23 @@ class StatusForgetting:
             await send(message)
 
         await self._app(scope, receive, told)
+
+
+def _beyond_host(found: dict[str, Any]) -> dict[str, Any]:
+    """The document without places of the host in what libraries and processes have said."""
+    conditions = [{**each, "message": host_places.beyond(each["message"])} for each in found["conditions"]]
+    snapshots, rebuilding = found["snapshots"], found["rebuilding"]
+    return {
+        **found,
+        "conditions": conditions,
+        "snapshots": snapshots and {**snapshots, "trouble": _trouble(snapshots["trouble"])},
+        "rebuilding": rebuilding and host_places.beyond(rebuilding),
+    }
+
+
+def _trouble(said: str) -> str:
+    before, broke = host_places.before_trace(said)
+    return host_places.beyond(before) + (TOLD_THERE if broke else "")
 
 
 def _heard(look: asyncio.Task[ToldStatus]) -> None:

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from api.admission import REFUSALS, Opening, needs
 from api.probe import Probe
 from syncer.access.roles import AccessRole
+from syncer.inspection.host_places import beyond
 
 STALLED_AFTER_S: Final = 30.0
 """A main loop that did not turn for so long is taken as hanging: the supervisor should start the daemon again."""
@@ -67,7 +68,9 @@ def router(probe: Probe) -> APIRouter:
         verbose: Annotated[str | None, Query(description="Present: list every dependency.")] = None,
     ) -> Readiness:
         """Whether the daemon has all that it needs."""
-        states = [DependencyState(name=each.name, ok=each.ok, cause=each.cause) for each in probe.dependencies()]
+        states = [
+            DependencyState(name=each.name, ok=each.ok, cause=beyond(each.cause)) for each in probe.dependencies()
+        ]
         missing = [each for each in states if not each.ok]
         response.status_code = 503 if missing else 200
         return Readiness(ready=not missing, dependencies=missing if verbose is None else states)

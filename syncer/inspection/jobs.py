@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from syncer.documents.jobs import JobDocument, JobList, job_document, job_list
 from syncer.errors import NotFound
+from syncer.inspection import host_places
 from syncer.inspection.proposals import DecisionProposal
 from syncer.jobs.plans import plan_file
 from syncer.jobs.wishes import arguments_of, require_open
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 _PLACES: Final = frozenset({"place", "plan", "report"})
 """Of a comparison, or a snapshot in it: where its files lie."""
-_TRACE: Final = "Traceback (most recent call last)"
 _ELSEWHERE: Final = "the rest is shown on the host by 'syncer jobs show'"
 
 
@@ -97,9 +97,8 @@ def beyond_host(found: JobDocument, places: Sequence[str], *, values: bool) -> J
         places: Of :func:`places_of`.
         values: Whether the reader may see stored values.
     """
-    detail, broke, _ = found.detail.partition(_TRACE)
-    for each in places:
-        detail = detail.replace(each, "…")
+    detail, broke = host_places.before_trace(found.detail)
+    detail = host_places.beyond(detail, places)
     output = _unplaced(found.output)
     if isinstance(made := found.output.get("plan"), dict):
         output["plan"] = {name: each for name, each in made.items() if name != "file"}

@@ -11,7 +11,8 @@ import pytest
 from starlette.types import Message, Receive, Scope, Send
 
 from api.probe import Probe
-from api.shared_status import FRESH_S, SharedStatus, StatusForgetting
+from api.shared_status import FRESH_S, TOLD_THERE, SharedStatus, StatusForgetting
+from syncer.documents.status import Condition, SnapshotsDocument
 from syncer.errors import StateUnavailable
 from tests.api.test_app import STATUS
 
@@ -22,6 +23,7 @@ class Looked:
 
     looks: int = 0
     failure: Exception | None = None
+    said: dict[str, object] = field(default_factory=dict)
     go: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def status(self) -> Mapping[str, object]:
@@ -30,7 +32,7 @@ class Looked:
         await self.go.wait()
         if failure is not None:
             raise failure
-        return STATUS.model_copy(update={"epoch": seen}).model_dump()
+        return STATUS.model_copy(update={"epoch": seen, **self.said}).model_dump()
 
 
 @dataclass
@@ -162,5 +164,30 @@ def test_forgotten_before_a_change_is_answered(method: str, looks: int) -> None:
         await place.epoch()
         await StatusForgetting(answered, place.shared)({"type": "http", "method": method}, receive, send)
         assert seen == [looks, looks]
+
+    play(story)
+
+
+def test_no_place_of_the_host_is_told() -> None:
+    async def story(place: Place) -> None:
+        trace = "job 3 ended: Traceback (most recent call last): File '/opt/x.py'"
+        place.daemon.go.set()
+        place.daemon.said = {
+            "conditions": [
+                Condition(
+                    code="api-rights-unreadable",
+                    message="/etc/tokens.json: denied",
+                    severity="alarm",
+                    next="",
+                    command="",
+                )
+            ],
+            "snapshots": SnapshotsDocument(running=False, trouble=f"cannot write /var/snapshots: {trace}"),
+            "rebuilding": "of /home/me/state.db",
+        }
+        found = (await place.shared.told()).document
+        assert found["conditions"][0]["message"] == "…: denied"
+        assert found["snapshots"]["trouble"] == f"cannot write …: job 3 ended: {TOLD_THERE}"
+        assert found["rebuilding"] == "of …"
 
     play(story)
