@@ -13,6 +13,6 @@ gives what the Java classes of Pulsar 4.0.8 give, ties and overflows included; `
     boundaries  the four algorithms that say where a bundle is cut, and the cut
     splits      which bundles either load manager splits by itself
     exempt      namespaces that are never shed
-    candidates  brokers that may get a bundle, filter by filter
+    placement   which broker gets a bundle: filters, strategy, second choice
     strategies  shedding and placement, a file each
 """

@@ -55,6 +55,7 @@ class PlacementSettings:
     max_topics: int = _property("loadBalancerBrokerMaxTopics", 50_000)
     distribute_evenly: bool = _property("loadBalancerDistributeBundlesEvenlyEnabled", default=True)
     prefer_later_versions: bool = _property("preferLaterVersions", default=False)
+    manager: str = _property("loadManagerClassName", "org.apache.pulsar.broker.loadbalance.impl.ModularLoadManagerImpl")
     failure_domains: bool = _property("failureDomainsEnabled", default=False)
 
 

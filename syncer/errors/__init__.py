@@ -3,6 +3,7 @@
     SyncerError
     ├── BalancerError               what was read of a cluster's load cannot be reckoned with
     │   ├── SettingInvalid            a property of the load balancer has a value that Pulsar could not take
+    │   ├── LoadDataInvalid           a figure or a pattern that was read of a cluster cannot be true
     │   ├── BoundariesInvalid         a namespace's boundaries do not cut the ring of hashes into ranges
     │   ├── TopicUnservable           a topic's hash lies in no bundle
     │   ├── SplitRefused              Pulsar refuses these boundaries for a split
@@ -88,6 +89,7 @@ from __future__ import annotations
 from syncer.errors.balancing import (
     BalancerError,
     BoundariesInvalid,
+    LoadDataInvalid,
     SettingInvalid,
     SplitRefused,
     TopicUnservable,
@@ -199,6 +201,7 @@ __all__ = [
     "JavaMissing",
     "JobCancelled",
     "JobError",
+    "LoadDataInvalid",
     "MessageUnreadable",
     "MigrationClaimed",
     "NotEmpty",

@@ -19,6 +19,13 @@ class SettingInvalid(BalancerError):
     default_hint = "Correct the property in broker.conf or in the dynamic configuration, and ask again."
 
 
+class LoadDataInvalid(BalancerError):
+    """Load data or constraints of a cluster hold a figure or a pattern that cannot be true."""
+
+    code = "load-data-invalid"
+    default_hint = "Read the load again; if it stays, look at the broker that reported it."
+
+
 class BoundariesInvalid(BalancerError):
     """The boundaries of a namespace's bundles do not cut the ring of hashes into ranges."""
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from syncer.balancer.averages import BrokerAverages, BundleAverages, broker_averages
-from syncer.balancer.candidates import with_few_topics, with_fewest_bundles
 from syncer.balancer.cluster import ClusterLoad
 from syncer.balancer.load import Rates
+from syncer.balancer.placement.candidates import with_few_topics, with_fewest_bundles
 from syncer.balancer.ranges import namespace_of_bundle
 from syncer.balancer.settings import balancer_settings
 from syncer.balancer.strategies.least_rate import LeastLongTermMessageRate
@@ -80,9 +80,9 @@ def _filters(case: Row) -> Iterator[str]:
         name: len({each for each in own if namespace_of_bundle(each) == namespace}) for name, own in owned.items()
     }
     topics = {row["broker"]: row["numTopics"] + row["preallocatedTopics"] for row in case["topicCounts"]}
-    fewest = with_fewest_bundles(list(owned), counts)
+    fewest = with_fewest_bundles(list(owned), counts).left
     yield from same("with the fewest bundles", sorted(case["expected"]["afterRemoveMostServicing"]), sorted(fewest))
-    few = with_few_topics(list(owned), topics, case["loadBalancerBrokerMaxTopics"])
+    few = with_few_topics(list(owned), topics, case["loadBalancerBrokerMaxTopics"]).left
     yield from same("with few topics", sorted(case["expected"]["afterLargeTopicCount"]), sorted(few))
 
 

@@ -47,6 +47,7 @@ class ExtensibleReport:
     usage: float
     throughput: float
     average_throughput: float
+    topics: int = 0
     age_ms: int = 0
     since_unload_ms: int | None = None
     top_bundles: Sequence[tuple[str, float]] | None = None
