@@ -6,6 +6,7 @@ gives what the Java classes of Pulsar 4.0.8 give, ties and overflows included; `
     load        what a broker reports: usages, rates, bundles
     averages    what is kept of reports: time averages of bundles, moving averages of brokers
     cluster     all that the leader of the modular manager decides by
+    soundness   figures that cannot be true, before anything is decided by them
     settings    Pulsar's properties, their types and defaults
     versions    which rule differs in which version of Pulsar
     java        Java's arithmetic, where Python's differs

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from syncer.balancer.load import Rates
+from syncer.errors import LoadDataInvalid
 
 if TYPE_CHECKING:
     from syncer.balancer.load import BundleStats, Usages
@@ -30,8 +31,28 @@ class TimeAverage:
     max_samples: int
     samples: int = 0
 
+    def __post_init__(self) -> None:
+        """Refuse counts that no average has.
+
+        Raises:
+            LoadDataInvalid: It keeps no sample, or has fewer than none.
+        """
+        if self.max_samples < 1 or self.samples < 0:
+            raise LoadDataInvalid(
+                f"a time average has maxSamples {self.max_samples} and numSamples {self.samples}; they are at least 1"
+                " and 0"
+            )
+
     def updated(self, sample: Rates) -> TimeAverage:
-        """Count one more sample; the first one replaces what was assumed."""
+        """Count one more sample; the first one replaces what was assumed.
+
+        Args:
+            sample: What a report says.
+
+        Raises:
+            LoadDataInvalid: It cannot be true, and would stay in the average.
+        """
+        _refuse_unsound(sample)
         number = min(self.samples + 1, self.max_samples)
         old = self.traffic
         traffic = Rates(
@@ -52,7 +73,14 @@ class BundleAverages:
     topics: int = 0
 
     def updated(self, stats: BundleStats) -> BundleAverages:
-        """Count one more report of the bundle."""
+        """Count one more report of the bundle.
+
+        Args:
+            stats: What its broker reports of it.
+
+        Raises:
+            LoadDataInvalid: Its traffic cannot be true.
+        """
         return BundleAverages(self.short.updated(stats.traffic), self.long.updated(stats.traffic), stats.topics)
 
 
@@ -62,6 +90,11 @@ class BrokerAverages:
 
     usage: float
     throughput: float
+
+
+def _refuse_unsound(sample: Rates) -> None:
+    if not sample.sound:
+        raise LoadDataInvalid(f"a sample of traffic is {sample}: rates below zero, infinite or NaN are never averaged")
 
 
 def moved(history: float | None, value: float, weight: float) -> float:
@@ -79,7 +112,11 @@ def broker_averages(
         usages: What it uses now.
         traffic: What it serves now.
         settings: Weights of resources and of history.
+
+    Raises:
+        LoadDataInvalid: The traffic cannot be true, and would stay in the average.
     """
+    _refuse_unsound(traffic)
     usage = usages.weighted_with_heap(settings)
     return BrokerAverages(
         moved(known.usage if known else None, usage, settings.history),

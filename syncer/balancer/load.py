@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING
 
 from syncer.balancer.java import float32, greatest, quotient
@@ -73,6 +74,16 @@ class Rates:
     rate_out: float = 0.0
     throughput_in: float = 0.0
     throughput_out: float = 0.0
+
+    @property
+    def sound(self) -> bool:
+        """Whether all four can be true: none below zero, infinite or NaN."""
+        return (
+            0 <= self.rate_in < inf
+            and 0 <= self.rate_out < inf
+            and 0 <= self.throughput_in < inf
+            and 0 <= self.throughput_out < inf
+        )
 
     @property
     def rate(self) -> float:
