@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from syncer.migration.clients import Release, release_of
+from syncer.client_versions import Release, release_of
 from syncer.migration.evidence import NOTHING, ClusterSeen, NamespaceSeen
 
 _SCHEME: Final = re.compile(r"^(?:(?:zk|etcd|oxia|rocksdb|memory|metadata-store):)?(?:https?://|/*)")

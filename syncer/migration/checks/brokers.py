@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from syncer.client_versions import release_of
 from syncer.migration.checks.finding import Check, CheckFinding, CheckStage, ClusterPair, FindingSeverity
-from syncer.migration.clients import release_of
 from syncer.migration.evidence import BrokerSeen
 
 CHECK_PERIOD: Final = "clusterMigrationCheckDurationSeconds"

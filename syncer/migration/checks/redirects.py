@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from syncer.client_versions import parse, release_of
 from syncer.migration.checks.finding import Check, CheckFinding, CheckStage, ClusterPair, FindingSeverity, the_first
-from syncer.migration.clients import CHECKS_ADDRESS_SINCE, needs_every_address, parse, release_of
+from syncer.migration.clients import CHECKS_ADDRESS_SINCE, needs_every_address
 from syncer.migration.evidence import CLAIM, ClusterUrls
 from syncer.migration.roll_call import seen_on
 

@@ -6,8 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final
 
+from syncer.client_versions import parse
 from syncer.migration.checks.finding import Check, CheckFinding, CheckStage, ClusterPair, FindingSeverity, the_first
-from syncer.migration.clients import follows, parse
+from syncer.migration.clients import follows
 from syncer.migration.evidence import StatsAnswer
 from syncer.migration.roll_call import seen_on
 
