@@ -4,6 +4,7 @@ All here is pure: load reports and settings go in, decisions come out; clocks an
 gives what the Java classes of Pulsar 4.0.8 give, ties and overflows included; ``tests/vectors`` holds what they gave.
 
     load        what a broker reports: usages, rates, bundles
+    cost        the price of moving a bundle, before it is moved
     averages    what is kept of reports: time averages of bundles, moving averages of brokers
     cluster     all that the leader of the modular manager decides by
     soundness   figures that cannot be true, before anything is decided by them
