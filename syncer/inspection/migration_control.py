@@ -19,6 +19,8 @@ from syncer.operations.contract import OperationKind, OperationRequest
 from syncer.state.contract.migrations import require_none_open
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from syncer.documents.migration import MigrationStatusDocument
     from syncer.documents.migration_report.document import MigrationReportDocument
     from syncer.migration.migration_plan import MigrationPlan
@@ -29,8 +31,13 @@ _AT_ONCE = 1_000
 """Events that are read at a time."""
 
 
-def starting(plan: MigrationPlan, *, auto: bool = False) -> DecisionProposal:
-    """Begin a migration by its plan."""
+def starting(views: Views, plan: MigrationPlan, *, auto: bool = False) -> DecisionProposal:
+    """Begin a migration by its plan.
+
+    Raises:
+        PreconditionFailed: A migration is open.
+    """
+    require_none_open(views.open_migration())
     arguments = {"plan": to_text(plan), "sha256": plan.fingerprint, "auto": str(auto).lower()}
     return DecisionProposal(target="the plan", requests=(OperationRequest(OperationKind.MIGRATION_START, arguments),))
 
@@ -46,30 +53,34 @@ def starting_as_reviewed(views: Views, plan: MigrationPlan, sha256: str) -> Deci
             f"the plan's fingerprint is {plan.fingerprint}, and not {sha256[:64]}",
             hint="Review this plan, or send the one that was reviewed.",
         )
-    require_none_open(views.open_migration())
-    return starting(plan)
+    return starting(views, plan)
 
 
-def commanding(views: Views, command: MigrationCommand, number: int | None = None) -> DecisionProposal:
+def commanding(
+    views: Views, command: MigrationCommand, number: int | None = None, *, back: Sequence[str] = ()
+) -> DecisionProposal:
     """Give a command to the migration that is open; a go counts for how it is now alone.
 
     Args:
         views: Of the region.
         command: What is to be done.
         number: Of the migration that is meant; the open one if not given.
+        back: What a rollback would take back, as far as the clusters were asked.
 
     Raises:
         NotFound: None is open, or another one.
     """
-    migration, due = _opened(views, number), None
+    migration = _opened(views, number)
+    words = words_of(command, back=back)
     arguments = {"migration": str(migration.id), "command": command.value}
     if command in {MigrationCommand.GO, MigrationCommand.AUTO}:
         run = run_of(migration)
         due = next_step(run, plan_of(views, migration).scope)
         arguments["shown"] = run.shown
+        words = words_of(command, due.words, due.waits_for)
     return DecisionProposal(
         target=f"migration {migration.id}",
-        words=words_of(command, due),
+        words=words,
         requests=(OperationRequest(OperationKind.MIGRATION_COMMAND, arguments),),
     )
 

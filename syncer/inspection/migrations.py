@@ -23,10 +23,9 @@ from syncer.migration.reading.plan_file import from_text
 from syncer.migration.steering import next_step, steps_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from syncer.migration.migration_plan import MigrationPlan, PlannedCluster
-    from syncer.migration.steering import DueStep
     from syncer.state.contract.migrations import Migration, MigrationEvent
     from syncer.state.views.region import Views
 
@@ -63,8 +62,13 @@ def opened(views: Views) -> Migration:
     """
     found = views.open_migration()
     if found is None:
-        raise NotFound("no migration is open", hint=_NONE)
+        raise none_open()
     return found
+
+
+def none_open() -> NotFound:
+    """No migration is open."""
+    return NotFound("no migration is open", hint=_NONE)
 
 
 def plan_of(views: Views, migration: Migration) -> MigrationPlan:
@@ -81,17 +85,24 @@ def run_of(migration: Migration) -> MigrationRun:
     return run_from(migration.run) if migration.run else MigrationRun(since_ms=migration.made_at_ms)
 
 
-def words_of(command: MigrationCommand, due: DueStep | None = None, *, back: Sequence[str] = ()) -> tuple[str, ...]:
+def words_of(
+    command: MigrationCommand,
+    step: str = "",
+    waits_for: Collection[MigrationCommand] = (),
+    *,
+    back: Sequence[str] = (),
+) -> tuple[str, ...]:
     """What a command would lead to, a sentence each; none where nobody need be asked.
 
     Args:
         command: That would be given.
-        due: The step that is due, which a go lets begin.
+        step: What the step does that is due, which a go lets begin.
+        waits_for: Commands that the step waits for.
         back: Of each namespace what a rollback would take back, as far as the clusters were asked.
     """
     match command:
         case MigrationCommand.GO | MigrationCommand.AUTO:
-            return (due.words,) if due is not None and MigrationCommand.GO in due.waits_for else ()
+            return (step,) if MigrationCommand.GO in waits_for else ()
         case MigrationCommand.ABORT:
             return ("Blue would be put back as it was, and the migration be over. What green was given stays there.",)
         case MigrationCommand.ROLLBACK:
@@ -131,7 +142,7 @@ def migration_status(views: Views, number: int | None = None) -> MigrationStatus
         step=due.words,
         waits_for=[each.value for each in due.waits_for],
         undone=due.undone,
-        consequences={each.value: list(words_of(each, due, back=back)) for each in due.waits_for},
+        consequences={each.value: list(words_of(each, due.words, due.waits_for, back=back)) for each in due.waits_for},
         stop=None if stop is None else MigrationStopDocument(code=stop.code, message=stop.words, hint=stop.hint),
         trouble=None if trouble is None else MigrationStopDocument(**trouble),
         moved=run.moved,

@@ -18,11 +18,14 @@ if TYPE_CHECKING:
     from syncer.documents.holds import HoldList, ParkedList
     from syncer.documents.jobs import JobDocument, JobList
     from syncer.documents.migration import MigrationEventList, MigrationList, MigrationStatusDocument
+    from syncer.documents.migration_report.document import MigrationReportDocument
     from syncer.documents.operations import OperationDocument, OperationList
     from syncer.documents.quarantine import QuarantineList
     from syncer.documents.regions import FirstContactPlan, RegionList
     from syncer.documents.snapshots import RepairDocument, RepairList
     from syncer.documents.status import StatusDocument
+    from syncer.migration.course import MigrationCommand
+    from syncer.migration.migration_plan import MigrationPlan
     from syncer.model import MetaPath
 
 
@@ -176,6 +179,10 @@ class ShownRegion(Protocol):
         """What has happened in one."""
         ...
 
+    def migration_report(self, number: int | None) -> MigrationReportDocument:
+        """What has happened in one, and what is known of its messages and clients."""
+        ...
+
 
 class RegionReach(ShownRegion, Protocol):
     """The same, and what commands ask of its daemon; what a decision leads to is looked up when it is made."""
@@ -226,6 +233,18 @@ class RegionReach(ShownRegion, Protocol):
 
     def end(self, job: int) -> RegionDecision:
         """End a job."""
+        ...
+
+    def start_migration(self, plan: MigrationPlan, *, auto: bool) -> RegionDecision:
+        """Begin a migration by its plan."""
+        ...
+
+    def steer_migration(self, command: MigrationCommand, back: Sequence[str] = ()) -> RegionDecision:
+        """Give a command to the one that is open; of a rollback was asked before what it would take back."""
+        ...
+
+    def foresee_rollback(self) -> RegionDecision:
+        """Ask the clusters what a rollback of the one that is open could take back."""
         ...
 
     def pause(self, *, everywhere: bool) -> RegionDecision:

@@ -1,121 +1,26 @@
-"""Changes asked of another host's daemon: by the ETag of what was looked at, and by a key, so that each is done once.
-
-    look (GET, ETag)  ──▶  words, agreed to  ──▶  POST: If-Match, Idempotency-Key, Prefer: wait  ──▶  answers
-
-A request whose answer was lost is repeated with its key. What is answered 202 is waited for as long as the command
-waits, and is done by the daemon all the same.
-
-Units: seconds.
-"""
+"""The region of another host, with what is asked of its daemon, each by what was looked at."""
 
 from __future__ import annotations
 
-import time
-import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final, Literal, Protocol, Self
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
-from syncer.cli.reaching.contract import DecisionAnswers
 from syncer.cli.reaching.remote import RemoteLooks
-from syncer.client.reading import problem_of
-from syncer.documents.operations import OperationDocument
-from syncer.errors import PreconditionFailed, ServerUnreachable, SyncerError
+from syncer.cli.reaching.remote_decisions import DecisionPost, RemoteDecision
 from syncer.inspection import jobs, proposals
+from syncer.inspection.migrations import none_open, words_of
+from syncer.migration.course import MigrationCommand
+from syncer.migration.reading.plan_file import to_text
 
 if TYPE_CHECKING:
     from syncer.cli.reaching.contract import ChosenHolds, RegionDecision
-    from syncer.client.calls import RegionCalls
     from syncer.client.contract import ApiAnswer
-    from syncer.documents.operations import OperationList
+    from syncer.documents.migration import MigrationStatusDocument
     from syncer.documents.regions import FirstContactPlan
-
-MAX_WAIT_S: Final = 60
-"""As long as a daemon waits with its answer at most."""
-POLL_S: Final = 0.5
-TRIES: Final = 2
-
-
-class _Post(Protocol):
-    def __call__(
-        self, *, reason: str, idempotency_key: str | None, if_match: str | None, prefer: str | None
-    ) -> ApiAnswer[OperationList]: ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RemoteDecision:
-    """A proposal, asked for by REST.
-
-    Args:
-        calls: Of the daemon.
-        target: What it is about.
-        words: What it would lead to.
-        post: Asks for it.
-        etag: Of what was looked at; empty: nothing need have been.
-    """
-
-    calls: RegionCalls
-    target: str
-    words: tuple[str, ...]
-    post: _Post
-    etag: str = ""
-
-    @classmethod
-    def of(cls, calls: RegionCalls, proposal: proposals.DecisionProposal, post: _Post) -> Self:
-        """A proposal for which nothing is looked up."""
-        return cls(calls=calls, target=proposal.target, words=proposal.words, post=post)
-
-    def ask(self, reason: str, timeout_s: float) -> DecisionAnswers:
-        """Ask for it, and wait for the answers.
-
-        Raises:
-            BadParameter: No reason was given.
-            PreconditionFailed: Something else is there now.
-            SyncerError: It was refused, or its answer lost.
-        """
-        if not reason:
-            raise typer.BadParameter("what is asked of another host's daemon needs a reason: give --reason")
-        deadline = time.monotonic() + timeout_s
-        try:
-            found = self._posted(reason, timeout_s)
-        except SyncerError as exc:
-            problem = problem_of(exc)
-            if problem is not None and problem.operations:
-                return DecisionAnswers([OperationDocument.model_validate(each) for each in problem.operations])
-            if problem is not None and problem.now is not None:
-                raise PreconditionFailed(
-                    exc.message, hint="Give the command again: it shows what is there now."
-                ) from exc
-            raise
-        answers = DecisionAnswers(found.found.items)
-        while answers.pending and time.monotonic() < deadline:
-            time.sleep(min(POLL_S, max(0.0, deadline - time.monotonic())))
-            answers = DecisionAnswers(
-                [
-                    self.calls.operations.operation(each.id).found if each.state == "pending" else each
-                    for each in answers.operations
-                ]
-            )
-        return answers
-
-    def _posted(self, reason: str, timeout_s: float) -> ApiAnswer[OperationList]:
-        key, wait = str(uuid.uuid4()), min(int(timeout_s), MAX_WAIT_S)
-        post = partial(
-            self.post,
-            reason=reason,
-            idempotency_key=key,
-            if_match=self.etag or None,
-            prefer=f"wait={wait}" if wait else None,
-        )
-        for _ in range(TRIES - 1):
-            try:
-                return post()
-            except ServerUnreachable:
-                continue
-        return post()
+    from syncer.migration.migration_plan import MigrationPlan
 
 
 class RemoteRegion(RemoteLooks):
@@ -212,7 +117,7 @@ class RemoteRegion(RemoteLooks):
         words = (proposals.words_of_throwing_away(entry),)
         return self._of_entry(entry, words, partial(self._calls.quarantine.discard_entry, entry))
 
-    def _of_entry(self, entry: int, words: tuple[str, ...], post: _Post) -> RegionDecision:
+    def _of_entry(self, entry: int, words: tuple[str, ...], post: DecisionPost) -> RegionDecision:
         etag = self._calls.quarantine.entry(entry).etag
         return RemoteDecision(calls=self._calls, target=str(entry), words=words, post=post, etag=etag)
 
@@ -241,6 +146,46 @@ class RemoteRegion(RemoteLooks):
         return RemoteDecision(
             calls=self._calls, target=f"job {job}", words=(), post=partial(self._calls.jobs.cancel, job)
         )
+
+    def start_migration(self, plan: MigrationPlan, *, auto: bool) -> RegionDecision:
+        """Begin a migration, by the plan that was reviewed here."""
+        if auto:
+            raise typer.BadParameter("by REST a migration is begun first: then give 'syncer migration go --auto'")
+        post = partial(self._calls.migrations.start, sha256=plan.fingerprint, content=to_text(plan).encode())
+        return RemoteDecision(calls=self._calls, target="the plan", words=(), post=post)
+
+    def steer_migration(self, command: MigrationCommand, back: Sequence[str] = ()) -> RegionDecision:
+        """Give a command to the one that is open."""
+        seen, calls = self._open_migration(), self._calls.migrations
+        posts = {
+            MigrationCommand.GO: calls.go,
+            MigrationCommand.AUTO: calls.auto,
+            MigrationCommand.PAUSE: calls.pause,
+            MigrationCommand.RESUME: calls.resume,
+            MigrationCommand.ABORT: calls.abort,
+            MigrationCommand.ROLLBACK: calls.rollback,
+            MigrationCommand.CLOSE: calls.close,
+        }
+        waits_for = [MigrationCommand(each) for each in seen.found.waits_for]
+        return RemoteDecision(
+            calls=self._calls,
+            target=f"migration {seen.found.id}",
+            words=words_of(command, seen.found.step, waits_for, back=back),
+            post=partial(posts[command], seen.found.id),
+            etag=seen.etag,
+        )
+
+    def foresee_rollback(self) -> RegionDecision:
+        """Ask what a rollback could take back."""
+        number = self._open_migration().found.id
+        post = partial(self._calls.migrations.undoable, number)
+        return RemoteDecision(calls=self._calls, target=f"migration {number}", words=(), post=post)
+
+    def _open_migration(self) -> ApiAnswer[MigrationStatusDocument]:
+        latest = self.migrations(1).items
+        if not latest or latest[0].finished_at_ms is not None:
+            raise none_open()
+        return self._calls.migrations.migration(latest[0].id)
 
     def pause(self, *, everywhere: bool) -> RegionDecision:
         """Stop."""
@@ -276,5 +221,5 @@ class RemoteRegion(RemoteLooks):
         proposal = proposals.rebuilding(without, alone=alone)
         return self._plain(proposal, partial(self._calls.membership.rebuild, without=list(without), alone=alone))
 
-    def _plain(self, proposal: proposals.DecisionProposal, post: _Post) -> RegionDecision:
+    def _plain(self, proposal: proposals.DecisionProposal, post: DecisionPost) -> RegionDecision:
         return RemoteDecision.of(self._calls, proposal, post)

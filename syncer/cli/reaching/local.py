@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from syncer.cli.reaching.contract import DecisionAnswers
+from syncer.cli.reaching.local_decisions import LocalDecision
 from syncer.documents.conflicts import conflict_detail
 from syncer.documents.explain import heard_of
 from syncer.documents.operations import operation_document
 from syncer.errors import NotFound
-from syncer.inspection import jobs, migrations, pages, proposals, repairs
+from syncer.inspection import jobs, migration_control, migrations, pages, proposals, repairs
 from syncer.inspection.explaining import explained, stands
 from syncer.inspection.first_contact import first_contact
 from syncer.inspection.status import collect
-from syncer.operations import client
 from syncer.operations.decisions import HeldChange, held_at, lost_in
-from syncer.state.contract.operations import Asked, OperationState
+from syncer.state.contract.operations import OperationState
 
 if TYPE_CHECKING:
     from syncer.cli.reaching.contract import ChosenHolds, RegionDecision
@@ -29,43 +27,17 @@ if TYPE_CHECKING:
     from syncer.documents.holds import HoldList, ParkedList
     from syncer.documents.jobs import JobDocument, JobList
     from syncer.documents.migration import MigrationEventList, MigrationList, MigrationStatusDocument
+    from syncer.documents.migration_report.document import MigrationReportDocument
     from syncer.documents.operations import OperationDocument, OperationList
     from syncer.documents.quarantine import QuarantineList
     from syncer.documents.regions import FirstContactPlan, RegionList
     from syncer.documents.snapshots import RepairDocument, RepairList
     from syncer.documents.status import StatusDocument
     from syncer.inspection.proposals import DecisionProposal
+    from syncer.migration.course import MigrationCommand
+    from syncer.migration.migration_plan import MigrationPlan
     from syncer.model import MetaPath
     from syncer.state.views.region import Views
-
-
-@dataclass(frozen=True, slots=True)
-class LocalDecision:
-    """A proposal, asked for by rows of the database.
-
-    Args:
-        views: Of the database.
-        proposal: What would be asked for.
-    """
-
-    views: Views
-    proposal: DecisionProposal
-
-    @property
-    def target(self) -> str:
-        """What it is about."""
-        return self.proposal.target
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        """What it would lead to."""
-        return self.proposal.words
-
-    def ask(self, reason: str, timeout_s: float) -> DecisionAnswers:
-        """Ask for it, and wait for the answers."""
-        asked = Asked(by=client.this_user(), reason=reason)
-        answers = client.ask(self.views, self.proposal.requests, asked, timeout_s=timeout_s)
-        return DecisionAnswers([operation_document(each) for each in answers.operations])
 
 
 class LocalRegion:
@@ -202,6 +174,10 @@ class LocalRegion:
         """What has happened in one."""
         return migrations.migration_event_list(self._views, number, limit, after)
 
+    def migration_report(self, number: int | None) -> MigrationReportDocument:
+        """What has happened in one, and what is known."""
+        return migration_control.migration_report(self._views, number)
+
     # -- what is asked for
 
     def _decision(self, proposal: DecisionProposal) -> RegionDecision:
@@ -258,6 +234,18 @@ class LocalRegion:
     def end(self, job: int) -> RegionDecision:
         """End a job."""
         return self._decision(jobs.ending(self._views, job))
+
+    def start_migration(self, plan: MigrationPlan, *, auto: bool) -> RegionDecision:
+        """Begin a migration."""
+        return self._decision(migration_control.starting(self._views, plan, auto=auto))
+
+    def steer_migration(self, command: MigrationCommand, back: Sequence[str] = ()) -> RegionDecision:
+        """Give a command to the one that is open."""
+        return self._decision(migration_control.commanding(self._views, command, back=back))
+
+    def foresee_rollback(self) -> RegionDecision:
+        """Ask what a rollback could take back."""
+        return self._decision(migration_control.foreseeing(self._views))
 
     def pause(self, *, everywhere: bool) -> RegionDecision:
         """Stop."""

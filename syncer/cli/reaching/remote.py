@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from syncer.documents.explain import EventList, ExplainDocument
     from syncer.documents.jobs import JobDocument, JobList
     from syncer.documents.migration import MigrationEventList, MigrationList, MigrationStatusDocument
+    from syncer.documents.migration_report.document import MigrationReportDocument
     from syncer.documents.operations import OperationDocument
     from syncer.documents.regions import RegionList
     from syncer.documents.snapshots import RepairDocument, RepairList
@@ -143,17 +144,25 @@ class RemoteLooks:
         return self._calls.migrations.migrations(limit=limit).found
 
     def migration(self, number: int | None) -> MigrationStatusDocument:
-        """How one is; at most one is open, and none was begun after it."""
-        if number is None:
-            latest = self.migrations(1).items
-            if not latest:
-                raise none_there()
-            number = latest[0].id
-        return self._calls.migrations.migration(number).found
+        """How one is."""
+        return self._calls.migrations.migration(self._latest(number)).found
 
     def migration_events(self, number: int, limit: int, after: int) -> MigrationEventList:
         """What has happened in one."""
         return self._calls.migrations.migration_events(number, limit=limit, after=after).found
+
+    def migration_report(self, number: int | None) -> MigrationReportDocument:
+        """What has happened in one, and what is known."""
+        return self._calls.migrations.report(self._latest(number)).found
+
+    def _latest(self, number: int | None) -> int:
+        """The latest migration where none is named: at most one is open, and none was begun after it."""
+        if number is not None:
+            return number
+        latest = self.migrations(1).items
+        if not latest:
+            raise none_there()
+        return latest[0].id
 
 
 def _in_url(path: str) -> str:

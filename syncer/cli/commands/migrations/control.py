@@ -9,15 +9,11 @@ import typer
 
 from syncer.cli.commands.migrations.migration import app
 from syncer.cli.confirmation import Yes
-from syncer.cli.operations import Timeout, Why, ask, carry_out
-from syncer.cli.reaching.local import LocalDecision
+from syncer.cli.operations import Timeout, Why, carry_out
 from syncer.cli.render.output import say
 from syncer.cli.session import session_of
 from syncer.dispositions import ExitCode
 from syncer.migration.course import MigrationCommand
-from syncer.operations import client
-from syncer.replacing import replace
-from syncer.state.contract.operations import Asked
 
 PlanFile = Annotated[Path, typer.Argument(metavar="FILE", help="A plan that 'syncer migration plan --save' wrote.")]
 Auto = Annotated[
@@ -37,13 +33,12 @@ def start(
 
     Refused where the plan is stale or was edited, a check does not hold, or another migration is open.
     """
-    from syncer.inspection.migration_control import starting
     from syncer.migration.reading import plan_file
 
-    session = session_of(context)
-    asked = starting(plan_file.read(file), auto=auto)
-    with session.views() as views:
-        ask(views, asked.requests, reason=reason, timeout_s=timeout, form=session.form)
+    session, plan = session_of(context), plan_file.read(file)
+    with session.region() as region:
+        asked = region.start_migration(plan, auto=auto)
+        carry_out(asked, yes=True, reason=reason, timeout_s=timeout, form=session.form)
     say("see how far it is with: syncer migration status --watch")
 
 
@@ -74,19 +69,14 @@ def abort(context: typer.Context, yes: Yes = False, reason: Why = "", timeout: T
 @app.command("rollback")
 def rollback(context: typer.Context, yes: Yes = False, reason: Why = "", timeout: Patience = 60.0) -> None:
     """Take back what can be taken back, and end. The clusters are asked first what cannot be."""
-    from syncer.inspection.migration_control import commanding, foreseeing
-    from syncer.inspection.migrations import words_of
-
     session = session_of(context)
-    with session.views() as views:
-        asked = Asked(by=client.this_user(), reason=reason)
-        found = client.ask(views, foreseeing(views).requests, asked, timeout_s=timeout)
+    with session.region() as region:
+        found = region.foresee_rollback().ask(reason, timeout)
         if found.pending or found.failure is not None:
             say(found.operations[0].answer or f"no answer from the daemon within {timeout:g} s; nothing was asked for")
             raise typer.Exit(ExitCode.UNREACHABLE if found.failure is None else found.failure.exit_code)
-        proposal = commanding(views, MigrationCommand.ROLLBACK)
-        told = replace(proposal, words=words_of(MigrationCommand.ROLLBACK, back=found.operations[0].answer.split("; ")))
-        carry_out(LocalDecision(views, told), yes=yes, reason=reason, timeout_s=timeout, form=session.form)
+        asked = region.steer_migration(MigrationCommand.ROLLBACK, found.operations[0].answer.split("; "))
+        carry_out(asked, yes=yes, reason=reason, timeout_s=timeout, form=session.form)
 
 
 @app.command("close")
@@ -99,9 +89,7 @@ def _command(
     context: typer.Context, command: MigrationCommand, reason: str, timeout_s: float, *, yes: bool = False
 ) -> None:
     """Ask for something; where it leads to something, the operator is shown that, and has to agree."""
-    from syncer.inspection.migration_control import commanding
-
     session = session_of(context)
-    with session.views() as views:
-        proposal = commanding(views, command)
-        carry_out(LocalDecision(views, proposal), yes=yes, reason=reason, timeout_s=timeout_s, form=session.form)
+    with session.region() as region:
+        asked = region.steer_migration(command)
+        carry_out(asked, yes=yes, reason=reason, timeout_s=timeout_s, form=session.form)

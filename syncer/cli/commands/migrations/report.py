@@ -30,12 +30,11 @@ def report(
     Neither the clusters nor the daemon are asked; what brokers cannot tell is said to be not measured.
     """
     from syncer.cli.render.migration_page import page_of
-    from syncer.inspection.migration_control import migration_report
     from syncer.planning.whole_file import whole
 
     session = session_of(context)
-    with session.views() as views:
-        found = migration_report(views, number)
+    with session.region() as region:
+        found = region.migration_report(number)
     if html is not None:
         with whole(html) as file:
             file.write(page_of(found).encode())
