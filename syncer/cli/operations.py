@@ -8,21 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from syncer.cli.confirmation import agree
-from syncer.cli.reaching.contract import DecisionAnswers
 from syncer.cli.render import output
 from syncer.cli.render.output import Format, say
 from syncer.conflict.shown import FACTS, HOLD_FACTS
 from syncer.dispositions import ExitCode
-from syncer.documents.operations import OperationList, operation_document
+from syncer.documents.operations import OperationList
 from syncer.documents.words import moment, with_times
-from syncer.operations import client
-from syncer.state.contract.operations import Asked
 
 if TYPE_CHECKING:
-    from syncer.cli.reaching.contract import RegionDecision
+    from syncer.cli.reaching.contract import DecisionAnswers, RegionDecision
     from syncer.documents.operations import OperationDocument
-    from syncer.operations.contract import OperationRequest
-    from syncer.state.views.region import Views
 
 Why = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; kept with the operation.")]
 Timeout = Annotated[float, typer.Option("--timeout", min=0, metavar="SECONDS", help="How long to wait for the daemon.")]
@@ -32,21 +27,11 @@ def carry_out(decision: RegionDecision, *, yes: bool, reason: str, timeout_s: fl
     """Show what would be asked, have the operator agree where that is due, ask, and print the answers.
 
     Raises:
-        typer.Exit: See :func:`ask`; or nobody agreed.
+        typer.Exit: See :func:`show`; or nobody agreed.
     """
     if decision.words:
         agree(decision.target, *decision.words, yes=yes)
     show(decision.ask(reason, timeout_s), timeout_s, form)
-
-
-def ask(views: Views, requests: Sequence[OperationRequest], *, reason: str, timeout_s: float, form: Format) -> None:
-    """Ask the daemon, wait for all answers, print them.
-
-    Raises:
-        typer.Exit: With the code of the first failure, or 4 when the daemon did not answer all in time.
-    """
-    answers = client.ask(views, requests, Asked(by=client.this_user(), reason=reason), timeout_s=timeout_s)
-    show(DecisionAnswers([operation_document(each) for each in answers.operations]), timeout_s, form)
 
 
 def show(answers: DecisionAnswers, timeout_s: float, form: Format) -> None:

@@ -26,6 +26,8 @@ MAX_ANSWER_BYTES: Final = 64 << 20
 """Of an answer: the largest list has some megabytes."""
 TIMEOUT_S: Final = 20.0
 CONNECT_S: Final = 10.0
+SLOWEST_BYTES_PER_S: Final = 1 << 20
+"""A file that is sent may take so long."""
 _WAIT: Final = re.compile(r"wait=(\d{1,4})\Z")
 _FIRST_ERROR: Final = 400
 _REDIRECTS: Final = range(300, 400)
@@ -116,10 +118,11 @@ class HttpTransport:
 
 
 def patience_s(request: ApiRequest) -> float:
-    """How long the daemon is asked to wait itself: for an operation, or for the store."""
+    """How long the daemon is asked to wait itself, for an operation or for the store; and a file is on its way."""
     wait = _WAIT.search(request.headers.get("Prefer") or "")
     store = request.query.get("store_timeout")
-    return (float(wait[1]) if wait else 0.0) + (float(store) if isinstance(store, (int, float)) else 0.0)
+    asked_s = (float(wait[1]) if wait else 0.0) + (float(store) if isinstance(store, (int, float)) else 0.0)
+    return asked_s + len(request.content or b"") / SLOWEST_BYTES_PER_S
 
 
 def _words(value: object) -> list[str]:

@@ -59,6 +59,18 @@ def document_in(content: bytes, model: type[Found], server: str) -> Found:
         raise _unfit(exc, model.__name__, server) from None
 
 
+def document_from(found: object, model: type[Found], server: str) -> Found:
+    """The document that an object of an answer is, where an answer may be one of several.
+
+    Raises:
+        AnswerInvalid: It is another one.
+    """
+    try:
+        return TypeAdapter(model).validate_python(found, extra="ignore")
+    except ValidationError as exc:
+        raise _unfit(exc, model.__name__, server) from None
+
+
 def plain_in(content: bytes, server: str) -> dict[str, Any]:
     """The object of an answer that no document describes.
 

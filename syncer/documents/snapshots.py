@@ -210,10 +210,18 @@ class RepairPath(Document):
     held: dict[str, str]
 
 
+class RepairSnapshot(Document):
+    """A snapshot that a repair goes by."""
+
+    region: str
+    taken_at_ms: int
+
+
 class RepairPreview(Document):
     """``syncer snapshot sync --dry-run``."""
 
     sha256: str = Field(default="", description="Checksum of the plan: over HTTP the ETag by which it is told.")
+    snapshots: list[RepairSnapshot] = Field(default=[], description="Of which regions, and when they were taken.")
     paths: int
     deletes: int
     taken_at_ms: int
@@ -221,6 +229,7 @@ class RepairPreview(Document):
     unstamped: dict[str, int] = Field(description="By region: what its own daemon has to find in its store.")
     native_may_ignore: dict[str, int] = Field(description="By native region: tellings that it may ignore.")
     objections: list[str] = Field(description="Why the daemon here would refuse it as it stands, by its configuration.")
+    hints: list[str] = Field(default=[], description="Of each objection, what can be done about it.")
     items: list[RepairPath] = Field(description="The first 1000.")
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from syncer.documents.snapshots import RepairChange, RepairPath, RepairPreview
+from syncer.documents.snapshots import RepairChange, RepairPath, RepairPreview, RepairSnapshot
+from syncer.documents.words import counted
 from syncer.model import Region
 from syncer.repair.loading import check_projections
 from syncer.repair.preview import Preview, preview
@@ -38,6 +39,7 @@ def plan_preview(found: Preview, refused: Sequence[Objection]) -> RepairPreview:
     """
     return RepairPreview(
         sha256=found.sha256,
+        snapshots=[RepairSnapshot(region=each.region, taken_at_ms=each.taken_at_ms) for each in found.head.regions],
         paths=found.paths,
         deletes=found.deletes,
         taken_at_ms=found.head.taken_at_ms,
@@ -45,9 +47,10 @@ def plan_preview(found: Preview, refused: Sequence[Objection]) -> RepairPreview:
             RepairChange(region=region, what=what, paths=count)
             for (region, what), count in sorted(found.changes.items())
         ],
-        unstamped={**found.unstamped},
-        native_may_ignore={**found.ignored},
+        unstamped=dict(sorted(found.unstamped.items())),
+        native_may_ignore=dict(sorted(found.ignored.items())),
         objections=[each.why for each in refused],
+        hints=[each.hint for each in refused],
         items=[
             RepairPath(
                 path=each.path,
@@ -60,3 +63,8 @@ def plan_preview(found: Preview, refused: Sequence[Objection]) -> RepairPreview:
             for each in found.shown
         ],
     )
+
+
+def words_of_telling(region: str, found: RepairPreview) -> str:
+    """What telling a plan would lead to."""
+    return f"The daemon of {region} would tell {counted(found.paths, 'path')} to all regions."

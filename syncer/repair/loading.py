@@ -63,6 +63,7 @@ def bring_in(
     *,
     made_at_ms: Millis,
     report: Report = lambda _done: None,
+    reviewed: str = "",
 ) -> Repair:
     """Put a plan's tellings into the sidecar database, whole or not at all.
 
@@ -72,10 +73,12 @@ def bring_in(
         asked: Who does it, and why.
         made_at_ms: Now.
         report: Told how far it has come.
+        reviewed: Seal of the plan that was agreed to; empty: whichever it is.
 
     Raises:
         PlanInvalid: The file is no plan, is damaged, or names nothing.
-        PreconditionFailed: It was made by another version's rules; or the file cannot be read.
+        PreconditionFailed: It was made by another version's rules, or is another one than was agreed to; or the file
+            cannot be read.
         StateUnavailable: The database cannot be written now.
     """
     with file.reading() as (head, findings):
@@ -99,6 +102,11 @@ def bring_in(
                 report(done)
             if not file.whole or not file.totals.paths:
                 raise PlanInvalid(f"{file.path} names no path", hint="There is nothing to repair.")
+            if reviewed not in {"", file.sha256}:
+                raise PreconditionFailed(
+                    f"{file.path} is another plan now than the one that was shown",
+                    hint="Give the command again: it shows what is there now.",
+                )
             totals = file.totals
             ready = replace(repair, id=number, state=RepairState.READY, total=totals.paths, deletes=totals.deletes)
             views.end_loading(ready)

@@ -256,6 +256,20 @@ class RepairFile:
                 pass
             return head
 
+    def content(self) -> bytes:
+        """All of its bytes, once they were read to their end.
+
+        Raises:
+            PlanInvalid: It is not as it was written.
+            PreconditionFailed: It cannot be read.
+        """
+        self.check()
+        try:
+            with local_files.opened(self.path) as file:
+                return file.read()
+        except OSError as exc:
+            raise PreconditionFailed(f"{self.path} cannot be read: {exc.strerror}", hint=HINT) from exc
+
     def _line(self, file: BinaryIO) -> bytes:
         line = file.readline(MAX_LINE_BYTES + 1)
         if not line.endswith(b"\n"):

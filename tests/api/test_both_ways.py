@@ -11,7 +11,7 @@ from typing import Any, Final
 import pytest
 
 from syncer.cli.reaching.routed import ROUTED
-from tests.api import test_same_answers, test_steering_both_ways
+from tests.api import test_same_answers, test_steering_both_ways, test_syncs_both_ways
 from tests.api.two_ways import BothWays, both
 from tests.support.region_database import REMOTE, performing
 from tests.unit.cli.test_refusals import said
@@ -114,10 +114,10 @@ DECISIONS: Final = (
 
 
 BESIDE: Final = {
-    *("snapshot take", "snapshot diff"),  # they work on Spark themselves; 'syncer jobs' asks the daemon for the same
-    *("snapshot sync", "snapshot cancel"),
+    "snapshot take": "it works on Spark itself, where it is called; 'syncer jobs take' asks the daemon for a snapshot",
+    "snapshot diff": "likewise: it reads snapshots here and shows each difference; 'syncer jobs diff' asks the daemon",
 }
-"""These are asked of the region of this host alone."""
+"""Commands with a route that are for this host alone, and why."""
 NO_QUESTION: Final = ("quarantine retry", "resume", "jobs")
 """What is asked of the daemon without a question before."""
 
@@ -181,6 +181,6 @@ def test_a_region_that_is_not_there_is_a_verdict(both: BothWays) -> None:
 
 
 def test_every_routed_command_is_compared_and_no_other_is_routed() -> None:
-    assert set(test_same_answers.ROUTED) == ROUTED | BESIDE
-    compared = [*LOOKS, *DECISIONS, *test_steering_both_ways.VERBS]
+    assert set(test_same_answers.ROUTED) == ROUTED | BESIDE.keys()
+    compared = [*LOOKS, *DECISIONS, *test_steering_both_ways.VERBS, *test_syncs_both_ways.COMMANDS]
     assert [each for each in ROUTED if not any(line.startswith(each) for line in compared)] == []

@@ -50,8 +50,8 @@ def now() -> Millis:
 
 
 @contextmanager
-def telling(state: SqlState) -> Iterator[Driver]:
-    """A driver that does what it is asked, and tells repairs, at this machine's time."""
+def telling(state: SqlState, *, repairs: bool = True) -> Iterator[Driver]:
+    """A driver that does what it is asked, and tells repairs, at this machine's time; or it begins them, no more."""
     with state.transaction() as tx:
         tx.set_identity(first_scan_done=True, generation=1)
     driver = Driver(Replica(Settings(region=HERE)), Scope(), state, CAPABILITIES)
@@ -63,7 +63,8 @@ def telling(state: SqlState) -> Iterator[Driver]:
     def work() -> None:
         while not over.wait(0.01):
             driver.operate(now())
-            driver.repair(now())
+            if repairs:
+                driver.repair(now())
 
     thread = threading.Thread(target=work)
     thread.start()

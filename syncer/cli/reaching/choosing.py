@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 import typer
 
 from syncer.cli.reaching.contexts import RegionContext, contexts_file, read_contexts
-from syncer.cli.reaching.routed import HERE, ROUTED
+from syncer.cli.reaching.routed import HERE, INSTEAD, ROUTED
 
 if TYPE_CHECKING:
     from syncer.client.server import Server
@@ -94,9 +94,10 @@ def choose(command: str, named: NamedSources, environment: Mapping[str, str] = o
 
 def _routed(command: str, found: ChosenServer) -> ChosenServer:
     if command not in ROUTED:
+        instead = INSTEAD.get(command)
         raise typer.BadParameter(
             f"'syncer {command}' works on the daemon's own host only, so {found.label} cannot be asked (no-route): "
-            "run it there, with --config FILE"
+            "run it there, with --config FILE" + (f", or ask by 'syncer {instead}'" if instead is not None else "")
         )
     return found
 

@@ -6,8 +6,9 @@ Both show the documents of :mod:`syncer.documents`, and raise the same errors.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from syncer.dispositions import Disposition, disposition_of_code
@@ -22,11 +23,12 @@ if TYPE_CHECKING:
     from syncer.documents.operations import OperationDocument, OperationList
     from syncer.documents.quarantine import QuarantineList
     from syncer.documents.regions import FirstContactPlan, RegionList
-    from syncer.documents.snapshots import RepairDocument, RepairList
+    from syncer.documents.snapshots import RepairDocument, RepairList, RepairPreview
     from syncer.documents.status import StatusDocument
     from syncer.migration.course import MigrationCommand
     from syncer.migration.migration_plan import MigrationPlan
     from syncer.model import MetaPath
+    from syncer.repair.preview import Consent
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,6 +247,14 @@ class RegionReach(ShownRegion, Protocol):
 
     def foresee_rollback(self) -> RegionDecision:
         """Ask the clusters what a rollback of the one that is open could take back."""
+        ...
+
+    def sync(self, plan: Path, consent: Consent, report: Callable[[int], None]) -> tuple[RepairPreview, RegionDecision]:
+        """What a repair plan would change where, and having it told; reported is how many paths were brought in."""
+        ...
+
+    def cancel_sync(self, number: int) -> RegionDecision:
+        """End a repair."""
         ...
 
     def pause(self, *, everywhere: bool) -> RegionDecision:

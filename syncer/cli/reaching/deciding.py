@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import typer
 
 from syncer.cli.reaching.remote import RemoteLooks
 from syncer.cli.reaching.remote_decisions import DecisionPost, RemoteDecision
+from syncer.client.contract import ApiAnswer
+from syncer.client.reading import document_from
+from syncer.documents.operations import OperationList
+from syncer.documents.snapshots import RepairPreview
 from syncer.inspection import jobs, proposals
 from syncer.inspection.migrations import none_open, words_of
+from syncer.inspection.repair_plans import words_of_telling
 from syncer.migration.course import MigrationCommand
 from syncer.migration.reading.plan_file import to_text
+from syncer.repair.repair_file import RepairFile
 
 if TYPE_CHECKING:
     from syncer.cli.reaching.contract import ChosenHolds, RegionDecision
-    from syncer.client.contract import ApiAnswer
     from syncer.documents.migration import MigrationStatusDocument
     from syncer.documents.regions import FirstContactPlan
     from syncer.migration.migration_plan import MigrationPlan
+    from syncer.repair.preview import Consent
 
 
 class RemoteRegion(RemoteLooks):
@@ -186,6 +193,34 @@ class RemoteRegion(RemoteLooks):
         if not latest or latest[0].finished_at_ms is not None:
             raise none_open()
         return self._calls.migrations.migration(latest[0].id)
+
+    def sync(self, plan: Path, consent: Consent, report: Callable[[int], None]) -> tuple[RepairPreview, RegionDecision]:
+        """What a plan would change, and having it told; it is sent for each, and told by the checksum that was seen."""
+        del report
+        content, calls = RepairFile(plan).content(), self._calls.snapshot_syncs
+        send = partial(calls.sync, content=content)
+        if consent.deletes or consent.old:
+            send = partial(calls.sync_by_force, content=content, allow_deletes=consent.deletes, force_old=consent.old)
+        seen = send(reason="dry run", dry_run=True)
+        shown = document_from(seen.found, RepairPreview, self._label)
+
+        def post(
+            *, reason: str, idempotency_key: str | None, if_match: str | None, prefer: str | None
+        ) -> ApiAnswer[OperationList]:
+            asked = send(
+                reason=reason, dry_run=False, idempotency_key=idempotency_key, if_match=if_match, prefer=prefer
+            )
+            return ApiAnswer(document_from(asked.found, OperationList, self._label), pending=asked.pending)
+
+        region = self._region
+        return shown, RemoteDecision(
+            calls=self._calls, target=region, words=(words_of_telling(region, shown),), post=post, etag=seen.etag
+        )
+
+    def cancel_sync(self, number: int) -> RegionDecision:
+        """End a repair."""
+        post = partial(self._calls.snapshot_syncs.cancel, number)
+        return RemoteDecision(calls=self._calls, target=f"repair {number}", words=(), post=post)
 
     def pause(self, *, everywhere: bool) -> RegionDecision:
         """Stop."""

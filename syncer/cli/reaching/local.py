@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from syncer.cli.reaching.local_decisions import LocalDecision
+from syncer.cli.reaching.local_decisions import LocalDecision, LocalTelling, now_ms
 from syncer.documents.conflicts import conflict_detail
 from syncer.documents.explain import heard_of
 from syncer.documents.operations import operation_document
@@ -31,12 +32,13 @@ if TYPE_CHECKING:
     from syncer.documents.operations import OperationDocument, OperationList
     from syncer.documents.quarantine import QuarantineList
     from syncer.documents.regions import FirstContactPlan, RegionList
-    from syncer.documents.snapshots import RepairDocument, RepairList
+    from syncer.documents.snapshots import RepairDocument, RepairList, RepairPreview
     from syncer.documents.status import StatusDocument
     from syncer.inspection.proposals import DecisionProposal
     from syncer.migration.course import MigrationCommand
     from syncer.migration.migration_plan import MigrationPlan
     from syncer.model import MetaPath
+    from syncer.repair.preview import Consent
     from syncer.state.views.region import Views
 
 
@@ -246,6 +248,28 @@ class LocalRegion:
     def foresee_rollback(self) -> RegionDecision:
         """Ask what a rollback could take back."""
         return self._decision(migration_control.foreseeing(self._views))
+
+    def sync(self, plan: Path, consent: Consent, report: Callable[[int], None]) -> tuple[RepairPreview, RegionDecision]:
+        """What a plan would change, and having it told."""
+        from syncer.inspection.repair_plans import plan_preview, read_plan, words_of_telling
+        from syncer.repair.preview import refused
+        from syncer.repair.repair_file import RepairFile
+
+        file, config = RepairFile(plan), self._config
+        found = read_plan(file, config)
+        shown = plan_preview(found, list(refused(found, config.repair_terms, now_ms(), consent)))
+        return shown, LocalTelling(
+            views=lambda: self._views,
+            target=config.region,
+            words=(words_of_telling(config.region, shown),),
+            file=file,
+            consent=consent,
+            report=report,
+        )
+
+    def cancel_sync(self, number: int) -> RegionDecision:
+        """End a repair."""
+        return self._decision(repairs.cancelling(self._views, number))
 
     def pause(self, *, everywhere: bool) -> RegionDecision:
         """Stop."""

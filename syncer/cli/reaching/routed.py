@@ -46,13 +46,18 @@ ROUTED: Final = frozenset(
         "regions leave",
         "regions list",
         "resume",
+        "snapshot cancel",
         "snapshot progress",
         "snapshot repairs",
+        "snapshot sync",
         "state rebuild",
         "status",
     }
 )
 """A command that gets its route comes in here, and asks for the region by :meth:`CommandSession.region`."""
+
+INSTEAD: Final = {"snapshot take": "jobs take", "snapshot diff": "jobs diff"}
+"""By command that works where it is called: the one that asks a daemon for the same."""
 
 HERE: Final = frozenset(
     {

@@ -4,30 +4,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from syncer.cli.confirmation import Yes, agree
-from syncer.cli.operations import Timeout, Why, ask
-from syncer.cli.planning_calls import now_ms
+from syncer.cli.operations import Timeout, Why, carry_out
 from syncer.cli.render import output
 from syncer.cli.render.output import Format, say
 from syncer.cli.session import CommandSession, session_of
 from syncer.dispositions import ExitCode
-from syncer.documents.snapshots import RepairDocument
-from syncer.documents.words import counted, moment, stamped, with_times
-from syncer.inspection.repairs import cancelling, repair_status
-from syncer.operations.client import POLL_S, this_user, wait
-from syncer.state.contract.operations import Asked
+from syncer.documents.snapshots import RepairDocument, RepairPreview
+from syncer.documents.words import moment, stamped, with_times
+from syncer.operations.client import POLL_S
 from syncer.state.contract.repairs import RepairState
 
 if TYPE_CHECKING:
-    from syncer.repair.preconditions import Objection
-    from syncer.repair.preview import Consent, Preview
-    from syncer.repair.repair_file import RepairFile
-    from syncer.state.views.region import Views
+    from syncer.cli.reaching.contract import RegionDecision, RegionReach
 
 REPORT_EVERY_S: Final = 1.0
 
@@ -64,29 +59,20 @@ def sync(
     What was changed since the snapshots is later and stays. Guards and holds act in every region as always. The daemon
     goes on without this command, which may be ended at any time: see 'syncer snapshot progress'.
     """
-    from syncer.inspection.repair_plans import plan_preview, read_plan
-    from syncer.repair.preview import Consent, refused
-    from syncer.repair.repair_file import RepairFile
+    from syncer.repair.preview import Consent
 
-    session, file = session_of(context), RepairFile(plan)
-    config = session.config(whole=False)
-    found = read_plan(file, config)
-    consent = Consent(deletes=allow_deletes, old=force_old)
-    if dry_run:
-        objections = list(refused(found, config.repair_terms, now_ms(), consent))
-        if session.form is Format.TABLE:
-            _show_preview(found, objections)
-        else:
-            output.document(plan_preview(found, objections), session.form)
-        return
-    _tell_preview(found)
-    agree(
-        config.region,
-        f"The daemon of {config.region} would tell {counted(found.paths, 'path')} to all regions.",
-        yes=yes,
-    )
-    with session.views() as views:
-        _carry_out(session, views, file, consent, reason, timeout)
+    session, consent = session_of(context), Consent(deletes=allow_deletes, old=force_old)
+    with session.region() as region:
+        found, decision = region.sync(plan, consent, _Teller().brought_in)
+        if dry_run:
+            if session.form is Format.TABLE:
+                _show_preview(found)
+            else:
+                output.document(found, session.form)
+            return
+        _tell_preview(found)
+        agree(decision.target, *decision.words, yes=yes)
+        _carry_out(session, region, decision, reason, timeout)
 
 
 def repairs(context: typer.Context, limit: Annotated[int, typer.Option("--limit", min=1, max=1000)] = 20) -> None:
@@ -135,30 +121,26 @@ def progress(
 def cancel(context: typer.Context, number: Number, reason: Why = "", timeout: Timeout = 10.0) -> None:
     """End a repair. What was told stays told; the rest is dropped."""
     session = session_of(context)
-    with session.views() as views:
-        asked = cancelling(views, number)
-        ask(views, asked.requests, reason=reason, timeout_s=timeout, form=session.form)
+    with session.region() as region:
+        carry_out(region.cancel_sync(number), yes=True, reason=reason, timeout_s=timeout, form=session.form)
 
 
 def _carry_out(
-    session: CommandSession, views: Views, file: RepairFile, consent: Consent, reason: str, timeout_s: float
+    session: CommandSession, region: RegionReach, decision: RegionDecision, reason: str, timeout_s: float
 ) -> None:
-    """Bring the tellings in, have the daemon begin, and follow it to the end."""
-    from syncer.repair.loading import ask_for, bring_in
-
+    """Have the daemon begin, and follow it to the end."""
     deadline = time.monotonic() + timeout_s
-    asked = Asked(by=this_user(), reason=reason)
-    repair = bring_in(views, file, asked, made_at_ms=now_ms(), report=_Teller().brought_in)
-    answers = wait(views, ask_for(views, repair, consent, asked), timeout_s)
-    if not answers.operations or answers.pending:
-        say(f"no answer from the daemon; repair {repair.id} begins when it runs")
+    answers = decision.ask(reason, timeout_s)
+    asked = answers.operations[0]
+    number = int(asked.arguments["repair"])
+    if answers.pending:
+        say(f"no answer from the daemon; repair {number} begins when it runs")
         raise typer.Exit(ExitCode.UNREACHABLE)
     if answers.failure is not None:
-        views.drop_repair(repair.id)
-        say(f"error: {answers.failed[0].answer}")
+        say(f"error: {asked.answer}")
         raise typer.Exit(answers.failure.exit_code)
-    _follow(lambda: repair_status(views, repair.id), deadline)
-    _show(session, repair_status(views, repair.id))
+    _follow(lambda: region.repair(number), deadline)
+    _show(session, region.repair(number))
 
 
 class _Teller:
@@ -214,7 +196,7 @@ def _show(session: CommandSession, document: RepairDocument) -> None:
         output.table(("path", "reason"), [(each.path, with_times(each.reason)) for each in document.refusals])
 
 
-def _show_preview(found: Preview, refused: list[Objection]) -> None:
+def _show_preview(found: RepairPreview) -> None:
     output.table(
         ("path", "class", "found in", "stamp", "changes"),
         [
@@ -222,24 +204,24 @@ def _show_preview(found: Preview, refused: list[Objection]) -> None:
                 each.path,
                 each.cls,
                 each.found_in,
-                stamped(each.event.stamp if each.event is not None else None),
+                stamped(each.stamp),
                 ",".join(f"{loser} (held)" if loser in each.held else loser for loser in each.losers),
             )
-            for each in found.shown
+            for each in found.items
         ],
         empty="nothing differs",
     )
     _tell_preview(found)
-    for each in refused:
-        say(f"! the daemon here would refuse it: {each.why}. {each.hint}")
+    for why, hint in zip_longest(found.objections, found.hints, fillvalue=""):
+        say(f"! the daemon here would refuse it: {why}. {hint}")
 
 
-def _tell_preview(found: Preview) -> None:
-    regions = ", ".join(f"{each.region} of {moment(each.taken_at_ms)}" for each in found.head.regions)
+def _tell_preview(found: RepairPreview) -> None:
+    regions = ", ".join(f"{each.region} of {moment(each.taken_at_ms)}" for each in found.snapshots)
     say(f"snapshots: {regions}; {found.paths} paths, {found.deletes} of them deletes")
-    for (region, what), count in sorted(found.changes.items()):
-        say(f"{region}: {count} {what}")
-    for region, count in sorted(found.unstamped.items()):
+    for each in found.changes:
+        say(f"{each.region}: {each.paths} {each.what}")
+    for region, count in found.unstamped.items():
         say(f"{region}: {count} paths that no daemon had stamped: its own daemon finds them, if one runs there")
-    for region, count in sorted(found.ignored.items()):
+    for region, count in found.native_may_ignore.items():
         say(f"{region}: runs Pulsar's own synchronizer, which may ignore {count} of these")

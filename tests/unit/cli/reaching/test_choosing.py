@@ -62,6 +62,8 @@ def test_two_cannot_be_named() -> None:
 
 def test_a_command_without_a_route_says_so_and_one_of_this_host_passes_by_what_is_in_use() -> None:
     in_use("east")
+    with pytest.raises(typer.BadParameter, match="or ask by 'syncer jobs take'"):
+        choose("snapshot take", named(), {})
     for command in ("snapshot take", "migration plan", "plan apply", "diff"):
         words = rf"'syncer {command}' works on the daemon's own host only, so east .*\(no-route\)"
         with pytest.raises(typer.BadParameter, match=words):

@@ -200,7 +200,8 @@ def test_what_the_daemon_refuses_leaves_nothing_unless_a_person_lets_it_pass(
     said: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("syncer.cli.commands.snapshots.sync.now_ms", lambda: Millis(NOW))
+    for module in ("local", "local_decisions"):
+        monkeypatch.setattr(f"syncer.cli.reaching.{module}.now_ms", lambda: Millis(NOW))
     old = NOW - 8 * 86_400_000 if option == "--force-old" else NOW
     write(tmp_path / "plan", head(old), made)
     for words, objected in (((), 1), ((option,), 0)):
