@@ -34,6 +34,7 @@ OUTPUT_BYTES: Final = 256 * 1024
 NICENESS: Final = 10
 FORMER: Final = "."
 """Run of a job that a version before jobs were kept in the database has begun."""
+_STDERR: Final = 2
 _FILES: Final = ("job.json", "process", "progress", "errors", "exit", "exit.new")
 
 
@@ -78,9 +79,8 @@ class RunFiles:
         shell = shutil.which("sh")
         if shell is None:
             raise PreconditionFailed("there is no shell on the path to start a job with")
-        nothing = (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)
         script = script_of(self._place, commands)
-        return os.posix_spawn(shell, [shell, "-c", script], os.environ, setsid=True, file_actions=[nothing])
+        return os.posix_spawn(shell, [shell, "-c", script], os.environ, setsid=True, file_actions=_nothing_of_ours())
 
     def facts(self) -> dict[str, Any] | None:
         """Whose it is; ``None``: there is no such run."""
@@ -204,6 +204,15 @@ def script_of(place: Path, commands: Sequence[Sequence[str]]) -> str:
         f"{{ {jobs}; }} >{file['progress']} 2>{file['errors']}; "
         f"echo $? >{file['exit.new']}; mv {file['exit.new']} {file['exit']}"
     )
+
+
+def _nothing_of_ours() -> list[tuple[object, ...]]:
+    """Has a process begin without our files and connections: a broker would take us to live as long as it does."""
+    files: list[int] = []
+    with suppress(OSError):  # where nobody can tell, all are left
+        files = [int(each.name) for each in Path("/dev/fd").iterdir()]
+    nothing = (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)
+    return [nothing, *((os.POSIX_SPAWN_CLOSE, each) for each in files if each > _STDERR)]
 
 
 def _alive(process: Process) -> bool:
