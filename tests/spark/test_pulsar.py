@@ -6,7 +6,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -22,6 +22,7 @@ from syncer.log import configure
 from syncer.model import MetaPath
 from syncer.paths import POLICIES, tenant_path
 from tests.conftest import PulsarPair
+from tests.support.driven_apart import bus_loses_all
 from tests.support.logs import logging_restored
 from tests.support.synced import BOTH, Side, Synced, bus_topic, eventually, tenant
 
@@ -68,32 +69,6 @@ def path_of(name: str) -> MetaPath:
 
 def value(*roles: str) -> bytes:
     return json.dumps(tenant(*roles)).encode()
-
-
-def replicators(side: Side, topic: str) -> Mapping[str, Any]:
-    """Who sends the bus's messages on, by cluster."""
-    found = side.get(f"{topic.replace('://', '/')}/stats") or {}
-    replication: Mapping[str, Any] = found.get("replication", {})
-    return replication
-
-
-@contextmanager
-def bus_loses_all(pair: Synced) -> Iterator[None]:
-    """What is published meanwhile never leaves its cluster: the topic is not replicated."""
-    namespace = pair.topic.split("://")[1].rpartition("/")[0]
-    for side in pair.sides:
-        side.send("POST", f"namespaces/{namespace}/replication", [side.cluster.name])
-    eventually(lambda: not any(replicators(side, pair.topic) for side in pair.sides), "nobody sends on")
-    yield
-    eventually(lambda: all(side.region.quiet() for side in pair.sides), "all is published, and lost")
-    for side in pair.sides:
-        side.send("POST", f"namespaces/{namespace}/replication", list(BOTH))
-    eventually(
-        lambda: all(
-            [each["connected"] for each in replicators(side, pair.topic).values()] == [True] for side in pair.sides
-        ),
-        "the topic is replicated again",
-    )
 
 
 @contextmanager

@@ -11,14 +11,14 @@ from syncer.access.roles import AccessRole
 from syncer.access.tokens import ID_BYTES, SECRET_BYTES
 
 
-def made(file: Path, name: str, *, expires: datetime | None = None) -> str:
-    """Make a token that may read."""
+def made(file: Path, name: str, *, role: AccessRole = AccessRole.READ, expires: datetime | None = None) -> str:
+    """Make a token that may see no values."""
     with token_file.changing(file) as change:
         rights, new = tokens.made(
             change.rights,
             os.urandom(ID_BYTES + SECRET_BYTES),
             name=name,
-            role=AccessRole.READ,
+            role=role,
             values=False,
             expires=expires,
             now=datetime.now(UTC),

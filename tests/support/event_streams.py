@@ -9,7 +9,7 @@ import struct
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, Self
 
@@ -230,7 +230,11 @@ class SocketClient:
         if receives:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receives)
         self._socket.settimeout(DEADLINE_S)
-        self._socket.connect(("127.0.0.1", port))
+        try:
+            self._socket.connect(("127.0.0.1", port))
+        except OSError:
+            self._socket.close()
+            raise
         if tls is not None:
             self._socket = tls.wrap_socket(self._socket, server_hostname="localhost", do_handshake_on_connect=False)
         self._http = h11.Connection(h11.CLIENT)
@@ -261,6 +265,11 @@ class SocketClient:
         """Go at once, as a process that is killed."""
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self._socket.close()
+
+    def hang_up(self) -> None:
+        """Have whoever waits for more wait no longer."""
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
 
     async def more(self) -> list[SentEvent]:
         """What comes next; nothing once it has ended."""
