@@ -200,9 +200,9 @@ def needs(
     if opening is not None:
         return admitted  # a description has no words for what a credential may be wanted for, or not
 
-    async def described(
-        request: Request, _token: Annotated[HTTPAuthorizationCredentials | None, Security(_BEARER)]
-    ) -> Caller:
+    shown = Security(_BEARER, scopes=[role.value, *(["values"] if values else [])])  # in the description: who may
+
+    async def described(request: Request, _token: HTTPAuthorizationCredentials | None = shown) -> Caller:
         return await admitted(request)
 
     return described

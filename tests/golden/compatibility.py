@@ -6,8 +6,8 @@ A client sends what requests describe, and reads what responses describe. A chan
     response    what was read is still there: no status, kind of content or field is gone, nothing is of another type
 
 Additions break nothing: a route, an optional parameter, a field or status of a response, and a value of an enumeration
-in a response, which a client takes as it takes an unknown field. A description has no words for roles; a route that was
-open to everybody and wants a credential now is found.
+in a response, which a client takes as it takes an unknown field. Who may ask is part of it: a route that was open to
+everybody and wants a credential now is found, and one that wants a higher role, or a right more, than it did.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ Schema = Mapping[str, Any]
 
 LEAST: Final = ("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties")
 MOST: Final = ("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties")
+ROLES: Final = ("read", "operate", "admin")
+"""Each covers those before it."""
 FORM: Final = ("pattern", "format", "multipleOf", "uniqueItems")
 
 
@@ -53,6 +55,9 @@ def breaking(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
 def _operation(old: Schema, new: Schema) -> Iterator[str]:
     if new.get("security") and not old.get("security"):
         yield "wants a credential, and was open"
+    was_role, role = _wanted(old), _wanted(new)
+    if was_role and role - was_role:
+        yield f"wants {' and '.join(sorted(role - was_role))}, and did not"
     olds, news = ({(each["in"], each["name"]): each for each in one.get("parameters", ())} for one in (old, new))
     for (where, name), each in news.items():
         if each.get("required") and not olds.get((where, name), {}).get("required"):
@@ -73,6 +78,13 @@ def _operation(old: Schema, new: Schema) -> Iterator[str]:
             yield f"status {status} is gone"
         else:
             yield from _content(each, new["responses"][status], Direction.RESPONSE, status)
+
+
+def _wanted(operation: Schema) -> set[str]:
+    """Roles and rights that an operation wants, each with the lower roles that it covers; none: it does not say."""
+    named = {name for each in operation.get("security", ()) for names in each.values() for name in names}
+    covered = {lower for name in named & {*ROLES} for lower in ROLES[: ROLES.index(name)]}
+    return named | covered
 
 
 def _content(old: Schema, new: Schema, direction: Direction, at: str) -> Iterator[str]:

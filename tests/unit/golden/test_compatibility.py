@@ -28,6 +28,7 @@ DOCUMENT: Final[dict[str, Any]] = {
                 },
             },
             "post": {
+                "security": [{"token": ["operate"]}],
                 "requestBody": {"content": {"json": {"schema": {"$ref": "#/components/schemas/Item"}}}},
                 "responses": {"200": {}},
             },
@@ -119,6 +120,14 @@ BREAKING: Final[dict[str, tuple[Edit, list[str]]]] = {
         lambda d: operation(d, "get").update(security=[{"token": []}]),
         ["GET /holds: wants a credential, and was open"],
     ),
+    "a higher role": (
+        lambda d: operation(d, "post").update(security=[{"token": ["admin"]}]),
+        ["POST /holds: wants admin, and did not"],
+    ),
+    "a right": (
+        lambda d: operation(d, "post").update(security=[{"token": ["operate", "values"]}]),
+        ["POST /holds: wants values, and did not"],
+    ),
     "a format": (
         lambda d: item(d)["properties"]["why"].update(format="date"),
         ["POST /holds: body.why: format is date, and was None"],
@@ -126,6 +135,7 @@ BREAKING: Final[dict[str, tuple[Edit, list[str]]]] = {
 }
 ADDING: Final[dict[str, Edit]] = {
     "a route": lambda d: d["paths"].update({"/jobs": {"get": {}}}),
+    "a lower role": lambda d: operation(d, "post").update(security=[{"token": ["read"]}]),
     "a method": lambda d: d["paths"]["/holds"].update(delete={}),
     "a status": lambda d: operation(d, "get")["responses"].update({"409": {}}),
     "a field that may be there": lambda d: item(d)["properties"].update(more={"type": "string"}),
