@@ -183,7 +183,7 @@ def test_no_place_of_the_host_is_told() -> None:
                 )
             ],
             "snapshots": SnapshotsDocument(running=False, trouble=f"cannot write /var/snapshots: {trace}"),
-            "rebuilding": "of /home/me/state.db",
+            "rebuilding": "of /srv/syncer/state.db",
         }
         found = (await place.shared.told()).document
         assert found["conditions"][0]["message"] == "…: denied"

@@ -11,8 +11,8 @@ from syncer.inspection.host_places import before_trace, beyond
     ("said", "told"),
     [
         ("cannot read /var/lib/pulsar-syncer/state.db: denied", "cannot read …: denied"),
-        ("[Errno 28] No space left on device: '/tmp/x y/z'", "[Errno 28] No space left on device: '… y/z'"),
-        ("sqlite:////home/me/state.db is locked", "sqlite:///… is locked"),
+        ("[Errno 28] No space left on device: '/mnt/x y/z'", "[Errno 28] No space left on device: '… y/z'"),
+        ("sqlite:////srv/syncer/state.db is locked", "sqlite:///… is locked"),
         ("file:///opt/spark/jars/a.jar, /usr/bin/java", "file://…, …"),
         ("is /tmp full?", "is … full?"),
         ("/admin/policies/home/var: /admin/policies/tmp", "/admin/policies/home/var: /admin/policies/tmp"),
