@@ -8,7 +8,7 @@ import hmac
 import json
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from structlog.testing import capture_logs
 from syncer.daemon import Daemon
 from syncer.notices.rules import NoticeKind
 from syncer.notifier.notifier import FAILING, Notifier
+from syncer.state.sql.work.notices import NoticesTold
 from tests.shell.conftest import MakeSite
 from tests.shell.region import NAMESPACE, TENANT, Site, active, tenant, until
 from tests.support.webhook_server import WebhookServer, answering, hanging, receiving
@@ -44,6 +45,12 @@ def events(server: WebhookServer) -> list[tuple[str, str, int]]:
     return [(each["kind"], each["event"], each["count"]) for each in found]
 
 
+def kept(site: Site, webhook: str) -> bool:
+    """Whether the database has that a webhook was told of what is held."""
+    with closing(NoticesTold(site.config().database_url())) as told:
+        return (webhook, NoticeKind.HOLDS) in told.read()
+
+
 def hold(site: Site, name: str) -> None:
     """Have a change held: a value that the store cannot have made."""
     site.writer.put(f"/admin/policies/{name}", b"{")
@@ -61,6 +68,7 @@ async def test_a_hold_is_told_once_over_a_restart_and_told_to_be_over(make_site:
             hold(site, "broken")
             await until(site.holds, "it is held")
             await until(lambda: server.posted, "it is told")
+            await until(lambda: kept(site, "ops"), "that it was told is kept: what is not kept is told again")
         assert events(server)[0] == ("holds", "raised", 1)
         posted = server.posted[0]
         signed = f"{posted.headers['webhook-id']}.{posted.headers['webhook-timestamp']}.".encode() + posted.body
