@@ -34,6 +34,7 @@ from tests.api.routes_table import API
 from tests.support.jobs import ended, succeeded
 from tests.support.parts import parts_of
 from tests.support.region_database import CAPABILITIES
+from tests.support.working import repeating
 from tests.unit.cli.commands.snapshots.test_sync import findings, head
 from tests.unit.registers import HERE
 
@@ -58,22 +59,14 @@ def telling(state: SqlState, *, repairs: bool = True) -> Iterator[Driver]:
     raised = driver.raise_fence(None, "a store")
     driver.activated(raised, Written(path=raised.path, revision=Revision("1")), now())
     parts_of(driver).recovery.progress.unheard.clear()
-    over = threading.Event()
 
-    def work() -> None:
-        while not over.wait(0.01):
-            driver.operate(now())
-            if repairs:
-                driver.repair(now())
+    def step() -> None:
+        driver.operate(now())
+        if repairs:
+            driver.repair(now())
 
-    thread = threading.Thread(target=work)
-    thread.start()
-    try:
+    with repeating(step):
         yield driver
-    finally:
-        over.set()
-        thread.join(20)
-    assert not thread.is_alive()
 
 
 def plan(folder: Path, count: int = 2, deletes: int = 0, made: Head | None = None) -> bytes:

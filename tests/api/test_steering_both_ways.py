@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +18,7 @@ from syncer.state.sql.database import SqlState
 from tests.api.test_migrations import begun, moved_on
 from tests.api.two_ways import BothWays, both
 from tests.property.strategies import NOW
+from tests.support.working import repeating
 from tests.unit.cli.test_refusals import said
 from tests.unit.migration.reporting.samples import migration
 from tests.unit.migration.test_migration_plan import plan
@@ -42,26 +42,18 @@ BACK: Final = "acme/orders: yes; acme/late: no, its clients have gone on"
 @contextmanager
 def carried(*states: SqlState, refused: str = "") -> Iterator[None]:
     """Migrations are carried: each request is answered, as the service that moves clients answers."""
-    over = threading.Event()
 
-    def work() -> None:
-        while not over.wait(0.01):
-            for state in states:
-                with state.transaction() as tx:
-                    for each in tx.pending_operations(10):
-                        back, no = each.kind == "migration-undoable", each.arguments.get("command") == refused
-                        answer = BACK if back else "another step waits now" if no else "so it is done"
-                        how, code = (OperationState.FAILED, "precondition-failed") if no else (OperationState.DONE, "")
-                        tx.finish_operation(each.id, how, answer, code, Millis(NOW))
+    def step() -> None:
+        for state in states:
+            with state.transaction() as tx:
+                for each in tx.pending_operations(10):
+                    back, no = each.kind == "migration-undoable", each.arguments.get("command") == refused
+                    answer = BACK if back else "another step waits now" if no else "so it is done"
+                    how, code = (OperationState.FAILED, "precondition-failed") if no else (OperationState.DONE, "")
+                    tx.finish_operation(each.id, how, answer, code, Millis(NOW))
 
-    thread = threading.Thread(target=work)
-    thread.start()
-    try:
+    with repeating(step):
         yield
-    finally:
-        over.set()
-        thread.join(10)
-    assert not thread.is_alive()
 
 
 def asked(both: BothWays) -> list[list[tuple[str, object]]]:

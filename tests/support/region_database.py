@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -28,6 +27,7 @@ from syncer.state.sql.database import SqlState
 from syncer.state.views.region import Views
 from syncer.stores.contract import Capabilities
 from tests.property.strategies import NOW
+from tests.support.working import repeating
 from tests.unit.registers import HERE, THERE, X, Y, at, event, settled_on, version
 
 QUIET: Final = MetaPath("/admin/policies/quiet")
@@ -182,20 +182,8 @@ def driver_of(state: SqlState) -> Driver:
 @contextmanager
 def performing(driver: Driver) -> Iterator[None]:
     """The driver performs what it is asked."""
-    over = threading.Event()
-
-    def work() -> None:
-        while not over.wait(0.01):
-            driver.operate(Millis(NOW))
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    try:
+    with repeating(lambda: driver.operate(Millis(NOW))):
         yield
-    finally:
-        over.set()
-        thread.join(10)
-    assert not thread.is_alive()
 
 
 @pytest.fixture

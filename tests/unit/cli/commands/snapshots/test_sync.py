@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -26,6 +25,7 @@ from syncer.state.sql.database import SqlState
 from syncer.stores.contract import Written
 from tests.property.strategies import NOW
 from tests.support.parts import parts_of
+from tests.support.working import repeating
 from tests.unit.registers import HERE, THERE, X, at, event
 from tests.unit.replication.antientropy.test_protocol import CAPABILITIES
 
@@ -105,22 +105,14 @@ def performing(state: SqlState, *, telling: bool = True) -> Iterator[Driver]:
     raised = driver.raise_fence(None, "a store")
     driver.activated(raised, Written(path=raised.path, revision=Revision("1")), Millis(NOW))
     parts_of(driver).recovery.progress.unheard.clear()
-    over = threading.Event()
 
-    def work() -> None:
-        while not over.wait(0.01):
-            driver.operate(Millis(NOW))
-            if telling:
-                driver.repair(Millis(NOW))
+    def step() -> None:
+        driver.operate(Millis(NOW))
+        if telling:
+            driver.repair(Millis(NOW))
 
-    thread = threading.Thread(target=work)
-    thread.start()
-    try:
+    with repeating(step):
         yield driver
-    finally:
-        over.set()
-        thread.join(20)
-    assert not thread.is_alive()
 
 
 def good(result: Result) -> str:
