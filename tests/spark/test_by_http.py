@@ -1,6 +1,8 @@
 """Real regions that were driven apart are made equal by HTTP alone, while their daemons are killed in everything.
 
-Two regions stand each beside a cluster of its own, one on ZooKeeper, one on etcd.
+Two regions stand each beside a cluster of its own, one on ZooKeeper, one on etcd. The long form has a third one: a
+daemon with a part of the same ZooKeeper for its store, and a subscription of its own at the first cluster for its bus.
+It has missed what the first region did, and changed nothing itself.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from deploy.lab.region import LabRegion, differing
 from deploy.lab.waiting import wait_for
 from syncer.log import configure
 from syncer.model import MetaPath
-from syncer.paths import POLICIES, namespace_path, tenant_path
+from syncer.paths import CLUSTERS, POLICIES, namespace_path, tenant_path
 from tests.conftest import PulsarPair
 from tests.support.driven_apart import bus_loses_all
 from tests.support.logs import logging_restored
@@ -64,11 +66,12 @@ class Group:
     name: str
     east: HttpRegion
     west: HttpRegion
+    south: HttpRegion | None = None
 
     @property
     def all(self) -> list[HttpRegion]:
         """All of them."""
-        return [self.east, self.west]
+        return [self.east, self.west, *([self.south] if self.south is not None else [])]
 
     def path(self, name: str) -> MetaPath:
         """The path of a tenant."""
@@ -76,14 +79,15 @@ class Group:
 
     def apart(self) -> set[MetaPath]:
         """Where the stores differ."""
-        return differing((self.east.region, self.west.region))
+        others = [each.region for each in self.all[1:]]
+        return {path for other in others for path in differing((self.east.region, other))}
 
 
 @contextmanager
-def grouped(pair: PulsarPair, folder: Path) -> Iterator[Group]:
+def grouped(pair: PulsarPair, folder: Path, *, south: bool = False) -> Iterator[Group]:
     """Regions of a test's own, their daemons running."""
     name = f"by-http-{os.getpid()}-{next(_numbers)}-"
-    topic, ports = bus_topic("bus-by-http"), free_ports(2)
+    topic, ports = bus_topic("bus-by-http"), free_ports(3)
     rules = [{"pattern": f"{POLICIES}/{name}*{below}", "direction": "both"} for below in ("", "/**")]
     tables: dict[str, dict[str, object]] = {
         "scope": {"rules": rules},
@@ -91,7 +95,7 @@ def grouped(pair: PulsarPair, folder: Path) -> Iterator[Group]:
         "snapshots": {"folder": str(folder / "snapshots"), "memory": "512m", "buckets": 2},
     }
 
-    def beside(cluster: str, region: str, port: int) -> HttpRegion:
+    def beside(cluster: str, region: str, port: int, **more: dict[str, object]) -> HttpRegion:
         place = folder / region
         api, tokens = api_table(place, port, *PEOPLE)
         made = LabRegion.beside(
@@ -101,17 +105,29 @@ def grouped(pair: PulsarPair, folder: Path) -> Iterator[Group]:
             topic=topic,
             subscription=f"of-{region}",
             heartbeat=SELDOM,
-            **{**tables, "api": api},
+            **{**tables, "api": api, **more},
         )
         return HttpRegion(made, port, tokens)
 
-    east, west = (beside(each, each, port) for each, port in zip(BOTH, ports, strict=True))
+    east, west = (beside(each, each, port) for each, port in zip(BOTH, ports, strict=False))
     here, there = (Side(pair.clusters[each], found.region) for each, found in zip(BOTH, (east, west), strict=True))
     synced = Synced(here, there, topic)
-    with logging_restored(), synced.over_its_topic():
+    third = None
+    with logging_restored(), ExitStack() as stack:
         configure(level="error", form="console")
+        if south:
+            store = {**pair.clusters["us-east"].store_config, "chroot": f"/{name}south"}
+            third = beside("us-east", "us-south", ports[2], store=store)
+            with synced.zookeeper() as zookeeper:
+                zookeeper.ensure_path(f"{store['chroot']}{POLICIES}")
+                for known in (f"{CLUSTERS}/{each}" for each in BOTH):
+                    zookeeper.create(f"{store['chroot']}{known}", zookeeper.get(known)[0], makepath=True)
+            stack.callback(third.region.stop)
+        stack.enter_context(synced.over_its_topic())
         synced.start()
-        yield Group(synced, name, east, west)
+        if third is not None:
+            third.region.start()
+        yield Group(synced, name, east, west, third)
 
 
 # -- what is asked for, and kills
@@ -342,10 +358,10 @@ def test_two_regions_are_made_equal_while_their_daemons_are_killed(pulsar_pair: 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("delay_s", [0.0, 0.05, 0.5, 3.0])
-def test_regions_are_made_equal_whenever_their_daemons_are_killed(
+def test_three_regions_are_made_equal_whenever_their_daemons_are_killed(
     pulsar_pair: PulsarPair, tmp_path: Path, delay_s: float
 ) -> None:
-    with grouped(pulsar_pair, tmp_path) as group:
+    with grouped(pulsar_pair, tmp_path, south=True) as group:
         play(group, delay_s)
 
 
