@@ -36,6 +36,7 @@ from api.routes import (
 )
 from api.shared_status import SharedStatus, StatusForgetting
 from api.streams.places import Streams
+from api.turns import Turns
 from api.uploads import MAX_UPLOAD_BYTES
 from syncer.version import version
 
@@ -103,6 +104,7 @@ def create_app(
     app.add_middleware(Conventions)
     if hosts is not None:
         app.add_middleware(HostCheck, hosts=hosts)
+    app.add_middleware(Turns)
     app.include_router(health.router(probe))
     app.include_router(status.router(shared))
     if inside is not None:

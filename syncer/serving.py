@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import replace
@@ -32,6 +33,7 @@ from syncer.config.api_table import ApiConfig
 from syncer.errors import ConfigError, RightsUnreadable
 
 STOP_S: Final = 2
+TURN_S: Final = 0.0005
 CERTIFICATE: Final = "api-certificate-unusable"
 
 
@@ -111,6 +113,7 @@ class Doors:
         if tls is not None:
             self._certificates = Certificates(tls.certificate, tls.key, tls.client_ca)
         async with contextlib.AsyncExitStack() as stack:
+            stack.enter_context(short_turns())
             main = stack.enter_context(listening(*self._config.address))
             second: socket.socket | None = None
             if self._config.probes_address is not None:
@@ -127,6 +130,21 @@ class Doors:
             admission = replace(admission, refused=self._refused)
         hosts = AcceptedHosts(listens=self._config.address[0], names=frozenset(self._config.hosts))
         return create_app(probe, inside=self._inside, admitting=admission, hosts=hosts, places=self._streams)
+
+
+@contextlib.contextmanager
+def short_turns() -> Iterator[None]:
+    """Let a thread that asks for the interpreter have it after ``TURN_S``.
+
+    The loop asks for it after each call of the system, many times for one answer; while other threads make documents,
+    each time costs a turn of each of them.
+    """
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(min(before, TURN_S))
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
 
 
 @contextlib.asynccontextmanager

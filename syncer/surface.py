@@ -38,7 +38,7 @@ YOUNG_OBJECTS: Final = 20_000
 REFRESH_S: Final = 2.0
 SILENT_S: Final = 5.0
 """A sidecar database that has not answered a look for so long is taken as gone."""
-MAX_LOOKERS: Final = 4
+MAX_LOOKERS: Final = 2
 """Threads that make the status document, and as many that look for other routes; more requests wait, and nothing else
 of the daemon does."""
 REFUSED: Final = "http-connections-refused"

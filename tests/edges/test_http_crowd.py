@@ -1,12 +1,15 @@
-"""A hundred clients that have rights and use them badly: who asks whether the daemon lives is answered within 1 s."""
+"""A hundred clients that have rights and use them badly: who asks whether the daemon lives is answered within 1 s.
+
+The machine may stand still for a while, and the daemon with it. So a bare server is asked at the same time, in a
+process of its own: what it takes to answer is the machine's, and what ours takes longer is ours.
+"""
 
 from __future__ import annotations
 
-import contextlib
-import socket
-import threading
+import http.client
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,91 +17,25 @@ from typing import Any, Final
 
 import pytest
 
+from deploy.lab.ports import free_ports
 from syncer.access.roles import AccessRole
 from syncer.conflict.register import HoldReason
 from syncer.model import MetaPath
 from syncer.state.sql.database import SqlState
 from syncer.state.views.region import Views
-from tests.edges.test_http_doors import Door, House, authority, certificate, house
+from tests.bench.child import Child
+from tests.edges.bad_clients import KINDS
+from tests.edges.test_http_doors import DEADLINE_S, House, authority, certificate, house
 from tests.support.looking import LookingInside
 from tests.support.region_database import NEW, hold, on
 from tests.unit.registers import HERE, X, settled_on
 
 __all__ = ["authority", "certificate", "house"]
 
-KINDS: Final = ("slow head", "half body", "huge page", "endless")
-EACH: Final = 25
 ROWS: Final = 2_000
 DURATION_S: Final = 6.0
 LONGEST_S: Final = 1.0
-TICK_S: Final = 0.1
-
-
-class BadClient:
-    """One that has a token, and misbehaves by its kind; it comes again when it is sent away.
-
-    Args:
-        kind: How.
-        port: Of the server.
-        token: A good one.
-    """
-
-    def __init__(self, kind: str, port: int, token: str) -> None:
-        self.kind, self._port = kind, port
-        head = f"Host: localhost\r\nAuthorization: Bearer {token}\r\n"
-        self._said = {
-            "slow head": f"GET /api/v1/holds HTTP/1.1\r\n{head}",
-            "half body": f"POST /api/v1/pause HTTP/1.1\r\n{head}Content-Length: 9000\r\n\r\n{{",
-            "huge page": f"GET /api/v1/holds?limit=1000 HTTP/1.1\r\n{head}\r\n",
-            "endless": f"GET /api/v1/version HTTP/1.1\r\n{head}\r\n",
-        }[kind].encode()
-        self._link: socket.socket | None = None
-        self.got = 0
-
-    def act(self) -> None:
-        """Do the next bad thing."""
-        try:
-            if self._link is None:
-                self._connect()
-            self._go_on()
-        except OSError:
-            self.leave()
-
-    def leave(self) -> None:
-        """Close the connection."""
-        if self._link is not None:
-            self._link.close()
-        self._link = None
-
-    def _connect(self) -> None:
-        self._link = socket.socket()
-        if self.kind == "huge page":
-            self._link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        self._link.connect(("127.0.0.1", self._port))
-        self._link.sendall(self._said)
-        self._link.setblocking(False)
-
-    def _go_on(self) -> None:
-        assert self._link is not None
-        with contextlib.suppress(BlockingIOError):
-            match self.kind:
-                case "slow head":
-                    self._link.sendall(b"X-A: b\r\n")
-                case "half body":
-                    self._link.sendall(b" ")
-                case "huge page":
-                    self._read(512)
-                    self._link.sendall(self._said)  # the next one is asked for before this one is read
-                case _:
-                    self._read(65_536)
-                    self._link.sendall(self._said)
-
-    def _read(self, most: int) -> None:
-        assert self._link is not None
-        found = self._link.recv(most)
-        if not found:
-            raise ConnectionResetError
-        self.got += len(found)
+LIVENESS_BYTES: Final = 200
 
 
 @pytest.fixture
@@ -114,45 +51,43 @@ def looked_into(tmp_path: Path) -> Iterator[LookingInside]:
         yield LookingInside(views, SimpleNamespace(region="here"))
 
 
-@contextlib.contextmanager
-def crowd(door: Door, token: str) -> Iterator[list[BadClient]]:
-    """A hundred of them at work."""
-    clients = [BadClient(kind, door.port, token) for kind in KINDS for _ in range(EACH)]
-    over = threading.Event()
-
-    def work() -> None:
-        while not over.wait(TICK_S):
-            for each in clients:
-                each.act()
-
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
-    try:
-        yield clients
-    finally:
-        over.set()
-        thread.join(20)
-        for each in clients:
-            each.leave()
-        assert not thread.is_alive()
+def look(port: int) -> float:
+    """How long who asks whether it lives waits for the answer."""
+    began = time.monotonic()
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=DEADLINE_S)) as link:
+        link.request("GET", "/livez")
+        answer = link.getresponse()
+        answer.read()
+        assert answer.status == 200
+    return time.monotonic() - began
 
 
-def test_whoever_asks_whether_it_lives_is_answered_within_a_second(house: House, looked_into: LookingInside) -> None:
+def test_whoever_asks_whether_it_lives_is_answered_within_a_second(
+    house: House, looked_into: LookingInside, tmp_path: Path
+) -> None:
     token = house.token("operator", AccessRole.OPERATE)
     bounds: dict[str, Any] = {"request_timeout": "2s", "max_connections": 256, "max_connections_per_address": 200}
-    with house.open(inside=looked_into, tokens=house.tokens, second=True, **bounds) as door:
-        took: list[float] = []
-        with crowd(door, token) as clients:
-            probes = Door(door.probes, 0, door.doors, door.ca)
-            until = time.monotonic() + DURATION_S
-            while (began := time.monotonic()) < until:
-                assert (door, probes)[len(took) % 2].ask("/livez", tls=False)[0] == 200
-                took.append(time.monotonic() - began)
-        got = {kind: sum(each.got for each in clients if each.kind == kind) for kind in KINDS}
-        print(f"{len(took)} looks beside 100 bad clients: longest {max(took):.3f} s; bytes read by them: {got}")
-        late = [each for each in took if each >= LONGEST_S]
-        assert len(late) * 50 <= len(took), "a machine may stand still for once; the crowd keeps nobody waiting"
-        assert got["huge page"] > 0 < got["endless"], "they have rights, and were answered"
-        assert door.doors.connections < 256
-        assert door.doors.dropped, "those that never end a request are sent away"
+    (bare_port,) = free_ports(1)
+    took: list[tuple[float, float]] = []
+    with (
+        house.open(inside=looked_into, tokens=house.tokens, second=True, **bounds) as door,
+        Child("tests.bench.api_bare", str(bare_port), str(LIVENESS_BYTES), log=tmp_path / "bare.log") as bare,
+        Child("tests.edges.bad_clients", str(door.port), log=tmp_path / "clients.log") as clients,
+        ThreadPoolExecutor(2) as pool,
+    ):
+        bare.hear()
+        clients.tell(token)
+        until = time.monotonic() + DURATION_S
+        while time.monotonic() < until:
+            ours, its = pool.map(look, ((door.port, door.probes)[len(took) % 2], bare_port))
+            took.append((ours, its))
+        got = dict(zip(KINDS, map(int, clients.ask("stop")), strict=True))
+        dropped, connections = list(door.doors.dropped), door.doors.connections
+    longest = max(ours for ours, _ in took)
+    print(f"{len(took)} looks beside 100 bad clients: longest {longest:.3f} s; read by the crowd: {got}")
+    late = [ours for ours, its in took if ours - its >= LONGEST_S]
+    assert len(late) * 50 <= len(took), "a machine may stand still for once; the crowd keeps nobody waiting"
+    assert got["huge page"] > 0 < got["endless"], "they have rights, and were answered"
+    assert connections < 256
+    assert dropped, "those that never end a request are sent away"
     assert looked_into.views.operations(10) == [], "half a request asks for nothing"
