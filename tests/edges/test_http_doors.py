@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Final
 
 import pytest
@@ -31,8 +32,13 @@ from syncer.access.tokens import ID_BYTES, SECRET_BYTES, ClientEntry
 from syncer.config.api_table import ApiConfig
 from syncer.errors import ConfigError
 from syncer.serving import CERTIFICATE, Doors
+from syncer.state.sql.database import SqlState
+from syncer.state.views.region import Views
 from tests.api.test_app import Daemon
 from tests.support.certificates import Authority, Certificate
+from tests.support.event_streams import SocketClient
+from tests.support.looking import LookingInside
+from tests.unit.registers import HERE
 
 DEADLINE_S: Final = 20.0
 STATUS: Final = "/api/v1/status"
@@ -237,6 +243,31 @@ def test_a_client_certificate_opens_by_its_subject_until_that_is_struck_out(
         with token_file.changing(house.tokens) as change:
             change.write(tokens.removed(change.rights, "backup")[0])
         until(lambda: door.ask(shown=known)[0] == 401, "it is struck out")
+
+
+async def test_a_certificate_follows_streams_until_it_is_struck_out(
+    house: House, authority: Authority, tmp_path: Path
+) -> None:
+    shown, url = authority.issue("backup"), f"sqlite:///{tmp_path / 'state.db'}"
+    with token_file.changing(house.tokens) as change:
+        entry = ClientEntry(name="backup", role=AccessRole.READ, created=datetime.now(UTC), subject="CN=backup")
+        change.write(tokens.allowed(change.rights, entry))
+    context = ssl.create_default_context(cafile=str(authority.ca))
+    context.load_cert_chain(shown.cert, shown.key)
+    with contextlib.closing(SqlState.open(url, HERE)) as state, contextlib.closing(Views.open(url, HERE)) as views:
+        state.activate()
+        inside = LookingInside(views, SimpleNamespace(region="here"))
+        table = {"tls": {**house.tls, "client_ca": authority.ca}, "tokens": house.tokens}
+        with (
+            house.open(inside=inside, **table) as door,
+            SocketClient(door.port, "/api/v1/streams/events", "", tls=context) as client,
+        ):
+            await client.begun()
+            assert client.status == 200
+            with token_file.changing(house.tokens) as change:
+                change.write(tokens.removed(change.rights, "backup")[0])
+            found = await client.until_ended()
+            assert (found[-1].type, found[-1].data["code"]) == ("end", "unauthorized")
 
 
 def test_no_client_is_asked_for_a_certificate_where_no_authority_is_named(house: House, authority: Authority) -> None:
