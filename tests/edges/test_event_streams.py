@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import socket
 import ssl
 import time
@@ -25,6 +26,8 @@ from api.streams.hub import StreamPace
 from api.streams.places import Streams
 from syncer.access.exposure import Exposure
 from syncer.access.gate import Gate, RightsReader
+from syncer.client.following import Following, ToldEvent
+from syncer.client.server import Server
 from syncer.conflict.acts import Decision, Journal
 from syncer.model import MetaPath, Millis
 from syncer.serving import serving
@@ -232,3 +235,18 @@ async def test_one_that_vanishes_is_not_waited_for_longer_than_said(
         with server.events() as client:
             await client.begun()
     assert waits_ms == [VANISHED_MS]
+
+
+async def test_the_typed_client_goes_on_after_a_restart(tmp_path: Path, certified: Protection) -> None:
+    got: list[ToldEvent] = []
+    last_id = ""
+    for begun in range(2):
+        async with served(tmp_path, certified) as server, anyio.create_task_group() as tasks:
+            place = Server.of(f"https://localhost:{server.port}", token=server.token, ca=certified.ca)
+            stream = Following(place, "events", last_id=last_id)
+            tasks.start_soon(anyio.to_thread.run_sync, lambda: got.extend(itertools.islice(stream, 3)))  # noqa: B023
+            if not begun:
+                await until(lambda: stream.last_id, "it follows")  # noqa: B023 - awaited here
+            server.decide(3)
+        last_id = stream.last_id
+        assert [each.data["id"] for each in got] == list(range(1, 4 + 3 * begun))

@@ -257,7 +257,7 @@ async def test_a_certificate_follows_streams_until_it_is_struck_out(
     with contextlib.closing(SqlState.open(url, HERE)) as state, contextlib.closing(Views.open(url, HERE)) as views:
         state.activate()
         inside = LookingInside(views, SimpleNamespace(region="here"))
-        table = {"tls": {**house.tls, "client_ca": authority.ca}, "tokens": house.tokens}
+        table: dict[str, Any] = {"tls": {**house.tls, "client_ca": authority.ca}, "tokens": house.tokens}
         with (
             house.open(inside=inside, **table) as door,
             SocketClient(door.port, "/api/v1/streams/events", "", tls=context) as client,

@@ -43,6 +43,7 @@ class EventParser:
     comments: int = 0
     retry_ms: int | None = None
     _rest: str = ""
+    _id: str | None = None
     _type: str = ""
     _data: list[str] = field(default_factory=list)
 
@@ -55,6 +56,7 @@ class EventParser:
         if not line:
             kind, data = self._type, self._data
             self._type, self._data = "", []
+            self.last_id = self.last_id if self._id is None else self._id  # of what is not whole, nothing counts
             return SentEvent(kind, json.loads("\n".join(data)), self.last_id) if data else None
         name, _, value = line.partition(":")
         value = value.removeprefix(" ")
@@ -66,7 +68,7 @@ class EventParser:
             case "data":
                 self._data.append(value)
             case "id":
-                self.last_id = value
+                self._id = value
             case "retry":
                 self.retry_ms = int(value)
             case _:
