@@ -29,7 +29,7 @@ STORE_SESSION_MS: Final = 6_000
 """Longest session in a cluster's own ZooKeeper: how long a killed bookie seems to be alive."""
 
 # Small and quick; whatever is not here is as the distribution has it.
-_BROKER: Final[Mapping[str, str]] = {
+BROKER_SETTINGS: Final[Mapping[str, str]] = {
     "bindAddress": HOST,
     "advertisedAddress": HOST,
     "numIOThreads": "2",
@@ -48,7 +48,7 @@ _BROKER: Final[Mapping[str, str]] = {
     "forceDeleteNamespaceAllowed": "true",
     "forceDeleteTenantAllowed": "true",
 }
-_BOOKIE: Final[Mapping[str, str]] = {
+BOOKIE_SETTINGS: Final[Mapping[str, str]] = {
     "allowEphemeralPorts": "true",  # without it the standalone process ignores the bookie port that it is given
     "dbStorage_writeCacheMaxSizeMb": "16",
     "dbStorage_readAheadCacheMaxSizeMb": "16",
@@ -173,28 +173,19 @@ class PulsarCluster:
             stores[Part.CONFIGURATION_STORE] = self.configuration_store.process
         return {**stores, Part.BROKER: self.broker}
 
-    def broker_values(self, port: int, web_port: int) -> dict[str, str]:
-        """Settings of a broker of this cluster, as in ``broker.conf``."""
+    def broker_settings(self) -> dict[str, str]:
+        """Settings of a broker of this cluster but for its ports, as in ``broker.conf``."""
         own = {
             "clusterName": self.name,
-            "brokerServicePort": str(port),
-            "webServicePort": str(web_port),
             "metadataStoreUrl": self.store.metadata_url,
             "configurationMetadataStoreUrl": self.configuration_store.metadata_url,
         }
-        return {**_BROKER, **own, **self.settings.broker}
+        return {**BROKER_SETTINGS, **own, **self.settings.broker}
 
     def broker_environment(self) -> dict[str, str]:
         """What every process with a broker of this cluster finds in its environment."""
         jvm = Jvm(heap_mb=_BROKER_HEAP_MB, direct_mb=_BROKER_DIRECT_MB, quick_start=self.settings.quick_start)
-        return {
-            "PULSAR_HOME": "",
-            "JAVA_HOME": str(java().resolve().parents[1]),
-            "PULSAR_LOG_DIR": str(self.directory / "logs"),
-            "PULSAR_MEM": " ".join(jvm.flags()),
-            "PULSAR_GC": "-XX:+UseSerialGC",
-            "PULSAR_GC_LOG": "-Xlog:disable",
-        }
+        return pulsar_environment(self.directory, jvm)
 
     def set_broker(self, values: Mapping[str, str]) -> None:
         """Change broker settings; they count from the broker's next start."""
@@ -287,7 +278,8 @@ class PulsarCluster:
         home, data = pulsar_home(), self.directory / "data"
         configuration = self.directory / "conf" / "standalone.conf"
         configuration.parent.mkdir(parents=True, exist_ok=True)
-        values = {**_BOOKIE, **self.broker_values(self.ports.broker, self.ports.web)}
+        ports = {"brokerServicePort": str(self.ports.broker), "webServicePort": str(self.ports.web)}
+        values = {**BOOKIE_SETTINGS, **self.broker_settings(), **ports}
         configuration.write_text(laid_over(home / "conf" / "standalone.conf", values))
         return Command(
             words=(
@@ -316,7 +308,7 @@ class PulsarCluster:
 
     def _has_ephemeral(self, path: str) -> bool:
         if isinstance(self.store, ZooKeeperServer):
-            return path in self.store.ask("dump").split()
+            return self.store.has_ephemeral(path)
         key = base64.b64encode(path.encode()).decode()
         request = urllib.request.Request(  # noqa: S310 - our own http URL
             f"{self.store.url}/v3/kv/range", data=json.dumps({"key": key, "count_only": True}).encode(), method="POST"
@@ -359,6 +351,18 @@ def _load(file: Path) -> tuple[ClusterSettings, Ports]:
         ports[key] = tuple(ports[key])
     settings = {**kept["settings"], "store": StoreKind(kept["settings"]["store"])}
     return ClusterSettings(**settings), Ports(**ports)
+
+
+def pulsar_environment(directory: Path, jvm: Jvm) -> dict[str, str]:
+    """What every Java process of a cluster in ``directory`` finds in its environment."""
+    return {
+        "PULSAR_HOME": "",
+        "JAVA_HOME": str(java().resolve().parents[1]),
+        "PULSAR_LOG_DIR": str(directory / "logs"),
+        "PULSAR_MEM": " ".join(jvm.flags()),
+        "PULSAR_GC": "-XX:+UseSerialGC",
+        "PULSAR_GC_LOG": "-Xlog:disable",
+    }
 
 
 def laid_over(template: Path, values: Mapping[str, str]) -> str:

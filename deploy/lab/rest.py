@@ -13,6 +13,8 @@ from deploy.lab.process import ServerFailed
 TIMEOUT_S: Final = 30.0
 _NOT_FOUND: Final = 404
 _CONFLICT: Final = 409
+_ELSEWHERE: Final = 307
+_MOST_REDIRECTS: Final = 5
 
 
 def answers(url: str, token: str = "") -> bool:
@@ -28,11 +30,21 @@ def answers(url: str, token: str = "") -> bool:
 
 
 def send(method: str, url: str, body: object = None, *, exists_is_fine: bool = False) -> bool:
-    """Make one call; false when the thing existed already and that is fine.
+    """Make one call, at the broker that it belongs to; false when the thing existed already and that is fine.
 
     Raises:
         ServerFailed: The server answered with an error; the message has its text.
     """
+    for _ in range(_MOST_REDIRECTS):
+        elsewhere = _send(method, url, body, exists_is_fine=exists_is_fine)
+        if isinstance(elsewhere, bool):
+            return elsewhere
+        url = elsewhere
+    raise ServerFailed(f"{method} {url}: the brokers send it on and on")
+
+
+def _send(method: str, url: str, body: object, *, exists_is_fine: bool) -> bool | str:
+    """Make one call; the URL at which to make it instead, where the server names one."""
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(url, data=data, method=method)  # noqa: S310 - our own http URL
     request.add_header("Content-Type", "application/json")
@@ -41,6 +53,8 @@ def send(method: str, url: str, body: object = None, *, exists_is_fine: bool = F
             return True
     except urllib.error.HTTPError as exc:
         with exc:
+            if exc.code == _ELSEWHERE and exc.headers["Location"]:
+                return str(exc.headers["Location"])
             if exc.code == _CONFLICT and exists_is_fine:
                 return False
             raise ServerFailed(f"{method} {url}: {exc.code} {exc.read().decode(errors='replace')[:300]}") from exc

@@ -103,6 +103,10 @@ class ZooKeeperServer(Server):
             return ""
         return b"".join(parts).decode(errors="replace")
 
+    def has_ephemeral(self, path: str) -> bool:
+        """Whether a node is there that lives as long as somebody's session."""
+        return path in self.ask("dump").split()
+
     def _serves(self) -> bool:
         return self.ask("srvr").startswith("Zookeeper version")
 

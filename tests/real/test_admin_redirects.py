@@ -10,7 +10,7 @@ from typing import NamedTuple
 import httpx2
 import pytest
 
-from deploy.lab.broker import FurtherBroker
+from deploy.lab.brokers.broker import Broker, further_broker
 from deploy.lab.pulsar import ClusterSettings, PulsarCluster
 from deploy.lab.software import java, pulsar_home
 from syncer.admin.auth import TokenAuth
@@ -36,7 +36,7 @@ class Place(NamedTuple):
     """A cluster of two brokers, and who may speak to them."""
 
     cluster: PulsarCluster
-    second: FurtherBroker
+    second: Broker
     tokens: Tokens
     folder: Path
 
@@ -55,7 +55,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     broker = {**tokens.broker_settings, **NO_SYSTEM_TOPICS, "loadManagerClassName": MODULAR}
     settings = ClusterSettings(name="two", broker=broker, token=tokens.token(SUPERUSER))
     cluster = PulsarCluster(folder / "two", settings, leashed=True)
-    second = FurtherBroker(cluster, leashed=True)
+    second = further_broker(cluster, leashed=True)
     try:
         cluster.start()
         second.start()

@@ -11,7 +11,7 @@ from typing import Final
 from xdist.scheduler import LoadScopeScheduling
 
 SERVER_GROUP: Final = "servers"
-SERVER_DIRECTORIES: Final = ("tests/real/", "tests/contract/", "tests/bench/")
+SERVER_DIRECTORIES: Final = ("tests/real/", "tests/contract/", "tests/bench/", "tests/balancer/")
 
 
 def group_of(nodeid: str) -> str:

@@ -5,6 +5,7 @@
     perf        a publisher in Java, Pulsar's own pulsar-perf
     receiver    a consumer
     account     what became of all messages
+    outages     how long each client was without service
     traffic     all of them together
 
 A message is its publisher's name and a number that grows. Stored is what a publisher was given a receipt for; each

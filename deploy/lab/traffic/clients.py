@@ -17,6 +17,7 @@ from deploy.lab.traffic.receiver import Receiver
 
 _ANOTHER: Final = 2
 """Number of a consumer that comes beside those that were there first."""
+_ERRORS: Final = pulsar.ConsoleLogger(pulsar.LoggerLevel.Error)
 _POLL_S: Final = 0.2
 _PUBLISHING_CLIENTS: Final = 3
 
@@ -32,13 +33,21 @@ class Clients:
         loads: Who does what; the topics are there.
         directory: For logs of the publishers in Java.
         trust: Certificates that brokers are trusted by, where the service URL is one of TLS.
+        log: Where the Python clients write down all that they do; ``None``: errors on the console, nothing else.
     """
 
     def __init__(
-        self, service_url: str, loads: Iterable[TopicLoad], directory: Path, *, trust: Path | None = None
+        self,
+        service_url: str,
+        loads: Iterable[TopicLoad],
+        directory: Path,
+        *,
+        trust: Path | None = None,
+        log: Path | None = None,
     ) -> None:
         self._url = service_url
         self._trust = trust
+        self._log = log
         self._loads = tuple(loads)
         self._directory = directory
         self._clients: list[pulsar.Client] = []
@@ -131,9 +140,10 @@ class Clients:
         return take_account(told, [each.story() for each in self._receivers])
 
     def _client(self, url: str) -> pulsar.Client:
+        log = self._log
         return pulsar.Client(
             url,
-            logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error),
+            logger=pulsar.FileLogger(pulsar.LoggerLevel.Info, str(log)) if log else _ERRORS,
             tls_trust_certs_file_path=None if self._trust is None else str(self._trust),
             tls_validate_hostname=self._trust is not None,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -74,3 +75,24 @@ class TopicLoad:
     def schema(self) -> Schema:
         """Of its messages."""
         return StringSchema() if self.text else BytesSchema()
+
+
+def uneven(topics: Sequence[str], per_s: float, *, size: int = 1_000) -> tuple[TopicLoad, ...]:
+    """Share a rate out to topics, each with a producer and a consumer: the first gets most.
+
+    The topic of rank ``n`` gets a share in proportion to ``1 / n``.
+
+    Args:
+        topics: Full names, the busiest first.
+        per_s: Messages a second of all of them together.
+        size: Of a message, in bytes.
+    """
+    whole = sum(1 / rank for rank in range(1, len(topics) + 1))
+    return tuple(
+        TopicLoad(
+            topic=topic,
+            publishers=(PublisherLoad(per_s=per_s / rank / whole, sizes=(size,), sending=Sending.PIPELINED),),
+            kinds=(pulsar.ConsumerType.Exclusive,),
+        )
+        for rank, topic in enumerate(topics, start=1)
+    )

@@ -16,6 +16,7 @@ from deploy.lab.process import ServerFailed
 from deploy.lab.traffic.account import TrafficAccount
 from deploy.lab.traffic.clients import Clients
 from deploy.lab.traffic.loads import TopicLoad
+from deploy.lab.traffic.outages import ClientOutage, outages
 
 _BEGUN_S: Final = 180.0
 """Until all clients are there; those in Java take longest."""
@@ -36,12 +37,20 @@ class ClusterTraffic:
         loads: Who does what; the topics are there.
         directory: For logs of the publishers in Java.
         trust: Certificates that brokers are trusted by, where the service URL is one of TLS.
+        log: Where the clients write down what they do, for :meth:`outages`; ``None``: nowhere.
     """
 
     def __init__(
-        self, service_url: str, loads: Iterable[TopicLoad], directory: Path, *, trust: Path | None = None
+        self,
+        service_url: str,
+        loads: Iterable[TopicLoad],
+        directory: Path,
+        *,
+        trust: Path | None = None,
+        log: Path | None = None,
     ) -> None:
-        self._of = (service_url, tuple(loads), directory, trust)
+        self._of = (service_url, tuple(loads), directory, trust, log)
+        self._log = log
         self.publishers = self.consumers = 0
 
     def __enter__(self) -> Self:
@@ -80,6 +89,13 @@ class ClusterTraffic:
         """Forget the gaps until now."""
         self._ask("gaps_from_now")
 
+    def outages(self) -> list[ClientOutage]:
+        """The outages of its clients that have ended, by their own account."""
+        if self._log is None:
+            return []
+        with self._log.open(encoding="utf-8", errors="replace") as lines:
+            return outages(lines)
+
     def settle(self, within_s: float) -> TrafficAccount:
         """Publish no more, wait until all receipts and messages have come or the time is over, and give account."""
         account: TrafficAccount = self._ask("settle", within_s, within_s=within_s)
@@ -110,10 +126,15 @@ class ClusterTraffic:
 
 
 def _serve(
-    questions: Connection, service_url: str, loads: tuple[TopicLoad, ...], directory: Path, trust: Path | None
+    questions: Connection,
+    service_url: str,
+    loads: tuple[TopicLoad, ...],
+    directory: Path,
+    trust: Path | None,
+    log: Path | None,
 ) -> None:
     """Answer questions until nobody asks any more; what goes wrong is answered in words."""
-    clients = Clients(service_url, loads, directory, trust=trust)
+    clients = Clients(service_url, loads, directory, trust=trust, log=log)
     try:
         clients.begin()
         questions.send((clients.publishers, clients.consumers))

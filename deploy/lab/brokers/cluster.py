@@ -1,0 +1,303 @@
+"""A Pulsar cluster whose bookies and brokers are processes of their own: one ZooKeeper, some of each."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+from deploy.lab import rest
+from deploy.lab.brokers.bookie import Bookie
+from deploy.lab.brokers.broker import Broker
+from deploy.lab.brokers.cpu_group import CpuGroup, why_no_groups
+from deploy.lab.jvm import Jvm
+from deploy.lab.process import Command, ServerFailed
+from deploy.lab.pulsar import BROKER_SETTINGS, pulsar_environment
+from deploy.lab.software import pulsar_home
+from deploy.lab.waiting import wait_for
+from deploy.lab.zookeeper import ZooKeeperServer, ZooKeeperSettings
+
+_SESSION_MS: Final = 10_000
+"""How long a killed broker seems to be alive; shorter, one that gets no turn for long loses its bundles."""
+_FORGOTTEN_S: Final = 60.0
+_METADATA_S: Final = 60.0
+_ACQUAINTED_S: Final = 60.0
+_OWNED_S: Final = 5.0
+_UNLOADS: Final = 6
+
+_EXTENSIONS: Final = "org.apache.pulsar.broker.loadbalance.extensions"
+_OWN: Final[Mapping[str, str]] = {
+    # Rates and reports that follow the traffic at once; the defaults are 60 s, 60 s, 5 s and 15 min.
+    "statsUpdateInitialDelayInSecs": "5",
+    "statsUpdateFrequencyInSecs": "5",
+    "loadBalancerReportUpdateMinIntervalMillis": "1000",
+    "loadBalancerReportUpdateMaxIntervalMinutes": "1",
+    # The speed of a virtual network card cannot be read.
+    "loadBalancerOverrideBrokerNicSpeedGbps": "1",
+    "brokerShutdownTimeoutMs": "10000",
+}
+
+
+class LoadManager(StrEnum):
+    """Which of Pulsar's two load managers the brokers run."""
+
+    MODULAR = "modular"
+    EXTENSIBLE = "extensible"
+
+
+_MANAGERS: Final[Mapping[LoadManager, Mapping[str, str]]] = {
+    LoadManager.MODULAR: {
+        "loadManagerClassName": "org.apache.pulsar.broker.loadbalance.impl.ModularLoadManagerImpl",
+    },
+    LoadManager.EXTENSIBLE: {
+        "loadManagerClassName": f"{_EXTENSIONS}.ExtensibleLoadManagerImpl",
+        "loadBalancerLoadSheddingStrategy": f"{_EXTENSIONS}.scheduler.TransferShedder",
+        "loadBalancerLoadPlacementStrategy": f"{_EXTENSIONS}.strategy.LeastResourceUsageWithWeight",
+    },
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokersSettings:
+    """How a cluster is set up.
+
+    Args:
+        name: Name of the cluster in Pulsar.
+        brokers: How many there are.
+        bookies: How many there are.
+        manager: Which load manager its brokers run.
+        broker: Broker settings over the lab's own, as in ``broker.conf``.
+        cpu_percent: Share of each broker in hundredths of a core; a broker without one has no limit and reports the
+            whole machine's usage.
+        quick_start: See :class:`Jvm`; off for measurements.
+    """
+
+    name: str
+    brokers: int = 3
+    bookies: int = 1
+    manager: LoadManager = LoadManager.MODULAR
+    broker: Mapping[str, str] = field(default_factory=dict)
+    cpu_percent: tuple[int, ...] = (100, 100, 100)
+    quick_start: bool = True
+
+
+class BrokersCluster:
+    """One cluster in a directory of its own.
+
+    Attributes:
+        store: Its ZooKeeper.
+        bookies: Its bookies.
+        brokers: Its brokers.
+        no_own_cpu: Why its brokers have no CPU figures of their own; empty where they have.
+
+    Args:
+        directory: Holds configuration, data, logs and pid files.
+        settings: How it is set up.
+        leashed: End its processes when this program ends.
+    """
+
+    def __init__(self, directory: Path, settings: BrokersSettings, *, leashed: bool = True) -> None:
+        self._directory = directory
+        self.settings = settings
+        self.no_own_cpu = why_no_groups()
+        quick = settings.quick_start
+        zookeeper = ZooKeeperSettings(jvm=Jvm(heap_mb=512, quick_start=quick), max_session_ms=_SESSION_MS)
+        self.store = ZooKeeperServer(directory, settings=zookeeper, leashed=leashed)
+        bookie_jvm = Jvm(heap_mb=192, direct_mb=256, quick_start=quick)
+        self.bookies = tuple(
+            Bookie(directory, name=f"bookie-{number}", store=self.store, jvm=bookie_jvm, leashed=leashed)
+            for number in range(settings.bookies)
+        )
+        self.brokers = tuple(
+            Broker(
+                directory,
+                name=f"broker-{number}",
+                settings=self._broker_settings(),
+                environment=pulsar_environment(directory, Jvm(heap_mb=384, direct_mb=256, quick_start=quick)),
+                group=None if self.no_own_cpu else CpuGroup(f"{settings.name}-{number}"),
+                leashed=leashed,
+            )
+            for number in range(settings.brokers)
+        )
+
+    @property
+    def service_url(self) -> str:
+        """Where clients connect: all brokers."""
+        return f"pulsar://{','.join(broker.endpoint for broker in self.brokers)}"
+
+    @property
+    def admin_url(self) -> str:
+        """Where the admin REST API of a broker that runs is.
+
+        Raises:
+            ServerFailed: None runs.
+        """
+        for broker in self.brokers:
+            if broker.process.pid() is not None:
+                return broker.admin_url
+        raise ServerFailed(f"{self.settings.name}: no broker runs")
+
+    def start(self) -> None:
+        """Start all that does not run, and wait until all brokers know of each other.
+
+        Raises:
+            ServerFailed: A process ended, or was not ready in time.
+        """
+        self.store.start()
+        self._set_up_metadata()
+        self._start(self.bookies)
+        for broker in self.brokers:
+            if broker.group is not None and broker.process.pid() is None:
+                broker.group.make()
+        self._start(self.brokers)
+        for broker, percent in zip(self.brokers, self.settings.cpu_percent, strict=False):
+            if broker.group is not None:
+                broker.group.limit(percent)  # not before: a start takes all that it can get
+        everybody = {broker.id for broker in self.brokers}
+        if wait_for(partial(self._acquainted, everybody), deadline_s=_ACQUAINTED_S) is None:
+            raise ServerFailed(f"{self.settings.name}: the brokers do not all know of {sorted(everybody)}")
+
+    def stop(self) -> None:
+        """End it in order, all brokers at once; the data stay."""
+        with ThreadPoolExecutor(max_workers=len(self.brokers)) as pool:
+            list(pool.map(Broker.stop, self.brokers))
+        self._remove_groups()
+        for server in (*self.bookies, self.store):
+            server.stop()
+
+    def kill(self) -> None:
+        """End it as a power loss would; the data stay."""
+        for server in (*self.brokers, *self.bookies, self.store):
+            server.kill()
+        self._remove_groups()
+
+    def set_dynamic(self, key: str, value: str) -> None:
+        """Override a dynamic setting of all brokers."""
+        rest.send("POST", f"{self.admin_url}/admin/v2/brokers/configuration/{key}/{quote(value, safe='')}")
+
+    def unset_dynamic(self, key: str) -> None:
+        """Take the override of a dynamic setting away."""
+        rest.send("DELETE", f"{self.admin_url}/admin/v2/brokers/configuration/{key}")
+
+    def dynamic(self) -> dict[str, str]:
+        """The dynamic settings that are overridden."""
+        overridden: dict[str, str] = rest.get(f"{self.admin_url}/admin/v2/brokers/configuration/values")
+        return overridden
+
+    def make_namespace(self, namespace: str, *, bundles: int) -> None:
+        """Have ``tenant/namespace`` with so many bundles."""
+        tenant = namespace.partition("/")[0]
+        rights = {"adminRoles": [], "allowedClusters": [self.settings.name]}
+        rest.send("PUT", f"{self.admin_url}/admin/v2/tenants/{tenant}", rights, exists_is_fine=True)
+        policies = {"bundles": {"numBundles": bundles}, "replication_clusters": [self.settings.name]}
+        rest.send("PUT", f"{self.admin_url}/admin/v2/namespaces/{namespace}", policies, exists_is_fine=True)
+
+    def bundles(self, namespace: str) -> tuple[str, ...]:
+        """The ranges of a namespace's bundles, as Pulsar writes them."""
+        boundaries = rest.get(f"{self.admin_url}/admin/v2/namespaces/{namespace}/bundles")["boundaries"]
+        return tuple(f"{low}_{high}" for low, high in pairwise(boundaries))
+
+    def owners(self, namespace: str) -> dict[str, Broker]:
+        """Which broker owns which of a namespace's bundles, by range; asked of each broker itself."""
+        found = {}
+        for broker in self.brokers:
+            if broker.process.pid() is not None:
+                url = f"{broker.admin_url}/admin/v2/brokers/{self.settings.name}/{broker.id}/ownedNamespaces"
+                for bundle in rest.get(url) or {}:
+                    name, _, span = bundle.rpartition("/")
+                    if name == namespace:
+                        found[span] = broker
+        return found
+
+    def unload(self, namespace: str, span: str, to: Broker) -> None:
+        """Have a bundle leave its broker, for another one if Pulsar keeps to it."""
+        bundle = f"{self.admin_url}/admin/v2/namespaces/{namespace}/{span}"
+        rest.send("PUT", f"{bundle}/unload?destinationBroker={to.id}")
+
+    def move(self, namespace: str, span: str, to: Broker) -> int:
+        """Unload a bundle until a broker owns it; how many unloads that took.
+
+        One is not always enough: the modular manager forgets the target at the first look-up, whoever makes it (Pulsar
+        issue 24884).
+
+        Raises:
+            ServerFailed: It does not own it in the end.
+        """
+        for unloads in range(1, _UNLOADS + 1):
+            self.unload(namespace, span, to)
+            if wait_for(lambda: self.owners(namespace).get(span) is to, deadline_s=_OWNED_S) is not None:
+                return unloads
+        owner = self.owners(namespace).get(span)
+        name = "nobody" if owner is None else owner.id
+        raise ServerFailed(f"{namespace}/{span} belongs to {name}, not to {to.id}, after {_UNLOADS} unloads")
+
+    def report(self, broker: Broker) -> dict[str, Any]:
+        """The load that a broker with the modular manager reports of itself."""
+        report: dict[str, Any] = rest.get(f"{broker.admin_url}/admin/v2/broker-stats/load-report")
+        return report
+
+    def _broker_settings(self) -> dict[str, str]:
+        own = {
+            "clusterName": self.settings.name,
+            "metadataStoreUrl": self.store.metadata_url,
+            "configurationMetadataStoreUrl": self.store.metadata_url,
+        }
+        return {**BROKER_SETTINGS, **_OWN, **_MANAGERS[self.settings.manager], **own, **self.settings.broker}
+
+    def _start(self, servers: Iterable[Bookie | Broker]) -> None:
+        """Start those that do not run side by side, each when the store has forgotten its former self."""
+        waiting = [server for server in servers if server.process.pid() is None]
+        for server in waiting:
+            gone = partial(self._forgotten, server.registration)
+            if wait_for(gone, deadline_s=_FORGOTTEN_S) is None:
+                raise ServerFailed(f"{server.process.name}: the store still has {server.registration}")
+            server.launch()
+        for server in waiting:
+            server.wait_ready()
+
+    def _forgotten(self, registration: str) -> bool:
+        return not self.store.has_ephemeral(registration)
+
+    def _acquainted(self, everybody: set[str]) -> bool:
+        known = f"/admin/v2/brokers/{self.settings.name}"
+        return all(set(rest.get(f"{broker.admin_url}{known}") or ()) == everybody for broker in self.brokers)
+
+    def _set_up_metadata(self) -> None:
+        """Write what a cluster begins with; nothing when that was done.
+
+        Raises:
+            ServerFailed: It could not.
+        """
+        done = self._directory / "data" / "metadata-is-set-up"
+        if done.exists():
+            return
+        url, broker = self.store.metadata_url, self.brokers[0]
+        words = [str(pulsar_home() / "bin" / "pulsar"), "initialize-cluster-metadata", "--cluster", self.settings.name]
+        words += ["--metadata-store", url, "--configuration-metadata-store", url]
+        words += ["--web-service-url", broker.admin_url, "--broker-service-url", broker.service_url]
+        environment = pulsar_environment(self._directory, Jvm(heap_mb=128))
+        command = Command(words=tuple(words), directory=self._directory, environment=environment)
+        tool = subprocess.run(
+            command.words,
+            env=command.full_environment(),
+            capture_output=True,
+            text=True,
+            timeout=_METADATA_S,
+            check=False,
+        )
+        if tool.returncode != 0:
+            said = (tool.stdout + tool.stderr).strip()[-800:]
+            raise ServerFailed(f"{self.settings.name}: its metadata could not be set up: {said}")
+        done.touch()
+
+    def _remove_groups(self) -> None:
+        for broker in self.brokers:
+            if broker.group is not None:
+                broker.group.remove()

@@ -1,0 +1,1 @@
+"""Tests of the balancer on real brokers."""

@@ -1,0 +1,123 @@
+"""The lab's clusters of three brokers: each reports its own load, bundles go where they are sent, clients come back."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from deploy.lab.brokers.broker import Broker
+from deploy.lab.brokers.cluster import BrokersCluster
+from deploy.lab.traffic.loads import uneven
+from deploy.lab.traffic.traffic import ClusterTraffic
+from deploy.lab.waiting import wait_for
+from tests.balancer.conftest import Namespace
+
+pytestmark = [pytest.mark.real("pulsar", "zookeeper"), pytest.mark.timeout(300)]
+
+HOST_USAGE_S = 60.0
+"""A broker looks at its usage once a minute, and reports it within seconds."""
+
+
+def others(cluster: BrokersCluster, broker: Broker) -> list[Broker]:
+    return [each for each in cluster.brokers if each is not broker]
+
+
+def cpu_of(cluster: BrokersCluster, broker: Broker) -> float:
+    figure = cluster.report(broker)["cpu"]
+    return float(figure["usage"] / figure["limit"])
+
+
+def rate_of(cluster: BrokersCluster, broker: Broker) -> float:
+    return float(cluster.report(broker)["msgRateIn"])
+
+
+def gathered_at(cluster: BrokersCluster, namespace: str, broker: Broker) -> None:
+    """Have all bundles of a namespace at one broker."""
+    for span, owner in cluster.owners(namespace).items():
+        if owner is not broker:
+            cluster.move(namespace, span, broker)
+
+
+def test_each_broker_reports_a_load_of_its_own(modular: BrokersCluster, namespace: Namespace, tmp_path: Path) -> None:
+    name, topics = namespace(modular, topics=8, bundles=4)
+    busy, *idle = modular.brokers
+    figure: Callable[[BrokersCluster, Broker], float] = rate_of if modular.no_own_cpu else cpu_of
+    with ClusterTraffic(modular.service_url, uneven(topics, 400), tmp_path, log=tmp_path / "clients.log"):
+        gathered_at(modular, name, busy)
+
+        def told_apart() -> bool:
+            return figure(modular, busy) > 2 * max(figure(modular, each) for each in idle)
+
+        assert wait_for(told_apart, deadline_s=2 * HOST_USAGE_S + 15) is not None, (
+            f"{modular.no_own_cpu or 'by CPU'}: {[(each.id, modular.report(each)) for each in modular.brokers]}"
+        )
+    assert modular.report(busy)["numBundles"] >= 4
+    if not modular.no_own_cpu:
+        limits = [modular.report(each)["cpu"]["limit"] for each in modular.brokers]
+        assert limits == [float(each) for each in modular.settings.cpu_percent]
+
+
+def test_a_bundle_goes_where_it_is_sent_and_its_clients_come_after_it(
+    modular: BrokersCluster, namespace: Namespace, tmp_path: Path
+) -> None:
+    name, topics = namespace(modular, topics=4, bundles=1)
+    (span,) = modular.bundles(name)
+    with ClusterTraffic(modular.service_url, uneven(topics, 40), tmp_path, log=tmp_path / "clients.log") as traffic:
+        before = modular.owners(name)[span]
+        target = others(modular, before)[0]
+        unloads = modular.move(name, span, target)
+        clients = 2 * len(topics)
+        assert wait_for(lambda: len(traffic.outages()) >= unloads * clients, deadline_s=30) is not None
+        found = traffic.outages()
+        account = traffic.settle(30)
+    assert {outage.topic for outage in found} == set(topics)
+    assert Counter(outage.role for outage in found) == {
+        role: unloads * len(topics) for role in ("consumer", "producer")
+    }
+    for outage in found:
+        assert outage.lasted_ms > 0
+        assert len(outage.attempts_ms) == len(outage.delays_ms)
+        assert outage.cut_ms + outage.delays_ms[0] <= outage.attempts_ms[0] + 1 <= outage.working_ms + 1
+    assert (account.dead, account.lost) == ((), {})
+    longest_ms = max(outage.lasted_ms for outage in found if outage.role == "producer")
+    assert max(account.gap_s.values()) >= longest_ms / 1000 - 0.05, "no receipt can have come in an outage"
+
+
+def test_a_killed_broker_comes_back_as_itself(modular: BrokersCluster, namespace: Namespace, tmp_path: Path) -> None:
+    name, topics = namespace(modular, topics=2, bundles=1)
+    (span,) = modular.bundles(name)
+    with ClusterTraffic(modular.service_url, uneven(topics, 20), tmp_path, log=tmp_path / "clients.log") as traffic:
+        killed = modular.owners(name)[span]
+        before = killed.process.pid()
+        killed.kill()
+        assert wait_for(lambda: span in modular.owners(name), deadline_s=60) is not None
+        assert wait_for(lambda: len(traffic.outages()) >= 2 * len(topics), deadline_s=60) is not None
+        assert modular.owners(name)[span] is not killed
+        modular.start()
+    assert killed.process.pid() not in {None, before}
+    assert killed.id in {broker.id for broker in modular.brokers}
+
+
+def test_a_dynamic_setting_is_overridden_and_put_back(modular: BrokersCluster) -> None:
+    key = "loadBalancerSheddingEnabled"
+    assert key not in modular.dynamic()
+    modular.set_dynamic(key, "false")
+    assert modular.dynamic()[key] == "false"
+    modular.unset_dynamic(key)
+    assert key not in modular.dynamic()
+
+
+@pytest.mark.slow
+def test_the_extensible_manager_hands_a_bundle_over(
+    extensible: BrokersCluster, namespace: Namespace, tmp_path: Path
+) -> None:
+    name, topics = namespace(extensible, topics=4, bundles=1)
+    (span,) = extensible.bundles(name)
+    with ClusterTraffic(extensible.service_url, uneven(topics, 40), tmp_path, log=tmp_path / "clients.log") as traffic:
+        target = others(extensible, extensible.owners(name)[span])[0]
+        assert extensible.move(name, span, target) == 1
+        account = traffic.settle(30)
+    assert (account.dead, account.lost) == ((), {})

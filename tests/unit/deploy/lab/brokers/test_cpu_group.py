@@ -1,0 +1,37 @@
+"""Where a process may make CPU groups is read from the kernel's tables, however a machine has mounted them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from deploy.lab.brokers.cpu_group import hierarchies
+
+APART = """\
+32 31 0:29 / /sys/fs/cgroup/cpu rw,relatime - cgroup cgroup rw,cpu
+33 31 0:30 / /sys/fs/cgroup/cpuacct rw,relatime - cgroup cgroup rw,cpuacct
+41 31 0:31 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw
+"""
+TOGETHER = "30 25 0:26 / /sys/fs/cgroup/cpu,cpuacct rw,nosuid shared:9 - cgroup cgroup rw,cpu,cpuacct\n"
+IN_A_CONTAINER = TOGETHER.replace(" / /sys", " /docker/ab12 /sys")
+SECOND_ONLY = "29 23 0:25 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n"
+
+
+@pytest.mark.parametrize(
+    ("groups", "mounts", "cpu", "usage"),
+    [
+        ("2:cpuacct:/\n1:cpu:/\n0::/\n", APART, "/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpuacct"),
+        ("2:cpuacct:/a\n1:cpu:/b/c\n", APART, "/sys/fs/cgroup/cpu/b/c", "/sys/fs/cgroup/cpuacct/a"),
+        ("4:cpu,cpuacct:/user", TOGETHER, "/sys/fs/cgroup/cpu,cpuacct/user", "/sys/fs/cgroup/cpu,cpuacct/user"),
+        ("4:cpu,cpuacct:/docker/ab12/x", IN_A_CONTAINER, *["/sys/fs/cgroup/cpu,cpuacct/x"] * 2),
+        ("4:cpu,cpuacct:/elsewhere", IN_A_CONTAINER, *["/sys/fs/cgroup/cpu,cpuacct"] * 2),
+    ],
+)
+def test_a_group_is_made_below_ones_own(groups: str, mounts: str, cpu: str, usage: str) -> None:
+    found = hierarchies(groups, mounts)
+    assert (found["cpu"], found["cpuacct"]) == (Path(cpu), Path(usage))
+
+
+def test_the_second_version_has_none_of_these_groups() -> None:
+    assert hierarchies("0::/init.scope\n", SECOND_ONLY) == {}
