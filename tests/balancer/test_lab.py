@@ -34,6 +34,12 @@ def rate_of(cluster: BrokersCluster, broker: Broker) -> float:
     return float(cluster.report(broker)["msgRateIn"])
 
 
+def limited(cluster: BrokersCluster) -> bool:
+    """Whether all brokers have looked at their usage since they were given their shares; true where they have none."""
+    limits = [cluster.report(each)["cpu"]["limit"] for each in cluster.brokers]
+    return bool(cluster.no_own_cpu) or limits == [float(each) for each in cluster.settings.cpu_percent]
+
+
 def gathered_at(cluster: BrokersCluster, namespace: str, broker: Broker) -> None:
     """Have all bundles of a namespace at one broker."""
     for span, owner in cluster.owners(namespace).items():
@@ -45,19 +51,16 @@ def test_each_broker_reports_a_load_of_its_own(modular: BrokersCluster, namespac
     name, topics = namespace(modular, topics=8, bundles=4)
     busy, *idle = modular.brokers
     figure: Callable[[BrokersCluster, Broker], float] = rate_of if modular.no_own_cpu else cpu_of
-    with ClusterTraffic(modular.service_url, uneven(topics, 400), tmp_path, log=tmp_path / "clients.log"):
+    with ClusterTraffic(modular.service_url, uneven(topics, 600), tmp_path, log=tmp_path / "clients.log"):
         gathered_at(modular, name, busy)
 
         def told_apart() -> bool:
-            return figure(modular, busy) > 2 * max(figure(modular, each) for each in idle)
+            return limited(modular) and figure(modular, busy) > 1.5 * max(figure(modular, each) for each in idle)
 
         assert wait_for(told_apart, deadline_s=2 * HOST_USAGE_S + 15) is not None, (
             f"{modular.no_own_cpu or 'by CPU'}: {[(each.id, modular.report(each)) for each in modular.brokers]}"
         )
     assert modular.report(busy)["numBundles"] >= 4
-    if not modular.no_own_cpu:
-        limits = [modular.report(each)["cpu"]["limit"] for each in modular.brokers]
-        assert limits == [float(each) for each in modular.settings.cpu_percent]
 
 
 def test_a_bundle_goes_where_it_is_sent_and_its_clients_come_after_it(
