@@ -33,7 +33,8 @@ class Clients:
         loads: Who does what; the topics are there.
         directory: For logs of the publishers in Java.
         trust: Certificates that brokers are trusted by, where the service URL is one of TLS.
-        log: Where the Python clients write down all that they do; ``None``: errors on the console, nothing else.
+        log: Where the Python clients write down all that they do; ``None``: errors on the console, nothing else. All of
+            them share one connection pool then: two that write one file at the same time spoil each other's lines.
     """
 
     def __init__(
@@ -57,7 +58,8 @@ class Clients:
 
     def begin(self) -> None:
         """Begin: consumers first, so that each subscription is there before the first message."""
-        self._clients = [self._client(self._url) for _ in range(_PUBLISHING_CLIENTS + 1)]
+        publishing = 0 if self._log else _PUBLISHING_CLIENTS
+        self._clients = [self._client(self._url) for _ in range(1 + publishing)]
         others = {load.elsewhere: self._client(load.elsewhere) for load in self._loads if load.elsewhere}
         self._clients += others.values()
         for load in self._loads:
@@ -65,7 +67,7 @@ class Clients:
         for load in self._loads:
             short = load.topic.rpartition("/")[2]
             for publisher in load.publishers:
-                here = self._clients[1 + len(self._publishers) % _PUBLISHING_CLIENTS]
+                here = self._clients[1 + len(self._publishers) % publishing if publishing else 0]
                 client = others[load.elsewhere] if publisher.elsewhere else here
                 name = f"{short}-{len(self._publishers)}"
                 self._publishers.append(Publisher(client, load, name, publisher))

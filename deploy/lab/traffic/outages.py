@@ -2,6 +2,8 @@
 
 A client of the C++ library, Python's included, writes down for each producer and consumer when it will connect again
 and when it has; one of Java does not. Times are those of the client's own log, in milliseconds.
+
+An attempt begins with a look-up. One that is refused is repeated within the attempt, by a back-off of its own.
 """
 
 from __future__ import annotations
@@ -12,8 +14,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
 
+_TIME: Final = r"^(?P<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}) .*?"
+_LOOK_UP: Final = re.compile(_TIME + r"Reschedule get-broker-(?P<topic>\S+) for (?P<delay>\d+) ms")
 _LINE: Final = re.compile(
-    r"^(?P<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}) .*?\[(?P<who>[^\]]*)\] "
+    _TIME + r"\[(?P<who>[^\]]*)\] "
     r"(?:(?P<again>Schedule reconnection in) (?P<delay>[\d.e-]+) s"
     r"|(?P<trying>Getting connection from pool)"
     r"|(?P<working>Created (?P<role>producer|consumer) on broker))"
@@ -31,6 +35,7 @@ class ClientOutage:
         attempts_ms: When it tried to connect again.
         working_ms: When it was connected again.
         delays_ms: The delays that its back-off chose, one before each attempt.
+        look_up_delays_ms: The delays before look-ups of its topic that were repeated within attempts.
     """
 
     client: str
@@ -39,6 +44,7 @@ class ClientOutage:
     attempts_ms: tuple[int, ...]
     working_ms: int
     delays_ms: tuple[int, ...]
+    look_up_delays_ms: tuple[int, ...] = ()
 
     @property
     def topic(self) -> str:
@@ -58,6 +64,7 @@ class _Open:
     cut_ms: int
     attempts_ms: list[int] = field(default_factory=list)
     delays_ms: list[int] = field(default_factory=list)
+    look_up_delays_ms: list[int] = field(default_factory=list)
 
 
 def outages(lines: Iterable[str]) -> list[ClientOutage]:
@@ -65,6 +72,11 @@ def outages(lines: Iterable[str]) -> list[ClientOutage]:
     open_now: dict[str, _Open] = {}
     ended = []
     for line in lines:
+        repeated = _LOOK_UP.match(line)
+        if repeated is not None:
+            for client, each in open_now.items():
+                if client.partition(",")[0] == repeated["topic"]:
+                    each.look_up_delays_ms.append(int(repeated["delay"]))
         found = _LINE.match(line)
         if found is None:
             continue
@@ -83,6 +95,7 @@ def outages(lines: Iterable[str]) -> list[ClientOutage]:
                     attempts_ms=tuple(outage.attempts_ms),
                     working_ms=now_ms,
                     delays_ms=tuple(outage.delays_ms),
+                    look_up_delays_ms=tuple(outage.look_up_delays_ms),
                 )
             )
     return ended

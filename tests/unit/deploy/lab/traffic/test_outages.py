@@ -43,3 +43,16 @@ def test_what_comes_after_an_outage_is_another_one() -> None:
     cut = [line("1.000", "p", "Schedule reconnection in 0.1 s"), line("1.200", "p", "Created producer on broker [x]")]
     again = [each.replace("12:00:01", "12:00:07") for each in cut]
     assert [outage.lasted_ms for outage in outages(cut + again)] == [200, 200]
+
+
+def test_a_look_up_that_is_repeated_counts_for_those_of_its_topic_that_wait() -> None:
+    repeated = "2026-11-25 12:00:01.150 INFO  [140001] RetryableOperation:112 | Reschedule get-broker-{}"
+    lines = [
+        line("1.000", "p", "Schedule reconnection in 0.1 s"),
+        repeated.format("persistent://t/n/x for 100 ms, remaining time: 29900 ms"),
+        repeated.format("persistent://t/n/xy for 100 ms, remaining time: 29900 ms"),
+        line("1.340", "p", "Created producer on broker " + BROKER),
+        repeated.format("persistent://t/n/x for 200 ms, remaining time: 29700 ms"),
+    ]
+    (outage,) = outages(lines)
+    assert outage.look_up_delays_ms == (100,)
