@@ -3,7 +3,7 @@
 A bundle is unloaded or transferred. After an unload each client waits for its next attempt. A transfer tells clients
 that understand it where to go, and they are there when the bundle is; the others wait as after an unload.
 
-Source: PIP-307, Pulsar PR 20748; Java clients from 3.2 on.
+Source: PIP-307, Pulsar PR 20748; Java clients from 3.2 on, those of the C++ library from 3.5 on (its PR 389).
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ from typing import TYPE_CHECKING, Final
 
 from syncer.balancer.cost.estimate import UNKNOWN, Basis, Estimate, assumed, known, total, weakest
 from syncer.balancer.cost.retrying import JAVA_CONSUMER, JAVA_PRODUCER, ending_step
-from syncer.client_versions import Language, parse
+from syncer.client_versions import Language, Release, parse
 from syncer.errors import LoadDataInvalid
 
 if TYPE_CHECKING:
     from syncer.balancer.cost.retrying import RetrySteps
 
 MS: Final = 1000.0
-RECONNECTS_AT_ONCE_SINCE: Final = (3, 2, 0)
+RECONNECTS_AT_ONCE_SINCE: Final[Mapping[Language, Release]] = {Language.JAVA: (3, 2, 0), Language.CPP: (3, 5, 0)}
+"""Clients that go straight to the broker that they are told, by language; 4.2 of the C++ library was seen to do so."""
 ACK_DELAY_S: Final = assumed(0.1)
 """A Java consumer groups its acknowledgements for so long, by default."""
 
@@ -139,12 +140,8 @@ def _outage(
     if count < 0:
         raise LoadDataInvalid(f"there cannot be {count} clients that say {said!r}")
     client = parse(said)
-    at_once = (
-        kind is MoveKind.TRANSFER
-        and client.language is Language.JAVA
-        and client.release is not None
-        and client.release >= RECONNECTS_AT_ONCE_SINCE
-    )
+    since = RECONNECTS_AT_ONCE_SINCE.get(client.language)
+    at_once = kind is MoveKind.TRANSFER and since is not None and client.release is not None and client.release >= since
     steps = JAVA[role] if client.language is Language.JAVA else others.get(client.language)
     seconds = UNKNOWN
     if at_once:

@@ -1,0 +1,43 @@
+"""Measured figures of a move, of what no reference says: attempts of C++ clients, times to close and load a bundle.
+
+Measured by 192 unloads of one bundle with 1, 10 or 100 topics, a producer and a consumer each: 14,208 outages.
+
+Modular manager: every first attempt came 100 ms after the cut, and every second one, of 127 clients, 182 to 200 ms
+after the first had failed; of 7,104 clients 98 % needed one. A delay doubles, and is up to a tenth shorter. A look-up
+that is refused is repeated after 100 ms within its attempt; 344 were, once each. Extensible manager: all 7,104 clients
+were told the new owner and tried at once, so they waited for the load alone.
+
+No topic of a closed bundle is loaded before a client asks for it, so a load begins with an attempt: outages lasted 204,
+230 and 475 ms in the median by the modular manager, 85, 115 and 395 ms by the extensible one.
+
+Source: Pulsar 4.0.8, pulsar-client 3.13.0 (Pulsar-CPP 4.2.0), three brokers and a bookie on two cores that others used
+too. Delays beyond 6.4 s are by the library's rule: Backoff of the C++ library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from syncer.balancer.cost.estimate import assumed
+from syncer.balancer.cost.retrying import GivenSteps
+from syncer.client_versions import Language
+
+if TYPE_CHECKING:
+    from syncer.balancer.cost.retrying import RetrySteps
+
+CPP_STEPS: Final = GivenSteps(
+    latest_ms=(100, 300, 700, 1500, 3100, 6300, 12_700, 25_500, 51_100, 102_300), then_every_ms=60_000
+)
+"""Attempts of producers and consumers of the C++ library with its defaults, Python's included."""
+
+OTHER_STEPS: Final[Mapping[Language, RetrySteps]] = {Language.CPP: CPP_STEPS}
+"""Attempts of the clients that are not Java's, as far as they were measured."""
+
+CLOSE_S: Final = assumed(0.016)
+CLOSE_OF_A_TOPIC_S: Final = assumed(0.0005)
+"""A bundle of 1, 10 or 100 topics was closed in 17, 20 and 68 ms in the median."""
+
+LOAD_S: Final = assumed(0.1)
+LOAD_OF_A_TOPIC_S: Final = assumed(0.0035)
+"""The last client of 1, 10 or 100 topics worked 105, 140 and 454 ms after its first attempt, in the median."""
