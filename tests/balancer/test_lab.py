@@ -13,16 +13,17 @@ from deploy.lab.brokers.cluster import BrokersCluster
 from deploy.lab.traffic.loads import uneven
 from deploy.lab.traffic.traffic import ClusterTraffic
 from deploy.lab.waiting import wait_for
+from syncer.balancer.cost.measured import CPP_STEPS
 from tests.balancer.conftest import Namespace
+from tests.balancer.unloads import follows, others, wait_back
 
 pytestmark = [pytest.mark.real("pulsar", "zookeeper"), pytest.mark.timeout(300)]
 
 HOST_USAGE_S = 60.0
 """A broker looks at its usage once a minute, and reports it within seconds."""
 
-
-def others(cluster: BrokersCluster, broker: Broker) -> list[Broker]:
-    return [each for each in cluster.brokers if each is not broker]
+LONG = 4
+"""Attempts while the store still knows a killed broker: to it clients are sent in vain."""
 
 
 def cpu_of(cluster: BrokersCluster, broker: Broker) -> float:
@@ -69,11 +70,11 @@ def test_a_bundle_goes_where_it_is_sent_and_its_clients_come_after_it(
     name, topics = namespace(modular, topics=4, bundles=1)
     (span,) = modular.bundles(name)
     with ClusterTraffic(modular.service_url, uneven(topics, 40), tmp_path, log=tmp_path / "clients.log") as traffic:
+        assert wait_for(lambda: traffic.account().delivered >= 10 * len(topics), deadline_s=30) is not None
         before = modular.owners(name)[span]
         target = others(modular, before)[0]
         unloads = modular.move(name, span, target)
-        clients = 2 * len(topics)
-        assert wait_for(lambda: len(traffic.outages()) >= unloads * clients, deadline_s=30) is not None
+        wait_back(traffic, unloads * 2 * len(topics))
         found = traffic.outages()
         account = traffic.settle(30)
     assert {outage.topic for outage in found} == set(topics)
@@ -97,9 +98,12 @@ def test_a_killed_broker_comes_back_as_itself(modular: BrokersCluster, namespace
         before = killed.process.pid()
         killed.kill()
         assert wait_for(lambda: span in modular.owners(name), deadline_s=60) is not None
-        assert wait_for(lambda: len(traffic.outages()) >= 2 * len(topics), deadline_s=60) is not None
+        wait_back(traffic, 2 * len(topics))
         assert modular.owners(name)[span] is not killed
         modular.start()
+        found = traffic.outages()
+    assert all(follows(outage.delays_ms, CPP_STEPS.latest_ms) for outage in found), found
+    assert max(len(outage.delays_ms) for outage in found) >= LONG, "a broker is missed before it is given up"
     assert killed.process.pid() not in {None, before}
     assert killed.id in {broker.id for broker in modular.brokers}
 

@@ -17,6 +17,7 @@ from deploy.lab.zookeeper import ZooKeeperServer
 _OWN: Final = {
     "advertisedAddress": HOST,
     "allowLoopback": "true",
+    "listeningInterface": "lo",
     "autoRecoveryDaemonEnabled": "false",
     "statsProviderClass": "org.apache.bookkeeper.stats.NullStatsProvider",  # the other one listens everywhere
     "httpServerEnabled": "false",

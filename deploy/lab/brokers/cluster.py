@@ -74,8 +74,7 @@ class BrokersSettings:
         bookies: How many there are.
         manager: Which load manager its brokers run.
         broker: Broker settings over the lab's own, as in ``broker.conf``.
-        cpu_percent: Share of each broker in hundredths of a core; a broker without one has no limit and reports the
-            whole machine's usage.
+        cpu_percent: Share of each broker in hundredths of a core; none: all report the whole machine's usage.
         quick_start: See :class:`Jvm`; off for measurements.
     """
 
@@ -106,7 +105,7 @@ class BrokersCluster:
     def __init__(self, directory: Path, settings: BrokersSettings, *, leashed: bool = True) -> None:
         self._directory = directory
         self.settings = settings
-        self.no_own_cpu = why_no_groups()
+        self.no_own_cpu = why_no_groups() if settings.cpu_percent else "no shares of the CPU were asked for"
         quick = settings.quick_start
         zookeeper = ZooKeeperSettings(jvm=Jvm(heap_mb=512, quick_start=quick), max_session_ms=_SESSION_MS)
         self.store = ZooKeeperServer(directory, settings=zookeeper, leashed=leashed)

@@ -131,13 +131,14 @@ class Clients:
         for java in self._java:
             java.stop()
         while True:
-            found = self._account()
+            found = self.account()
             waiting = any(each.is_alive() or each.unanswered for each in self._publishers if not each.dead)
             if time.monotonic() >= deadline or not (waiting or found.lost):
                 return found
             time.sleep(_POLL_S)
 
-    def _account(self) -> TrafficAccount:
+    def account(self) -> TrafficAccount:
+        """What became of all messages so far; those that are under way count as lost."""
         told = [each.story() for each in self._publishers] + [each.story() for each in self._java]
         return take_account(told, [each.story() for each in self._receivers])
 

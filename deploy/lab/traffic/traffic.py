@@ -89,6 +89,11 @@ class ClusterTraffic:
         """Forget the gaps until now."""
         self._ask("gaps_from_now")
 
+    def account(self) -> TrafficAccount:
+        """What became of all messages so far; those that are under way count as lost."""
+        account: TrafficAccount = self._ask("account")
+        return account
+
     def outages(self) -> list[ClientOutage]:
         """The outages of its clients that have ended, by their own account."""
         if self._log is None:

@@ -1,12 +1,14 @@
-"""Where a process may make CPU groups is read from the kernel's tables, however a machine has mounted them."""
+"""A CPU group is made where the kernel's tables say, holds the process that enters it, and is taken away."""
 
 from __future__ import annotations
 
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from deploy.lab.brokers.cpu_group import hierarchies
+from deploy.lab.brokers.cpu_group import CpuGroup, hierarchies, why_no_groups
 
 APART = """\
 32 31 0:29 / /sys/fs/cgroup/cpu rw,relatime - cgroup cgroup rw,cpu
@@ -35,3 +37,39 @@ def test_a_group_is_made_below_ones_own(groups: str, mounts: str, cpu: str, usag
 
 def test_the_second_version_has_none_of_these_groups() -> None:
     assert hierarchies("0::/init.scope\n", SECOND_ONLY) == {}
+
+
+def ended_pid() -> int:
+    with subprocess.Popen(["true"]) as ended:
+        ended.wait()
+    return ended.pid
+
+
+def test_a_process_runs_in_its_group_and_is_counted_there_alone() -> None:
+    if why_no_groups():
+        assert "cgroup" in why_no_groups()
+        return
+    group = CpuGroup("test")
+    group.make()
+    group.limit(50)
+    told = subprocess.run(group.entering(["cat", "/proc/self/cgroup"]), capture_output=True, text=True, check=True)
+    joined = [line for line in told.stdout.splitlines() if line.endswith(f"-{os.getpid()}-test")]
+    assert {controller for line in joined for controller in line.split(":")[1].split(",")} >= {"cpu", "cpuacct"}
+    assert 0 < group.used_s() < 5
+    group.limit(None)
+    group.remove()
+    with pytest.raises(FileNotFoundError):
+        group.used_s()
+
+
+def test_groups_of_a_program_that_was_killed_are_taken_away_by_the_next_one() -> None:
+    if why_no_groups():
+        assert "cgroup" in why_no_groups()
+        return
+    places = hierarchies(Path("/proc/self/cgroup").read_text(), Path("/proc/self/mountinfo").read_text())
+    left_behind = places["cpu"] / f"pulsar-syncer-lab-{ended_pid()}-broker-0"
+    left_behind.mkdir()
+    group = CpuGroup("test")
+    group.make()
+    group.remove()
+    assert not left_behind.exists()
