@@ -1,0 +1,57 @@
+"""Isolation as a hard goal: a bundle goes only to brokers that its namespace's isolation policy allows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from syncer.balancer.goals.veto import Veto, VetoReason
+from syncer.balancer.placement.isolation import allowed
+from syncer.balancer.ranges import namespace_of_bundle
+
+if TYPE_CHECKING:
+    from syncer.balancer.placement.constraints import Constraints
+    from syncer.balancer.placement.decision import FilterAnswer
+
+
+@dataclass(slots=True)
+class IsolationGoal:
+    """Asks the filter of placement once for each namespace; the answers are kept.
+
+    ``non_persistent`` names the bundles with topics that are not persistent.
+    """
+
+    brokers: Sequence[str]
+    constraints: Constraints
+    non_persistent: frozenset[str] = frozenset()
+    _answers: dict[tuple[str, bool], tuple[frozenset[str], FilterAnswer]] = field(default_factory=dict)
+
+    def receivers(self, bundle: str) -> frozenset[str]:
+        """Name the brokers that may serve a bundle's namespace.
+
+        Raises:
+            LoadDataInvalid: A policy cannot be read.
+        """
+        return self._answer(bundle)[0]
+
+    def forbids(self, bundle: str, target: str) -> Veto | None:
+        """Forbid brokers that the policies keep from the bundle's namespace.
+
+        Raises:
+            LoadDataInvalid: A policy cannot be read.
+        """
+        left, answer = self._answer(bundle)
+        if target in left:
+            return None
+        why: Mapping[str, str] = answer.dropped
+        return Veto(reason=VetoReason.ISOLATION, bundle=bundle, target=target, detail=why.get(target, "not-available"))
+
+    def _answer(self, bundle: str) -> tuple[frozenset[str], FilterAnswer]:
+        namespace, other = namespace_of_bundle(bundle), bundle in self.non_persistent
+        known = self._answers.get((namespace, other))
+        if known is None:
+            own = self.constraints
+            answer = allowed(namespace, self.brokers, own.policies, own.traits, non_persistent=other)
+            known = self._answers[namespace, other] = frozenset(answer.left), answer
+        return known
