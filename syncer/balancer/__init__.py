@@ -20,4 +20,5 @@ gives what the Java classes of Pulsar 4.0.8 give, ties and overflows included; `
     placement   which broker gets a bundle: filters, strategy, second choice
     strategies  shedding and placement, a file each
     goals       moves that are forbidden, and how good the others are
+    planner     few moves that balance a cluster, each with its price
 """

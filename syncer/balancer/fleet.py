@@ -11,12 +11,14 @@ Units: CPU 100 a core, memory MiB, bandwidth kbit/s, rates messages/s, throughpu
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from syncer.balancer.load import BrokerReport, BundleStats, Rates, Usage, Usages
+from syncer.balancer.ranges import namespace_of_bundle
 from syncer.balancer.settings import UsageSettings
 from syncer.errors import LoadDataInvalid
 
@@ -89,6 +91,9 @@ class Fleet:
         self._traffic: dict[str, list[float]] = {}
         self._factors: dict[str, tuple[float, float, float, float, float]] = {}
         self._brought: dict[str, tuple[float, float, float, float]] = {}
+        self._namespaces: dict[str, Counter[str]] = {}
+        self._journal: list[tuple[str, str]] = []
+        self._before: dict[str, tuple[list[float], list[float], float]] = {}
         for broker in brokers:
             self.add_broker(broker)
         for bundle in bundles:
@@ -128,13 +133,40 @@ class Fleet:
         if bundle not in self.bundles or target not in self.brokers:
             raise LoadDataInvalid(f"{bundle} cannot go to {target}: one of them is not in the cluster")
         source = self.owners[bundle]
+        self._journal.append((bundle, source))
+        for name in (source, target):
+            if name not in self._before:
+                self._before[name] = list(self._loads[name]), list(self._traffic[name]), self.usages[name]
         self._leave(bundle, source)
         self._reach(bundle, target)
         self._reckon(source)
         self._reckon(target)
 
+    def namespace_count(self, broker: str, namespace: str) -> int:
+        """Count a broker's bundles of a namespace."""
+        counts = self._namespaces.get(broker)
+        if counts is None:
+            counts = self._namespaces[broker] = Counter(namespace_of_bundle(each) for each in self._held[broker])
+        return counts[namespace]
+
+    def settle(self) -> None:
+        """Take the fleet as it stands now for the one that ``rewind`` goes back to."""
+        self._journal.clear()
+        self._before.clear()
+
+    def rewind(self) -> None:
+        """Take back all moves since it was made or settled, every usage being exactly as before."""
+        for bundle, source in reversed(self._journal):
+            del self._held[self.owners[bundle]][bundle]
+            self.owners[bundle] = source
+            self._held[source][bundle] = None
+        for name, (loads, traffic, usage) in self._before.items():
+            self._loads[name], self._traffic[name], self.usages[name] = loads, traffic, usage
+            self._namespaces.pop(name, None)
+        self.settle()
+
     def split(self, bundle: str, parts: Sequence[FleetBundle]) -> None:
-        """Cut a bundle into parts, which stay with its owner.
+        """Cut a bundle into parts, which stay with its owner; there is no rewinding to before that.
 
         Args:
             bundle: Its name.
@@ -145,6 +177,7 @@ class Fleet:
         """
         if bundle not in self.bundles or any(part.name in self.bundles for part in parts):
             raise LoadDataInvalid(f"{bundle} cannot be cut: it is not there, or a part of it is there already")
+        self.settle()
         owner = self.owners[bundle]
         self._leave(bundle, owner)
         del self.owners[bundle], self.bundles[bundle], self._brought[bundle]
@@ -180,13 +213,14 @@ class Fleet:
         self._reckon(name)
 
     def drop_broker(self, name: str) -> None:
-        """Take away a broker that has no bundles any more.
+        """Take away a broker that has no bundles any more; there is no rewinding to before that.
 
         Raises:
             LoadDataInvalid: It still has some, or is not there.
         """
         if name not in self.brokers or self._held[name]:
             raise LoadDataInvalid(f"the broker {name} cannot go: it is not there, or still has bundles")
+        self.settle()
         del self.brokers[name], self.usages[name], self._held[name]
         del self._loads[name], self._traffic[name], self._factors[name]
 
@@ -218,9 +252,31 @@ class Fleet:
 
     def exchanged(self, broker: str, gone: str, come: str) -> float:
         """Reckon a broker's usage if it had one bundle in place of another."""
-        shifted = zip(self._loads[broker], self._brought[gone], self._brought[come], strict=True)
-        *factors, floor = self._factors[broker]
-        return max(floor, *((now - less + more) * of for (now, less, more), of in zip(shifted, factors, strict=True)))
+        cpu, direct, bits_in, bits_out = self._loads[broker]
+        less_cpu, less_direct, less_in, less_out = self._brought[gone]
+        more_cpu, more_direct, more_in, more_out = self._brought[come]
+        of_cpu, of_direct, of_in, of_out, floor = self._factors[broker]
+        return max(
+            floor,
+            (cpu - less_cpu + more_cpu) * of_cpu,
+            (direct - less_direct + more_direct) * of_direct,
+            (bits_in - less_in + more_in) * of_in,
+            (bits_out - less_out + more_out) * of_out,
+        )
+
+    def pull(self, broker: str, bundle: str) -> float:
+        """Reckon the part of a broker's usage that one of its bundles makes up, of the resource that leads there."""
+        cpu, direct, bits_in, bits_out = self._loads[broker]
+        its_cpu, its_direct, its_in, its_out = self._brought[bundle]
+        of_cpu, of_direct, of_in, of_out, _ = self._factors[broker]
+        leading = self.usages[broker]
+        if cpu * of_cpu >= leading:
+            return its_cpu * of_cpu
+        if bits_out * of_out >= leading:
+            return its_out * of_out
+        if bits_in * of_in >= leading:
+            return its_in * of_in
+        return its_direct * of_direct if direct * of_direct >= leading else 0.0
 
     @property
     def mean(self) -> float:
@@ -288,6 +344,8 @@ class Fleet:
         self._shift(bundle, broker, -1)
 
     def _shift(self, bundle: str, broker: str, sign: int) -> None:
+        if broker in self._namespaces:
+            self._namespaces[broker][namespace_of_bundle(bundle)] += sign
         loads, traffic, stats = self._loads[broker], self._traffic[broker], self.bundles[bundle].stats
         for number, brought in enumerate(self._brought[bundle]):
             loads[number] += sign * brought

@@ -26,7 +26,8 @@ class MoveBounds:
     """All that hard goals go by, next to the fleet itself.
 
     ``non_persistent`` names bundles with topics that are not persistent; ``closed`` brokers that shall get nothing;
-    ``ceiling`` the usage up to which a broker may be filled, the threshold of overload where it is None.
+    ``ceiling`` the usage beyond which no broker may be filled; where it is None, that is the threshold of overload, and
+    an overload may become smaller.
     """
 
     constraints: Constraints
@@ -51,6 +52,7 @@ class HardGoals:
         settings, constraints = bounds.settings, bounds.constraints
         overload = settings.usage.overloaded_percent / 100
         self._closed = bounds.closed
+        self._open: dict[frozenset[str], frozenset[str]] = {}
         self._isolation = IsolationGoal(tuple(fleet.brokers), constraints, bounds.non_persistent)
         self._staying: tuple[StayingGoal, ...] = (
             ExemptionGoal(excluded=settings.shedding.excluded_namespaces, extensible=bounds.extensible),
@@ -60,7 +62,9 @@ class HardGoals:
             self._isolation,
             ReleaseGoal(fleet.brokers, constraints, settings.placement),
             TopicsGoal(fleet, settings.placement.max_topics),
-            CapacityGoal(fleet, overload if bounds.ceiling is None else bounds.ceiling),
+            CapacityGoal(
+                fleet, overload if bounds.ceiling is None else bounds.ceiling, strict=bounds.ceiling is not None
+            ),
             AntiAffinityGoal(
                 fleet=fleet,
                 constraints=constraints,
@@ -96,4 +100,10 @@ class HardGoals:
         Raises:
             LoadDataInvalid: An isolation policy cannot be read.
         """
-        return self._isolation.receivers(bundle) - self._closed
+        allowed = self._isolation.receivers(bundle)
+        if not self._closed:
+            return allowed
+        found = self._open.get(allowed)
+        if found is None:
+            found = self._open[allowed] = allowed - self._closed
+        return found

@@ -25,6 +25,5 @@ class NamespacesGoal:
 
     def loss(self, bundle: str, target: str) -> float:
         """Reckon the target's share of the bundles of the bundle's namespace, with it."""
-        prefix = namespace_of_bundle(bundle) + "/"
-        same = sum(each.startswith(prefix) for each in self._fleet.bundles_of(target))
-        return (same + 1) / self._counts[prefix[:-1]]
+        namespace = namespace_of_bundle(bundle)
+        return (self._fleet.namespace_count(target, namespace) + 1) / self._counts[namespace]

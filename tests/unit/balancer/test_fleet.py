@@ -87,6 +87,41 @@ def test_a_copy_moves_alone() -> None:
     assert other.usages != found.usages
 
 
+def test_rewinding_restores_every_figure_exactly() -> None:
+    found = fleet()
+    before = (dict(found.usages), found.report(B1), found.report(B2), dict(found.owners))
+    for bundle, target in ((X, B2), (Y, B2), (X, B1), (Y, B1), (X, B2)):
+        found.move(bundle, target)
+    found.rewind()
+    assert (found.usages, found.report(B1), found.report(B2), found.owners) == before
+    found.move(X, B2)
+    found.settle()
+    moved = dict(found.usages)
+    found.move(Y, B2)
+    found.rewind()
+    assert (found.usages, found.owners[X]) == (moved, B2)
+    assert (found.namespace_count(B1, "t/n"), found.namespace_count(B2, "t/n")) == (1, 1)
+
+
+def test_bundles_of_a_namespace_are_counted_as_they_move() -> None:
+    found = fleet()
+    assert (found.namespace_count(B1, "t/n"), found.namespace_count(B2, "t/n")) == (2, 0)
+    found.move(X, B2)
+    assert (found.namespace_count(B1, "t/n"), found.namespace_count(B2, "t/n")) == (1, 1)
+    found.rewind()
+    assert (found.namespace_count(B1, "t/n"), found.namespace_count(B1, "t/m")) == (2, 0)
+
+
+def test_a_bundle_pulls_by_the_resource_that_leads() -> None:
+    found = fleet()
+    assert [found.pull(B1, name) for name in (X, Y)] == pytest.approx([0.5625, 0.1875])
+    for bits, wanted in (({"bits_in": 9e5}, 0.006), ({"bits_out": 9e5}, 0.0), ({"direct": 4000.0}, 0.0)):
+        busy = read_fleet([(B1, usages(80.0, **bits))], [(X, B1, stats(750_000.0))], UsageSettings(direct_memory=1.0))
+        share = 4000 / 4096 if "direct" in bits else 0.0
+        assert busy.pull(B1, X) == pytest.approx(wanted + share)
+    assert read_fleet([(B1, Usages(memory=Usage(1.0, 1.0)))], [(X, B1, stats(1.0))]).pull(B1, X) == 0.0
+
+
 def test_parts_of_a_bundle_take_its_place() -> None:
     found = fleet()
     parts = [FleetBundle(name=name, owner="", stats=stats(375_000.0), cpu=225.0) for name in (X + "1", X + "2")]

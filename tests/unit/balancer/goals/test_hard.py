@@ -130,6 +130,12 @@ def test_no_broker_is_filled_beyond_its_ceiling() -> None:
     assert HardGoals(full, replace(BOUNDS, ceiling=0.9)).forbids(X, B2) is None
 
 
+def test_an_overload_may_become_smaller_unless_the_ceiling_was_given() -> None:
+    full = fleet(bundle(X, B1, 60.0), bundle(X + "2", B1, 35.0), bundle(Y, B2, 30.0))
+    assert HardGoals(full, BOUNDS).forbids(X, B2) is None
+    assert forbidden(HardGoals(full, replace(BOUNDS, ceiling=0.85)), X, B2) is not None
+
+
 def test_no_broker_gets_more_topics_than_it_may_have() -> None:
     tight = bounds(Constraints(traits=TRAITS), loadBalancerBrokerMaxTopics=19)
     assert forbidden(HardGoals(fleet(), tight), X, B2) == (VetoReason.TOO_MANY_TOPICS, "20 of at most 19")

@@ -1,0 +1,133 @@
+"""Search: the cheapest plan that is found for a spread, and the front of balance against cost.
+
+A spread is brought about by a level, the mean plus the spread, that no broker may be above. A level that cannot be
+reached is given up for the lowest one that was, so that nothing moves in vain beside a broker that cannot be helped.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from syncer.balancer.planner.leveling import EXACT, Leveling
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from syncer.balancer.planner.scene import Scene
+
+RUNGS: Final = (0.8, 0.6, 0.45, 0.3, 0.2, 0.1)
+"""Parts of the spread that a front's plans are sought for."""
+_HALVINGS: Final = 5
+_SHIFTS: Final = 3
+_HIGHER: Final = (0.01, 0.02, 0.04, 0.08, 0.16)
+
+
+@dataclass(frozen=True, slots=True)
+class Sketch:
+    """A plan as it was found: target of each bundle in the order of the moves, the spread then, and its weight."""
+
+    targets: tuple[tuple[str, str], ...]
+    spread: float
+    weight: float
+
+
+class Search:
+    """Seeks plans in a scene; each search begins with the fleet as it was given."""
+
+    def __init__(self, scene: Scene) -> None:
+        """Take the scene.
+
+        Args:
+            scene: Fleet, goals and tariff.
+        """
+        self._scene = scene
+        self.unmoved = Sketch((), scene.fleet.spread, 0.0)
+
+    def to_spread(self, spread: float) -> Sketch:
+        """Seek the cheapest plan that brings the spread to a bound; where none does, the best that was found.
+
+        Args:
+            spread: The bound, a fraction.
+
+        Raises:
+            LoadDataInvalid: An isolation policy cannot be read.
+        """
+        best = self.unmoved
+        if best.spread <= spread + EXACT:
+            return best
+        for sketch in self._around(self._scene.fleet.mean + spread, spread):
+            if _better(sketch, best, spread):
+                best = sketch
+        return best
+
+    def _around(self, level: float, spread: float) -> Iterator[Sketch]:
+        """Try levels near the one that the spread asks for: moves shift the mean, and so the level.
+
+        Where it cannot be reached, the lowest level that can is closed in on.
+        """
+        sketch, reached = self._to_level(level)
+        yield sketch
+        lowest, highest = level, self._scene.fleet.greatest
+        for _ in range(_HALVINGS if reached > level + EXACT else 0):
+            middle = (lowest + highest) / 2
+            sketch, reached = self._to_level(middle)
+            yield sketch
+            lowest, highest = (middle, highest) if reached > middle + EXACT else (lowest, reached)
+        nearer = highest if lowest > level else level
+        for _ in range(_SHIFTS):
+            sketch, reached = self._to_level(nearer)
+            yield sketch
+            if abs(sketch.spread - spread) <= EXACT or reached > nearer + EXACT:
+                break
+            nearer += spread - sketch.spread
+        for part in _HIGHER:
+            yield self._to_level(level + part * (self._scene.fleet.greatest - level))[0]
+
+    def front(self) -> list[Sketch]:
+        """Seek plans for ever smaller spreads, and keep those that no other one beats; not to move is the first.
+
+        Raises:
+            LoadDataInvalid: An isolation policy cannot be read.
+        """
+        found = [self.unmoved]
+        for rung in RUNGS:
+            level = self._scene.fleet.mean + self.unmoved.spread * rung
+            sketch, reached = self._to_level(level)
+            found.append(sketch)
+            if reached > level + EXACT:
+                found += list(self._around(level, self.unmoved.spread * rung))
+                break
+        return undominated(found)
+
+    def _to_level(self, level: float) -> tuple[Sketch, float]:
+        leveling = Leveling(self._scene, level)
+        leveling.run()
+        fleet = self._scene.fleet
+        targets = tuple(leveling.targets().items())
+        weight = sum(self._scene.weight(bundle) for bundle, _ in targets)
+        sketch, reached = Sketch(targets, fleet.spread, weight), fleet.greatest
+        fleet.rewind()
+        return sketch, reached
+
+
+def undominated(sketches: list[Sketch]) -> list[Sketch]:
+    """Keep the plans that no other one beats in both, the cheapest first.
+
+    Args:
+        sketches: Plans of one fleet.
+    """
+    kept: list[Sketch] = []
+    for sketch in sorted(sketches, key=lambda each: (each.weight, each.spread, each.targets)):
+        if not kept or sketch.spread < kept[-1].spread - EXACT:
+            kept.append(sketch)
+    return kept
+
+
+def _better(sketch: Sketch, other: Sketch, spread: float) -> bool:
+    within, before = sketch.spread <= spread + EXACT, other.spread <= spread + EXACT
+    if within != before:
+        return within
+    if within:
+        return sketch.weight < other.weight - EXACT
+    return (sketch.spread, sketch.weight) < (other.spread, other.weight)
