@@ -1,7 +1,11 @@
-"""Planner: few moves of bundles that balance a cluster, each with its price.
+"""Planner: few moves of bundles that balance a cluster, each with its price and its reason.
 
-covering  the cheapest bundles that bring one broker down by so much
-scene     a fleet with its goals and its tariff, in which plans are tried one after another
-attempt   one try to bring every broker to a level
-search    the cheapest plan for a spread, and the front of balance against cost
+covering    the cheapest bundles that bring one broker down by so much
+scene       a fleet with its goals and its tariff, in which plans are tried one after another
+leveling    one try to bring every broker to a level
+search      the cheapest plan for a spread, and the front of balance against cost
+picking     one plan of the front, by a rule that has a name
+advice      the answer, as a value
+explaining  moves in their order, with figures and the moves that were not chosen
+balance     the question which few moves are worth their price
 """

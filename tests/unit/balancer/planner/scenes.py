@@ -27,7 +27,7 @@ def fleet_of(loads: Mapping[str, Sequence[tuple[float, int]]], namespace: str = 
     bundles: list[FleetBundle] = []
     for broker, held in loads.items():
         for cpu, clients in held:
-            stats = BundleStats(Rates(cpu * 100, 0.0, cpu * 1e5, 0.0), topics=5, producers=clients)
+            stats = BundleStats(Rates(cpu * 100, 0.0, cpu * 1e7, 0.0), topics=5, producers=clients)
             name = name_of(len(bundles), namespace)
             bundles.append(FleetBundle(name=name, owner=broker, stats=stats, cpu=cpu))
     return Fleet([FleetBroker(name=broker, base=Usages(cpu=Usage(0.0, 100.0))) for broker in loads], bundles)

@@ -1,0 +1,113 @@
+"""Laws of plans, whatever the fleet: no hard goal is broken, nothing gets worse, and what is promised comes true."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from syncer.balancer.cost.tariff import Tariff
+from syncer.balancer.fleet import Fleet
+from syncer.balancer.goals.hard import HardGoals, MoveBounds
+from syncer.balancer.placement.constraints import Constraints
+from syncer.balancer.placement.decision import BrokerTraits
+from syncer.balancer.placement.isolation import IsolationPolicy
+from syncer.balancer.planner.balance import balance
+from syncer.balancer.planner.picking import Aim, PickRule
+from syncer.balancer.planner.scene import Scene
+from syncer.balancer.planner.search import Search
+from tests.unit.balancer.planner.scenes import MANAGER, bounds_of, fleet_of
+
+EXACT = 1e-9
+FEW = settings(max_examples=60, deadline=None)
+BUNDLES = st.lists(st.tuples(st.sampled_from([0.0, 1.0, 2.5, 7.0, 20.0, 45.0]), st.integers(0, 60)), max_size=9)
+
+
+@st.composite
+def fleets(draw: st.DrawFn) -> Fleet:
+    return fleet_of({f"b{number}:8080": draw(BUNDLES) for number in range(draw(st.integers(1, 5)))})
+
+
+@st.composite
+def bounds(draw: st.DrawFn, fleet: Fleet) -> MoveBounds:
+    names, brokers = sorted(fleet.bundles), sorted(fleet.brokers)
+    traits = {
+        broker: BrokerTraits(version="4.0.8", manager=draw(st.sampled_from([MANAGER, MANAGER, "other"])))
+        for broker in brokers
+    }
+    policies = [IsolationPolicy(namespaces=["t/n"], primary=[f"b[{draw(st.sampled_from(['0-9', '02', '13']))}]"])]
+    return replace(
+        bounds_of(fleet),
+        constraints=Constraints(traits=traits, policies=policies if draw(st.booleans()) else ()),
+        recently_unloaded=frozenset(draw(st.sets(st.sampled_from(names), max_size=3))) if names else frozenset(),
+        ceiling=draw(st.none() | st.floats(0.2, 1.0)),
+    )
+
+
+def moved(fleet: Fleet, targets: tuple[tuple[str, str], ...]) -> Fleet:
+    after = fleet.copy()
+    for bundle, target in targets:
+        after.move(bundle, target)
+    return after
+
+
+@FEW
+@given(st.data())
+def test_no_plan_breaks_a_hard_goal(data: st.DataObject) -> None:
+    fleet = data.draw(fleets())
+    own = data.draw(bounds(fleet))
+    for sketch in Search(Scene(fleet, own, Tariff())).front():
+        after = moved(fleet, sketch.targets)
+        goals = HardGoals(after, replace(own, ceiling=float("inf")))
+        full = max(own.settings.usage.overloaded_percent / 100 if own.ceiling is None else own.ceiling, 0.0)
+        for bundle, target in sketch.targets:
+            assert goals.stays(bundle) is None
+            assert goals.forbids(bundle, target) is None
+            least = fleet.usages[fleet.owners[bundle]] if own.ceiling is None else 0.0
+            assert after.usages[target] <= max(full, least) + EXACT
+
+
+@FEW
+@given(st.data())
+def test_the_front_only_gets_better_for_more_and_replaying_a_plan_gives_what_it_promised(data: st.DataObject) -> None:
+    fleet = data.draw(fleets())
+    front = Search(Scene(fleet, data.draw(bounds(fleet)), Tariff())).front()
+    assert front[0].targets == ()
+    assert all(more.weight > less.weight and more.spread < less.spread for less, more in pairwise(front))
+    for sketch in front:
+        assert moved(fleet, sketch.targets).spread == pytest.approx(sketch.spread, abs=EXACT)
+        assert all(fleet.owners[bundle] != target for bundle, target in sketch.targets)
+
+
+@FEW
+@given(st.data(), st.sampled_from(PickRule))
+def test_advice_is_the_same_for_equal_fleets_and_its_figures_follow_from_move_to_move(
+    data: st.DataObject, rule: PickRule
+) -> None:
+    fleet = data.draw(fleets())
+    own, aim = data.draw(bounds(fleet)), Aim(rule=rule, where_pulsar_rests=True)
+    found = balance(fleet, own, Tariff(), aim)
+    assert found == balance(fleet.copy(), own, Tariff(), aim)
+    if found.plan is None:
+        return
+    assert found.plan.spread.before - found.plan.spread.after >= aim.least_gain - EXACT
+    after = fleet.copy()
+    for move in found.plan.moves:
+        assert after.usages[move.source] == pytest.approx(move.source_usage.before)
+        after.move(move.bundle, move.target)
+        assert after.usages[move.target] == pytest.approx(move.target_usage.after)
+        assert after.spread == pytest.approx(move.spread.after, abs=EXACT)
+    assert after.spread == pytest.approx(found.plan.spread.after, abs=EXACT)
+    assert found.plan.spread.before == pytest.approx(fleet.spread)
+
+
+@FEW
+@given(fleets(), st.floats(0, 0.5))
+def test_a_spread_that_was_asked_for_never_gets_worse(fleet: Fleet, spread: float) -> None:
+    found = Search(Scene(fleet, bounds_of(fleet), Tariff())).to_spread(spread)
+    assert found.spread <= max(fleet.spread, spread) + EXACT
+    if fleet.spread <= spread:
+        assert found.targets == ()

@@ -1,0 +1,156 @@
+"""The answer names few moves with their reasons, or says why nothing moves."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from syncer.balancer.cost.estimate import Basis
+from syncer.balancer.cost.tariff import BundleClients, Tariff
+from syncer.balancer.fleet import Fleet, FleetBroker
+from syncer.balancer.goals.veto import VetoReason
+from syncer.balancer.load import Rates, Usage, Usages
+from syncer.balancer.placement.constraints import Constraints
+from syncer.balancer.placement.isolation import IsolationPolicy
+from syncer.balancer.planner.advice import (
+    Advice,
+    AdviceAnswer,
+    AdviceReason,
+    Assumption,
+    MoveReason,
+    RejectReason,
+)
+from syncer.balancer.planner.balance import balance
+from syncer.balancer.planner.picking import Aim, PickRule
+from tests.unit.balancer.planner.scenes import bounds_of, fleet_of, name_of
+
+A, B, C = "a:8080", "b:8080", "c:8080"
+ALWAYS = Aim(where_pulsar_rests=True)
+REACH_15 = replace(ALWAYS, reach=0.15)
+
+
+def asked(fleet: Fleet, aim: Aim = ALWAYS, **more: object) -> Advice:
+    return balance(fleet, bounds_of(fleet, **more), Tariff(), aim)
+
+
+def test_a_plan_has_moves_with_reason_figures_price_and_what_was_rejected() -> None:
+    found = asked(fleet_of({A: [(30.0, 50), (30.0, 2), (10.0, 1)], B: [(5.0, 1)], C: [(9.0, 1)]}), REACH_15)
+    assert (found.answer, found.reason) == (AdviceAnswer.MOVES, AdviceReason.TOO_UNEQUAL)
+    assert found.plan is not None
+    (move,) = found.plan.moves
+    assert (move.bundle, move.source, move.target, move.reason) == (name_of(1), A, B, MoveReason.SOURCE_TOO_FULL)
+    assert (move.source_usage.before, move.source_usage.after) == pytest.approx((0.7, 0.4))
+    assert (move.target_usage.before, move.target_usage.after) == pytest.approx((0.05, 0.35))
+    assert move.gain == pytest.approx(0.3)
+    assert found.plan.spread.after == pytest.approx(0.12)
+    assert found.plan.client_seconds.value == pytest.approx(2 * 0.3)
+    rejected = {(each.bundle, each.target): each.reason for each in move.rejected}
+    assert rejected == {
+        (name_of(1), C): RejectReason.TARGET_TOO_FULL,
+        (name_of(0), B): RejectReason.DEARER,
+        (name_of(2), B): RejectReason.TOO_LITTLE,
+    }
+
+
+def test_the_front_is_told_with_the_plan_that_was_chosen_and_the_rule() -> None:
+    fleet = fleet_of({A: [(float(1 + n % 7), 1 + n % 5) for n in range(20)], B: [(3.0, 2)] * 4, C: []})
+    for rule in PickRule:
+        found = asked(fleet, replace(ALWAYS, rule=rule))
+        assert found.plan is not None
+        (chosen,) = [point for point in found.front if point.chosen]
+        assert (found.rule, chosen.moves) == (rule, len(found.plan.moves))
+        assert chosen.spread == pytest.approx(found.plan.spread.after)
+        assert chosen.client_seconds.value == pytest.approx(found.plan.client_seconds.value)
+
+
+@pytest.mark.parametrize(
+    ("loads", "reason"),
+    [
+        ({}, AdviceReason.FEW_BROKERS),
+        ({A: [(99.0, 1)]}, AdviceReason.FEW_BROKERS),
+        ({A: [], B: []}, AdviceReason.BALANCED),
+        ({A: [(30.0, 1)], B: [(15.0, 1)]}, AdviceReason.BALANCED),
+    ],
+)
+def test_nothing_is_to_be_done(loads: dict[str, list[tuple[float, int]]], reason: AdviceReason) -> None:
+    assert asked(fleet_of(loads)) == Advice(answer=AdviceAnswer.NOTHING_TO_DO, reason=reason)
+
+
+def test_where_no_strategy_of_pulsars_would_act_nothing_moves_unless_asked_for() -> None:
+    fleet = fleet_of({A: [(20.0, 1), (20.0, 1)], B: []})
+    assert balance(fleet, bounds_of(fleet), Tariff()).reason is AdviceReason.TOO_UNEQUAL
+    still = [replace(each, stats=replace(each.stats, traffic=Rates())) for each in fleet.bundles.values()]
+    quiet = Fleet(fleet.brokers.values(), still)
+    found = balance(quiet, bounds_of(quiet), Tariff())
+    assert (found.answer, found.reason) == (AdviceAnswer.NOTHING_TO_DO, AdviceReason.PULSAR_RESTS)
+    assert asked(quiet).answer is AdviceAnswer.MOVES
+
+
+def test_an_overload_is_acted_on_though_all_brokers_are_alike() -> None:
+    found = asked(fleet_of({A: [(60.0, 1), (29.0, 1)], B: [(60.0, 1), (22.0, 1)]}))
+    assert found.reason in {AdviceReason.HARD_GOALS, AdviceReason.ONE_LARGE_BUNDLE, AdviceReason.OVERLOADED}
+    assert found.answer is not AdviceAnswer.NOTHING_TO_DO
+
+
+def test_no_move_is_allowed_and_the_vetoes_say_why() -> None:
+    fleet = fleet_of({A: [(40.0, 1), (40.0, 1)], B: []})
+    pinned = replace(bounds_of(fleet).constraints, policies=[IsolationPolicy(namespaces=["t/n"], primary=["a"])])
+    assert isinstance(pinned, Constraints)
+    found = asked(fleet, constraints=pinned)
+    assert (found.answer, found.subject) == (AdviceAnswer.NO_MOVE_ALLOWED, A)
+    assert found.vetoes == {VetoReason.ISOLATION: 2}
+    just_now = asked(fleet, recently_unloaded=frozenset(fleet.bundles))
+    assert just_now.vetoes == {VetoReason.MOVED_JUST_NOW: 2}
+
+
+def test_one_large_bundle_is_named_since_no_move_helps() -> None:
+    found = asked(fleet_of({A: [(70.0, 1), (1.0, 1)], B: []}))
+    assert (found.answer, found.reason) == (AdviceAnswer.NO_MOVE_HELPS, AdviceReason.ONE_LARGE_BUNDLE)
+    assert found.subject == name_of(0)
+
+
+def test_usage_that_no_bundle_explains_is_named_since_no_move_helps() -> None:
+    brokers = [
+        FleetBroker(name=A, base=Usages(cpu=Usage(70.0, 100.0))),
+        FleetBroker(name=B, base=Usages(cpu=Usage(0.0, 100.0))),
+    ]
+    found = asked(Fleet(brokers, ()))
+    assert (found.answer, found.reason, found.subject) == (AdviceAnswer.NO_MOVE_HELPS, AdviceReason.BASE_USAGE, A)
+
+
+def test_a_plan_says_what_it_takes_for_granted() -> None:
+    fleet = fleet_of({A: [(30.0, 5), (30.0, 2)], B: []})
+    assert asked(fleet).assumptions == {Assumption.CPU_BY_TRAFFIC, Assumption.PRICES_ASSUMED}
+    clients = dict.fromkeys(fleet.bundles, BundleClients(producers={"Pulsar Go 0.14.0": 1}, consumers={}))
+    found = balance(fleet, bounds_of(fleet), Tariff(clients=clients), ALWAYS)
+    assert found.assumptions == {Assumption.CPU_BY_TRAFFIC, Assumption.CLIENTS_UNMEASURED}
+    assert found.plan is not None
+    assert (found.plan.client_seconds.basis, found.plan.at_least) == (Basis.UNKNOWN, 0.0)
+
+
+def test_moves_that_pulsars_next_round_would_undo_are_named() -> None:
+    fleet = fleet_of({A: [(44.0, 9), (40.0, 1)], B: [(20.0, 1)], C: []})
+    here = replace(bounds_of(fleet).constraints, policies=[IsolationPolicy(namespaces=["t/n"], primary=["a|b"])])
+    found = asked(fleet, replace(ALWAYS, reach=0.3), constraints=here)
+    assert found.plan is not None
+    assert [(move.bundle, move.target) for move in found.plan.moves] == [(name_of(1), B)]
+    assert found.plan.undone == {name_of(1)}
+    steady = asked(fleet_of({A: [(44.0, 9), (20.0, 1)], B: [(40.0, 1)], C: [(40.0, 1)]}), REACH_15)
+    assert steady.plan is None or not steady.plan.undone
+
+
+def test_an_exchange_and_room_that_is_made_are_told_from_the_rest() -> None:
+    found = asked(fleet_of({A: [(40.0, 1), (40.0, 1)], B: [(20.0, 1), (20.0, 1)]}))
+    assert found.plan is not None
+    assert {move.reason for move in found.plan.moves} == {MoveReason.EXCHANGED}
+    small = [(5.0, 1)] * 4
+    room = asked(
+        fleet_of({A: [(50.0, 1), (30.0, 400)], B: small, C: small}),
+        replace(ALWAYS, reach=0.17),
+        closed=frozenset([A]),
+    )
+    assert room.plan is not None
+    *before, last = room.plan.moves
+    assert {move.reason for move in before} == {MoveReason.MAKES_ROOM}
+    assert (last.bundle, last.reason) == (name_of(0), MoveReason.SOURCE_TOO_FULL)
