@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from syncer.balancer.goals.hard import HardGoals
 from syncer.balancer.goals.soft import GoalWeights, SoftGoals
+from syncer.balancer.goals.veto import VetoReason
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,6 +72,11 @@ class Scene:
     def stays(self, bundle: str) -> Veto | None:
         """Say why a bundle may not move at all; None where it may."""
         return self._hard.stays(bundle)
+
+    def own_of_a_broker(self, bundle: str) -> bool:
+        """Say whether a bundle is of a broker itself, and ends with it."""
+        veto = self._hard.stays(bundle)
+        return veto is not None and veto.reason is VetoReason.HEARTBEAT
 
     def forbids(self, bundle: str, target: str) -> Veto | None:
         """Say why a bundle may not go to a broker as the fleet stands now; None where it may.

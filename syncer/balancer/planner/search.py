@@ -61,6 +61,17 @@ class Search:
                 best = sketch
         return best
 
+    def reaches(self, level: float) -> bool:
+        """Say whether moves are found that bring every broker to a usage or below it.
+
+        Args:
+            level: The usage.
+
+        Raises:
+            LoadDataInvalid: An isolation policy cannot be read.
+        """
+        return self._to_level(level)[1] <= level + EXACT
+
     def _around(self, level: float, spread: float) -> Iterator[Sketch]:
         """Try levels near the one that the spread asks for: moves shift the mean, and so the level.
 
