@@ -8,6 +8,7 @@ gives what the Java classes of Pulsar 4.0.8 give, ties and overflows included; `
     averages    what is kept of reports: time averages of bundles, moving averages of brokers
     fleet       brokers and bundles as a model, in which bundles are moved in thought
     attribution the part of a broker's usage that each bundle explains
+    decoding    documents of a cluster's load, made parts of a picture
     picture     what was read of a cluster at one time, each figure with its origin
     cluster     all that the leader of the modular manager decides by
     soundness   figures that cannot be true, before anything is decided by them

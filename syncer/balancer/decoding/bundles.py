@@ -1,0 +1,122 @@
+"""Documents of bundles: statistics, averages, loaded topics.
+
+Source: NamespaceBundleStats, BundleData, TimeAverageMessageData, TopicStats of broker-stats, Pulsar 4.0.8.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from syncer.balancer.averages import BundleAverages, TimeAverage
+from syncer.balancer.decoding.fields import DocumentFields
+from syncer.balancer.load import BundleStats, Rates
+from syncer.balancer.picture import FigureOrigin, Known, LoadFindingKind, SeenTopic
+
+if TYPE_CHECKING:
+    from syncer.balancer.decoding.fields import FlawNotes
+    from syncer.balancer.decoding.parts import PictureParts
+
+BUNDLE: Final = re.compile(r"[^/]+(?:/[^/]+){1,2}/0x[0-9a-fA-F]{8}_0x[0-9a-fA-F]{8}")
+"""A bundle's full name; that of an old namespace has a cluster in it."""
+
+
+def rates(fields: DocumentFields) -> Rates | None:
+    """Read messages and bytes a second, in and out; None where one of them is not known."""
+    found = (
+        fields.number("msgRateIn"),
+        fields.number("msgRateOut"),
+        fields.number("msgThroughputIn"),
+        fields.number("msgThroughputOut"),
+    )
+    rate_in, rate_out, throughput_in, throughput_out = found
+    if rate_in is None or rate_out is None or throughput_in is None or throughput_out is None:
+        return None
+    return Rates(rate_in, rate_out, throughput_in, throughput_out)
+
+
+def bundle_stats(fields: DocumentFields) -> BundleStats | None:
+    """Read a broker's statistics of a bundle; None where one of them is not known."""
+    traffic = rates(fields)
+    topics, producers, consumers = (fields.count(name) for name in ("topics", "producerCount", "consumerCount"))
+    if traffic is None or topics is None or producers is None or consumers is None:
+        return None
+    return BundleStats(traffic, topics, producers, consumers)
+
+
+def bundle_averages(fields: DocumentFields) -> BundleAverages | None:
+    """Read what the leader keeps of a bundle; None where a part of it is not known."""
+    short, long, topics = fields.below("shortTermData"), fields.below("longTermData"), fields.count("topics")
+    if short is None or long is None or topics is None:
+        return None
+    brief, lasting = _average(short), _average(long)
+    return None if brief is None or lasting is None else BundleAverages(brief, lasting, topics)
+
+
+def _average(fields: DocumentFields) -> TimeAverage | None:
+    traffic, most, samples = rates(fields), fields.count("maxSamples"), fields.count("numSamples")
+    if traffic is None or most is None or samples is None:
+        return None
+    if most < 1:
+        fields.notes.note(LoadFindingKind.IMPOSSIBLE, fields.where, "maxSamples is 0, and no average keeps no sample")
+        return None
+    return TimeAverage(traffic, most, samples)
+
+
+def take_loaded_topics(answer: Mapping[str, object], origin: FigureOrigin, parts: PictureParts) -> None:
+    """Take a broker's statistics of its topics: namespace → bundle → domain → topic.
+
+    Args:
+        answer: As the broker gave it.
+        origin: Where, and when.
+        parts: What they become part of.
+    """
+    for namespace, bundles in answer.items():
+        for range_, domains in _entries(bundles, f"{origin.where} {namespace}", parts.notes):
+            bundle = f"{namespace}/{range_}"
+            if not BUNDLE.fullmatch(bundle):
+                parts.notes.note(LoadFindingKind.TORN, origin.where, f"it names {bundle!r:.80}, which is no bundle")
+                continue
+            found: dict[str, SeenTopic] = {}
+            for domain, topics in _entries(domains, f"{origin.where} {bundle}", parts.notes):
+                for topic, values in _entries(topics, f"{origin.where} {bundle} {domain}", parts.notes):
+                    seen = _topic(f"{origin.where} {topic}", values, parts.notes)
+                    if seen is not None:
+                        found[topic] = seen
+            parts.bundles.topics[bundle] = Known(found, origin)
+
+
+def _topic(where: str, values: object, notes: FlawNotes) -> SeenTopic | None:
+    fields = DocumentFields(where, dict(_entries(values, where, notes)), notes)
+    traffic = rates(fields)
+    if traffic is None:
+        return None
+    return SeenTopic(traffic=traffic, producers=_producers(fields), consumers=_consumers(fields))
+
+
+def _producers(fields: DocumentFields) -> int | None:
+    publishers = fields.values.get("publishers")
+    if "producerCount" in fields.values:
+        return fields.count("producerCount")
+    return len(publishers) if isinstance(publishers, list) else None
+
+
+def _consumers(fields: DocumentFields) -> int | None:
+    subscriptions = fields.values.get("subscriptions")
+    if not isinstance(subscriptions, dict):
+        return None
+    total = 0
+    for each in subscriptions.values():
+        consumers = each.get("consumers") if isinstance(each, dict) else None
+        if not isinstance(consumers, list):
+            return None
+        total += len(consumers)
+    return total
+
+
+def _entries(values: object, where: str, notes: FlawNotes) -> list[tuple[str, object]]:
+    if isinstance(values, Mapping):
+        return list(values.items())
+    notes.note(LoadFindingKind.TORN, where, "it holds no object")
+    return []
