@@ -6,6 +6,9 @@ gives what the Java classes of Pulsar 4.0.8 give, ties and overflows included; `
     load        what a broker reports: usages, rates, bundles
     cost        the price of moving a bundle, before it is moved
     averages    what is kept of reports: time averages of bundles, moving averages of brokers
+    decoding    documents of a cluster's load, made parts of a picture
+    picture     what was read of a cluster at one time, each figure with its origin
+    loads       a picture as either leader sees it, and as a fleet
     fleet       brokers and bundles as a model, in which bundles are moved in thought
     attribution the part of a broker's usage that each bundle explains
     decoding    documents of a cluster's load, made parts of a picture
