@@ -26,6 +26,7 @@ from syncer.cli.main import app
 from syncer.config import adapters
 from syncer.config.durations import format_duration
 from syncer.config.model import Config
+from syncer.config.tables import Adapter
 from syncer.config.webhooks import SecretUrl
 from syncer.conflict.projection import PROJECTIONS
 from syncer.conflict.scope import ALLOWED_PREFIXES, DEFAULT_RULES
@@ -228,6 +229,8 @@ def _type_words(annotation: Any) -> str:  # noqa: ANN401
         return f"list of {_type_words(get_args(bare)[0])}"
     if isinstance(bare, type) and issubclass(bare, PurePath):
         return "file"
+    if isinstance(bare, type) and issubclass(bare, Adapter):
+        return "a table like `[store]`"
     if isinstance(bare, type) and issubclass(bare, BaseModel):
         return "{ " + ", ".join(bare.model_fields) + " }"
     if isinstance(bare, type) and issubclass(bare, Enum):

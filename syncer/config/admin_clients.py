@@ -11,10 +11,10 @@ from syncer.admin.auth import CertificateAuth, TokenAuth, Trust
 from syncer.admin.client import AdminClient, AdminSettings
 from syncer.admin.topic_probe import StoreProbe, TopicProbe
 from syncer.admin.topics import ClustersProbe
+from syncer.config.clusters import cluster_table
 from syncer.config.model import Config
 from syncer.config.own_topics import own_topics
 from syncer.config.tables import AdminConfig
-from syncer.errors import NotFound
 from syncer.migration.evidence import ClusterUrls
 from syncer.migration.reading.pair import MigrationSide
 from syncer.stores.contract import MetadataStore
@@ -60,13 +60,7 @@ def cluster_access(config: Config, name: str) -> tuple[AdminSettings, ClusterUrl
     Raises:
         NotFound: There is no such table.
     """
-    table = config.cluster.get(name)
-    if table is None:
-        known = f"The configuration has: {', '.join(sorted(config.cluster))}" if config.cluster else "It has none yet"
-        raise NotFound(
-            f"the configuration has no table [cluster.{name}]",
-            hint=f"{known}; 'syncer init --stdout' shows how one is written.",
-        )
+    table = cluster_table(config, name)
     return admin_settings(table.admin), table.urls
 
 

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from syncer.config.tables import AdminConfig, Section
+from syncer.config.tables import AdminConfig, Section, StoreAdapter
 from syncer.migration.evidence import ClusterUrls
 
 _SCHEMES: Final = {
@@ -45,6 +45,11 @@ class ClusterConfig(Section):
         default=None,
         description="The same with TLS, Pulsar's 'brokerServiceUrlTls'.",
         examples=["pulsar+ssl://pulsar-green.example:6651"],
+    )
+    store: StoreAdapter | None = Field(
+        default=None,
+        description="Its own metadata store, Pulsar's 'metadataStoreUrl', where load and ownership lie; the region's "
+        "[store] when not given.",
     )
     admin: AdminConfig
 

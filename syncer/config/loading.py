@@ -14,6 +14,7 @@ from pydantic_core import ErrorDetails
 
 from syncer.config import adapters, sources
 from syncer.config.adapters import BUSES, STORES
+from syncer.config.clusters import raw_stores
 from syncer.config.model import Config
 from syncer.config.places import Field
 from syncer.config.sources import LoadedSource
@@ -22,6 +23,7 @@ from syncer.errors import ConfigError
 DEFAULT_PATH: Final = Path("/etc/pulsar-syncer/config.toml")
 _SECRET_WORDS: Final = ("password", "secret", "token", "url")
 _MAX_SHOWN: Final = 60
+_GROUPS: Final = {"store": STORES, "bus": BUSES}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +71,8 @@ def load(
         path: TOML or YAML file; ``None``: without a file.
         flags: Values by dotted field that go before all others.
         environ: For the directory of the credentials. Fields are looked up in the process itself.
-        check_adapters: Check ``[store]`` and ``[bus]`` too, which imports their client libraries.
+        check_adapters: Check ``[store]``, ``[bus]`` and the stores of clusters too, which imports their client
+            libraries.
         file_only: Leave out environment and credentials: they belong to this region, the file to another.
 
     Raises:
@@ -92,36 +95,37 @@ def load(
     except ValidationError as exc:
         found += (_problem(details, Config, (), origins) for details in exc.errors(include_url=False))
     if check_adapters:
-        for name, group in (("store", STORES), ("bus", BUSES)):
-            found += _adapter_problems(name, group, values, origins)
+        tables = {("store",): values.get("store"), ("bus",): values.get("bus"), **raw_stores(values)}
+        for field, raw in tables.items():
+            found += _adapter_problems(field, raw, str(values.get("region", "")), origins)
     if found or config is None:
         raise ConfigInvalid(found)
     return config
 
 
 def _adapter_problems(
-    name: str, group: str, values: Mapping[str, Any], origins: Sequence[LoadedSource]
+    field: tuple[str, ...], raw: object, region: str, origins: Sequence[LoadedSource]
 ) -> Iterable[ConfigProblem]:
-    raw = values.get(name)
+    name, group = field[-1], _GROUPS[field[-1]]
     if not isinstance(raw, Mapping) or not isinstance(raw.get("kind"), str):
         return  # told already
     kind, known = raw["kind"], adapters.installed(group)
     if kind not in known:
-        source, line = _place((name, "kind"), origins)
+        source, line = _place((*field, "kind"), origins)
         yield ConfigProblem(
             source=source,
             line=line,
-            field=f"{name}.kind",
+            field=f"{_dotted(field)}.kind",
             what=f"there is no {name} {kind!r}.",
             suggestion=_near(kind, known),
         )
         return
     try:
-        adapters.checked(group, raw, {"region": values.get("region", "")})
+        adapters.checked(group, raw, {"region": region})
     except ValidationError as exc:
         model = adapters.load(group, kind).config_model
         for details in exc.errors(include_url=False):
-            yield _problem(details, model, (name,), origins)
+            yield _problem(details, model, field, origins)
 
 
 def _problem(

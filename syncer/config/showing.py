@@ -15,6 +15,8 @@ from pydantic import BaseModel, SecretStr
 from pydantic.json_schema import models_json_schema
 
 from syncer.config import adapters
+from syncer.config.cluster_table import ClusterConfig
+from syncer.config.clusters import store_settings_by_cluster
 from syncer.config.durations import format_duration
 from syncer.config.model import Config
 from syncer.config.webhooks import SecretUrl
@@ -33,6 +35,8 @@ def shown(config: Config) -> dict[str, Any]:
         raise TypeError(document)
     document["store"] = _adapter(config.store.kind, config.store_settings)
     document["bus"] = _adapter(config.bus.kind, config.bus_settings)
+    for name, (kind, settings) in store_settings_by_cluster(config).items():
+        document["cluster"][name]["store"] = _adapter(kind, settings)
     return document
 
 
@@ -49,7 +53,8 @@ def hide_user_info(text: str) -> str:
 def secrets_of(config: Config) -> frozenset[str]:
     """Every secret value of the configuration, for the log's redaction; passwords inside URLs too."""
     found: set[str] = set()
-    for model in (config, config.store_settings, config.bus_settings):
+    stores = [settings for _, settings in store_settings_by_cluster(config).values()]
+    for model in (config, config.store_settings, config.bus_settings, *stores):
         _collect(model, found)
     with suppress(ConfigError):  # its file cannot be read: who opens the database tells so
         _collect(SecretStr(config.database_url()), found)
@@ -114,6 +119,8 @@ def schema() -> dict[str, Any]:
             "oneOf": [refs[(models[name, kind], "validation")] for kind in adapters.installed(group)],
         }
     root["properties"] = properties
+    own = defs[ClusterConfig.__name__]["properties"]
+    own["store"] = {"description": own["store"]["description"], "oneOf": properties["store"]["oneOf"]}
     for name in ("StoreAdapter", "BusAdapter"):
         defs.pop(name, None)
     return {

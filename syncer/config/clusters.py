@@ -1,0 +1,83 @@
+"""Clusters by name: their tables, and each one's own metadata store, where load and ownership lie."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pydantic import BaseModel
+
+from syncer.config import adapters
+from syncer.config.cluster_table import ClusterConfig
+from syncer.config.model import Config
+from syncer.errors import NotFound
+from syncer.stores.contract import MetadataStore
+
+STORE: Final = "store"
+
+
+def cluster_table(config: Config, name: str) -> ClusterConfig:
+    """Find the table of a cluster.
+
+    Args:
+        config: The configuration.
+        name: Of its table ``[cluster.NAME]``.
+
+    Raises:
+        NotFound: There is no such table.
+    """
+    table = config.cluster.get(name)
+    if table is None:
+        known = f"The configuration has: {', '.join(sorted(config.cluster))}" if config.cluster else "It has none yet"
+        raise NotFound(
+            f"the configuration has no table [cluster.{name}]",
+            hint=f"{known}; 'syncer init --stdout' shows how one is written.",
+        )
+    return table
+
+
+def cluster_store(config: Config, name: str) -> MetadataStore:
+    """Make a cluster's own store, not yet opened: that of its table, or else the region's.
+
+    Args:
+        config: The configuration.
+        name: Of the table ``[cluster.NAME]``.
+
+    Raises:
+        NotFound: There is no such table.
+        ConfigError: The adapter is none, or a file that its settings name cannot be read.
+        pydantic.ValidationError: Its settings are wrong; :func:`syncer.config.load` has told already.
+    """
+    table = cluster_table(config, name).store
+    if table is None:
+        return config.make_store()
+    return adapters.make_store(table.kind, adapters.checked(table.group, table.raw, {"region": config.region}))
+
+
+def store_settings_by_cluster(config: Config) -> dict[str, tuple[str, BaseModel]]:
+    """Check the settings of each cluster that has a store of its own: name → kind and settings.
+
+    Args:
+        config: The configuration.
+    """
+    return {
+        name: (table.store.kind, adapters.checked(table.store.group, table.store.raw, {"region": config.region}))
+        for name, table in config.cluster.items()
+        if table.store is not None
+    }
+
+
+def raw_stores(values: Mapping[str, Any]) -> dict[tuple[str, ...], object]:
+    """Find the tables of clusters' stores in a configuration as read: field → table.
+
+    Args:
+        values: The configuration, which may be wrong in any way.
+    """
+    clusters = values.get("cluster")
+    if not isinstance(clusters, Mapping):
+        return {}
+    return {
+        ("cluster", str(name), STORE): table[STORE]
+        for name, table in clusters.items()
+        if isinstance(table, Mapping) and STORE in table
+    }

@@ -1,0 +1,89 @@
+"""Clusters by name: each has a store of its own, or the region's, and mistakes in it are told with field and line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from syncer.config import Config, ConfigInvalid, load
+from syncer.config.clusters import cluster_store, cluster_table, raw_stores, store_settings_by_cluster
+from syncer.config.showing import schema, shown
+from syncer.errors import NotFound
+from syncer.stores.sqlite import SqliteStore
+from syncer.stores.zookeeper.store import ZooKeeperStore
+
+MINIMAL = """region = "east"
+[store]
+kind = "sqlite"
+path = "{directory}/region.db"
+[bus]
+kind = "embedded"
+path = "{directory}/bus.db"
+[cluster.green]
+service_url = "http://green:8080"
+broker_service_url = "pulsar://green:6650"
+admin = {{ url = "http://green:8080" }}
+"""
+
+
+def loaded(directory: Path, text: str = "") -> Config:
+    file = directory / "config.toml"
+    file.write_text(MINIMAL.format(directory=directory) + text, encoding="utf-8")
+    return load(file)
+
+
+def refused(directory: Path, text: str) -> str:
+    with pytest.raises(ConfigInvalid) as caught:
+        loaded(directory, text)
+    return str(caught.value).replace(str(directory / "config.toml"), "FILE")
+
+
+def test_a_cluster_without_a_store_has_the_regions(tmp_path: Path) -> None:
+    assert isinstance(cluster_store(loaded(tmp_path), "green"), SqliteStore)
+
+
+def test_a_cluster_has_a_store_of_its_own(tmp_path: Path) -> None:
+    config = loaded(
+        tmp_path, '[cluster.green.store]\nkind = "zookeeper"\nhosts = "green:2181"\nrequest_timeout = "3s"\n'
+    )
+    assert isinstance(cluster_store(config, "green"), ZooKeeperStore)
+    assert shown(config)["cluster"]["green"]["store"]["request_timeout"] == "3s"
+    assert [kind for kind, _ in store_settings_by_cluster(config).values()] == ["zookeeper"]
+
+
+def test_a_cluster_that_has_no_table_is_not_found(tmp_path: Path) -> None:
+    config = loaded(tmp_path)
+    assert cluster_table(config, "green").service_url == "http://green:8080"
+    for look in (cluster_table, cluster_store):
+        with pytest.raises(NotFound, match=r"no table \[cluster\.blue\]") as caught:
+            look(config, "blue")
+        assert "green" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            'kind = "zookeper"',
+            "FILE:13: cluster.green.store.kind: there is no store 'zookeper'. Did you mean 'zookeeper'?",
+        ),
+        ('kind = "zookeeper"\nhosts = ""', "FILE:14: cluster.green.store.hosts: "),
+        ('kind = "zookeeper"\nhosts = "a"\nhost = "b"', "FILE:15: cluster.green.store.host: is no setting."),
+        ('hosts = "a"', "FILE:12: cluster.green.store.kind: is missing."),
+    ],
+)
+def test_mistakes_are_told_with_field_and_line(tmp_path: Path, text: str, told: str) -> None:
+    assert told in refused(tmp_path, f"[cluster.green.store]\n{text}\n")
+
+
+@pytest.mark.parametrize("values", [{}, {"cluster": 3}, {"cluster": {"green": 3}}, {"cluster": {"green": {}}}])
+def test_a_configuration_may_be_wrong_in_any_way_when_it_is_looked_through(values: dict[str, Any]) -> None:
+    assert raw_stores(values) == {}
+
+
+def test_the_schema_knows_the_stores_of_a_cluster() -> None:
+    found = schema()
+    assert found["$defs"]["ClusterConfig"]["properties"]["store"]["oneOf"] == found["properties"]["store"]["oneOf"]
+    assert "StoreAdapter" not in str(found)
