@@ -111,6 +111,30 @@ class AdminCalls(ABC):
             return {}
         return _object(path, answer)
 
+    async def load_report(self) -> dict[str, Any]:
+        """Read what the broker reports of its load; only the modular load manager has it."""
+        return await self._object("/admin/v2/broker-stats/load-report")
+
+    async def leader(self) -> dict[str, Any]:
+        """Read which broker leads."""
+        return await self._object("/admin/v2/brokers/leaderBroker")
+
+    async def owned_bundles(self, cluster: str, broker: str) -> dict[str, Any]:
+        """Read what a broker owns: bundle → how it holds it."""
+        return await self._object(f"/admin/v2/brokers/{_part(cluster)}/{_part(broker)}/ownedNamespaces")
+
+    async def boundaries(self, namespace: str) -> dict[str, Any]:
+        """Read where a namespace is cut into bundles."""
+        return await self._object(f"{namespace_url(namespace)}/bundles")
+
+    async def isolation_policies(self, cluster: str) -> dict[str, Any]:
+        """Read which brokers serve which namespaces: policy → what it says; empty where there is none."""
+        return await self._find(f"{cluster_url(cluster)}/namespaceIsolationPolicies") or {}
+
+    async def failure_domains(self, cluster: str) -> dict[str, Any]:
+        """Read which brokers fail together: domain → its brokers; empty where there is none."""
+        return await self._find(f"{cluster_url(cluster)}/failureDomains") or {}
+
     async def create_cluster(self, name: str, urls: Mapping[str, str]) -> None:
         """Make a cluster known, by its four addresses."""
         await self.send("PUT", f"/admin/v2/clusters/{_part(name)}", dict(urls))

@@ -1,13 +1,15 @@
 """Balancer: Pulsar's load balancing, as its brokers decide it.
 
-All here is pure: load reports and settings go in, decisions come out; clocks and dice are the caller's. Equal input
-gives what the Java classes of Pulsar 4.0.8 give, ties and overflows included; ``tests/vectors`` holds what they gave.
+All but ``reading`` is pure: load reports and settings go in, decisions come out; clocks and dice are the caller's.
+Equal input gives what the Java classes of Pulsar 4.0.8 give, ties and overflows included; ``tests/vectors`` holds what
+they gave.
 
     load        what a broker reports: usages, rates, bundles
     cost        the price of moving a bundle, before it is moved
     averages    what is kept of reports: time averages of bundles, moving averages of brokers
     decoding    documents of a cluster's load, made parts of a picture
     picture     what was read of a cluster at one time, each figure with its origin
+    reading     a cluster's picture, from its store, its topics, its brokers
     loads       a picture as either leader sees it, and as a fleet
     fleet       brokers and bundles as a model, in which bundles are moved in thought
     attribution the part of a broker's usage that each bundle explains

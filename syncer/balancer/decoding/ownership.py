@@ -121,7 +121,7 @@ def take_owned(broker: str, answer: Mapping[str, object], origin: FigureOrigin, 
             parts.notes.note(LoadFindingKind.TORN, origin.where, f"it names {bundle!r:.80}, which is no bundle")
             continue
         known = parts.bundles.owners.get(bundle)
-        if known is not None and known.value.broker != broker:
+        if known is not None and known.origin.source is origin.source and known.value.broker != broker:
             parts.notes.note(
                 LoadFindingKind.CONTRADICTION,
                 origin.where,

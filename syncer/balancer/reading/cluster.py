@@ -1,0 +1,67 @@
+"""The picture of a cluster, of all its sources: what one of them does not tell another may, or it stays unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from syncer.balancer.decoding.assembling import assembled
+from syncer.balancer.decoding.parts import PictureParts
+from syncer.balancer.picture import LoadManager
+from syncer.balancer.reading.brokers import BrokerReading
+from syncer.balancer.reading.stores import read_constraints, read_load
+
+if TYPE_CHECKING:
+    from syncer.admin.calls import AdminCalls
+    from syncer.balancer.decoding.records import LoadRecords
+    from syncer.balancer.picture import LoadPicture
+    from syncer.errors import SyncerError
+    from syncer.stores.contract import MetadataStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadSources:
+    """Sources of one cluster.
+
+    ``store`` is its own, open, None where none may be opened; ``configuration`` are further stores that may hold its
+    policies. ``records`` are what was heard of its load topics.
+    """
+
+    table: str
+    calls: AdminCalls
+    store: MetadataStore | None = None
+    configuration: Sequence[MetadataStore] = ()
+    records: LoadRecords | None = None
+
+
+async def read_picture(sources: LoadSources, now_ms: int, *, topics: bool = False) -> LoadPicture:
+    """Read a cluster's load.
+
+    Args:
+        sources: Where it is read.
+        now_ms: The time.
+        topics: The figures of each topic are asked for, too.
+
+    Raises:
+        StoreError: The store did not answer, and no broker either.
+        AdminError: No broker answered, and there is no store.
+    """
+    parts = PictureParts()
+    asked = BrokerReading(sources.calls, now_ms, parts)
+    name = await asked.settings()
+    failed: SyncerError | None = None
+    if sources.store is not None:
+        failed = await read_load(sources.store, parts)
+        stores = sources.configuration if failed is not None else (sources.store, *sources.configuration)
+        name = await read_constraints(stores, name, parts)
+    if sources.store is None or failed is not None:
+        await asked.instead_of_stores(name or sources.table)
+    nothing = failed or asked.trouble
+    if not parts.brokers.registrations and nothing is not None:
+        raise nothing
+    if sources.records is not None:
+        sources.records.take(parts)
+    if topics or LoadManager.EXTENSIBLE in parts.brokers.managers.values():
+        await asked.topics()
+    return assembled(parts, cluster=name or sources.table, taken_ms=now_ms)
