@@ -36,6 +36,8 @@ from syncer.cli.commands import (
     topic,
 )
 from syncer.cli.commands import regions as _regions  # noqa: F401 - its commands go into overview's group
+from syncer.cli.commands.balancing import balancer
+from syncer.cli.commands.balancing import load as _balancer_load  # noqa: F401 - its command goes into balancer's group
 from syncer.cli.commands.migrations import control as _migration_control  # noqa: F401 - its commands go into migration's group
 from syncer.cli.commands.migrations import migration
 from syncer.cli.commands.migrations import rehearsal as _migration_rehearsal  # noqa: F401 - as control's
@@ -222,6 +224,7 @@ app.add_typer(quarantine.parked, name="parked")
 app.add_typer(operations.app, name="operations")
 app.add_typer(notify.app, name="notify")
 app.add_typer(migration.app, name="migration")
+app.add_typer(balancer.app, name="balancer")
 app.command("diff")(plan.diff)
 app.add_typer(plan.app, name="plan")
 app.add_typer(backup.app, name="backup")

@@ -1,9 +1,9 @@
-"""Clients of Pulsar's admin API, made of the configuration: their settings, by table, and the probe for topics."""
+"""Clients of clusters, made of the configuration: of Pulsar's admin API by table, of what reads load, of topics."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from datetime import timedelta
 from typing import Final
 
@@ -11,10 +11,12 @@ from syncer.admin.auth import CertificateAuth, TokenAuth, Trust
 from syncer.admin.client import AdminClient, AdminSettings
 from syncer.admin.topic_probe import StoreProbe, TopicProbe
 from syncer.admin.topics import ClustersProbe
-from syncer.config.clusters import cluster_table
+from syncer.balancer.reading.cluster import LoadSources
+from syncer.config.clusters import cluster_store, cluster_table
 from syncer.config.model import Config
 from syncer.config.own_topics import own_topics
 from syncer.config.tables import AdminConfig
+from syncer.errors import StoreError
 from syncer.migration.evidence import ClusterUrls
 from syncer.migration.reading.pair import MigrationSide
 from syncer.stores.contract import MetadataStore
@@ -90,6 +92,46 @@ async def migration_sides(
             MigrationSide(table=blue, calls=first, urls=here_urls),
             MigrationSide(table=green, calls=second, urls=there_urls),
         )
+
+
+@asynccontextmanager
+async def load_sources(config: Config, name: str, *, retry_for: timedelta) -> AsyncIterator[LoadSources]:
+    """Sources of a cluster's load: its store, open, the region's where that is another, and its brokers.
+
+    Args:
+        config: The configuration.
+        name: Of the table ``[cluster.NAME]``.
+        retry_for: How long a read is repeated where no broker answers.
+
+    Raises:
+        NotFound: There is no such table.
+        ConfigError: Settings of the store, a certificate or a key cannot be used.
+    """
+    settings, _ = cluster_access(config, name)
+    store, regions = cluster_store(config, name), None
+    if config.cluster[name].store is not None:
+        regions = config.make_store()
+    async with AsyncExitStack() as stack:
+        calls = await stack.enter_async_context(AdminClient(settings.model_copy(update={"retry_for": retry_for})))
+        own, trouble = await _opened(store, stack)
+        configuration = () if regions is None else (await _opened(regions, stack))[:1]
+        yield LoadSources(
+            table=name,
+            calls=calls,
+            store=own,
+            configuration=tuple(each for each in configuration if each is not None),
+            trouble=trouble,
+        )
+
+
+async def _opened(store: MetadataStore, stack: AsyncExitStack) -> tuple[MetadataStore | None, StoreError | None]:
+    """The store, open until the stack is left; or why it could not be opened."""
+    stack.push_async_callback(store.close)
+    try:
+        await store.open()
+    except StoreError as exc:
+        return None, exc
+    return store, None
 
 
 class ConfiguredClusters:

@@ -104,6 +104,7 @@ EXCEPTIONS: Final = {
     "plan show": HOST,
     "plan apply": "it writes a store beside the daemon",
     "plan reverse": HOST,
+    "balancer load": BESIDE,
     "backup create": HOST,
     "backup verify": HOST,
     "backup diff": HOST,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from syncer.balancer.decoding.assembling import assembled
 from syncer.balancer.decoding.parts import PictureParts
-from syncer.balancer.picture import LoadManager
+from syncer.balancer.picture import LoadFindingKind, LoadManager
 from syncer.balancer.reading.brokers import BrokerReading
 from syncer.balancer.reading.stores import read_constraints, read_load
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from syncer.admin.calls import AdminCalls
     from syncer.balancer.decoding.records import LoadRecords
     from syncer.balancer.picture import LoadPicture
-    from syncer.errors import SyncerError
+    from syncer.errors import StoreError
     from syncer.stores.contract import MetadataStore
 
 
@@ -24,14 +24,15 @@ if TYPE_CHECKING:
 class LoadSources:
     """Sources of one cluster.
 
-    ``store`` is its own, open, None where none may be opened; ``configuration`` are further stores that may hold its
-    policies. ``records`` are what was heard of its load topics.
+    ``store`` is its own, open; None where it could not be opened, for the reason ``trouble``. ``configuration`` are
+    further stores that may hold its policies. ``records`` are what was heard of its load topics.
     """
 
     table: str
     calls: AdminCalls
     store: MetadataStore | None = None
     configuration: Sequence[MetadataStore] = ()
+    trouble: StoreError | None = None
     records: LoadRecords | None = None
 
 
@@ -50,10 +51,13 @@ async def read_picture(sources: LoadSources, now_ms: int, *, topics: bool = Fals
     parts = PictureParts()
     asked = BrokerReading(sources.calls, now_ms, parts)
     name = await asked.settings()
-    failed: SyncerError | None = None
-    if sources.store is not None:
+    failed, stores = sources.trouble, tuple(sources.configuration)
+    if failed is not None:
+        parts.notes.note(LoadFindingKind.UNREADABLE, "the cluster's store", failed.message, failed.hint)
+    elif sources.store is not None:
         failed = await read_load(sources.store, parts)
-        stores = sources.configuration if failed is not None else (sources.store, *sources.configuration)
+        stores = stores if failed is not None else (sources.store, *stores)
+    if stores:
         name = await read_constraints(stores, name, parts)
     if sources.store is None or failed is not None:
         await asked.instead_of_stores(name or sources.table)

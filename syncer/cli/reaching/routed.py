@@ -70,6 +70,7 @@ HERE: Final = frozenset(
         "backup create",
         "backup diff",
         "backup verify",
+        "balancer load",
         "config check",
         "config schema",
         "context add",
