@@ -32,7 +32,7 @@ setup: ## Make .venv: every dependency at its locked version and hash, the proje
 servers: setup ## Fetch the real servers (Pulsar, ZooKeeper, etcd, PostgreSQL) that tests and demo-pulsar start
 	@requirements/java.sh
 	@requirements/postgres.sh
-	@$(BIN)/python -c 'from deploy.lab.software import etcd_binary, java, postgres_programs, pulsar_home; print(java(), pulsar_home(), etcd_binary(), postgres_programs(), sep="\n")'
+	@$(BIN)/python -c 'from deploy.lab.software import etcd_binary, java, java_compiler, postgres_programs, pulsar_home; print(java(), java_compiler(), pulsar_home(), etcd_binary(), postgres_programs(), sep="\n")'
 
 .PHONY: browser
 browser: setup ## Fetch Chromium, in which a test lays out the page of a comparison

@@ -1,5 +1,6 @@
 """Where the servers' software comes from: Java and PostgreSQL of the system, Pulsar of Maven, etcd of PyPI.
 
+A compiler of Java that needs a JRE alone comes of Maven, too, for those who ask Pulsar's own classes.
 A client library of before redirects comes from PyPI too, for those who have to meet one.
 """
 
@@ -27,6 +28,13 @@ PULSAR_SHA512: Final = (
     "65b769b10696cdfebf7fc5bcdc95dd663702e27051e616c1a13cb100e91279525"
     "be35352171befe7b0011176330aab29bd0a6c8a0f2f0646641af46d2e33cbd6"
 )
+COMPILER_VERSION: Final = "3.33.0"
+COMPILER_ARTIFACT: Final = f"org.eclipse.jdt:ecj:{COMPILER_VERSION}"
+COMPILER_SHA512: Final = (
+    "69b57e12aa7f1339fe86fdb82f8fe9a104ff4d5e887448a779059e4f0626c43a"
+    "f0f1539569d9669c3f3add54fce6447e0bdcec93ee52ad25bf9697f7ac59ca7f"
+)
+"""Compiles Java with a JRE alone: none of the servers needs a JDK."""
 FIRST_JAVA: Final = 17
 DEBIAN_POSTGRES: Final = Path("/usr/lib/postgresql")
 FETCH_TIMEOUT_S: Final = 1_800.0
@@ -74,6 +82,21 @@ def pulsar_home() -> Path:
             if not home.exists():
                 _fetch_pulsar(home)
     return home
+
+
+@cache
+def java_compiler() -> Path:
+    """The jar of a Java compiler that runs on any JRE; fetched once (3 MB) when it is not there.
+
+    Raises:
+        SoftwareMissing: It cannot be fetched, or what was fetched is not what was released.
+    """
+    jar = cache_directory() / f"ecj-{COMPILER_VERSION}.jar"
+    with _one_at_a_time(cache_directory() / "fetch.lock"):
+        if not jar.exists():
+            with tempfile.TemporaryDirectory(dir=jar.parent) as name:
+                _from_maven(COMPILER_ARTIFACT, COMPILER_SHA512, Path(name)).replace(jar)
+    return jar
 
 
 @cache
@@ -157,27 +180,31 @@ def cache_directory() -> Path:
 
 
 def _fetch_pulsar(home: Path) -> None:
+    with tempfile.TemporaryDirectory(dir=home.parent) as name:
+        work = Path(name)
+        with tarfile.open(_from_maven(PULSAR_ARTIFACT, PULSAR_SHA512, work)) as tar:
+            tar.extractall(work, filter="data")
+        (work / f"apache-pulsar-{PULSAR_VERSION}").replace(home)
+
+
+def _from_maven(artifact: str, sha512: str, work: Path) -> Path:
     maven = shutil.which("mvn")
     if maven is None:
         raise SoftwareMissing(
-            f"no mvn to fetch {PULSAR_ARTIFACT} with: install Maven, or unpack the Pulsar {PULSAR_VERSION} "
-            "distribution yourself and set PULSAR_HOME"
+            f"no mvn to fetch {artifact} with: install Maven, or, if it is Pulsar {PULSAR_VERSION} that is missing, "
+            "unpack the distribution yourself and set PULSAR_HOME"
         )
-    with tempfile.TemporaryDirectory(dir=home.parent) as name:
-        work = Path(name)
-        command = [maven, "-q", "-B", "dependency:copy", f"-Dartifact={PULSAR_ARTIFACT}", f"-DoutputDirectory={work}"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=FETCH_TIMEOUT_S, check=False)
-        archives = list(work.glob("*.tar.gz"))
-        if done.returncode != 0 or len(archives) != 1:
-            said = (done.stdout + done.stderr).strip()[-800:]
-            raise SoftwareMissing(f"mvn could not fetch {PULSAR_ARTIFACT} (see its settings and the network): {said}")
-        with archives[0].open("rb") as archive:
-            digest = hashlib.file_digest(archive, "sha512").hexdigest()
-        if digest != PULSAR_SHA512:
-            raise SoftwareMissing(f"{PULSAR_ARTIFACT} has the SHA-512 {digest}, not the released {PULSAR_SHA512}")
-        with tarfile.open(archives[0]) as tar:
-            tar.extractall(work, filter="data")
-        (work / f"apache-pulsar-{PULSAR_VERSION}").replace(home)
+    command = [maven, "-q", "-B", "dependency:copy", f"-Dartifact={artifact}", f"-DoutputDirectory={work}"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=FETCH_TIMEOUT_S, check=False)
+    fetched = list(work.iterdir())
+    if done.returncode != 0 or len(fetched) != 1:
+        said = (done.stdout + done.stderr).strip()[-800:]
+        raise SoftwareMissing(f"mvn could not fetch {artifact} (see its settings and the network): {said}")
+    with fetched[0].open("rb") as file:
+        digest = hashlib.file_digest(file, "sha512").hexdigest()
+    if digest != sha512:
+        raise SoftwareMissing(f"{artifact} has the SHA-512 {digest}, not the released {sha512}")
+    return fetched[0]
 
 
 @contextmanager

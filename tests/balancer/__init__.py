@@ -1,1 +1,1 @@
-"""Tests of the balancer on real brokers."""
+"""The balancer beside Pulsar itself: real brokers, and its own classes on fleets drawn by seed."""
