@@ -25,6 +25,7 @@ they gave.
     splits      which bundles either load manager splits by itself
     exempt      namespaces that are never shed
     placement   which broker gets a bundle: filters, strategy, second choice
+    rounds      Pulsar's own rounds, played in thought
     strategies  shedding and placement, a file each
     goals       moves that are forbidden, and how good the others are
     planner     few moves that balance a cluster, each with its price

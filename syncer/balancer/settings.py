@@ -67,6 +67,21 @@ class SheddingSettings:
         "loadBalancerLoadSheddingStrategy", "org.apache.pulsar.broker.loadbalance.impl.ThresholdShedder"
     )
     excluded_namespaces: frozenset[str] = _property("loadBalancerSheddingExcludedNamespaces", frozenset[str]())
+    balancer_enabled: bool = _property("loadBalancerEnabled", default=True)
+    enabled: bool = _property("loadBalancerSheddingEnabled", default=True)
+    interval_min: int = _property("loadBalancerSheddingIntervalMinutes", 1)
+    grace_min: int = _property("loadBalancerSheddingGracePeriodMinutes", 30)
+    with_policies: bool = _property("loadBalancerSheddingBundlesWithPoliciesEnabled", default=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportSettings:
+    """When a broker reports its load, and how many bundles one of the extensible manager names."""
+
+    min_interval_ms: int = _property("loadBalancerReportUpdateMinIntervalMillis", 5000)
+    max_interval_min: int = _property("loadBalancerReportUpdateMaxIntervalMinutes", 15)
+    threshold_percent: int = _property("loadBalancerReportUpdateThresholdPercentage", 10)
+    top_bundles: int = _property("loadBalancerMaxNumberOfBundlesInBundleLoadReport", 10)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +150,7 @@ class BalancerSettings:
     usage: UsageSettings = UsageSettings()
     placement: PlacementSettings = PlacementSettings()
     shedding: SheddingSettings = SheddingSettings()
+    report: ReportSettings = ReportSettings()
     threshold: ThresholdSettings = ThresholdSettings()
     uniform: UniformSettings = UniformSettings()
     avg: AvgSettings = AvgSettings()
@@ -155,6 +171,7 @@ def balancer_settings(properties: Properties) -> BalancerSettings:
         usage=_group(UsageSettings, properties),
         placement=_group(PlacementSettings, properties),
         shedding=_group(SheddingSettings, properties),
+        report=_group(ReportSettings, properties),
         threshold=_group(ThresholdSettings, properties),
         uniform=_group(UniformSettings, properties),
         avg=_group(AvgSettings, properties),
