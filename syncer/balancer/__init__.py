@@ -28,5 +28,6 @@ they gave.
     rounds      Pulsar's own rounds, played in thought
     strategies  shedding and placement, a file each
     goals       moves that are forbidden, and how good the others are
+    comparing   strategies and settings beside each other, and our plans beside each
     planner     few moves that balance a cluster, each with its price
 """

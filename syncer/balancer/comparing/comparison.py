@@ -1,0 +1,72 @@
+"""Comparison: strategies played over the same load, each beside our cheapest plan that balances as well."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from syncer.balancer.comparing.own import OwnLeader
+from syncer.balancer.rounds.playing import play
+
+if TYPE_CHECKING:
+    from syncer.balancer.comparing.contending import Contender
+    from syncer.balancer.cost.tariff import Tariff
+    from syncer.balancer.fleet import Fleet
+    from syncer.balancer.placement.constraints import Constraints
+    from syncer.balancer.placement.decision import Draw
+    from syncer.balancer.rounds.outcome import PlayedRounds
+    from syncer.balancer.settings import BalancerSettings
+    from syncer.balancer.versions import BalancerRules
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedLoad:
+    """The load that all are played over: the cluster at the beginning of each round, the last staying.
+
+    ``settings`` and ``rules`` are those of the cluster as it is.
+    """
+
+    frames: Sequence[Fleet]
+    constraints: Constraints
+    settings: BalancerSettings
+    rules: BalancerRules
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedRow:
+    """A contender's rounds, and ours with its final spread or better; None where it did nothing."""
+
+    contender: Contender
+    played: PlayedRounds
+    ours: PlayedRounds | None = None
+
+
+def compare(
+    load: ComparedLoad, contenders: Iterable[Contender], tariff: Tariff, draws: Callable[[], Draw], rounds: int
+) -> list[ComparedRow]:
+    """Play every contender, and a plan of ours beside each that acts.
+
+    Args:
+        load: What all are played over.
+        contenders: Strategies with their settings.
+        tariff: What moves cost.
+        draws: Makes dice that draw the same for each.
+        rounds: How many rounds are played at most.
+
+    Raises:
+        SettingInvalid: A contender's setting is not of its type, or its strategy is not known here.
+        LoadDataInvalid: An isolation policy cannot be read, or traffic cannot be true.
+    """
+    ours: dict[float, PlayedRounds] = {}
+    rows = []
+    for contender in contenders:
+        leader = contender.leader(load.constraints, load.rules, draws())
+        played = play(load.frames, leader, tariff.price, rounds)
+        if played.unloads and played.final_spread not in ours:
+            own = OwnLeader(load.constraints, load.settings, tariff, played.final_spread)
+            ours[played.final_spread] = play(load.frames, own, tariff.price, rounds)
+        rows.append(
+            ComparedRow(contender=contender, played=played, ours=ours[played.final_spread] if played.unloads else None)
+        )
+    return rows

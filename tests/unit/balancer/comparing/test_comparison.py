@@ -1,0 +1,53 @@
+"""A comparison: each contender's rounds, beside our plan that is as balanced where it acts."""
+
+from __future__ import annotations
+
+import random
+
+from syncer.balancer.comparing.comparison import ComparedLoad, ComparedRow, compare
+from syncer.balancer.comparing.contending import Contender, contenders
+from syncer.balancer.cost.tariff import Tariff
+from syncer.balancer.rounds.synthetic import FleetShape
+from syncer.balancer.settings import balancer_settings
+from syncer.balancer.versions import BalancerRules
+from tests.support.balancing import SHEDDERS, conf_of, drawn_cluster
+
+
+def rows(seed: int, shape: FleetShape) -> list[ComparedRow]:
+    cluster = drawn_cluster(seed, shape)
+    load = ComparedLoad(
+        frames=[cluster.fleet],
+        constraints=cluster.constraints,
+        settings=balancer_settings({}),
+        rules=BalancerRules(),
+    )
+    listed = [Contender(properties=conf_of(shedder)) for shedder in SHEDDERS]
+    return compare(load, listed, Tariff(), lambda: random.Random(9).choice, 120)
+
+
+def test_our_plan_is_as_balanced_as_what_it_stands_beside() -> None:
+    found = rows(3, FleetShape.HOT_BROKERS)
+    assert [row.contender.strategy for row in found] == list(SHEDDERS)
+    acting = [row for row in found if row.played.unloads]
+    assert len(acting) >= 4
+    for row in acting:
+        assert row.ours is not None
+        assert row.ours.final_spread <= row.played.final_spread + 1e-9
+        assert row.ours.unloads == len(row.ours.rounds[0].moves)
+
+
+def test_beside_what_does_nothing_there_is_no_plan() -> None:
+    assert all(row.ours is None and not row.played.unloads for row in rows(3, FleetShape.EVEN))
+
+
+def test_the_same_dice_give_the_same_comparison() -> None:
+    assert rows(4, FleetShape.NEW_BROKER) == rows(4, FleetShape.NEW_BROKER)
+
+
+def test_no_contender_makes_no_rows() -> None:
+    cluster = drawn_cluster(1)
+    load = ComparedLoad(
+        frames=[cluster.fleet], constraints=cluster.constraints, settings=balancer_settings({}), rules=BalancerRules()
+    )
+    assert compare(load, [], Tariff(), lambda: random.Random(1).choice, 5) == []
+    assert len(compare(load, list(contenders({}))[:1], Tariff(), lambda: random.Random(1).choice, 5)) == 1
