@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from syncer.documents.backups import BackupDocument, VerifyDocument
+from syncer.documents.balancing.comparison import ComparisonDocument
 from syncer.documents.balancing.load import LoadDocument
 from syncer.documents.configuration import (
     CheckDocument,
@@ -48,5 +49,6 @@ DOCUMENTS: Final = (
     RepairDocument, RepairList, RepairPreview, KeyDocument, MigrationPlanDocument, PreflightDocument,
     MigrationReportDocument, MigrationStatusDocument, MigrationList, MigrationEventDocument,
     RehearsalDocument, PreparationDocument, NewTokenDocument, TokenList, ClientCertificateList, NotifyTestDocument,
-    JobDocument, JobList, ContextList, ReachedRegionList, LoadDocument, *SNAPSHOT_DOCUMENTS,
+    JobDocument, JobList, ContextList, ReachedRegionList, LoadDocument, ComparisonDocument,
+    *SNAPSHOT_DOCUMENTS,
 )  # fmt: skip

@@ -13,6 +13,7 @@ from syncer.balancer.rounds.extensible import ExtensibleLeader
 from syncer.balancer.rounds.modular import ModularLeader
 from syncer.balancer.rounds.naming import simple_name
 from syncer.balancer.settings import balancer_settings
+from syncer.balancer.strategies.least_usage import LeastResourceUsageWithWeight
 
 if TYPE_CHECKING:
     from syncer.balancer.placement.constraints import Constraints
@@ -86,19 +87,22 @@ class Contender:
         return simple_name(self.settings.shedding.strategy)
 
     @property
+    def placement(self) -> str:
+        """The name of the strategy of placement, without its package; the extensible manager has one alone."""
+        return (
+            LeastResourceUsageWithWeight.__name__ if self.extensible else simple_name(self.settings.placement.strategy)
+        )
+
+    @property
     def extensible(self) -> bool:
         """Whether it is one of the extensible manager."""
         return self.strategy == TRANSFER
 
     @property
     def variation(self) -> dict[str, object]:
-        """The properties that are set for it, besides the strategy itself and its manager; no package names."""
-        told = ("loadBalancerLoadSheddingStrategy", "loadManagerClassName")
-        return {
-            name: simple_name(value) if isinstance(value, str) else value
-            for name, value in self.properties.items()
-            if name not in told
-        }
+        """The properties that are set for it, besides the strategies themselves and their manager."""
+        told = ("loadBalancerLoadSheddingStrategy", "loadBalancerLoadPlacementStrategy", "loadManagerClassName")
+        return {name: value for name, value in self.properties.items() if name not in told}
 
     def leader(self, constraints: Constraints, rules: BalancerRules, draw: Draw) -> RoundLeader:
         """Make a leader with empty memories.

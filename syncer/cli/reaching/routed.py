@@ -71,6 +71,7 @@ HERE: Final = frozenset(
         "backup diff",
         "backup verify",
         "balancer load",
+        "balancer compare",
         "config check",
         "config schema",
         "context add",

@@ -15,7 +15,7 @@ from tests.support.balancing import SHEDDERS, conf_of, drawn_cluster
 def test_every_strategy_contends_in_several_variants_and_none_twice() -> None:
     found = list(contenders({}))
     assert {each.strategy for each in found} == set(SHEDDERS)
-    assert len({(each.strategy, *sorted(each.variation.items())) for each in found}) == len(found) > 25
+    assert len({(each.strategy, each.placement, *sorted(each.variation.items())) for each in found}) == len(found) > 25
 
 
 def test_the_clusters_own_settings_come_first_and_below_all_others() -> None:
@@ -27,12 +27,12 @@ def test_the_clusters_own_settings_come_first_and_below_all_others() -> None:
     assert {each.settings.threshold.threshold_percent for each in others} == {5, 7, 20}
 
 
-def test_a_variation_tells_properties_without_packages() -> None:
+def test_a_variation_tells_what_was_set_besides_the_strategies() -> None:
     by_pairs = next(each for each in contenders({}) if each.strategy == "AvgShedder")
-    assert by_pairs.variation == {
-        "loadBalancerLoadPlacementStrategy": "AvgShedder",
-        "loadBalancerDistributeBundlesEvenlyEnabled": False,
-    }
+    assert by_pairs.placement == "AvgShedder"
+    assert by_pairs.variation == {"loadBalancerDistributeBundlesEvenlyEnabled": False}
+    transfer = next(each for each in contenders({}) if each.extensible)
+    assert (transfer.placement, transfer.variation) == ("LeastResourceUsageWithWeight", {})
 
 
 def test_all_brokers_run_the_manager_of_the_strategy() -> None:

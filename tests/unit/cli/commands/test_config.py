@@ -285,6 +285,7 @@ def test_the_commands_are_these() -> None:
         "snapshot restore", "snapshot reverse", "snapshot sync", "snapshot repairs", "snapshot progress",
         "snapshot cancel",
         "balancer load",
+        "balancer compare",
         "state check", "state compact", "state rebuild",
     }  # fmt: skip
 
