@@ -76,7 +76,7 @@ def select_broker(
     second: tuple[str, ...] = ()
     chosen = drawn
     if drawn is not None:
-        usage = load.brokers[drawn].usages.weighted(settings.usage)
+        usage = load.usages(settings.usage)[drawn]
         if usage > settings.usage.overloaded_percent / 100.0:
             second, other = _drawn(strategy, bundle, everyone, load, draw)
             chosen = other if other is not None else drawn
@@ -100,7 +100,7 @@ def _filtered(
     yield step
     step = with_few_topics(step.left, _topics(load), own.max_topics)
     yield step
-    group = constraints.group_counts(namespace, _namespaces(load))
+    group = constraints.group_counts(namespace, load.namespaces())
     if group is not None:
         if own.failure_domains:
             step = of_emptiest_domains(step.left, group, constraints.domains)
@@ -108,7 +108,7 @@ def _filtered(
         step = with_fewest_of_group(step.left, group)
         yield step
     if own.distribute_evenly or namespace == SYSTEM_NAMESPACE:
-        step = with_fewest_bundles(step.left, _bundles(load, namespace))
+        step = with_fewest_bundles(step.left, load.served(namespace))
         yield step
     step = of_manager(step.left, traits, own.manager)
     yield step
@@ -120,23 +120,6 @@ def _topics(load: ClusterLoad) -> dict[str, int]:
     return {
         broker: report.topics + sum(averages.topics for averages in load.preallocated.get(broker, {}).values())
         for broker, report in load.brokers.items()
-    }
-
-
-def _served(load: ClusterLoad) -> Iterator[tuple[str, set[str]]]:
-    for broker, report in load.brokers.items():
-        yield broker, {*report.bundles, *load.preallocated.get(broker, {})}
-
-
-def _namespaces(load: ClusterLoad) -> Iterator[tuple[str, str]]:
-    for broker, bundles in _served(load):
-        for namespace in {namespace_of_bundle(each) for each in bundles}:
-            yield broker, namespace
-
-
-def _bundles(load: ClusterLoad, namespace: str) -> dict[str, int]:
-    return {
-        broker: sum(namespace_of_bundle(each) == namespace for each in bundles) for broker, bundles in _served(load)
     }
 
 

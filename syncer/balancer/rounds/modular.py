@@ -87,12 +87,7 @@ class ModularLeader:
 
     def _target(self, bundle: str, source: str, load: ClusterLoad) -> str | None:
         namespace = namespace_of_bundle(bundle)
-        served = (
-            (broker, each)
-            for broker, report in load.brokers.items()
-            for each in {namespace_of_bundle(name) for name in report.bundles}
-        )
-        if not may_leave(namespace, source, load.brokers, served, self._constraints):
+        if not may_leave(namespace, source, load.brokers, load.namespaces(), self._constraints):
             return None
         return select_broker(bundle, load, self._constraints, self.settings, self._placement, self._draw).chosen
 

@@ -24,7 +24,7 @@ class LeastLongTermMessageRate:
 
     def score(self, broker: str, load: ClusterLoad) -> float:
         """Reckon a broker's messages a second, with bundles that are on their way to it; infinite if overloaded."""
-        usage = load.brokers[broker].usages.weighted(self.settings.usage)
+        usage = load.usages(self.settings.usage)[broker]
         if usage > self.settings.usage.overloaded_percent / 100.0:
             return math.inf
         coming = 0.0

@@ -37,12 +37,12 @@ class LeastResourceUsageWithWeight:
             candidates: Brokers that may get the bundle.
             load: The cluster as the leader sees it.
         """
-        known = list(candidates)
+        known, usages = list(candidates), load.usages(self.settings.usage)
         for broker in known:
             report = load.brokers[broker]
             idle = not report.bundles or (report.traffic.rate_in == 0 and report.traffic.rate_out == 0)
             history = None if idle else self.usages.get(broker)
-            usage = report.usages.weighted(self.settings.usage)
+            usage = usages[broker]
             self.usages[broker] = moved(history, usage, self.settings.usage.history)
         return well_below_mean(known, self.usages, self.settings.placement.usage_gap_percent)
 
