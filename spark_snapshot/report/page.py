@@ -14,9 +14,9 @@ from typing import Final
 
 from spark_snapshot.diff.fields import Differences, FieldDifference
 from spark_snapshot.diff.summary import CLASSES, Summary
-from spark_snapshot.report import charts
-from spark_snapshot.report.frame import PAGE
 from syncer.model import Stamp
+from syncer.pages import charts
+from syncer.pages.frame import PAGE
 from syncer.terminal import visible
 
 MEANINGS: Final = {
@@ -88,16 +88,14 @@ def render(page: Page) -> str:
     """The whole page as HTML text."""
     summary = page.summary
     verdict = "All regions hold the same." if summary.equal else f"{summary.different:,} paths are not the same."
+    trust = f' <a href="#notes">How far to trust this: {len(page.notes)} notes.</a>' if page.notes else ""
     return PAGE.substitute(
         name=_clean(page.title),
         title=_words(page.title),
         made=_clean(f"{_moment(page.made_at_ms)}, {page.made_by}"),
-        verdict=escape(verdict),
+        verdict=f"{escape(verdict)} {summary.same:,} paths are the same.{trust}",
         tone="good" if summary.equal else "bad",
-        same=f"{summary.same:,}",
-        trust=f' <a href="#notes">How far to trust this: {len(page.notes)} notes.</a>' if page.notes else "",
-        body="" if summary.equal else _body(page),
-        facts=_facts(page),
+        body=_facts(page) if summary.equal else f"{_body(page)}\n{_facts(page)}",
     )
 
 
@@ -110,9 +108,11 @@ def _body(page: Page) -> str:
             [(name, f"{summary.by_class[name]:,}", MEANINGS[name]) for name in CLASSES],
         ),
         "<h2>By resource</h2>",
-        charts.stacked([(each.name, each.by_class) for each in summary.kinds], "paths"),
+        charts.stacked([(each.name, each.by_class) for each in summary.kinds], "paths", CLASSES),
         "<h2>By tenant</h2>",
-        charts.stacked([(_tenant(each.name), each.by_class) for each in summary.tenants[:_TENANTS_DRAWN]], "paths"),
+        charts.stacked(
+            [(_tenant(each.name), each.by_class) for each in summary.tenants[:_TENANTS_DRAWN]], "paths", CLASSES
+        ),
         _table(
             ("tenant", *CLASSES, "all"),
             [

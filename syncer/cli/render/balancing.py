@@ -11,7 +11,7 @@ from syncer.documents.words import counted
 if TYPE_CHECKING:
     from syncer.documents.balancing.comparison import ComparedStrategyDocument, ComparisonDocument, PlayedRoundsDocument
 
-_HEADINGS: Final = (
+HEADINGS: Final = (
     "strategy", "placement", "unloads", "client-seconds", "spread", "settled", "came back",
     "our moves", "our client-seconds", "our spread", "settings",
 )  # fmt: skip
@@ -22,14 +22,19 @@ def show_comparison(found: ComparisonDocument, form: Format) -> None:
     if form is not Format.TABLE:
         output.document(found, form)
         return
-    output.table(_HEADINGS, map(_row, found.strategies))
+    output.table(HEADINGS, comparison_rows(found))
     load = found.load
     if found.spread is not None:
         say(
             f"load drawn by seed {load.seed} ({load.shape}): {counted(load.brokers, 'broker')},"
-            f" {counted(load.bundles, 'bundle')}, a spread of {_points(found.spread)} at the beginning"
+            f" {counted(load.bundles, 'bundle')}, a spread of {points(found.spread)} at the beginning"
         )
     say("spread: the greatest usage less the mean. settled: the round of the last move, '-' where it went on moving.")
+
+
+def comparison_rows(found: ComparisonDocument) -> list[tuple[object, ...]]:
+    """A row for each strategy in its settings, under :data:`HEADINGS`."""
+    return [_row(each) for each in found.strategies]
 
 
 def _row(each: ComparedStrategyDocument) -> tuple[object, ...]:
@@ -40,12 +45,12 @@ def _row(each: ComparedStrategyDocument) -> tuple[object, ...]:
         each.placement,
         pulsar.unloads,
         _seconds(pulsar),
-        _points(pulsar.spread),
+        points(pulsar.spread),
         pulsar.settled_after_rounds,
         len(pulsar.ping_pong),
         ours.unloads if ours else None,
         _seconds(ours) if ours else None,
-        _points(ours.spread) if ours else None,
+        points(ours.spread) if ours else None,
         settings,
     )
 
@@ -54,7 +59,8 @@ def _seconds(found: PlayedRoundsDocument) -> str | None:
     return None if found.client_seconds is None else f"{found.client_seconds:.1f}"
 
 
-def _points(fraction: float) -> str:
+def points(fraction: float) -> str:
+    """A usage or a spread as a percentage."""
     return f"{fraction:.1%}"
 
 

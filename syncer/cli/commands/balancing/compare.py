@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 
 from syncer.balancer.rounds.synthetic import FleetShape
 from syncer.cli.commands.balancing.balancer import app
+from syncer.cli.render.output import say
 from syncer.cli.session import session_of
 
 MOST_BROKERS: Final = 1000
@@ -20,6 +22,7 @@ MOST_ROUNDS: Final = 1440
 @app.command("compare")
 def compare_strategies(
     context: typer.Context,
+    *,
     synthetic: Annotated[int, typer.Option("--synthetic", metavar="SEED", help="Draw a cluster's load by this seed.")],
     shape: Annotated[
         FleetShape, typer.Option("--shape", help="How the load lies on the brokers.")
@@ -39,6 +42,10 @@ def compare_strategies(
         list[str] | None,
         typer.Option("--strategy", metavar="NAME", help="Only this strategy, as ThresholdShedder; once for each."),
     ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="Write a page with plots, too; never overwritten."),
+    ] = None,
 ) -> None:
     """Play Pulsar's shedding in thought, in every strategy and many settings, and show what each would cost.
 
@@ -51,7 +58,9 @@ def compare_strategies(
     from syncer.balancer.settings import balancer_settings
     from syncer.balancer.versions import BalancerRules
     from syncer.cli.render.balancing import show_comparison
+    from syncer.cli.render.balancing_page import comparison_page
     from syncer.documents.balancing.comparison import ComparedLoadDocument, comparison_document
+    from syncer.planning.whole_file import whole
 
     session = session_of(context)
     base = _properties(settings or [])
@@ -72,7 +81,13 @@ def compare_strategies(
         rounds,
     )
     drawn = ComparedLoadDocument(seed=synthetic, shape=shape, brokers=brokers, bundles=bundles)
-    show_comparison(comparison_document(drawn, base, rows), session.form)
+    found = comparison_document(drawn, base, rows)
+    if html is not None:
+        with whole(html) as file:
+            file.write(comparison_page(found).encode())
+    show_comparison(found, session.form)
+    if html is not None:
+        say(f"wrote {html}")
 
 
 def _properties(pairs: list[str]) -> dict[str, object]:

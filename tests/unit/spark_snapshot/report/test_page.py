@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import html.parser
 import re
-import xml.etree.ElementTree as ET
 from dataclasses import replace
-
-import pytest
 
 from spark_snapshot.diff.fields import Differences, FieldDifference
 from spark_snapshot.diff.summary import CLASSES, ClassCounts, Summary
-from spark_snapshot.report import charts
 from spark_snapshot.report.page import Page, RegionFacts, ReportedPath, render
 from syncer.model import Millis, Region, Stamp
 
@@ -113,18 +109,6 @@ def test_equal_regions_make_a_short_page() -> None:
 
 def test_the_page_is_the_same_for_the_same_data() -> None:
     assert render(page()) == render(page())
-
-
-@pytest.mark.parametrize("rows", [0, 1, 40])
-def test_plots_are_sound_and_take_any_name(rows: int) -> None:
-    plot = ET.fromstring(charts.stacked([(f"{EVIL}{number}", COUNTS) for number in range(rows)], "paths"))
-    legend, bars = plot  # one before the other, what does not parse is no plot
-    assert [each[0].get("class") for each in legend] == (list(CLASSES) if rows else [])
-    assert [len(each[1]) for each in bars] == [len(CLASSES)] * rows
-    widths = [box.get("style", "") for each in bars for box in each[1]]
-    assert widths == ["width:25%"] * len(widths)
-    heights = ET.fromstring(charts.columns({f"{EVIL}{number}": number for number in range(rows)}, "paths"))[1]
-    assert len(heights) == rows
 
 
 def test_what_differs_comes_before_the_facts() -> None:

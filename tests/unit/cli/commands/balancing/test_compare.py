@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from syncer.documents.balancing.comparison import ComparisonDocument
-from tests.support.region_database import Run, good, run
-
-__all__ = ["run"]
+from tests.support.region_database import Run, good
 
 SMALL = ("balancer", "compare", "--synthetic", "5", "--brokers", "6", "--bundles", "60")
 

@@ -1,4 +1,4 @@
-"""Plots of a comparison as HTML that goes into a page: boxes whose sizes are counts, laid out by the page's own style.
+"""Plots as HTML that goes into a page: boxes whose sizes are counts, laid out by the page's own style.
 
 The legend is a list of its own before each plot. Sizes are shares of the room that there is, so a plot fits a telephone
 and a wall alike, its text is never scaled, and its colours are the page's, by day and by night.
@@ -10,20 +10,20 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Final
 
-from spark_snapshot.diff.summary import CLASSES
 from syncer.terminal import visible
 
 _MAX_NAME: Final = 60
 
 
-def stacked(rows: Sequence[tuple[str, Mapping[str, int]]], label: str) -> str:
+def stacked(rows: Sequence[tuple[str, Mapping[str, int]]], label: str, classes: Sequence[str]) -> str:
     """Bars of counts by class, one below the other, the first on top.
 
     Args:
         rows: Name and counts of each bar.
         label: What is counted.
+        classes: Classes in their order; the page's style has a colour for each.
     """
-    used = [name for name in CLASSES if any(counts.get(name) for _, counts in rows)]
+    used = [name for name in classes if any(counts.get(name) for _, counts in rows)]
     most = max((sum(counts.values()) for _, counts in rows), default=0)
     bars = "".join(_bar(name, counts, used, most, label) for name, counts in rows)
     legend = "".join(f'<li><i class="{name}"></i>{name}</li>' for name in used)

@@ -1,4 +1,4 @@
-"""The frame of a report: its style, by day and by night, and the order of its parts; what differs comes first.
+"""The frame of a page: its style, by day and by night, and the order of its parts; what differs comes first.
 
 Nothing in it is wider than its room: names are never broken, so what holds them moves sideways in a box of its own.
 """
@@ -20,11 +20,11 @@ PAGE: Final = Template("""\
 <style>
 :root { color-scheme: light dark; --ink: #1c2127; --soft: #5f6b7c; --paper: #fff; --line: #d8dde3; --shade: #f3f5f7;
         --link: #215db0; --good: #238551; --bad: #c87619; --only-in: #2f6bc0; --differs: #b35f12; --deleted: #b82b2b;
-        --held: #6547c9; --plain: #738091; }
+        --held: #6547c9; --plain: #738091; --pulsar: #b35f12; --ours: #2f6bc0; }
 @media (prefers-color-scheme: dark) {
   :root { --ink: #e5e8eb; --soft: #abb3bf; --paper: #14181c; --line: #383e47; --shade: #1f252b; --link: #8abbff;
           --good: #32a467; --bad: #ec9a3c; --only-in: #2d6fca; --differs: #a8590f; --deleted: #c23a3a;
-          --held: #7157d9; }
+          --held: #7157d9; --pulsar: #a8590f; --ours: #2d6fca; }
 }
 * { box-sizing: border-box; }
 body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 62rem;
@@ -58,6 +58,7 @@ summary { cursor: pointer; }
 .tag { font-size: .8rem; color: #fff; border-radius: .2rem; padding: .05rem .45rem; white-space: nowrap; }
 .only-in { background: var(--only-in); } .differs { background: var(--differs); }
 .deleted { background: var(--deleted); } .held { background: var(--held); }
+.pulsar { background: var(--pulsar); } .ours { background: var(--ours); }
 @media (max-width: 40rem) {
   .bar { grid-template-columns: 1fr auto; } .name { grid-column: 1 / -1; }
   details .wide, details p { margin-left: 0; }
@@ -67,9 +68,8 @@ summary { cursor: pointer; }
 <body>
 <h1>$title</h1>
 <p class="made">$made</p>
-<p class="verdict $tone">$verdict $same paths are the same.$trust</p>
+<p class="verdict $tone">$verdict</p>
 $body
-$facts
 </body>
 </html>
 """)
