@@ -320,6 +320,8 @@ def _json_words(annotation: Any) -> str:  # noqa: ANN401
         return "anything"
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation.__name__
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        return " or ".join(f'`"{each.value}"`' for each in annotation)
     return {str: "text", int: "number", float: "number", bool: "true or false"}[annotation]
 
 

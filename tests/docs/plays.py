@@ -195,6 +195,7 @@ PLAYS: Final = {
         },
         endings={"syncer plan apply *": ExitCode.REFUSED},
     ),
+    "how-to/compare-load-balancing": Play(),
     "how-to/decide-a-hold": Play(prepare=held),
     "how-to/empty-the-quarantine": Play(prepare=broken, answers={"syncer quarantine discard *": "2"}),
     "how-to/join-leave-forget": Play(
