@@ -13,8 +13,6 @@ they gave.
     loads       a picture as either leader sees it, and as a fleet
     fleet       brokers and bundles as a model, in which bundles are moved in thought
     attribution the part of a broker's usage that each bundle explains
-    decoding    documents of a cluster's load, made parts of a picture
-    picture     what was read of a cluster at one time, each figure with its origin
     cluster     all that the leader of the modular manager decides by
     soundness   figures that cannot be true, before anything is decided by them
     settings    Pulsar's properties, their types and defaults
@@ -30,4 +28,5 @@ they gave.
     goals       moves that are forbidden, and how good the others are
     comparing   strategies and settings beside each other, and our plans beside each
     planner     few moves that balance a cluster, each with its price
+    inquiry     what a picture lets the planner be asked, and what Pulsar would do alone
 """

@@ -126,6 +126,7 @@ class TransferSettings:
     debug: bool = _property("loadBalancerDebugModeEnabled", default=False)
     delay_s: int = _property("loadBalanceSheddingDelayInSeconds", 180)
     report_ttl_s: int = _property("loadBalancerBrokerLoadDataTTLInSeconds", 1800)
+    multi_phase: bool = _property("loadBalancerMultiPhaseBundleUnload", default=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,6 +36,7 @@ from syncer.cli.commands import (
     topic,
 )
 from syncer.cli.commands import regions as _regions  # noqa: F401 - its commands go into overview's group
+from syncer.cli.commands.balancing import advise as _balancer_advise  # noqa: F401 - its commands go into balancer's group
 from syncer.cli.commands.balancing import balancer
 from syncer.cli.commands.balancing import compare as _balancer_compare  # noqa: F401 - its command goes into balancer's group
 from syncer.cli.commands.balancing import load as _balancer_load  # noqa: F401 - its command goes into balancer's group

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from syncer.documents.backups import BackupDocument, VerifyDocument
+from syncer.documents.balancing.advice import AdviceDocument, SizeDocument
 from syncer.documents.balancing.comparison import ComparisonDocument
 from syncer.documents.balancing.load import LoadDocument
 from syncer.documents.configuration import (
@@ -50,5 +51,5 @@ DOCUMENTS: Final = (
     MigrationReportDocument, MigrationStatusDocument, MigrationList, MigrationEventDocument,
     RehearsalDocument, PreparationDocument, NewTokenDocument, TokenList, ClientCertificateList, NotifyTestDocument,
     JobDocument, JobList, ContextList, ReachedRegionList, LoadDocument, ComparisonDocument,
-    *SNAPSHOT_DOCUMENTS,
+    AdviceDocument, SizeDocument, *SNAPSHOT_DOCUMENTS,
 )  # fmt: skip

@@ -105,6 +105,8 @@ EXCEPTIONS: Final = {
     "plan apply": "it writes a store beside the daemon",
     "plan reverse": HOST,
     "balancer load": BESIDE,
+    "balancer advise": BESIDE,
+    "balancer drain": BESIDE,
     "balancer compare": "it plays load that it draws, and asks no cluster",
     "backup create": HOST,
     "backup verify": HOST,

@@ -16,6 +16,7 @@ _INDEX: Final = "it needs a package index that carries this package"
 
 _RIGHTS: Final = "a token's text is another one each time; tests/unit/cli/commands/test_api.py gives these commands"
 
+_BROKERS: Final = "it needs brokers under load; tests/unit/cli/commands/balancing/test_advise.py gives these commands"
 _SCRIPT: Final = "tests/edges/test_http_script.py runs the script of the page"
 _REMOTE: Final = "it needs daemons of other hosts; tests/api/test_both_ways.py gives these commands to a served region"
 
@@ -25,6 +26,7 @@ UNPLAYED: Final = (
     ("how-to/answer-holds-by-script", "syncer api *", _RIGHTS),
     ("how-to/answer-holds-by-script", "echo *", _SCRIPT),
     ("how-to/answer-holds-by-script", "SYNCER_TOKEN=*", _SCRIPT),
+    ("how-to/balance-a-cluster", "*", _BROKERS),
     ("how-to/contribute", "make *", _SUITE),
     ("how-to/give-programs-access", "syncer api *", _RIGHTS),
     ("how-to/install-systemd", "python3 -m venv *", _INSTALLED),

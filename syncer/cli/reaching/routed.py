@@ -71,6 +71,8 @@ HERE: Final = frozenset(
         "backup diff",
         "backup verify",
         "balancer load",
+        "balancer advise",
+        "balancer drain",
         "balancer compare",
         "config check",
         "config schema",

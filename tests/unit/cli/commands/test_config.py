@@ -284,7 +284,7 @@ def test_the_commands_are_these() -> None:
         "snapshot take", "snapshot list", "snapshot show", "snapshot diff", "snapshot prune", "snapshot remove",
         "snapshot restore", "snapshot reverse", "snapshot sync", "snapshot repairs", "snapshot progress",
         "snapshot cancel",
-        "balancer load",
+        "balancer load", "balancer advise", "balancer drain",
         "balancer compare",
         "state check", "state compact", "state rebuild",
     }  # fmt: skip

@@ -1,0 +1,128 @@
+"""Inquiry: what a picture lets the planner be asked, and what Pulsar would do alone."""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from syncer.balancer.cost.measured import OTHER_STEPS
+from syncer.balancer.cost.price import move_kind
+from syncer.balancer.cost.tariff import Tariff
+from syncer.balancer.goals.hard import MoveBounds
+from syncer.balancer.loads import UnknownLoad, constraints_of, fleet_of, unknown
+from syncer.balancer.picture import LoadManager
+from syncer.balancer.planner.advice import PulsarAlone
+from syncer.balancer.rounds.extensible import ExtensibleLeader
+from syncer.balancer.rounds.modular import ModularLeader
+from syncer.balancer.rounds.naming import simple_name
+from syncer.balancer.rounds.playing import play
+from syncer.balancer.versions import BalancerRules, balancer_rules
+from syncer.errors import LoadDataInvalid
+
+if TYPE_CHECKING:
+    from syncer.balancer.fleet import Fleet
+    from syncer.balancer.picture import LoadPicture
+    from syncer.balancer.placement.decision import Draw
+
+ROUNDS: Final = 120
+"""Rounds of Pulsar that are played: two hours, at one a minute."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedCluster:
+    """A cluster as the planner takes it; ``left_out`` is what has no figures, and neither moves nor gets anything."""
+
+    fleet: Fleet
+    bounds: MoveBounds
+    tariff: Tariff
+    rules: BalancerRules
+    left_out: UnknownLoad
+
+
+def asked_of(picture: LoadPicture, *, recently_unloaded: AbstractSet[str] = frozenset()) -> AskedCluster:
+    """Take what the planner goes by from a picture.
+
+    Args:
+        picture: The picture.
+        recently_unloaded: Bundles that are known to have been unloaded within the grace period.
+
+    Raises:
+        LoadDataInvalid: Settings, constraints, the load manager or the version of the brokers are not known.
+        VersionUnknown: The rules of the brokers' version are not known.
+    """
+    if picture.settings is None:
+        raise LoadDataInvalid(
+            f"the settings of the brokers of {picture.cluster} are not known, and Pulsar's defaults would be a guess",
+            hint="Let the brokers be asked: the table [cluster.NAME.admin]; 'syncer balancer load' says what failed.",
+        )
+    extensible = picture.manager is LoadManager.EXTENSIBLE
+    settings = picture.settings.value
+    rules = _rules(picture)
+    kind = move_kind(extensible=extensible, transfer=True, multi_phase=settings.transfer.multi_phase)
+    bounds = MoveBounds(
+        constraints=constraints_of(picture),
+        settings=rules.effective(settings),
+        extensible=extensible,
+        recently_unloaded=recently_unloaded,
+        non_persistent=frozenset(
+            name
+            for name, seen in picture.bundles.items()
+            if seen.topics is not None and any(topic.startswith("non-persistent:") for topic in seen.topics.value)
+        ),
+    )
+    return AskedCluster(
+        fleet=fleet_of(picture),
+        bounds=bounds,
+        tariff=Tariff(kind=kind, others=OTHER_STEPS),
+        rules=rules,
+        left_out=unknown(picture),
+    )
+
+
+def pulsar_alone(asked: AskedCluster, draw: Draw, rounds: int = ROUNDS) -> PulsarAlone:
+    """Play what the cluster's own strategy would do under the load that it has.
+
+    Args:
+        asked: The cluster.
+        draw: Draws one of equally good brokers.
+        rounds: How many are played at most.
+
+    Raises:
+        SettingInvalid: A strategy is not known here.
+        LoadDataInvalid: An isolation policy cannot be read, or traffic cannot be true.
+    """
+    bounds = asked.bounds
+    kind = ExtensibleLeader if bounds.extensible else ModularLeader
+    leader = kind(bounds.constraints, bounds.settings, asked.rules, draw)
+    played = play([asked.fleet], leader, asked.tariff.price, rounds)
+    return PulsarAlone(
+        strategy=simple_name(bounds.settings.shedding.strategy),
+        unloads=played.unloads,
+        client_seconds=played.client_seconds,
+        spread=played.final_spread,
+        rounds=len(played.rounds),
+    )
+
+
+def _rules(picture: LoadPicture) -> BalancerRules:
+    """The rules of all brokers; where they are of several versions, those must not differ."""
+    told = {
+        name: seen.registration.value.version
+        for name in picture.registered
+        if (seen := picture.brokers[name]).registration is not None
+    }
+    silent = [name for name, version in told.items() if version is None]
+    if silent or not told:
+        who = f"{silent[0]} does not say its version" if silent else f"no broker of {picture.cluster} is registered"
+        raise LoadDataInvalid(
+            f"{who}, and load balancing differs between versions", hint="See the brokers in 'syncer balancer load'."
+        )
+    rules = {balancer_rules(version) for version in told.values() if version is not None}
+    if len(rules) > 1:
+        versions = ", ".join(sorted({version for version in told.values() if version is not None}))
+        raise LoadDataInvalid(
+            f"the brokers of {picture.cluster} are of several versions ({versions}) whose load balancing differs",
+            hint="Ask again when all are of one version.",
+        )
+    return rules.pop()

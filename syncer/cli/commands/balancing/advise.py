@@ -1,0 +1,134 @@
+"""``syncer balancer advise`` and ``drain``: which bundles to move, why, and what each move costs; nothing is moved."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Final
+
+import anyio
+import typer
+
+from syncer.balancer.planner.picking import Aim, PickRule
+from syncer.cli.commands.balancing.balancer import app
+from syncer.cli.commands.balancing.load import RETRY_FOR
+from syncer.cli.planning_calls import now_ms
+from syncer.cli.session import log_to_stderr, session_of
+
+if TYPE_CHECKING:
+    from syncer.balancer.inquiry import AskedCluster
+    from syncer.balancer.picture import LoadPicture
+    from syncer.documents.balancing.advice import AdviceDocument, SizeDocument
+
+SEED: Final = 1
+"""Of the dice with which Pulsar draws one of equally good brokers: the same question gets the same answer."""
+
+ClusterOption = Annotated[str, typer.Option("--cluster", metavar="NAME", help="A table [cluster.NAME].")]
+BrokerList = Annotated[list[str], typer.Argument(metavar="BROKER...", help="Brokers to empty, as 'host:port'.")]
+
+
+@app.command("advise")
+def advise(
+    context: typer.Context,
+    *,
+    cluster: ClusterOption,
+    rule: Annotated[
+        PickRule, typer.Option("--rule", help="How one plan of the front of balance against cost is picked.")
+    ] = PickRule.CHEAPEST_WITHIN,
+    reach: Annotated[
+        float, typer.Option("--reach", min=0, max=1, help="The spread to come to: the greatest usage less the mean.")
+    ] = Aim().reach,
+    act_above: Annotated[
+        float, typer.Option("--act-above", min=0, max=1, help="A spread up to this is left alone.")
+    ] = Aim().act_above,
+    always: Annotated[
+        bool,
+        typer.Option("--where-pulsar-rests", help="Even where no strategy of Pulsar would act."),
+    ] = False,
+    fill: Annotated[
+        str | None, typer.Option("--fill", metavar="BROKER", help="Bring load to this broker, a new one.")
+    ] = None,
+    rolling_restart: Annotated[
+        bool, typer.Option("--rolling-restart", help="Order of a rolling restart: each bundle moves once.")
+    ] = False,
+    most_usage: Annotated[
+        float | None,
+        typer.Option("--most-usage", min=0.01, max=1, help="How many brokers would do, none of them above this usage."),
+    ] = None,
+) -> None:
+    """Show the few moves that balance a cluster, each with its reason, its gain and its price, or why none is worth it.
+
+    Beside them stands what Pulsar would do alone. Nothing is changed.
+    """
+    from syncer.balancer.inquiry import pulsar_alone
+    from syncer.balancer.planner.balance import balance
+    from syncer.balancer.planner.fill import FILL_AIM
+    from syncer.balancer.planner.fill import fill as filled
+    from syncer.balancer.planner.rolling import rolling_restart as rolled
+    from syncer.balancer.planner.sizing import size
+    from syncer.documents.balancing.advice import advice_document, rolling_document, size_document
+
+    if sum((fill is not None, rolling_restart, most_usage is not None)) > 1:
+        raise typer.BadParameter(
+            "ask for one of these at a time", param_hint="'--fill', '--rolling-restart', '--most-usage'"
+        )
+    aim = Aim(act_above=act_above, reach=reach, rule=rule, where_pulsar_rests=always)
+
+    def answer(name: str, at_ms: int, asked: AskedCluster) -> AdviceDocument | SizeDocument:
+        if most_usage is not None:
+            return size_document(name, at_ms, asked, size(asked.fleet, asked.bounds, asked.tariff, most_usage))
+        if rolling_restart:
+            return rolling_document(name, at_ms, asked, rolled(asked.fleet, asked.bounds, asked.tariff))
+        if fill is not None:
+            _known([fill], asked)
+            return advice_document(name, at_ms, asked, filled(asked.fleet, asked.bounds, asked.tariff, fill, FILL_AIM))
+        found = balance(asked.fleet, asked.bounds, asked.tariff, aim)
+        alone = pulsar_alone(asked, random.Random(SEED).choice)  # noqa: S311 - it draws brokers, no secret
+        return advice_document(name, at_ms, asked, found, alone)
+
+    _advised(context, cluster, answer)
+
+
+@app.command("drain")
+def drain(context: typer.Context, brokers: BrokerList, cluster: ClusterOption) -> None:
+    """Show the moves that empty brokers, each bundle moving once to where there is room, and what they cost.
+
+    Nothing is changed.
+    """
+    from syncer.balancer.planner.drain import drain as drained
+    from syncer.documents.balancing.advice import advice_document
+
+    def answer(name: str, at_ms: int, asked: AskedCluster) -> AdviceDocument:
+        _known(brokers, asked)
+        return advice_document(name, at_ms, asked, drained(asked.fleet, asked.bounds, asked.tariff, brokers))
+
+    _advised(context, cluster, answer)
+
+
+def _advised(
+    context: typer.Context, cluster: str, answer: Callable[[str, int, AskedCluster], AdviceDocument | SizeDocument]
+) -> None:
+    from syncer.balancer.inquiry import asked_of
+    from syncer.balancer.reading.cluster import read_picture
+    from syncer.cli.render.balancing_advice import show_advice
+    from syncer.config.admin_clients import load_sources
+
+    session = session_of(context)
+    config = session.config(whole=False)
+    log_to_stderr()
+
+    async def run() -> LoadPicture:
+        async with load_sources(config, cluster, retry_for=RETRY_FOR) as sources:
+            return await read_picture(sources, now_ms())
+
+    picture = anyio.run(run)
+    show_advice(answer(picture.cluster, picture.taken_ms, asked_of(picture)), session.form)
+
+
+def _known(brokers: list[str], asked: AskedCluster) -> None:
+    for broker in brokers:
+        if broker not in asked.fleet.brokers:
+            there = ", ".join(sorted(asked.fleet.brokers)) or "none"
+            raise typer.BadParameter(
+                f"{broker!r} is no broker with known load; these are: {there}", param_hint="'BROKER'"
+            )

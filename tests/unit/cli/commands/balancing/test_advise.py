@@ -1,0 +1,197 @@
+"""``syncer balancer advise`` and ``drain`` with a store and brokers over HTTP: moves, reasons, and each bad input."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+import pytest
+from typer.testing import CliRunner, Result
+
+from syncer.balancer.ranges import default_boundaries, range_text
+from syncer.cli.main import app
+from syncer.documents.balancing.advice import AdviceDocument, SizeDocument
+from tests.support.load_documents import boundaries, isolation, local_broker, owner, stats
+from tests.support.load_sources import RUNTIME, Answer, brokers_with, store_with
+from tests.support.logs import logging_restored
+
+CUTS: Final = default_boundaries(8)
+BUNDLES: Final = [f"shop/orders/{range_text(low, high)}" for low, high in itertools.pairwise(CUTS)]
+MB: Final = 1_000_000.0
+CONFIGURED: Final[dict[str, Answer]] = {
+    RUNTIME: (200, {"clusterName": "east", "loadBalancerSheddingExcludedNamespaces": "[]"}),
+}
+
+
+@pytest.fixture(autouse=True)
+def _log_put_back() -> Iterator[None]:
+    with logging_restored():
+        yield
+
+
+def cluster(cpu: dict[str, float], bundles: dict[str, list[str]], **more: Any) -> dict[str, Any]:
+    """Brokers with so much CPU in use, of 400, and bundles of 20 MB/s each."""
+    written_ms = time.time_ns() // 1_000_000 - 4000
+    found: dict[str, Any] = {
+        "/loadbalance/leader": {"brokerId": "b1:8080", "serviceUrl": "http://b1:8080"},
+        "/admin/local-policies/shop/orders": boundaries(*(f"0x{cut:08x}" for cut in CUTS)),
+        "/admin/policies/shop/orders": {"auth_policies": {}, "bundles": None},
+        "/admin/clusters/east/namespaceIsolationPolicies": {},
+    }
+    for broker, usage in cpu.items():
+        own = bundles[broker]
+        each = stats(msgThroughputIn=10 * MB, msgThroughputOut=10 * MB, msgRateIn=5000.0, msgRateOut=5000.0)
+        found[f"/loadbalance/brokers/{broker}"] = local_broker(
+            broker,
+            *own,
+            lastUpdate=written_ms,
+            cpu={"usage": usage, "limit": 400.0},
+            lastStats=dict.fromkeys(own, each),
+            msgThroughputIn=10 * MB * len(own),
+            msgThroughputOut=10 * MB * len(own),
+            msgRateIn=5000.0 * len(own),
+            msgRateOut=5000.0 * len(own),
+            bandwidthIn={"usage": 1.0, "limit": 10_000_000.0},
+        )
+        for bundle in own:
+            found[f"/namespace/{bundle}"] = owner(broker)
+    return {**found, **more}
+
+
+def uneven(**more: Any) -> dict[str, Any]:
+    """One broker of three has six of eight bundles."""
+    return cluster(
+        {"b1:8080": 320.0, "b2:8080": 50.0, "b3:8080": 50.0},
+        {"b1:8080": BUNDLES[:6], "b2:8080": BUNDLES[6:7], "b3:8080": BUNDLES[7:]},
+        **more,
+    )
+
+
+def run(directory: Path, *args: str, documents: dict[str, Any], answers: dict[str, Answer] | None = None) -> Result:
+    async def fill() -> None:
+        async with store_with(directory, documents):
+            pass
+
+    anyio.run(fill)
+    with brokers_with(CONFIGURED if answers is None else answers) as url:
+        file = directory / "config.toml"
+        file.write_text(
+            f'region = "east"\n[store]\nkind = "sqlite"\npath = "{directory}/store.db"\n'
+            f'[bus]\nkind = "embedded"\npath = "{directory}/bus.db"\n'
+            '[cluster.green]\nservice_url = "http://green:8080"\nbroker_service_url = "pulsar://green:6650"\n'
+            f'[cluster.green.admin]\nurl = "{url}"\n',
+            encoding="utf-8",
+        )
+        words = ["balancer", args[0], "-c", str(file), "--cluster", "green", *args[1:]]
+        return CliRunner().invoke(app, words, catch_exceptions=False)
+
+
+def advised(directory: Path, *args: str, documents: dict[str, Any]) -> AdviceDocument:
+    result = run(directory, *args, "-o", "json", documents=documents)
+    assert result.exit_code == 0, result.output
+    return AdviceDocument.model_validate_json(result.stdout)
+
+
+def test_few_moves_level_a_cluster_and_each_has_its_price(tmp_path: Path) -> None:
+    found = advised(tmp_path, "advise", documents=uneven())
+    assert (found.answer, found.reason, found.rule) == ("moves", "too-unequal", "cheapest-within")
+    assert found.plan is not None
+    assert {each.source for each in found.plan.moves} == {"b1:8080"}
+    assert {each.target for each in found.plan.moves} == {"b2:8080", "b3:8080"}
+    assert found.plan.spread[1] < found.plan.spread[0]
+    assert all((each.client_seconds.value or 0) > 0 for each in found.plan.moves)
+    assert sum(each.gain for each in found.plan.moves) == pytest.approx(found.plan.spread[0] - found.plan.spread[1])
+    assert [each.moves for each in found.front if each.chosen] == [len(found.plan.moves)]
+    assert found.pulsar_alone is not None
+    assert found.pulsar_alone.strategy == "ThresholdShedder"
+    assert found.pulsar_alone.unloads > 0
+    again = advised(tmp_path, "advise", documents={})
+    assert again.plan == found.plan, "the same question gets the same answer"
+
+
+def test_a_table_tells_the_plan_and_what_pulsar_would_do(tmp_path: Path) -> None:
+    result = run(tmp_path, "advise", documents=uneven())
+    assert result.exit_code == 0, result.output
+    assert "east: moves: too-unequal" in result.output
+    assert "Pulsar alone (ThresholdShedder)" in result.output
+    assert "client-seconds" in result.output
+    assert "prices-assumed" in result.output
+
+
+def test_a_balanced_cluster_is_left_alone(tmp_path: Path) -> None:
+    documents = cluster({"b1:8080": 100.0, "b2:8080": 100.0}, {"b1:8080": BUNDLES[:4], "b2:8080": BUNDLES[4:]})
+    found = advised(tmp_path, "advise", documents=documents)
+    assert (found.answer, found.reason, found.plan) == ("nothing-to-do", "balanced", None)
+    assert found.pulsar_alone is not None
+    assert found.pulsar_alone.unloads == 0
+
+
+def test_policies_that_allow_no_move_are_told(tmp_path: Path) -> None:
+    alone = {"shops": isolation(primary=["b1"], secondary=[])}
+    found = advised(tmp_path, "advise", documents=uneven(**{"/admin/clusters/east/namespaceIsolationPolicies": alone}))
+    assert (found.answer, found.reason, found.subject) == ("no-move-allowed", "hard-goals", "b1:8080")
+    assert found.vetoes == {"isolation": 6}
+
+
+def test_a_drain_leaves_nothing_and_moves_each_bundle_once(tmp_path: Path) -> None:
+    found = advised(tmp_path, "drain", "b2:8080", documents=uneven())
+    assert found.plan is not None
+    assert [(each.bundle, each.source, each.reason) for each in found.plan.moves] == [
+        (BUNDLES[6], "b2:8080", "drained")
+    ]
+    assert found.left == []
+
+
+def test_a_rolling_restart_empties_each_broker_once(tmp_path: Path) -> None:
+    found = advised(tmp_path, "advise", "--rolling-restart", documents=uneven())
+    assert sorted(each.broker for each in found.steps) == ["b1:8080", "b2:8080", "b3:8080"]
+    result = run(tmp_path, "advise", "--rolling-restart", documents={})
+    assert "then restart it" in result.output
+
+
+def test_how_many_brokers_would_do(tmp_path: Path) -> None:
+    result = run(tmp_path, "advise", "--most-usage", "0.9", "-o", "json", documents=uneven())
+    assert result.exit_code == 0, result.output
+    found = SizeDocument.model_validate_json(result.stdout)
+    assert (found.size.brokers, found.size.most_usage) == (3, 0.9)
+    assert found.size.would_do is not None
+
+
+def test_a_broker_that_is_not_there_is_refused_with_those_that_are(tmp_path: Path) -> None:
+    for words, documents in ((("drain", "b9:8080"), uneven()), (("advise", "--fill", "b9:8080"), {})):
+        result = run(tmp_path, *words, documents=documents)
+        assert result.exit_code == 2
+        assert "b9:8080" in result.output
+        assert "b1:8080, b2:8080, b3:8080" in " ".join(result.output.split())
+
+
+def test_two_questions_at_once_are_refused(tmp_path: Path) -> None:
+    result = run(tmp_path, "advise", "--rolling-restart", "--most-usage", "0.5", documents=uneven())
+    assert result.exit_code == 2
+
+
+def test_settings_that_nobody_tells_are_not_guessed(tmp_path: Path) -> None:
+    result = run(tmp_path, "advise", documents=uneven(), answers={})
+    assert result.exit_code != 0
+    assert "settings of the brokers" in result.output
+
+
+def test_brokers_of_versions_that_differ_are_refused(tmp_path: Path) -> None:
+    documents = uneven()
+    documents["/loadbalance/brokers/b2:8080"]["brokerVersionString"] = "4.2.4"
+    result = run(tmp_path, "advise", documents=documents)
+    assert result.exit_code != 0
+    assert "several versions (4.0.8, 4.2.4)" in result.output
+
+
+def test_a_broker_without_figures_gets_nothing(tmp_path: Path) -> None:
+    documents = uneven()
+    documents["/loadbalance/brokers/b3:8080"]["cpu"] = {"usage": float("nan"), "limit": 400.0}
+    found = advised(tmp_path, "advise", documents=documents)
+    assert found.unknown_brokers == ["b3:8080"]
+    assert found.plan is not None
+    assert {each.target for each in found.plan.moves} == {"b2:8080"}
