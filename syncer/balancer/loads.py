@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from syncer.balancer.attribution import read_fleet
 from syncer.balancer.averages import BundleAverages
 from syncer.balancer.cluster import ClusterLoad
+from syncer.balancer.exempt import never_shed
 from syncer.balancer.load import BrokerReport, BundleStats, Rates
 from syncer.balancer.picture import LoadManager, Tenure
 from syncer.balancer.placement.constraints import Constraints
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class UnknownLoad:
-    """Registered brokers, and bundles that are owned, whose figures are not all known."""
+    """Registered brokers, and bundles that are owned and may be moved, whose figures are not all known."""
 
     brokers: tuple[str, ...]
     bundles: tuple[str, ...]
@@ -48,7 +49,9 @@ def unknown(picture: LoadPicture) -> UnknownLoad:
     bundles = tuple(
         name
         for name, seen in picture.bundles.items()
-        if (owner := _owner(seen)) is not None and (owner in left_out or stats_of(seen) is None)
+        if (owner := _owner(seen)) is not None
+        and (owner in left_out or stats_of(seen) is None)
+        and not never_shed(name)
     )
     return UnknownLoad(brokers, bundles)
 

@@ -1,7 +1,8 @@
 """Assembling: the picture of all parts, and the contradictions between them.
 
 The owner of a bundle is who holds it by the store or by the channel; only the owner's statistics of it count. A bundle
-that its namespace's boundaries do not cut is not there: what tells of it is older than a split.
+that its namespace's boundaries do not cut is not there: what tells of it is older than a split. One that nobody owns is
+free, unless a broker has topics of it loaded, as the extensible manager's own topics are without an owner.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from syncer.balancer.decoding.ownership import broker_of
+from syncer.balancer.exempt import never_shed
 from syncer.balancer.picture import (
     FigureOrigin,
     Known,
@@ -148,6 +150,7 @@ class _Assembly:
                     LoadFindingKind.MISSING,
                     registration.origin.where,
                     f"no report of {broker} was read; its load is unknown until its next one",
+                    "Read the load again later; under the extensible manager listen for up to 15 minutes.",
                 )
         for broker in known.figures:
             if broker not in seen:
@@ -164,7 +167,7 @@ class _Assembly:
         unreported: dict[str, list[str]] = {}
         for name, seen in bundles.items():
             owner = None if seen.owner is None else seen.owner.value.broker
-            if owner is not None and seen.stats is None:
+            if owner is not None and seen.stats is None and not never_shed(name):
                 unreported.setdefault(owner, []).append(name)
         for broker, names in unreported.items():
             figures = self.parts.brokers.figures.get(broker)
@@ -173,6 +176,7 @@ class _Assembly:
                     LoadFindingKind.MISSING,
                     figures.origin.where,
                     f"{len(names)} bundles that {broker} owns have no figures in its report, {min(names)} is one",
+                    "Read the load again after its next report; one without loaded topics is in none of them.",
                 )
 
     def _namespaces(self, boundaries: Mapping[str, Known[tuple[int, ...]]]) -> dict[str, SeenNamespace]:
@@ -198,7 +202,7 @@ class _Assembly:
                 self._note_uncut(bundle)
                 continue
             told = known.owners.get(bundle)
-            owner = self._owner(bundle, told) if told is not None else free
+            owner = self._owner(bundle, told) if told is not None else None if bundle in known.topics else free
             seen[bundle] = SeenBundle(
                 bundle=bundle,
                 owner=owner,

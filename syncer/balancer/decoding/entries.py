@@ -21,6 +21,7 @@ BROKERS: Final = "/loadbalance/brokers"
 BUNDLE_DATA: Final = "/loadbalance/bundle-data"
 BROKER_AVERAGES: Final = "/loadbalance/broker-time-average"
 LEADER: Final = "/loadbalance/leader"
+EXTENSIBLE_LEADER: Final = "/loadbalance/extension/leader"
 OWNERSHIP: Final = "/namespace"
 UNITS: Final = "/service_unit_state"
 LOCAL_POLICIES: Final = "/admin/local-policies"
@@ -88,6 +89,10 @@ def _is_namespace(name: str, value: bytes) -> bool:
     return bool(value) and name.count("/") in _SLASHES_OF_A_NAMESPACE
 
 
+def _is_itself(name: str, _value: bytes) -> bool:
+    return not name
+
+
 def _take_leader(_name: str, fields: DocumentFields, origin: FigureOrigin, parts: PictureParts) -> None:
     take_leader(fields, origin, parts)
 
@@ -112,6 +117,7 @@ _KINDS: Final[dict[str, tuple[Callable[[str, bytes], bool], _Take]]] = {
     POLICIES: (_is_namespace, take_policies),
     BROKERS: (_is_broker, take_registration),
     BROKER_AVERAGES: (_is_broker, take_broker_average),
-    LEADER: (lambda name, _: not name, _take_leader),
+    LEADER: (_is_itself, _take_leader),
+    EXTENSIBLE_LEADER: (_is_itself, _take_leader),
 }
 """Prefix → which names below it are documents, and how one is taken."""

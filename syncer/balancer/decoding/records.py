@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 from syncer.balancer.decoding.brokers import take_broker_load, take_top_bundles
 from syncer.balancer.decoding.conflicts import UnitRecord, stands
-from syncer.balancer.decoding.fields import parsed
+from syncer.balancer.decoding.fields import FlawNotes, parsed
 from syncer.balancer.decoding.ownership import take_unit, unit_record
-from syncer.balancer.picture import FigureOrigin, LoadSource
+from syncer.balancer.picture import FigureOrigin, LoadFinding, LoadSource
 
 if TYPE_CHECKING:
     from syncer.balancer.decoding.parts import PictureParts
@@ -35,24 +35,25 @@ class TopicRecord:
 class LoadRecords:
     """What was heard of the three topics, until a picture is asked for.
 
-    The load topics keep nothing: a broker is heard of at its next report.
+    The load topics keep nothing: a broker is heard of at its next report. ``torn`` is what was wrong with the last
+    message of a bundle in the channel, whose state before it stands.
     """
 
     brokers: dict[str, TopicRecord] = field(default_factory=dict)
     top: dict[str, TopicRecord] = field(default_factory=dict)
     units: dict[str, tuple[UnitRecord, int | None]] = field(default_factory=dict)
+    torn: dict[str, list[LoadFinding]] = field(default_factory=dict)
     channel_read: bool = False
 
-    def put(self, topic: str, record: TopicRecord, parts: PictureParts) -> None:
+    def put(self, topic: str, record: TopicRecord) -> None:
         """Take a message.
 
         Args:
             topic: Full name of its topic.
             record: The message.
-            parts: Where its flaws are noted, if it is of the channel: there each message counts.
         """
         if topic == CHANNEL:
-            self._put_unit(record, parts)
+            self._put_unit(record)
             return
         known = self.brokers if topic == BROKER_LOAD else self.top
         if record.value:
@@ -60,15 +61,19 @@ class LoadRecords:
         else:
             known.pop(record.key, None)
 
-    def _put_unit(self, record: TopicRecord, parts: PictureParts) -> None:
+    def _put_unit(self, record: TopicRecord) -> None:
+        self.torn.pop(record.key, None)
         if not record.value:
             self.units.pop(record.key, None)
             return
-        fields = parsed(f"{CHANNEL} {record.key}", record.value, parts.notes)
+        notes = FlawNotes()
+        fields = parsed(f"{CHANNEL} {record.key}", record.value, notes)
         new = None if fields is None else unit_record(fields)
         known = self.units.get(record.key)
         if new is not None and not stands(known[0] if known is not None else None, new):
             self.units[record.key] = (new, record.published_ms)
+        if notes.findings:
+            self.torn[record.key] = notes.findings
 
     def take(self, parts: PictureParts) -> None:
         """Have all that was heard become part of a picture.
@@ -87,5 +92,7 @@ class LoadRecords:
                     take(broker, fields, FigureOrigin(LoadSource.TOPIC, where, record.published_ms), parts)
         for bundle, (unit, published_ms) in self.units.items():
             take_unit(bundle, unit, FigureOrigin(LoadSource.TOPIC, f"{CHANNEL} {bundle}", published_ms), parts)
+        for findings in self.torn.values():
+            parts.notes.findings.extend(findings)
         if self.channel_read:
             parts.bundles.ownership_read = FigureOrigin(LoadSource.TOPIC, CHANNEL)

@@ -13,6 +13,7 @@ from syncer.balancer.decoding.entries import (
     BROKERS,
     BUNDLE_DATA,
     CLUSTERS,
+    EXTENSIBLE_LEADER,
     LEADER,
     LOCAL_POLICIES,
     OWNERSHIP,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from syncer.balancer.decoding.parts import PictureParts
     from syncer.stores.contract import MetadataStore
 
-_LOCAL: Final = (BROKERS, LEADER, BROKER_AVERAGES, OWNERSHIP, UNITS, BUNDLE_DATA, LOCAL_POLICIES)
+_LOCAL: Final = (BROKERS, LEADER, EXTENSIBLE_LEADER, BROKER_AVERAGES, OWNERSHIP, UNITS, BUNDLE_DATA, LOCAL_POLICIES)
 """Prefixes of a cluster's own store. The registry comes first: an owner that is not there was gone before."""
 _GLOBAL: Final = "global"
 """A cluster that old versions of Pulsar list beside the real ones."""

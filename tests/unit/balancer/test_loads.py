@@ -31,6 +31,7 @@ from tests.support.load_documents import (
     broker_load,
     local_broker,
     lookup_data,
+    owner,
     small_cluster,
     stats,
     taken,
@@ -61,7 +62,7 @@ def extensible(**changed: Any) -> LoadPicture:
         (CHANNEL, FIRST, unit()),
         (CHANNEL, SECOND, unit("Releasing", sourceBroker="b2:8080")),
     ):
-        records.put(topic, TopicRecord(key, json.dumps(value).encode(), NOW_MS), parts)
+        records.put(topic, TopicRecord(key, json.dumps(value).encode(), NOW_MS))
     records.take(parts)
     return assembled(parts, cluster="east", taken_ms=NOW_MS)
 
@@ -87,6 +88,14 @@ def test_what_is_left_out_is_listed() -> None:
     assert unknown(modular()) == UnknownLoad((), ())
     assert unknown(modular(cpu=None)) == UnknownLoad(("b2:8080",), (SECOND,))
     assert unknown(modular(lastStats={SECOND: stats(topics=None)})) == UnknownLoad((), (SECOND,))
+
+
+def test_a_heartbeat_without_figures_is_no_matter() -> None:
+    heartbeat = "pulsar/b1:8080/0x00000000_0xffffffff"
+    picture = assembled(taken({**small_cluster(), f"/namespace/{heartbeat}": owner()}), cluster="east", taken_ms=NOW_MS)
+    assert heartbeat in picture.bundles
+    assert picture.findings == ()
+    assert unknown(picture) == UnknownLoad((), ())
 
 
 def test_the_leader_of_the_extensible_manager_sees_averages_and_the_busiest_bundles() -> None:

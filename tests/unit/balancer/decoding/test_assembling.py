@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from syncer.balancer.decoding.assembling import AHEAD_MS, STALE_MS, assembled
-from syncer.balancer.picture import LoadFindingKind, LoadManager, LoadPicture, Tenure
+from syncer.balancer.picture import Known, LoadFindingKind, LoadManager, LoadPicture, Tenure
 from tests.support.load_documents import (
     FIRST,
     NOW_MS,
     SECOND,
+    STORE,
     boundaries,
     local_broker,
     lookup_data,
@@ -63,6 +64,12 @@ def test_a_bundle_without_a_node_is_free_once_all_ownership_was_read() -> None:
     assert told is not None
     assert told.value.tenure is Tenure.FREE
     assert pictured(changed, without=without, ownership_read=False).bundles[SECOND].owner is None
+
+
+def test_a_bundle_with_loaded_topics_is_not_free_although_nobody_owns_it() -> None:
+    parts = taken({path: each for path, each in small_cluster().items() if path != f"/namespace/{SECOND}"})
+    parts.bundles.topics[SECOND] = Known({}, STORE)
+    assert assembled(parts, cluster="east", taken_ms=NOW_MS).bundles[SECOND].owner is None
 
 
 def test_a_bundle_that_nobody_loads_is_in_the_picture_without_figures() -> None:

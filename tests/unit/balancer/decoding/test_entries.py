@@ -23,6 +23,13 @@ def test_a_small_cluster_is_read_without_a_flaw() -> None:
     assert parts.constraints.domains.value == {"b1:8080": "rack"}
 
 
+def test_the_extensible_manager_has_a_leader_of_its_own() -> None:
+    leaders = {"/loadbalance/leader": {"brokerId": "b1:8080"}, "/loadbalance/extension/leader": {"brokerId": "b2:8080"}}
+    leader = taken(leaders).brokers.leader
+    assert leader is not None
+    assert leader.value == "b2:8080"
+
+
 def test_the_channel_may_be_in_the_store() -> None:
     parts = taken({f"/service_unit_state/{FIRST}": unit("Owned")})
     assert parts.bundles.owners[FIRST].value == Ownership(Tenure.OWNED, "b1:8080")
@@ -35,7 +42,7 @@ def test_the_channel_may_be_in_the_store() -> None:
         "/loadbalance/brokersx/b1:8080",
         "/loadbalance/bundle-data/shop",
         "/loadbalance/resource-quota/x",
-        "/loadbalance/extension/leader",
+        "/loadbalance/extension",
         "/namespace/shop/orders",
         "/namespace/shop/orders/lock",
         "/admin/local-policies/shop",

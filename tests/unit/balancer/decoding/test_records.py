@@ -16,7 +16,7 @@ def heard(*messages: tuple[str, str, object]) -> PictureParts:
     parts, records = PictureParts(), LoadRecords()
     for topic, key, document in messages:
         value = document if document is None or isinstance(document, bytes) else json.dumps(document).encode()
-        records.put(topic, TopicRecord(key, value, NOW_MS), parts)
+        records.put(topic, TopicRecord(key, value, NOW_MS))
     records.channel_read = True
     records.take(parts)
     return parts

@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 
 from syncer.cli.main import app
 from syncer.documents.balancing.load import LoadDocument
-from tests.support.load_documents import FIRST, SECOND, local_broker, small_cluster
+from tests.support.load_documents import FIRST, SECOND, local_broker, lookup_data, small_cluster
 from tests.support.load_sources import RUNTIME, Answer, brokers_with, store_with
 from tests.support.logs import logging_restored
 
@@ -93,6 +93,18 @@ def test_bundles_are_a_table_of_their_own(tmp_path: Path) -> None:
         result = run(tmp_path, url, "--cluster", "green", "--bundles", documents=fresh())
     rows = [line.split()[:4] for line in result.stdout.splitlines()[1:]]
     assert rows == [[FIRST, "b1:8080", "owned", "30"], [SECOND, "b2:8080", "owned", "30"]]
+
+
+def test_a_broker_of_the_extensible_manager_that_was_not_heard_is_unknown(tmp_path: Path) -> None:
+    documents = {"/loadbalance/brokers/127.0.0.1:1": lookup_data("127.0.0.1:1"), "/admin/clusters/east": {}}
+    with brokers_with(CONFIGURED) as url:
+        result = run(tmp_path, url, "--cluster", "green", "--listen", "0", "-o", "json", documents=documents)
+    assert result.exit_code == 0, result.output
+    found = LoadDocument.model_validate_json(result.stdout)
+    assert found.manager == "extensible"
+    assert [(each.figures, each.cpu, each.traffic) for each in found.brokers] == [(None, None, None)]
+    assert found.unknown_brokers == ["127.0.0.1:1"]
+    assert [each.kind for each in found.findings] == ["unreadable", "missing"]
 
 
 def test_many_findings_are_counted(tmp_path: Path) -> None:
