@@ -1,0 +1,165 @@
+"""Load of a real cluster: what its brokers keep in ZooKeeper is read without a flaw, and agrees with what they say."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import anyio
+import pulsar
+import pytest
+
+from deploy.lab.pulsar import ClusterSettings, PulsarCluster
+from deploy.lab.software import java, pulsar_home
+from syncer.admin.client import AdminClient, AdminSettings
+from syncer.balancer.loads import constraints_of, extensible_load, fleet_of, modular_load, stats_of, unknown
+from syncer.balancer.picture import LoadFinding, LoadManager, LoadPicture, LoadSource, Tenure
+from syncer.balancer.ranges import bundle_range, namespace_of_topic, topic_hash
+from syncer.balancer.reading.cluster import LoadSources, read_picture
+from syncer.balancer.reading.listener import LoadListener, listener_to
+from syncer.stores.zookeeper.store import ZooKeeperConfig, ZooKeeperStore
+from tests.conftest import require
+from tests.support.opening import opened
+
+pytestmark = [pytest.mark.anyio, pytest.mark.real("pulsar", "zookeeper"), pytest.mark.timeout(300)]
+
+MODULAR = "org.apache.pulsar.broker.loadbalance.impl.ModularLoadManagerImpl"
+EXTENSIBLE = "org.apache.pulsar.broker.loadbalance.extensions.ExtensibleLoadManagerImpl"
+TOPIC = "persistent://public/default/loaded"
+SEEN_S = 90.0
+"""How long a broker may take until it reports its topics."""
+QUICK = {
+    "loadBalancerEnabled": "true",  # a standalone broker's default is not to report
+    "statsUpdateInitialDelayInSecs": "1",
+    "statsUpdateFrequencyInSecs": "1",
+    "loadBalancerReportUpdateMinIntervalMillis": "1000",
+    "loadBalancerReportUpdateMaxIntervalMinutes": "1",
+    "loadBalancerBrokerThresholdShedderPercentage": "17",
+}
+
+
+@contextmanager
+def running(directory: Path, manager: str) -> Iterator[PulsarCluster]:
+    """A cluster of one broker with a load manager."""
+    require(java, pulsar_home)
+    settings = ClusterSettings(name="one", broker={**QUICK, "loadManagerClassName": manager})
+    made = PulsarCluster(directory / "one", settings, leashed=True)
+    try:
+        made.start()
+        yield made
+    finally:
+        made.stop()
+
+
+@contextmanager
+def sending(cluster: PulsarCluster) -> Iterator[pulsar.Producer]:
+    client = pulsar.Client(cluster.service_url, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
+    with closing(client):
+        yield client.create_producer(TOPIC)
+
+
+def settings_of(cluster: PulsarCluster) -> AdminSettings:
+    return AdminSettings(url=cluster.admin_url, retry_for=timedelta(seconds=5))
+
+
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+async def loaded(sources: LoadSources, producer: pulsar.Producer, listener: LoadListener | None = None) -> LoadPicture:
+    """Read until the topic's load is seen."""
+    with anyio.fail_after(SEEN_S):
+        while True:
+            await anyio.to_thread.run_sync(producer.send, b"x" * 1000)
+            heard = sources if listener is None else replace(sources, records=await listener.heard())
+            picture = await read_picture(heard, now_ms(), topics=True)
+            if is_loaded(picture):
+                return picture
+            await anyio.sleep(0.5)
+
+
+async def test_a_cluster_of_the_modular_manager_is_read_whole(tmp_path: Path) -> None:
+    with running(tmp_path, MODULAR) as cluster, sending(cluster) as producer:
+        store = ZooKeeperStore(ZooKeeperConfig(hosts=cluster.store.endpoint))
+        async with AdminClient(settings_of(cluster)) as admin, opened(store):
+            picture = await loaded(LoadSources(table="one", calls=admin, store=store), producer)
+            without = await read_picture(LoadSources(table="one", calls=admin), now_ms())
+    assert flaws(picture) == []
+    assert (picture.cluster, picture.manager) == ("one", LoadManager.MODULAR)
+    (broker,) = picture.registered
+    assert picture.leader is not None
+    assert picture.leader.value == broker
+    figures = picture.brokers[broker].figures
+    assert figures is not None
+    assert figures.origin.source is LoadSource.STORE
+    age_ms = figures.origin.age_ms(picture.taken_ms)
+    assert age_ms is not None
+    assert age_ms < SEEN_S * 1000
+    assert picture.settings is not None
+    assert picture.settings.value.threshold.threshold_percent == 17
+    assert unknown(picture).brokers == ()
+    load, fleet, constraints = modular_load(picture), fleet_of(picture), constraints_of(picture)
+    assert fleet.usages[broker] == pytest.approx(
+        load.brokers[broker].usages.weighted(picture.settings.value.usage), rel=1e-5
+    )
+    assert constraints.traits[broker].version is not None
+    seen = picture.bundles[bundle_of(picture)]
+    assert seen.owner is not None
+    assert (seen.owner.value.tenure, seen.owner.value.broker) == (Tenure.OWNED, broker)
+    assert seen.topics is not None
+    assert TOPIC in seen.topics.value
+    assert without.registered == (broker,)
+    assert without.namespaces["public/default"].boundaries is not None
+    assert without.bundles[bundle_of(without)].owner is not None
+
+
+async def test_a_cluster_of_the_extensible_manager_is_heard(tmp_path: Path) -> None:
+    with running(tmp_path, EXTENSIBLE) as cluster, sending(cluster) as producer:
+        store = ZooKeeperStore(ZooKeeperConfig(hosts=cluster.store.endpoint))
+        settings = settings_of(cluster)
+        async with (
+            AdminClient(settings) as admin,
+            opened(store),
+            listener_to(cluster.service_url, settings) as listener,
+        ):
+            picture = await loaded(LoadSources(table="one", calls=admin, store=store), producer, listener)
+    assert (picture.cluster, picture.manager) == ("one", LoadManager.EXTENSIBLE)
+    (broker,) = picture.registered
+    assert picture.leader is not None
+    assert picture.leader.value == broker
+    figures = picture.brokers[broker].figures
+    assert figures is not None
+    assert figures.origin.source is LoadSource.TOPIC
+    assert figures.value.averages is not None
+    seen = picture.bundles[bundle_of(picture)]
+    assert seen.owner is not None
+    assert (seen.owner.value.tenure, seen.owner.value.broker) == (Tenure.OWNED, broker)
+    assert seen.owner.origin.source is LoadSource.TOPIC
+    load, fleet = extensible_load(picture), fleet_of(picture)
+    assert load.brokers[broker].usage == figures.value.averages.usage
+    assert fleet.owners[bundle_of(picture)] == broker
+
+
+def bundle_of(picture: LoadPicture) -> str:
+    namespace = namespace_of_topic(TOPIC)
+    boundaries = picture.namespaces[namespace].boundaries
+    assert boundaries is not None
+    return f"{namespace}/{bundle_range(boundaries.value, topic_hash(TOPIC))}"
+
+
+def flaws(picture: LoadPicture) -> list[LoadFinding]:
+    """Findings, but for bundles that have no topic loaded: those are in no report."""
+    return [each for each in picture.findings if "have no figures in its report" not in each.what]
+
+
+def is_loaded(picture: LoadPicture) -> bool:
+    """Whether the broker reports itself, and the topic's bundle has its figures and its client."""
+    (broker,) = picture.brokers.values()
+    if flaws(picture) or broker.figures is None or "public/default" not in picture.namespaces:
+        return False
+    stats = stats_of(picture.bundles[bundle_of(picture)])
+    return stats is not None and stats.traffic.rate_in > 0 and stats.producers == 1
