@@ -13,10 +13,20 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from syncer.balancer.decoding.assembling import assembled
-from syncer.balancer.loads import fleet_of, modular_load
+from syncer.balancer.decoding.records import BROKER_LOAD, CHANNEL, TOP_BUNDLES, LoadRecords, TopicRecord
+from syncer.balancer.loads import extensible_load, fleet_of, modular_load
 from syncer.balancer.picture import LoadPicture
 from syncer.errors import LoadDataInvalid
-from tests.support.load_documents import NOW_MS, small_cluster, taken
+from tests.support.load_documents import (
+    FIRST,
+    NOW_MS,
+    broker_load,
+    lookup_data,
+    small_cluster,
+    taken,
+    top_bundles,
+    unit,
+)
 
 Steps = tuple[str | int, ...]
 
@@ -126,6 +136,45 @@ def test_a_document_that_is_cut_short_is_said_and_the_others_are_read(path: str,
     others = {name: each for name, each in small_cluster().items() if name != path}
     if not path.startswith("/admin/clusters"):
         assert replace(picture, findings=()) == replace(picture_of(others), findings=())
+
+
+HEARD: Final[dict[tuple[str, str], dict[str, Any]]] = {
+    (BROKER_LOAD, "b1:8080"): broker_load(),
+    (TOP_BUNDLES, "b1:8080"): top_bundles(FIRST),
+    (CHANNEL, FIRST): unit(),
+}
+HEARD_PLACES: Final = [(key, steps) for key, document in HEARD.items() for steps in places(document) if steps]
+
+
+def heard_picture(documents: dict[tuple[str, str], dict[str, Any]]) -> LoadPicture:
+    parts = taken({"/loadbalance/brokers/b1:8080": lookup_data()}, ownership_read=False)
+    records = LoadRecords(channel_read=True)
+    for (topic, key), document in documents.items():
+        records.put(topic, TopicRecord(key, json.dumps(document).encode(), NOW_MS))
+    records.take(parts)
+    return assembled(parts, cluster="east", taken_ms=NOW_MS)
+
+
+HEARD_KNOWN: Final = frozenset(figures_of(heard_picture(HEARD)))
+
+
+@given(st.sampled_from(HEARD_PLACES), REPLACED)
+def test_no_change_of_a_message_breaks_it_or_makes_a_figure(
+    place: tuple[tuple[str, str], Steps], value: object
+) -> None:
+    key, steps = place
+    documents = copy.deepcopy(HEARD)
+    inner: Any = documents[key]
+    for step in steps[:-1]:
+        inner = inner[step]
+    inner[steps[-1]] = value
+    picture = heard_picture(documents)
+    assert {each for each in figures_of(picture) if each is not None} <= HEARD_KNOWN
+    owner = picture.bundles[FIRST].owner if FIRST in picture.bundles else None
+    assert owner is None or owner.value.broker in {"b1:8080", None}
+    for convert in (extensible_load, fleet_of):
+        with suppress(LoadDataInvalid):  # not of one manager: a clear error
+            convert(picture)
 
 
 @given(st.dictionaries(st.sampled_from(sorted(small_cluster())), st.binary(max_size=60)))

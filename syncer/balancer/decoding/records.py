@@ -12,7 +12,7 @@ from syncer.balancer.decoding.brokers import take_broker_load, take_top_bundles
 from syncer.balancer.decoding.conflicts import UnitRecord, stands
 from syncer.balancer.decoding.fields import FlawNotes, parsed
 from syncer.balancer.decoding.ownership import take_unit, unit_record
-from syncer.balancer.picture import FigureOrigin, LoadFinding, LoadSource
+from syncer.balancer.picture import FigureOrigin, LoadFinding, LoadFindingKind, LoadSource
 
 if TYPE_CHECKING:
     from syncer.balancer.decoding.parts import PictureParts
@@ -36,13 +36,14 @@ class LoadRecords:
     """What was heard of the three topics, until a picture is asked for.
 
     The load topics keep nothing: a broker is heard of at its next report. ``torn`` is what was wrong with the last
-    message of a bundle in the channel, whose state before it stands.
+    message of a bundle in the channel, whose state before it stands; ``troubles`` why a topic cannot be read now.
     """
 
     brokers: dict[str, TopicRecord] = field(default_factory=dict)
     top: dict[str, TopicRecord] = field(default_factory=dict)
     units: dict[str, tuple[UnitRecord, int | None]] = field(default_factory=dict)
     torn: dict[str, list[LoadFinding]] = field(default_factory=dict)
+    troubles: dict[str, str] = field(default_factory=dict)
     channel_read: bool = False
 
     def put(self, topic: str, record: TopicRecord) -> None:
@@ -94,5 +95,19 @@ class LoadRecords:
             take_unit(bundle, unit, FigureOrigin(LoadSource.TOPIC, f"{CHANNEL} {bundle}", published_ms), parts)
         for findings in self.torn.values():
             parts.notes.findings.extend(findings)
+        for topic, trouble in self.troubles.items():
+            parts.notes.note(
+                LoadFindingKind.UNREADABLE,
+                topic,
+                f"it cannot be read: {trouble}; what it tells stays unknown",
+                "See whether the role of the cluster's table may consume from it: it has to be a superuser's.",
+            )
         if self.channel_read:
             parts.bundles.ownership_read = FigureOrigin(LoadSource.TOPIC, CHANNEL)
+        elif CHANNEL not in self.troubles:
+            parts.notes.note(
+                LoadFindingKind.MISSING,
+                CHANNEL,
+                "it was not read to its end yet; the owners of the bundles that it did not name stay unknown",
+                "Listen longer.",
+            )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from syncer.balancer.decoding.assembling import assembled
 from syncer.balancer.decoding.parts import PictureParts
+from syncer.balancer.decoding.records import CHANNEL
 from syncer.balancer.picture import LoadFindingKind, LoadManager
 from syncer.balancer.reading.brokers import BrokerReading
 from syncer.balancer.reading.stores import read_constraints, read_load
@@ -66,6 +67,14 @@ async def read_picture(sources: LoadSources, now_ms: int, *, topics: bool = Fals
         raise nothing
     if sources.records is not None:
         sources.records.take(parts)
-    if topics or LoadManager.EXTENSIBLE in parts.brokers.managers.values():
+    extensible = LoadManager.EXTENSIBLE in parts.brokers.managers.values()
+    if extensible and sources.records is None and parts.bundles.ownership_read is None:
+        parts.notes.note(
+            LoadFindingKind.MISSING,
+            CHANNEL,
+            "it was not listened to; the owners of the bundles stay unknown",
+            "Listen to the load topics: 'syncer balancer load --listen SECONDS'.",
+        )
+    if topics or extensible:
         await asked.topics()
     return assembled(parts, cluster=name or sources.table, taken_ms=now_ms)

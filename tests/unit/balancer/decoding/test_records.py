@@ -72,3 +72,11 @@ def test_a_channel_that_was_not_read_whole_says_of_no_bundle_that_it_is_free() -
     parts, records = PictureParts(), LoadRecords()
     records.take(parts)
     assert parts.bundles.ownership_read is None
+    assert [(each.kind, each.where) for each in parts.notes.findings] == [(LoadFindingKind.MISSING, CHANNEL)]
+
+
+def test_a_topic_that_cannot_be_read_is_said() -> None:
+    parts, records = PictureParts(), LoadRecords(troubles={CHANNEL: "AuthorizationError"})
+    records.take(parts)
+    assert [(each.kind, each.where) for each in parts.notes.findings] == [(LoadFindingKind.UNREADABLE, CHANNEL)]
+    assert "AuthorizationError" in parts.notes.findings[0].what

@@ -104,7 +104,8 @@ def test_a_broker_of_the_extensible_manager_that_was_not_heard_is_unknown(tmp_pa
     assert found.manager == "extensible"
     assert [(each.figures, each.cpu, each.traffic) for each in found.brokers] == [(None, None, None)]
     assert found.unknown_brokers == ["127.0.0.1:1"]
-    assert [each.kind for each in found.findings] == ["unreadable", "missing"]
+    assert [each.kind for each in found.findings] == ["missing", "unreadable", "missing"]
+    assert "not listened to" in found.findings[0].what
 
 
 def test_many_findings_are_counted(tmp_path: Path) -> None:
