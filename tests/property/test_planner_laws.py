@@ -62,12 +62,11 @@ def test_no_plan_breaks_a_hard_goal(data: st.DataObject) -> None:
     for sketch in Search(Scene(fleet, own, Tariff())).front():
         after = moved(fleet, sketch.targets)
         goals = HardGoals(after, replace(own, ceiling=float("inf")))
-        full = max(own.settings.usage.overloaded_percent / 100 if own.ceiling is None else own.ceiling, 0.0)
+        most = max(fleet.greatest, own.settings.usage.overloaded_percent / 100) if own.ceiling is None else own.ceiling
         for bundle, target in sketch.targets:
             assert goals.stays(bundle) is None
             assert goals.forbids(bundle, target) is None
-            least = fleet.usages[fleet.owners[bundle]] if own.ceiling is None else 0.0
-            assert after.usages[target] <= max(full, least) + EXACT
+            assert after.usages[target] <= most + EXACT
 
 
 @FEW

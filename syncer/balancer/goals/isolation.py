@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from syncer.balancer.goals.veto import Veto, VetoReason
-from syncer.balancer.placement.isolation import allowed
+from syncer.balancer.placement.isolation import allowed, policy_number
 from syncer.balancer.ranges import namespace_of_bundle
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class IsolationGoal:
-    """Asks the filter of placement once for each namespace; the answers are kept.
+    """Asks the filter of placement once for each policy; the answers are kept.
 
     ``non_persistent`` names the bundles with topics that are not persistent.
     """
@@ -25,7 +25,8 @@ class IsolationGoal:
     brokers: Sequence[str]
     constraints: Constraints
     non_persistent: frozenset[str] = frozenset()
-    _answers: dict[tuple[str, bool], tuple[frozenset[str], FilterAnswer]] = field(default_factory=dict)
+    _numbers: dict[str, int | None] = field(default_factory=dict)
+    _answers: dict[tuple[int | None, bool], tuple[frozenset[str], FilterAnswer]] = field(default_factory=dict)
 
     def receivers(self, bundle: str) -> frozenset[str]:
         """Name the brokers that may serve a bundle's namespace.
@@ -48,10 +49,12 @@ class IsolationGoal:
         return Veto(reason=VetoReason.ISOLATION, bundle=bundle, target=target, detail=why.get(target, "not-available"))
 
     def _answer(self, bundle: str) -> tuple[frozenset[str], FilterAnswer]:
-        namespace, other = namespace_of_bundle(bundle), bundle in self.non_persistent
-        known = self._answers.get((namespace, other))
+        own, namespace, other = self.constraints, namespace_of_bundle(bundle), bundle in self.non_persistent
+        if namespace not in self._numbers:
+            self._numbers[namespace] = policy_number(namespace, own.policies)
+        key = self._numbers[namespace], other
+        known = self._answers.get(key)
         if known is None:
-            own = self.constraints
             answer = allowed(namespace, self.brokers, own.policies, own.traits, non_persistent=other)
-            known = self._answers[namespace, other] = frozenset(answer.left), answer
+            known = self._answers[key] = frozenset(answer.left), answer
         return known

@@ -12,7 +12,7 @@ from syncer.balancer.planner.explaining import balancing_reasons, explained, ord
 from syncer.balancer.planner.leveling import EXACT
 from syncer.balancer.planner.picking import Aim, PickRule, pick
 from syncer.balancer.planner.scene import Scene
-from syncer.balancer.planner.search import Search, Sketch, undominated
+from syncer.balancer.planner.search import Search, Sketch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,10 +50,7 @@ def balance(
         why = AdviceReason.OVERLOADED
         wanted = replace(wanted, reach=max(0.0, min(wanted.reach, overload - fleet.mean)))
     scene = Scene(fleet, bounds, tariff, weights)
-    search = Search(scene)
-    found = search.front()
-    if wanted.rule is PickRule.CHEAPEST_WITHIN:
-        found = undominated([*found, search.to_spread(wanted.reach)])
+    found = Search(scene).front(wanted.reach if wanted.rule is PickRule.CHEAPEST_WITHIN else None)
     return answered(scene, found, wanted, why)
 
 

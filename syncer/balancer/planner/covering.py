@@ -77,8 +77,8 @@ def _tabled(parts: Sequence[Giveable], need: float) -> list[Giveable] | None:
     for part, size in zip(parts, sizes, strict=True):
         if size:
             weight = part.weight
-            moved = [0.0] * size + row[:-size] if size <= _STEPS else [0.0] * (_STEPS + 1)
-            row = [min(old, new + weight) for old, new in zip(row, moved, strict=True)]
+            moved = [0.0] * size + row[:-size]
+            row = list(map(min, row, [before + weight for before in moved]))
         rows.append(row)
     if row[_STEPS] == infinite:
         return None

@@ -47,24 +47,25 @@ def pick(front: Sequence[Sketch], aim: Aim) -> Sketch:
         front: Plans, the cheapest and least balanced first, which moves nothing.
         aim: The rule, and the spread that it asks for.
     """
-    first, last = front[0], front[-1]
-    if last.spread > first.spread - aim.least_gain:
+    first = front[0]
+    worthy = [each for each in front if each.spread <= first.spread - aim.least_gain]
+    if not worthy or not worthy[-1].targets:
         return first
     match aim.rule:
         case PickRule.CHEAPEST_WITHIN:
-            return next((each for each in front if each.spread <= aim.reach + EXACT), last)
+            return next((each for each in (first, *worthy) if each.spread <= aim.reach + EXACT), worthy[-1])
         case PickRule.KNEE:
-            return _knee(front)
+            return _knee(first, worthy)
         case PickRule.FLATTEST:
-            return last
+            return worthy[-1]
         case _:
             assert_never(aim.rule)
 
 
-def _knee(front: Sequence[Sketch]) -> Sketch:
-    """The plan farthest below the line from the first to the last one."""
-    first, last = front[0], front[-1]
+def _knee(first: Sketch, plans: Sequence[Sketch]) -> Sketch:
+    """The plan farthest below the line from not moving to the last one."""
+    last = plans[-1]
     fall, rise = first.spread - last.spread, last.weight - first.weight
     if not fall > 0 or not rise > 0:
         return last
-    return max(front, key=lambda each: (first.spread - each.spread) / fall - (each.weight - first.weight) / rise)
+    return max(plans, key=lambda each: (first.spread - each.spread) / fall - (each.weight - first.weight) / rise)

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 RUNGS: Final = (0.8, 0.6, 0.45, 0.3, 0.2, 0.1)
 """Parts of the spread that a front's plans are sought for."""
-_HALVINGS: Final = 5
+_FINE: Final = 5
+_COARSE: Final = 3
 _SHIFTS: Final = 3
 _HIGHER: Final = (0.01, 0.02, 0.04, 0.08, 0.16)
 
@@ -79,13 +80,11 @@ class Search:
         """
         sketch, reached = self._to_level(level)
         yield sketch
-        lowest, highest = level, self._scene.fleet.greatest
-        for _ in range(_HALVINGS if reached > level + EXACT else 0):
-            middle = (lowest + highest) / 2
-            sketch, reached = self._to_level(middle)
-            yield sketch
-            lowest, highest = (middle, highest) if reached > middle + EXACT else (lowest, reached)
-        nearer = highest if lowest > level else level
+        nearer = level
+        if reached > level + EXACT:
+            for sketch in self._closing_in(level, _FINE):
+                yield sketch
+                nearer = max(level, self._scene.fleet.mean + sketch.spread)
         for _ in range(_SHIFTS):
             sketch, reached = self._to_level(nearer)
             yield sketch
@@ -95,20 +94,43 @@ class Search:
         for part in _HIGHER:
             yield self._to_level(level + part * (self._scene.fleet.greatest - level))[0]
 
-    def front(self) -> list[Sketch]:
+    def _closing_in(self, level: float, times: int) -> list[Sketch]:
+        """Close in on the lowest level that can be reached, above one that cannot; the lowest found is last."""
+        lowest, highest = level, self._scene.fleet.greatest
+        found: list[Sketch] = []
+        for _ in range(times):
+            middle = (lowest + highest) / 2
+            sketch, reached = self._to_level(middle)
+            if reached > middle + EXACT:
+                lowest = middle
+                found.insert(0, sketch)
+            else:
+                highest = reached
+                found.append(sketch)
+        return found
+
+    def front(self, reach: float | None = None) -> list[Sketch]:
         """Seek plans for ever smaller spreads, and keep those that no other one beats; not to move is the first.
+
+        Args:
+            reach: A spread that is sought besides the rungs.
 
         Raises:
             LoadDataInvalid: An isolation policy cannot be read.
         """
+        before, mean = self.unmoved.spread, self._scene.fleet.mean
+        wanted = {before * rung for rung in RUNGS}
+        if reach is not None and reach < before:
+            wanted.add(reach)
         found = [self.unmoved]
-        for rung in RUNGS:
-            level = self._scene.fleet.mean + self.unmoved.spread * rung
-            sketch, reached = self._to_level(level)
+        for spread in sorted(wanted, reverse=True):
+            sketch, reached = self._to_level(mean + spread)
             found.append(sketch)
-            if reached > level + EXACT:
-                found += list(self._around(level, self.unmoved.spread * rung))
+            if reached > mean + spread + EXACT:
+                found += self._closing_in(mean + spread, _COARSE)
                 break
+            if spread == reach and sketch.spread > reach + EXACT:
+                found.append(self._to_level(mean + 2 * reach - sketch.spread)[0])
         return undominated(found)
 
     def _to_level(self, level: float) -> tuple[Sketch, float]:

@@ -18,6 +18,7 @@ FRONT = [
 @pytest.mark.parametrize(
     ("rule", "reach", "wanted"),
     [
+        (PickRule.CHEAPEST_WITHIN, 0.5, 0),
         (PickRule.CHEAPEST_WITHIN, 0.3, 1),
         (PickRule.CHEAPEST_WITHIN, 0.1, 2),
         (PickRule.CHEAPEST_WITHIN, 0.01, 3),
@@ -38,3 +39,8 @@ def test_a_plan_that_costs_nothing_is_the_knee() -> None:
     free = [Sketch((), 0.5, 0.0), Sketch((("x", "a"),), 0.2, 0.0)]
     assert pick(free, Aim(rule=PickRule.KNEE)) == free[1]
     assert pick(free[:1], Aim(rule=PickRule.KNEE)) == free[0]
+
+
+def test_of_a_single_plan_the_knee_is_that_plan_and_small_gains_are_no_knee() -> None:
+    assert pick(FRONT[:2], Aim(rule=PickRule.KNEE)) == FRONT[1]
+    assert pick([FRONT[0], Sketch((("w", "a"),), 0.49, 0.1), *FRONT[1:]], Aim(rule=PickRule.KNEE)) == FRONT[2]
