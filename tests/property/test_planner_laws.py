@@ -110,3 +110,21 @@ def test_a_spread_that_was_asked_for_never_gets_worse(fleet: Fleet, spread: floa
     assert found.spread <= max(fleet.spread, spread) + EXACT
     if fleet.spread <= spread:
         assert found.targets == ()
+
+
+@FEW
+@given(st.data())
+def test_with_moves_that_are_known_no_plan_is_dearer_than_they_are(data: st.DataObject) -> None:
+    fleet = data.draw(fleets())
+    names, brokers = sorted(fleet.bundles), sorted(fleet.brokers)
+    if not names:
+        return
+    known = data.draw(st.lists(st.tuples(st.sampled_from(names), st.sampled_from(brokers)), max_size=4))
+    tariff, own = Tariff(), bounds_of(fleet, ceiling=float("inf"))
+    after = moved(fleet, tuple(known))
+    found = Search(Scene(fleet, own, tariff)).to_spread(after.spread, known)
+    changed = [name for name in names if after.owners[name] != fleet.owners[name]]
+    assert found.spread <= max(after.spread, fleet.spread) + EXACT
+    if after.spread < fleet.spread - EXACT:
+        assert found.spread <= after.spread + EXACT
+        assert found.weight <= sum(tariff.weight(fleet.bundles[name]) for name in changed) + EXACT

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from syncer.balancer.goals.veto import Veto, VetoReason
-from syncer.balancer.placement.isolation import allowed, policy_number
+from syncer.balancer.placement.isolation import allowed, policy_of
 from syncer.balancer.ranges import namespace_of_bundle
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ class IsolationGoal:
     brokers: Sequence[str]
     constraints: Constraints
     non_persistent: frozenset[str] = frozenset()
-    _numbers: dict[str, int | None] = field(default_factory=dict)
-    _answers: dict[tuple[int | None, bool], tuple[frozenset[str], FilterAnswer]] = field(default_factory=dict)
+    _policies: dict[str, int] = field(default_factory=dict)
+    _answers: dict[tuple[int, bool], tuple[frozenset[str], FilterAnswer]] = field(default_factory=dict)
 
     def receivers(self, bundle: str) -> frozenset[str]:
         """Name the brokers that may serve a bundle's namespace.
@@ -50,9 +50,9 @@ class IsolationGoal:
 
     def _answer(self, bundle: str) -> tuple[frozenset[str], FilterAnswer]:
         own, namespace, other = self.constraints, namespace_of_bundle(bundle), bundle in self.non_persistent
-        if namespace not in self._numbers:
-            self._numbers[namespace] = policy_number(namespace, own.policies)
-        key = self._numbers[namespace], other
+        if namespace not in self._policies:
+            self._policies[namespace] = id(policy_of(namespace, own.policies))  # all of one have the same brokers
+        key = self._policies[namespace], other
         known = self._answers.get(key)
         if known is None:
             answer = allowed(namespace, self.brokers, own.policies, own.traits, non_persistent=other)

@@ -33,19 +33,6 @@ class IsolationPolicy:
     min_primaries: int = 0
 
 
-def policy_number(namespace: str, policies: Sequence[IsolationPolicy]) -> int | None:
-    """Find the policy that counts for a namespace, by its number; all namespaces of one have the same brokers.
-
-    Args:
-        namespace: Its full name.
-        policies: The cluster's, in their order: the first that matches counts.
-
-    Raises:
-        LoadDataInvalid: A policy holds no regular expression.
-    """
-    return next((number for number, each in enumerate(policies) if _matches(each.namespaces, namespace)), None)
-
-
 def allowed(
     namespace: str,
     candidates: Sequence[str],
@@ -66,8 +53,7 @@ def allowed(
     Raises:
         LoadDataInvalid: A policy holds no regular expression.
     """
-    number = policy_number(namespace, policies)
-    own = policies[number] if number is not None else None
+    own = policy_of(namespace, policies)
     dropped: dict[str, DropReason] = {}
     second: list[str] = []
     for broker in candidates:
@@ -88,6 +74,19 @@ def allowed(
         dropped |= dict.fromkeys(second, DropReason.ENOUGH_PRIMARIES)
     left = tuple(broker for broker in candidates if broker not in dropped)
     return FilterAnswer(filter=Filter.ISOLATION, left=left, dropped=dropped)
+
+
+def policy_of(namespace: str, policies: Sequence[IsolationPolicy]) -> IsolationPolicy | None:
+    """Find the policy that a namespace is under: the first that matches; None where none does.
+
+    Args:
+        namespace: Its full name.
+        policies: The cluster's, in their order.
+
+    Raises:
+        LoadDataInvalid: A policy holds no regular expression.
+    """
+    return next((policy for policy in policies if _matches(policy.namespaces, namespace)), None)
 
 
 def _serves(traits: BrokerTraits | None, *, non_persistent: bool) -> bool:

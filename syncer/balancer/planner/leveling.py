@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from syncer.balancer.planner.covering import Giveable, cheapest_cover
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from collections.abc import Set as AbstractSet
 
     from syncer.balancer.planner.scene import Scene
@@ -56,6 +56,24 @@ class Leveling:
             self._relieve(broker)
             while self.fleet.usages[broker] > self.level + EXACT and self._exchange(broker):
                 pass
+        self.lighten()
+
+    def adopt(self, targets: Iterable[tuple[str, str]]) -> bool:
+        """Begin with somebody else's moves; say whether the hard goals let them all be.
+
+        Args:
+            targets: Bundles and brokers, in the order in which they would be moved.
+        """
+        for bundle, target in targets:
+            if self.scene.stays(bundle) is not None or target not in self.scene.receivers(bundle):
+                return False
+            if self.scene.forbids(bundle, target) is not None:
+                return False
+            self._move(bundle, target)
+        return True
+
+    def lighten(self) -> None:
+        """Take back moves that are not needed, and move lighter bundles instead of others."""
         self._take_back_needless()
         self._replace_dear()
 

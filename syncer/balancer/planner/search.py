@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from syncer.balancer.planner.leveling import EXACT, Leveling
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from syncer.balancer.planner.scene import Scene
 
@@ -45,11 +45,12 @@ class Search:
         self._scene = scene
         self.unmoved = Sketch((), scene.fleet.spread, 0.0)
 
-    def to_spread(self, spread: float) -> Sketch:
+    def to_spread(self, spread: float, known: Sequence[tuple[str, str]] = ()) -> Sketch:
         """Seek the cheapest plan that brings the spread to a bound; where none does, the best that was found.
 
         Args:
             spread: The bound, a fraction.
+            known: Moves that are known to come near it, such as Pulsar's own; they are lightened where they can be.
 
         Raises:
             LoadDataInvalid: An isolation policy cannot be read.
@@ -57,10 +58,27 @@ class Search:
         best = self.unmoved
         if best.spread <= spread + EXACT:
             return best
-        for sketch in self._around(self._scene.fleet.mean + spread, spread):
+        for sketch in (*self._around(self._scene.fleet.mean + spread, spread), *self._lightened(known)):
             if _better(sketch, best, spread):
                 best = sketch
         return best
+
+    def _lightened(self, known: Sequence[tuple[str, str]]) -> list[Sketch]:
+        """Take known moves as they are, and without what they do not need to keep every broker as low."""
+        fleet = self._scene.fleet
+        if not known or any(bundle not in fleet.bundles or target not in fleet.brokers for bundle, target in known):
+            return []
+        for bundle, target in known:
+            fleet.move(bundle, target)
+        level = fleet.greatest
+        fleet.rewind()
+        leveling, found = Leveling(self._scene, level), []
+        if leveling.adopt(known):
+            found.append(self._sketched(leveling))
+            leveling.lighten()
+            found.append(self._sketched(leveling))
+        fleet.rewind()
+        return found
 
     def reaches(self, level: float) -> bool:
         """Say whether moves are found that bring every broker to a usage or below it.
@@ -136,12 +154,13 @@ class Search:
     def _to_level(self, level: float) -> tuple[Sketch, float]:
         leveling = Leveling(self._scene, level)
         leveling.run()
-        fleet = self._scene.fleet
-        targets = tuple(leveling.targets().items())
-        weight = sum(self._scene.weight(bundle) for bundle, _ in targets)
-        sketch, reached = Sketch(targets, fleet.spread, weight), fleet.greatest
-        fleet.rewind()
+        sketch, reached = self._sketched(leveling), self._scene.fleet.greatest
+        self._scene.fleet.rewind()
         return sketch, reached
+
+    def _sketched(self, leveling: Leveling) -> Sketch:
+        targets = tuple(leveling.targets().items())
+        return Sketch(targets, self._scene.fleet.spread, sum(self._scene.weight(bundle) for bundle, _ in targets))
 
 
 def undominated(sketches: list[Sketch]) -> list[Sketch]:

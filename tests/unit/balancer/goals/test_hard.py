@@ -79,6 +79,7 @@ def test_isolation_keeps_brokers_from_a_namespace() -> None:
     assert forbidden(goals, X, B2) == (VetoReason.ISOLATION, "not-in-policy")
     assert forbidden(goals, Y, B1) == (VetoReason.ISOLATION, "reserved")
     assert goals.receivers(Y) == {B2, B3}
+    assert goals.receivers("t/z/0x00000000_0x80000000") == goals.receivers(Y)
 
 
 def test_a_bundle_with_other_topics_goes_where_they_are_served() -> None:

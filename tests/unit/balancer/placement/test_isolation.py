@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from syncer.balancer.placement.decision import BrokerTraits, DropReason
-from syncer.balancer.placement.isolation import IsolationPolicy, allowed, policy_number
+from syncer.balancer.placement.isolation import IsolationPolicy, allowed
 from syncer.errors import LoadDataInvalid
 
 PRIMARY, OTHER_PRIMARY, SECONDARY, FREE = "p1:8080", "p2:8080", "s1:8080", "f1:8080"
@@ -38,13 +38,6 @@ def test_other_namespaces_keep_off_the_primary_brokers_of_any_policy() -> None:
 def test_a_pattern_is_for_the_whole_name() -> None:
     assert allowed("x/a/b", BROKERS, [policy()], TRAITS).left == (SECONDARY, FREE)
     assert allowed("a/b", ("p10:8080",), [policy()], {}).left == ()
-
-
-def test_the_policy_that_counts_for_a_namespace_has_its_number() -> None:
-    other = IsolationPolicy(namespaces=["a/.*"], primary=["f1"])
-    assert policy_number("a/bc", [policy(), other]) == 0
-    assert policy_number("a/x", [policy(), other]) == 1
-    assert policy_number("c/d", [policy(), other]) is None
 
 
 def test_the_first_policy_that_matches_counts() -> None:

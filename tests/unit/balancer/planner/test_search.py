@@ -97,3 +97,15 @@ def test_bounds_are_kept_whatever_the_price() -> None:
     fleet = fleet_of({A: [(30.0, 5), (30.0, 2)], B: [(20.0, 1)]})
     bounds: MoveBounds = bounds_of(fleet, ceiling=0.4)
     assert Search(scene_of(fleet, ceiling=bounds.ceiling)).to_spread(0.0).targets == ()
+
+
+def test_moves_that_are_known_are_lightened_and_never_lost() -> None:
+    fleet = fleet_of({A: [(30.0, 50), (30.0, 2), (10.0, 1)], B: [], C: [(60.0, 1)]})
+    wasteful = [(name_of(0), B), (name_of(2), B)]
+    bound = 0.6 - (0.7 + 0.6) / 3
+    found = Search(scene_of(fleet)).to_spread(bound, wasteful)
+    assert found.targets == ((name_of(2), B),)
+    forbidden = Search(scene_of(fleet, closed=frozenset([B, C]))).to_spread(0.1, wasteful)
+    assert forbidden.targets == ()
+    gone = [("t/n/0xeeeeeeee_0xffffffff", B)]
+    assert Search(scene_of(fleet)).to_spread(bound, gone).targets == found.targets
