@@ -168,29 +168,42 @@ def balancer_settings(properties: Properties) -> BalancerSettings:
     Raises:
         SettingInvalid: A value is not of its property's type.
     """
+    return changed_settings(BalancerSettings(), properties)
+
+
+def changed_settings(settings: BalancerSettings, properties: Properties) -> BalancerSettings:
+    """Set some properties, the others staying as they are.
+
+    Args:
+        settings: What the brokers were told.
+        properties: Property name to value, as of :func:`balancer_settings`.
+
+    Raises:
+        SettingInvalid: A value is not of its property's type.
+    """
     return BalancerSettings(
-        usage=_group(UsageSettings, properties),
-        placement=_group(PlacementSettings, properties),
-        shedding=_group(SheddingSettings, properties),
-        report=_group(ReportSettings, properties),
-        threshold=_group(ThresholdSettings, properties),
-        uniform=_group(UniformSettings, properties),
-        avg=_group(AvgSettings, properties),
-        transfer=_group(TransferSettings, properties),
-        split=_group(SplitSettings, properties),
+        usage=_group(settings.usage, properties),
+        placement=_group(settings.placement, properties),
+        shedding=_group(settings.shedding, properties),
+        report=_group(settings.report, properties),
+        threshold=_group(settings.threshold, properties),
+        uniform=_group(settings.uniform, properties),
+        avg=_group(settings.avg, properties),
+        transfer=_group(settings.transfer, properties),
+        split=_group(settings.split, properties),
     )
 
 
-def _group(kind: type[Group], properties: Properties) -> Group:
+def _group(known: Group, properties: Properties) -> Group:
     given = {}
-    for item in fields(kind):  # type: ignore[arg-type]  # each group is a dataclass
+    for item in fields(known):  # type: ignore[arg-type]  # each group is a dataclass
         name, default = item.metadata["property"], item.default
-        value = _parsed(name, properties[name], default) if name in properties else default
+        value = _parsed(name, properties[name], default) if name in properties else getattr(known, item.name)
         other = _MISSPELT.get(name)
         if other is not None and other in properties and value == default:
             value = _parsed(other, properties[other], default)
         given[item.name] = value
-    return kind(**given)
+    return type(known)(**given)
 
 
 def _parsed(name: str, value: object, default: object) -> object:

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Final
 from syncer.balancer.rounds.extensible import ExtensibleLeader
 from syncer.balancer.rounds.modular import ModularLeader
 from syncer.balancer.rounds.naming import simple_name
-from syncer.balancer.settings import balancer_settings
+from syncer.balancer.settings import BalancerSettings, changed_settings
 from syncer.balancer.strategies.least_usage import LeastResourceUsageWithWeight
 
 if TYPE_CHECKING:
     from syncer.balancer.placement.constraints import Constraints
     from syncer.balancer.placement.decision import Draw
     from syncer.balancer.rounds.playing import RoundLeader
-    from syncer.balancer.settings import BalancerSettings, Properties
+    from syncer.balancer.settings import Properties
     from syncer.balancer.versions import BalancerRules
 
 IMPL: Final = "org.apache.pulsar.broker.loadbalance.impl."
@@ -70,7 +70,7 @@ class Contender:
     """A strategy of shedding with the properties that are set for it, over the cluster's own."""
 
     properties: Properties = field(default_factory=dict)
-    base: Properties = field(default_factory=dict)
+    base: BalancerSettings = field(default_factory=BalancerSettings)
 
     @property
     def settings(self) -> BalancerSettings:
@@ -79,7 +79,7 @@ class Contender:
         Raises:
             SettingInvalid: A value is not of its property's type.
         """
-        return balancer_settings({**self.base, **self.properties})
+        return changed_settings(self.base, self.properties)
 
     @property
     def strategy(self) -> str:
@@ -129,13 +129,13 @@ class Contender:
         return replace(constraints, traits=traits)
 
 
-def contenders(base: Properties) -> Iterator[Contender]:
-    """Yield the cluster's own settings first, where there are any, and then every strategy in each variant.
+def contenders(base: BalancerSettings) -> Iterator[Contender]:
+    """Yield the cluster's own settings first, where they are not the defaults, then every strategy in each variant.
 
     Args:
         base: What the cluster's brokers were told.
     """
-    if base:
+    if base != BalancerSettings():
         yield Contender(base=base)
     for strategy, variants in _VARIANTS.items():
         for variant in variants:

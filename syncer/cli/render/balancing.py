@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from syncer.cli.render import output
 from syncer.cli.render.output import Format, say
-from syncer.documents.words import counted
+from syncer.documents.words import counted, moment
 
 if TYPE_CHECKING:
     from syncer.documents.balancing.comparison import ComparedStrategyDocument, ComparisonDocument, PlayedRoundsDocument
@@ -23,13 +23,24 @@ def show_comparison(found: ComparisonDocument, form: Format) -> None:
         output.document(found, form)
         return
     output.table(HEADINGS, comparison_rows(found))
-    load = found.load
-    if found.spread is not None:
-        say(
-            f"load drawn by seed {load.seed} ({load.shape}): {counted(load.brokers, 'broker')},"
-            f" {counted(load.bundles, 'bundle')}, a spread of {points(found.spread)} at the beginning"
-        )
+    say(load_words(found))
     say("spread: the greatest usage less the mean. settled: the round of the last move, '-' where it went on moving.")
+
+
+def load_words(found: ComparisonDocument) -> str:
+    """The load that was compared over, in one sentence without its point."""
+    load = found.load
+    if load.cluster is not None:
+        said = f"load of {load.cluster} at {moment(load.taken_ms)}"
+    else:
+        said = f"load drawn by seed {load.seed} ({load.shape})"
+    said += f": {counted(load.brokers, 'broker')}, {counted(load.bundles, 'bundle')}"
+    if found.spread is not None:
+        said += f", a spread of {points(found.spread)} at the beginning"
+    if load.unknown_brokers or load.unknown_bundles:
+        left_out = f"{counted(load.unknown_brokers, 'broker')} and {counted(load.unknown_bundles, 'bundle')}"
+        said += f"; {left_out} left out, whose figures are not all known"
+    return said
 
 
 def comparison_rows(found: ComparisonDocument) -> list[tuple[object, ...]]:

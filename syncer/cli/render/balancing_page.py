@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Final
 
-from syncer.cli.render.balancing import HEADINGS, comparison_rows, points
-from syncer.documents.words import counted
+from syncer.cli.render.balancing import HEADINGS, comparison_rows, load_words, points
 from syncer.pages import charts
 from syncer.pages.frame import PAGE
 from syncer.terminal import visible
@@ -27,7 +26,7 @@ PER_MILLE: Final = 1000
 def comparison_page(found: ComparisonDocument) -> str:
     """The whole page as HTML text; the same comparison makes the same page."""
     load = found.load
-    title = f"Load balancing compared: {load.shape}, seed {load.seed}"
+    title = f"Load balancing compared: {load.cluster or f'{load.shape}, seed {load.seed}'}"
     acting = [each for each in found.strategies if each.ours is not None]
     cheaper = sum(_costs_less(each) for each in acting)
     verdict = (
@@ -50,11 +49,9 @@ def _costs_less(each: ComparedStrategyDocument) -> bool:
 
 
 def _body(found: ComparisonDocument, acting: Sequence[ComparedStrategyDocument]) -> Iterator[str]:
-    load = found.load
-    begins = f", and a spread of {points(found.spread)} at the beginning" if found.spread is not None else ""
     yield (
-        f"<p>{counted(load.brokers, 'broker')}, {counted(load.bundles, 'bundle')}{begins}. The spread is the greatest"
-        " usage less the mean. Our plan is the cheapest found that leaves a spread as small as the strategy does.</p>"
+        f"<p>{_clean(load_words(found))}. The spread is the greatest usage less the mean. Our plan is the"
+        " cheapest found that leaves a spread as small as the strategy does.</p>"
     )
     yield "<h2>Seconds without service, of all clients together</h2>"
     bars: list[tuple[str, dict[str, int]]] = []

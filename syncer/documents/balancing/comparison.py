@@ -17,12 +17,18 @@ if TYPE_CHECKING:
 
 
 class ComparedLoadDocument(Document):
-    """The load that was drawn."""
+    """The load that was drawn by ``seed``, or read of ``cluster`` at ``taken_ms``; the others are null."""
 
-    seed: int
-    shape: FleetShape
+    seed: int | None = None
+    shape: FleetShape | None = None
+    cluster: str | None = None
+    taken_ms: int | None = None
     brokers: int
     bundles: int
+    unknown_brokers: int = Field(
+        default=0, description="Brokers that were left out: not all of their figures are known."
+    )
+    unknown_bundles: int = Field(default=0, description="Bundles that were left out, likewise.")
 
 
 class PlayedRoundDocument(Document):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from syncer.balancer.settings import BalancerSettings, balancer_settings
+from syncer.balancer.settings import BalancerSettings, balancer_settings, changed_settings
 from syncer.errors import SettingInvalid
 
 
@@ -50,3 +50,10 @@ def test_a_misspelt_key_counts_while_the_right_one_is_one() -> None:
 def test_a_bad_value_is_named(name: str, value: object, wanted: str) -> None:
     with pytest.raises(SettingInvalid, match=rf"{name} is .* must be {wanted}"):
         balancer_settings({name: value})
+
+
+def test_properties_that_are_changed_leave_the_others_as_they_are() -> None:
+    before = balancer_settings({"minUnloadMessage": 7, "loadBalancerSheddingEnabled": False})
+    after = changed_settings(before, {"minUnloadMessage": "8"})
+    assert (after.uniform.min_unload_rate, after.shedding.enabled) == (8, False)
+    assert changed_settings(before, {}) == before

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
+import anyio
 import typer
 
 from syncer.balancer.rounds.synthetic import FleetShape
 from syncer.cli.commands.balancing.balancer import app
+from syncer.cli.commands.balancing.load import RETRY_FOR
+from syncer.cli.planning_calls import now_ms
 from syncer.cli.render.output import say
-from syncer.cli.session import session_of
+from syncer.cli.session import log_to_stderr, session_of
+
+if TYPE_CHECKING:
+    from syncer.balancer.comparing.comparison import ComparedLoad
+    from syncer.balancer.picture import LoadPicture
+    from syncer.cli.session import CommandSession
+    from syncer.documents.balancing.comparison import ComparedLoadDocument
 
 MOST_BROKERS: Final = 1000
 MOST_BUNDLES: Final = 100_000
@@ -19,11 +30,25 @@ MOST_ROUNDS: Final = 1440
 """A day of rounds, at one a minute."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrawnSize:
+    """What is asked for of load that is drawn."""
+
+    shape: FleetShape
+    brokers: int
+    bundles: int
+
+
 @app.command("compare")
 def compare_strategies(
     context: typer.Context,
     *,
-    synthetic: Annotated[int, typer.Option("--synthetic", metavar="SEED", help="Draw a cluster's load by this seed.")],
+    cluster: Annotated[
+        str | None, typer.Option("--cluster", metavar="NAME", help="Read the load of this table [cluster.NAME].")
+    ] = None,
+    synthetic: Annotated[
+        int | None, typer.Option("--synthetic", metavar="SEED", help="Draw a cluster's load by this seed, instead.")
+    ] = None,
     shape: Annotated[
         FleetShape, typer.Option("--shape", help="How the load lies on the brokers.")
     ] = FleetShape.HOT_BROKERS,
@@ -49,45 +74,87 @@ def compare_strategies(
 ) -> None:
     """Play Pulsar's shedding in thought, in every strategy and many settings, and show what each would cost.
 
-    Beside each that moves bundles stands our cheapest plan that leaves the load as even. No cluster is asked.
+    Over a cluster's load of now, or over load that is drawn. Nothing is changed. Beside each strategy that moves
+    bundles stands our cheapest plan that leaves the load as even.
     """
-    from syncer.balancer.comparing.comparison import ComparedLoad, compare
+    from syncer.balancer.comparing.comparison import compare
     from syncer.balancer.comparing.contending import contenders
     from syncer.balancer.cost.tariff import Tariff
-    from syncer.balancer.rounds.synthetic import synthetic_cluster
-    from syncer.balancer.settings import balancer_settings
-    from syncer.balancer.versions import BalancerRules
     from syncer.cli.render.balancing import show_comparison
     from syncer.cli.render.balancing_page import comparison_page
-    from syncer.documents.balancing.comparison import ComparedLoadDocument, comparison_document
+    from syncer.documents.balancing.comparison import comparison_document
     from syncer.planning.whole_file import whole
 
     session = session_of(context)
-    base = _properties(settings or [])
-    listed = list(contenders(base))
+    if (synthetic is None) == (cluster is None):
+        raise typer.BadParameter("give either --synthetic or --cluster", param_hint="'--synthetic'")
+    told = _properties(settings or [])
+    if cluster is not None:
+        load, shown = _read(session, cluster, told)
+    else:
+        load, shown = _drawn(synthetic or 0, DrawnSize(shape=shape, brokers=brokers, bundles=bundles), told)
+    listed = list(contenders(load.settings))
     names = sorted({each.strategy for each in listed})
     unknown = sorted(set(strategy or ()) - set(names))
     if unknown:
         raise typer.BadParameter(f"{unknown[0]!r} is none of {', '.join(names)}", param_hint="'--strategy'")
-    told = balancer_settings(base)
-    dice = random.Random(synthetic)  # noqa: S311 - it draws load, no secret
-    cluster = synthetic_cluster(dice, told, brokers=brokers, bundles=bundles, shape=shape)
-    load = ComparedLoad(frames=[cluster.fleet], constraints=cluster.constraints, settings=told, rules=BalancerRules())
     rows = compare(
         load,
         [each for each in listed if not strategy or each.strategy in strategy],
         Tariff(),
-        lambda: random.Random(synthetic).choice,  # noqa: S311 - as above
+        lambda: random.Random(synthetic or 0).choice,  # noqa: S311 - it draws brokers, no secret
         rounds,
     )
-    drawn = ComparedLoadDocument(seed=synthetic, shape=shape, brokers=brokers, bundles=bundles)
-    found = comparison_document(drawn, base, rows)
+    found = comparison_document(shown, told, rows)
     if html is not None:
         with whole(html) as file:
             file.write(comparison_page(found).encode())
     show_comparison(found, session.form)
     if html is not None:
         say(f"wrote {html}")
+
+
+def _drawn(seed: int, size: DrawnSize, told: Mapping[str, object]) -> tuple[ComparedLoad, ComparedLoadDocument]:
+    from syncer.balancer.comparing.comparison import ComparedLoad
+    from syncer.balancer.rounds.synthetic import synthetic_cluster
+    from syncer.balancer.settings import balancer_settings
+    from syncer.balancer.versions import BalancerRules
+    from syncer.documents.balancing.comparison import ComparedLoadDocument
+
+    settings = balancer_settings(told)
+    dice = random.Random(seed)  # noqa: S311 - it draws load, no secret
+    found = synthetic_cluster(dice, settings, brokers=size.brokers, bundles=size.bundles, shape=size.shape)
+    load = ComparedLoad(frames=[found.fleet], constraints=found.constraints, settings=settings, rules=BalancerRules())
+    return load, ComparedLoadDocument(seed=seed, shape=size.shape, brokers=size.brokers, bundles=size.bundles)
+
+
+def _read(
+    session: CommandSession, cluster: str, told: Mapping[str, object]
+) -> tuple[ComparedLoad, ComparedLoadDocument]:
+    from syncer.balancer.comparing.pictured import pictured_load
+    from syncer.balancer.loads import unknown
+    from syncer.balancer.reading.cluster import read_picture
+    from syncer.config.admin_clients import load_sources
+    from syncer.documents.balancing.comparison import ComparedLoadDocument
+
+    config = session.config(whole=False)
+    log_to_stderr()
+
+    async def run() -> LoadPicture:
+        async with load_sources(config, cluster, retry_for=RETRY_FOR) as sources:
+            return await read_picture(sources, now_ms())
+
+    picture = anyio.run(run)
+    load, left_out = pictured_load(picture, told), unknown(picture)
+    fleet = load.frames[0]
+    return load, ComparedLoadDocument(
+        cluster=picture.cluster,
+        taken_ms=picture.taken_ms,
+        brokers=len(fleet.brokers),
+        bundles=len(fleet.bundles),
+        unknown_brokers=len(left_out.brokers),
+        unknown_bundles=len(left_out.bundles),
+    )
 
 
 def _properties(pairs: list[str]) -> dict[str, object]:

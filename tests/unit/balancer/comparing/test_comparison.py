@@ -50,4 +50,7 @@ def test_no_contender_makes_no_rows() -> None:
         frames=[cluster.fleet], constraints=cluster.constraints, settings=balancer_settings({}), rules=BalancerRules()
     )
     assert compare(load, [], Tariff(), lambda: random.Random(1).choice, 5) == []
-    assert len(compare(load, list(contenders({}))[:1], Tariff(), lambda: random.Random(1).choice, 5)) == 1
+    assert (
+        len(compare(load, list(contenders(balancer_settings({})))[:1], Tariff(), lambda: random.Random(1).choice, 5))
+        == 1
+    )

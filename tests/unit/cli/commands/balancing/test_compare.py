@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import anyio
+import pytest
+from typer.testing import CliRunner
+
+from syncer.cli.main import app
 from syncer.documents.balancing.comparison import ComparisonDocument
+from tests.support.load_documents import FIRST, local_broker, small_cluster
+from tests.support.load_sources import RUNTIME, brokers_with, store_with
+from tests.support.logs import logging_restored
 from tests.support.region_database import Run, good
 
 SMALL = ("balancer", "compare", "--synthetic", "5", "--brokers", "6", "--bundles", "60")
@@ -54,3 +64,35 @@ def test_one_round_has_not_settled_where_bundles_moved_in_it(run: Run) -> None:
     assert any(each.pulsar.unloads for each in found.strategies)
     assert all(each.pulsar.settled_after_rounds is None for each in found.strategies if each.pulsar.unloads)
     assert all(len(each.pulsar.rounds) == 1 for each in found.strategies)
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_the_load_of_a_cluster_is_read_and_compared_over(tmp_path: Path, told: bool) -> None:
+    documents = {**small_cluster(), "/loadbalance/brokers/b1:8080": local_broker("b1:8080", FIRST)}
+
+    async def fill() -> None:
+        async with store_with(tmp_path, documents):
+            pass
+
+    anyio.run(fill)
+    file = tmp_path / "config.toml"
+    runtime = {"clusterName": "east", "loadBalancerSheddingGracePeriodMinutes": "7"}
+    with brokers_with({RUNTIME: (200, runtime)} if told else {}) as url, logging_restored():
+        file.write_text(
+            f'region = "east"\n[store]\nkind = "sqlite"\npath = "{tmp_path}/store.db"\n'
+            f'[bus]\nkind = "embedded"\npath = "{tmp_path}/bus.db"\n'
+            '[cluster.green]\nservice_url = "http://green:8080"\nbroker_service_url = "pulsar://green:6650"\n'
+            f'[cluster.green.admin]\nurl = "{url}"\n',
+            encoding="utf-8",
+        )
+        result = CliRunner().invoke(app, ["balancer", "compare", "-c", str(file), "--cluster", "green", "-o", "json"])
+    if not told:
+        assert result.exit_code == 1
+        assert "settings of the brokers of" in result.stderr
+        return
+    found = ComparisonDocument.model_validate_json(result.stdout)
+    load = found.load
+    assert (load.cluster, load.seed, load.brokers + load.unknown_brokers) == ("east", None, 2)
+    assert load.bundles + load.unknown_bundles == 2
+    # The cluster's own settings are the first row.
+    assert (found.strategies[0].strategy, found.strategies[0].settings) == ("ThresholdShedder", {})

@@ -1,0 +1,52 @@
+"""Pictured: a cluster's load as it was read, for a comparison: fleet, constraints, settings, rules of its version."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from syncer.balancer.comparing.comparison import ComparedLoad
+from syncer.balancer.loads import constraints_of, fleet_of
+from syncer.balancer.picture import Known
+from syncer.balancer.settings import changed_settings
+from syncer.balancer.versions import BalancerRules, balancer_rules
+from syncer.errors import LoadDataInvalid
+
+if TYPE_CHECKING:
+    from syncer.balancer.picture import LoadPicture
+    from syncer.balancer.settings import Properties
+
+
+def pictured_load(picture: LoadPicture, properties: Properties) -> ComparedLoad:
+    """See a picture as load that strategies are played over; what is not known is left out.
+
+    Args:
+        picture: The picture.
+        properties: What all brokers would be told besides.
+
+    Raises:
+        LoadDataInvalid: The brokers' settings, isolation policies or failure domains are not known, or brokers of both
+            managers are there.
+        SettingInvalid: A property's value is not of its type.
+        VersionUnknown: The rules of the leader's version are not known.
+    """
+    if picture.settings is None:
+        raise LoadDataInvalid(
+            f"the settings of the brokers of {picture.cluster} are not known, and a guess compares nothing",
+            hint="The findings of 'syncer balancer load' say why they could not be read.",
+        )
+    settings = changed_settings(picture.settings.value, properties)
+    seen = replace(picture, settings=Known(settings, picture.settings.origin))
+    return ComparedLoad(
+        frames=[fleet_of(seen)], constraints=constraints_of(seen), settings=settings, rules=_rules(seen)
+    )
+
+
+def _rules(picture: LoadPicture) -> BalancerRules:
+    """Rules of the leader's version, or else of the first broker that says its own."""
+    first = () if picture.leader is None else (picture.leader.value,)
+    for broker in (*first, *picture.registered):
+        seen = picture.brokers.get(broker)
+        if seen is not None and seen.registration is not None and seen.registration.value.version:
+            return balancer_rules(seen.registration.value.version)
+    return BalancerRules()
