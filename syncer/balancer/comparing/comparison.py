@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from syncer.balancer.comparing.own import OwnLeader
+from syncer.balancer.goals.hard import MoveBounds
 from syncer.balancer.rounds.playing import play
 
 if TYPE_CHECKING:
     from syncer.balancer.comparing.contending import Contender
+    from syncer.balancer.cost.price import MoveKind
     from syncer.balancer.cost.tariff import Tariff
     from syncer.balancer.fleet import Fleet
     from syncer.balancer.placement.constraints import Constraints
@@ -43,14 +45,18 @@ class ComparedRow:
 
 
 def compare(
-    load: ComparedLoad, contenders: Iterable[Contender], tariff: Tariff, draws: Callable[[], Draw], rounds: int
+    load: ComparedLoad,
+    contenders: Iterable[Contender],
+    tariffs: Callable[[MoveKind], Tariff],
+    draws: Callable[[], Draw],
+    rounds: int,
 ) -> list[ComparedRow]:
     """Play every contender, and a plan of ours beside each that acts.
 
     Args:
         load: What all are played over.
         contenders: Strategies with their settings.
-        tariff: What moves cost.
+        tariffs: What moves of a kind cost; our plan's are of the same kind as those that it stands beside.
         draws: Makes dice that draw the same for each.
         rounds: How many rounds are played at most.
 
@@ -58,15 +64,20 @@ def compare(
         SettingInvalid: A contender's setting is not of its type, or its strategy is not known here.
         LoadDataInvalid: An isolation policy cannot be read, or traffic cannot be true.
     """
-    ours: dict[float, PlayedRounds] = {}
+    ours: dict[tuple[float, bool, MoveKind], PlayedRounds] = {}
     rows = []
     for contender in contenders:
         leader = contender.leader(load.constraints, load.rules, draws())
+        tariff = tariffs(contender.kind)
         played = play(load.frames, leader, tariff.price, rounds)
-        if played.unloads and played.final_spread not in ours:
-            own = OwnLeader(load.constraints, load.settings, tariff, played.final_spread)
-            ours[played.final_spread] = play(load.frames, own, tariff.price, rounds)
-        rows.append(
-            ComparedRow(contender=contender, played=played, ours=ours[played.final_spread] if played.unloads else None)
-        )
+        beside = None
+        if played.unloads:
+            key = (played.final_spread, contender.extensible, contender.kind)
+            if key not in ours:
+                bounds = MoveBounds(
+                    constraints=load.constraints, settings=load.settings, extensible=contender.extensible
+                )
+                ours[key] = play(load.frames, OwnLeader(bounds, tariff, played.final_spread), tariff.price, rounds)
+            beside = ours[key]
+        rows.append(ComparedRow(contender=contender, played=played, ours=beside))
     return rows

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
+from syncer.balancer.cost.price import MoveKind, move_kind
 from syncer.balancer.rounds.extensible import ExtensibleLeader
 from syncer.balancer.rounds.modular import ModularLeader
 from syncer.balancer.rounds.naming import simple_name
@@ -103,6 +104,12 @@ class Contender:
         """The properties that are set for it, besides the strategies themselves and their manager."""
         told = ("loadBalancerLoadSheddingStrategy", "loadBalancerLoadPlacementStrategy", "loadManagerClassName")
         return {name: value for name, value in self.properties.items() if name not in told}
+
+    @property
+    def kind(self) -> MoveKind:
+        """How bundles change their broker under it."""
+        own = self.settings.transfer
+        return move_kind(extensible=self.extensible, transfer=own.transfer, multi_phase=own.multi_phase)
 
     def leader(self, constraints: Constraints, rules: BalancerRules, draw: Draw) -> RoundLeader:
         """Make a leader with empty memories.

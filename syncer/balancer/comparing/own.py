@@ -4,31 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from syncer.balancer.goals.hard import MoveBounds
 from syncer.balancer.planner.scene import Scene
 from syncer.balancer.planner.search import Search
 
 if TYPE_CHECKING:
     from syncer.balancer.cost.tariff import Tariff
     from syncer.balancer.fleet import Fleet
-    from syncer.balancer.placement.constraints import Constraints
-    from syncer.balancer.settings import BalancerSettings
+    from syncer.balancer.goals.hard import MoveBounds
 
 
 class OwnLeader:
     """Moves bundles by a plan; to a round it is a leader like Pulsar's."""
 
-    def __init__(self, constraints: Constraints, settings: BalancerSettings, tariff: Tariff, spread: float) -> None:
+    def __init__(self, bounds: MoveBounds, tariff: Tariff, spread: float) -> None:
         """Begin without a plan.
 
         Args:
-            constraints: Policies, groups, domains and traits.
-            settings: What the brokers were told.
+            bounds: What hard goals go by.
             tariff: What moves cost.
             spread: The bound that the plan is made for.
         """
-        self.settings = settings
-        self._constraints = constraints
+        self.settings = bounds.settings
+        self._bounds = bounds
         self._tariff = tariff
         self._spread = spread
         self._done = False
@@ -47,5 +44,4 @@ class OwnLeader:
         if self._done:
             return [], 0
         self._done = True
-        bounds = MoveBounds(constraints=self._constraints, settings=self.settings)
-        return list(Search(Scene(fleet, bounds, self._tariff)).to_spread(self._spread).targets), 0
+        return list(Search(Scene(fleet, self._bounds, self._tariff)).to_spread(self._spread).targets), 0

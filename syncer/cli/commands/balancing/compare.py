@@ -101,7 +101,7 @@ def compare_strategies(
     rows = compare(
         load,
         [each for each in listed if not strategy or each.strategy in strategy],
-        Tariff(),
+        lambda kind: Tariff(kind=kind),
         lambda: random.Random(synthetic or 0).choice,  # noqa: S311 - it draws brokers, no secret
         rounds,
     )

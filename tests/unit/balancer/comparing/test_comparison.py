@@ -6,6 +6,7 @@ import random
 
 from syncer.balancer.comparing.comparison import ComparedLoad, ComparedRow, compare
 from syncer.balancer.comparing.contending import Contender, contenders
+from syncer.balancer.cost.price import MoveKind
 from syncer.balancer.cost.tariff import Tariff
 from syncer.balancer.rounds.synthetic import FleetShape
 from syncer.balancer.settings import balancer_settings
@@ -22,7 +23,7 @@ def rows(seed: int, shape: FleetShape) -> list[ComparedRow]:
         rules=BalancerRules(),
     )
     listed = [Contender(properties=conf_of(shedder)) for shedder in SHEDDERS]
-    return compare(load, listed, Tariff(), lambda: random.Random(9).choice, 120)
+    return compare(load, listed, lambda kind: Tariff(kind=kind), lambda: random.Random(9).choice, 120)
 
 
 def test_our_plan_is_as_balanced_as_what_it_stands_beside() -> None:
@@ -49,8 +50,35 @@ def test_no_contender_makes_no_rows() -> None:
     load = ComparedLoad(
         frames=[cluster.fleet], constraints=cluster.constraints, settings=balancer_settings({}), rules=BalancerRules()
     )
-    assert compare(load, [], Tariff(), lambda: random.Random(1).choice, 5) == []
+    assert compare(load, [], lambda kind: Tariff(kind=kind), lambda: random.Random(1).choice, 5) == []
     assert (
-        len(compare(load, list(contenders(balancer_settings({})))[:1], Tariff(), lambda: random.Random(1).choice, 5))
+        len(
+            compare(
+                load,
+                list(contenders(balancer_settings({})))[:1],
+                lambda kind: Tariff(kind=kind),
+                lambda: random.Random(1).choice,
+                5,
+            )
+        )
         == 1
     )
+
+
+def test_both_sides_of_a_row_pay_for_moves_of_the_same_kind() -> None:
+    cluster, asked = drawn_cluster(3), []
+    load = ComparedLoad(
+        frames=[cluster.fleet], constraints=cluster.constraints, settings=balancer_settings({}), rules=BalancerRules()
+    )
+
+    def tariff(kind: MoveKind) -> Tariff:
+        asked.append(kind)
+        return Tariff(kind=kind)
+
+    listed = [
+        Contender(properties=conf_of("AvgShedder")),
+        Contender(properties=conf_of("TransferShedder")),
+        Contender(properties=conf_of("TransferShedder", loadBalancerMultiPhaseBundleUnload=False)),
+    ]
+    compare(load, listed, tariff, lambda: random.Random(9).choice, 60)
+    assert asked == [MoveKind.UNLOAD, MoveKind.TRANSFER, MoveKind.UNLOAD]

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from syncer.balancer.comparing.own import OwnLeader
 from syncer.balancer.cost.tariff import Tariff
+from syncer.balancer.goals.hard import MoveBounds
 from syncer.balancer.rounds.playing import play
+from syncer.balancer.rounds.synthetic import SyntheticCluster
 from syncer.balancer.settings import balancer_settings
 from tests.support.balancing import drawn_cluster
 
 
+def bounds(cluster: SyntheticCluster) -> MoveBounds:
+    return MoveBounds(constraints=cluster.constraints, settings=balancer_settings({}))
+
+
 def test_it_moves_in_the_first_round_and_reaches_the_spread() -> None:
     cluster, tariff = drawn_cluster(3), Tariff()
-    leader = OwnLeader(cluster.constraints, balancer_settings({}), tariff, 0.1)
+    leader = OwnLeader(bounds(cluster), tariff, 0.1)
     found = play([cluster.fleet], leader, tariff.price, 120)
     assert found.rounds[0].moves
     assert not any(each.moves for each in found.rounds[1:])
@@ -20,5 +26,5 @@ def test_it_moves_in_the_first_round_and_reaches_the_spread() -> None:
 
 def test_it_moves_nothing_where_the_spread_is_there_already() -> None:
     cluster = drawn_cluster(3)
-    leader = OwnLeader(cluster.constraints, balancer_settings({}), Tariff(), cluster.fleet.spread)
+    leader = OwnLeader(bounds(cluster), Tariff(), cluster.fleet.spread)
     assert leader.round(cluster.fleet, 60_000) == ([], 0)
