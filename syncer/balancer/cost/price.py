@@ -1,7 +1,8 @@
 """The price of a move: seconds without service of its clients, messages delivered again, bytes to catch up with.
 
-A bundle is unloaded or transferred. After an unload each client waits for its next attempt. A transfer tells clients
-that understand it where to go, and they are there when the bundle is; the others wait as after an unload.
+A bundle is unloaded or transferred. After an unload each client waits for its next attempt, and then for the load that
+this begins: nobody loads a topic before a client asks for it, and who asks is answered when it is loaded. A transfer
+tells clients that understand it where to go, and they are there when the bundle is; the others wait as after an unload.
 
 Source: PIP-307, Pulsar PR 20748; Java clients from 3.2 on, those of the C++ library from 3.5 on (its PR 389).
 """
@@ -14,7 +15,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from syncer.balancer.cost.estimate import UNKNOWN, Basis, Estimate, assumed, known, total, weakest
-from syncer.balancer.cost.retrying import JAVA_CONSUMER, JAVA_PRODUCER, ending_step
+from syncer.balancer.cost.retrying import JAVA_CONSUMER, JAVA_PRODUCER, first_step
 from syncer.client_versions import Language, Release, parse
 from syncer.errors import LoadDataInvalid
 
@@ -117,7 +118,7 @@ def price(move: MovedBundle, others: Mapping[Language, RetrySteps]) -> Price:
     """
     ready = total((move.close, move.load))
     outages = tuple(
-        _outage(role, said, count, ready, move.kind, others)
+        _outage(role, said, count, move, others)
         for role, clients in ((ClientRole.PRODUCER, move.producers), (ClientRole.CONSUMER, move.consumers))
         for said, count in (clients or {}).items()
     )
@@ -135,21 +136,21 @@ def price(move: MovedBundle, others: Mapping[Language, RetrySteps]) -> Price:
 
 
 def _outage(
-    role: ClientRole, said: str, count: int, ready: Estimate, kind: MoveKind, others: Mapping[Language, RetrySteps]
+    role: ClientRole, said: str, count: int, move: MovedBundle, others: Mapping[Language, RetrySteps]
 ) -> ClientsOutage:
     if count < 0:
         raise LoadDataInvalid(f"there cannot be {count} clients that say {said!r}")
     client = parse(said)
     since = RECONNECTS_AT_ONCE_SINCE.get(client.language)
-    at_once = kind is MoveKind.TRANSFER and since is not None and client.release is not None and client.release >= since
+    transferred = move.kind is MoveKind.TRANSFER
     steps = JAVA[role] if client.language is Language.JAVA else others.get(client.language)
-    seconds = UNKNOWN
-    if at_once:
-        seconds = ready
-    elif ready.value is not None and steps is not None:
-        basis = weakest((ready, Estimate(0.0, steps.basis))) if kind is MoveKind.UNLOAD else Basis.ASSUMED
-        seconds = Estimate(ending_step(steps, ready.value * MS).latest_ms / MS, basis)
-    return ClientsOutage(role=role, said=said, count=count, seconds=seconds)
+    waited = UNKNOWN
+    if transferred and since is not None and client.release is not None and client.release >= since:
+        waited = move.close
+    elif move.close.value is not None and steps is not None:
+        basis = Basis.ASSUMED if transferred else weakest((move.close, Estimate(0.0, steps.basis)))
+        waited = Estimate(first_step(steps, move.close.value * MS).latest_ms / MS, basis)
+    return ClientsOutage(role=role, said=said, count=count, seconds=total((waited, move.load)))
 
 
 def _redelivered(move: MovedBundle) -> Estimate:

@@ -1,7 +1,8 @@
 """Retrying: when a client tries again after its broker has cut it off.
 
-Java doubles its delay, each less by up to a tenth; a producer tries once more just before its send timeout. So an
-outage ends at a step: 650 ms of work cost 700, 710 ms cost 1500. Steps of other clients are measured, and given.
+Java doubles its delay, each less by up to a tenth; a producer tries once more just before its send timeout. So a
+bundle that is closed after 650 ms is asked for after 700, one after 710 ms after 1500. Steps of other clients are
+measured, and given.
 
 Source: org.apache.pulsar.common.util.Backoff, ProducerImpl, ConsumerImpl, Pulsar 4.0.8.
 """
@@ -114,20 +115,20 @@ JAVA_CONSUMER: Final = JavaSteps()
 JAVA_PRODUCER: Final = JavaSteps(stop_ms=_STOP_BEFORE_SEND_TIMEOUT_MS)
 
 
-def ending_step(client: RetrySteps, ready_ms: float) -> RetryStep:
-    """Find the first attempt that comes, at the latest, not before the bundle is served again.
+def first_step(client: RetrySteps, closed_ms: float) -> RetryStep:
+    """Find the first attempt that comes, at the latest, not before the bundle is closed: earlier ones are refused.
 
     Args:
         client: Its attempts.
-        ready_ms: When the bundle is served again, after the cut.
+        closed_ms: When the bundle is closed, after the cut.
 
     Raises:
         LoadDataInvalid: That is never.
     """
-    if not 0 <= ready_ms < float("inf"):
-        raise LoadDataInvalid(f"a bundle cannot be served again after {ready_ms} ms")
+    if not 0 <= closed_ms < float("inf"):
+        raise LoadDataInvalid(f"a bundle cannot be closed after {closed_ms} ms")
     steps = client.steps()
     step = next(steps)
-    while step.latest_ms < ready_ms:
+    while step.latest_ms < closed_ms:
         step = next(steps)
     return step

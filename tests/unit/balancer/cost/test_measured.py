@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from itertools import islice, pairwise
 
+import pytest
+
 from syncer.balancer.cost.estimate import known
 from syncer.balancer.cost.measured import CPP_STEPS, OTHER_STEPS
 from syncer.balancer.cost.price import MovedBundle, MoveKind, price
@@ -25,4 +27,4 @@ def test_python_clients_have_a_price() -> None:
         producers={"Pulsar-CPP-v4.2.0": 100},
         consumers={},
     )
-    assert price(move, OTHER_STEPS).client_seconds == known(70)
+    assert price(move, OTHER_STEPS).client_seconds.value == pytest.approx(55)

@@ -7,7 +7,7 @@ from itertools import islice
 
 import pytest
 
-from syncer.balancer.cost.retrying import JAVA_CONSUMER, JAVA_PRODUCER, GivenSteps, JavaSteps, ending_step
+from syncer.balancer.cost.retrying import JAVA_CONSUMER, JAVA_PRODUCER, GivenSteps, JavaSteps, first_step
 from syncer.errors import LoadDataInvalid
 
 LATEST = [100, 300, 700, 1500, 3100, 6300, 12_700, 25_500]
@@ -29,14 +29,14 @@ def test_a_consumer_goes_on_to_a_minute_and_a_producer_stops_once_before_its_tim
     assert producer[0].earliest_ms == 22_967 + 6933 - 692
 
 
-@pytest.mark.parametrize(("ready_ms", "wanted"), [(0, 100), (100, 100), (650, 700), (700, 700), (710, 1500)])
-def test_an_outage_ends_at_a_step(ready_ms: float, wanted: int) -> None:
-    assert ending_step(JAVA_CONSUMER, ready_ms).latest_ms == wanted
+@pytest.mark.parametrize(("closed_ms", "wanted"), [(0, 100), (100, 100), (650, 700), (700, 700), (710, 1500)])
+def test_a_closed_bundle_is_asked_for_at_a_step(closed_ms: float, wanted: int) -> None:
+    assert first_step(JAVA_CONSUMER, closed_ms).latest_ms == wanted
 
 
 def test_given_steps_go_on_at_their_last_delay() -> None:
     given = GivenSteps(latest_ms=[0, 50], then_every_ms=10)
-    assert [ending_step(given, ready).latest_ms for ready in (0, 1, 51, 65)] == [0, 50, 60, 70]
+    assert [first_step(given, closed).latest_ms for closed in (0, 1, 51, 65)] == [0, 50, 60, 70]
 
 
 @pytest.mark.parametrize(("latest", "every"), [([], 1), ([5, 5], 1), ([5, 3], 1), ([-1], 1), ([1], 0)])
@@ -51,7 +51,7 @@ def test_javas_delays_that_do_not_rise_are_refused(initial: int, most: int) -> N
         JavaSteps(initial_ms=initial, max_ms=most)
 
 
-@pytest.mark.parametrize("ready_ms", [-1, math.nan, math.inf])
-def test_a_bundle_that_is_never_served_again_is_refused(ready_ms: float) -> None:
-    with pytest.raises(LoadDataInvalid, match="cannot be served again"):
-        ending_step(JAVA_CONSUMER, ready_ms)
+@pytest.mark.parametrize("closed_ms", [-1, math.nan, math.inf])
+def test_a_bundle_that_is_never_closed_is_refused(closed_ms: float) -> None:
+    with pytest.raises(LoadDataInvalid, match="cannot be closed"):
+        first_step(JAVA_CONSUMER, closed_ms)
