@@ -13,8 +13,6 @@ from deploy.lab.traffic.traffic import ClusterTraffic
 from deploy.lab.waiting import wait_for
 
 BACK_S: Final = 60.0
-_WARM_UP: Final = 4
-"""Unloads until each broker has served the bundle; its first time takes a second longer."""
 _SHORTENED: Final = 0.91
 """A delay is up to nine hundredths shorter."""
 
@@ -29,14 +27,22 @@ def unload_repeatedly(
 ) -> list[ClientOutage]:
     """Unload the only bundle of a namespace to one broker after another, each time when all clients are back.
 
-    The first few, by which the brokers become warm, do not count.
+    The first unloads, until each broker has served it, do not count: a broker's first time takes a second longer.
     """
     (span,) = cluster.bundles(namespace)
-    for number in range(1, _WARM_UP + times + 1):
+    served: list[Broker] = []
+    began, unloads = 0, 0
+    while unloads < began + times:
         owner = cluster.owners(namespace)[span]
-        cluster.unload(namespace, span, others(cluster, owner)[number % 2])
-        wait_back(traffic, number * clients)
-    return traffic.outages()[_WARM_UP * clients :]
+        if owner not in served:
+            served.append(owner)
+            began = unloads
+        fresh = [each for each in others(cluster, owner) if each not in served] or others(cluster, owner)
+        cluster.unload(namespace, span, fresh[unloads % len(fresh)])
+        unloads += 1
+        wait_back(traffic, unloads * clients)
+    assert len(served) == len(cluster.brokers), "each broker has served the bundle"
+    return traffic.outages()[began * clients :]
 
 
 def wait_back(traffic: ClusterTraffic, outages: int) -> None:
