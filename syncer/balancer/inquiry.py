@@ -58,7 +58,7 @@ def asked_of(picture: LoadPicture, *, recently_unloaded: AbstractSet[str] = froz
         )
     extensible = picture.manager is LoadManager.EXTENSIBLE
     settings = picture.settings.value
-    rules = _rules(picture)
+    rules = rules_of(picture)
     kind = move_kind(extensible=extensible, transfer=True, multi_phase=settings.transfer.multi_phase)
     bounds = MoveBounds(
         constraints=constraints_of(picture),
@@ -105,8 +105,16 @@ def pulsar_alone(asked: AskedCluster, draw: Draw, rounds: int = ROUNDS) -> Pulsa
     )
 
 
-def _rules(picture: LoadPicture) -> BalancerRules:
-    """The rules of all brokers; where they are of several versions, those must not differ."""
+def rules_of(picture: LoadPicture) -> BalancerRules:
+    """Take the rules of the brokers' version; where they are of several, those must not differ.
+
+    Args:
+        picture: The picture.
+
+    Raises:
+        LoadDataInvalid: A broker does not say its version, or rules differ between them.
+        VersionUnknown: The rules of a version are not known.
+    """
     told = {
         name: seen.registration.value.version
         for name in picture.registered

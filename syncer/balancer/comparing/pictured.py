@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from syncer.balancer.comparing.comparison import ComparedLoad
+from syncer.balancer.inquiry import rules_of
 from syncer.balancer.loads import constraints_of, fleet_of
 from syncer.balancer.picture import Known
 from syncer.balancer.settings import changed_settings
-from syncer.balancer.versions import BalancerRules, balancer_rules
 from syncer.errors import LoadDataInvalid
 
 if TYPE_CHECKING:
@@ -25,10 +25,10 @@ def pictured_load(picture: LoadPicture, properties: Properties) -> ComparedLoad:
         properties: What all brokers would be told besides.
 
     Raises:
-        LoadDataInvalid: The brokers' settings, isolation policies or failure domains are not known, or brokers of both
-            managers are there.
+        LoadDataInvalid: The brokers' settings, isolation policies, failure domains or versions are not known, or
+            brokers of both managers are there.
         SettingInvalid: A property's value is not of its type.
-        VersionUnknown: The rules of the leader's version are not known.
+        VersionUnknown: The rules of the brokers' version are not known.
     """
     if picture.settings is None:
         raise LoadDataInvalid(
@@ -38,15 +38,5 @@ def pictured_load(picture: LoadPicture, properties: Properties) -> ComparedLoad:
     settings = changed_settings(picture.settings.value, properties)
     seen = replace(picture, settings=Known(settings, picture.settings.origin))
     return ComparedLoad(
-        frames=[fleet_of(seen)], constraints=constraints_of(seen), settings=settings, rules=_rules(seen)
+        frames=[fleet_of(seen)], constraints=constraints_of(seen), settings=settings, rules=rules_of(seen)
     )
-
-
-def _rules(picture: LoadPicture) -> BalancerRules:
-    """Rules of the leader's version, or else of the first broker that says its own."""
-    first = () if picture.leader is None else (picture.leader.value,)
-    for broker in (*first, *picture.registered):
-        seen = picture.brokers.get(broker)
-        if seen is not None and seen.registration is not None and seen.registration.value.version:
-            return balancer_rules(seen.registration.value.version)
-    return BalancerRules()

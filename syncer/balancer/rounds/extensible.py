@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from syncer.balancer.averages import broker_averages
 from syncer.balancer.exempt import never_shed
 from syncer.balancer.placement.extensible import select
-from syncer.balancer.placement.isolation import allowed, policy_number
+from syncer.balancer.placement.isolation import allowed, policy_of
 from syncer.balancer.placement.modular import SYSTEM_NAMESPACE
 from syncer.balancer.ranges import namespace_of_bundle
 from syncer.balancer.rounds.naming import simple_name
@@ -154,9 +154,7 @@ class ExtensibleLeader:
         namespace = namespace_of_bundle(bundle)
         if never_shed(bundle) or namespace == SYSTEM_NAMESPACE:
             return False
-        bound = (
-            namespace in self._constraints.groups or policy_number(namespace, self._constraints.policies) is not None
-        )
+        bound = namespace in self._constraints.groups or policy_of(namespace, self._constraints.policies) is not None
         return self.settings.shedding.with_policies or not bound
 
 

@@ -44,7 +44,7 @@ PICTURE = LoadPicture(
     cluster="green",
     taken_ms=1,
     manager=LoadManager.MODULAR,
-    brokers={A: broker(A, "4.0.8"), B: broker(B, "5.0.1")},
+    brokers={A: broker(A, "5.0.1"), B: broker(B, "5.0.2")},
     bundles={
         X: SeenBundle(
             bundle=X,
@@ -59,21 +59,14 @@ PICTURE = LoadPicture(
 )
 
 
-def test_the_clusters_own_settings_and_the_leaders_version_hold() -> None:
+def test_the_clusters_own_settings_and_its_brokers_version_hold() -> None:
     found = pictured_load(PICTURE, {"loadBalancerCPUResourceWeight": 0.5, "loadBalancerBandwidthInResourceWeight": 0})
     [fleet] = found.frames
     assert (list(fleet.brokers), fleet.owners) == ([A, B], {X: A})
     assert (found.settings.shedding.grace_min, found.settings.usage.cpu) == (7, 0.5)
     assert fleet.weights == found.settings.usage
     assert found.rules.plan_by_name
-    assert found.constraints.traits[A].version == "4.0.8"
-
-
-def test_without_a_leader_the_first_version_that_is_told_picks_the_rules() -> None:
-    brokers = {A: broker(A, None), B: broker(B, "5.0.1")}
-    assert pictured_load(replace(PICTURE, leader=None, brokers=brokers), {}).rules.plan_by_name
-    untold = {A: broker(A, None)}
-    assert not pictured_load(replace(PICTURE, leader=None, brokers=untold), {}).rules.plan_by_name
+    assert found.constraints.traits[A].version == "5.0.1"
 
 
 def test_what_would_need_a_guess_is_refused() -> None:
@@ -83,3 +76,7 @@ def test_what_would_need_a_guess_is_refused() -> None:
         pictured_load(replace(PICTURE, policies=None), {})
     with pytest.raises(VersionUnknown):
         pictured_load(replace(PICTURE, brokers={B: broker(B, "2.2.2")}), {})
+    with pytest.raises(LoadDataInvalid, match=r"several versions \(4.0.8, 5.0.1\)"):
+        pictured_load(replace(PICTURE, brokers={A: broker(A, "4.0.8"), B: broker(B, "5.0.1")}), {})
+    with pytest.raises(LoadDataInvalid, match="a:8080 does not say its version"):
+        pictured_load(replace(PICTURE, brokers={A: broker(A, None)}), {})
