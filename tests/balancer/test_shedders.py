@@ -139,6 +139,7 @@ def play(judge: Referee, seed: int, shedding: str) -> int:
     return shed
 
 
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("shedding", SHEDDERS)
 def test_fifty_fleets_are_shed_and_placed_as_pulsar_does(judge: Referee, shedding: str) -> None:
     acted = sum(play(judge, seed, shedding) > 0 for seed in range(FLEETS))
