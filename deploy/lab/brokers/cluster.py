@@ -31,6 +31,7 @@ _METADATA_S: Final = 60.0
 _ACQUAINTED_S: Final = 60.0
 _OWNED_S: Final = 5.0
 _UNLOADS: Final = 6
+_CPU_USAGE: Final = "brk_lb_cpu_usage"
 
 _EXTENSIONS: Final = "org.apache.pulsar.broker.loadbalance.extensions"
 _OWN: Final[Mapping[str, str]] = {
@@ -205,15 +206,13 @@ class BrokersCluster:
 
     def owners(self, namespace: str) -> dict[str, Broker]:
         """Which broker owns which of a namespace's bundles, by range; asked of each broker itself."""
-        found = {}
-        for broker in self.brokers:
-            if broker.process.pid() is not None:
-                url = f"{broker.admin_url}/admin/v2/brokers/{self.settings.name}/{broker.id}/ownedNamespaces"
-                for bundle in rest.get(url) or {}:
-                    name, _, span = bundle.rpartition("/")
-                    if name == namespace:
-                        found[span] = broker
-        return found
+        return {
+            bundle.rpartition("/")[2]: broker
+            for broker in self.brokers
+            if broker.process.pid() is not None
+            for bundle in self._owned(broker)
+            if bundle.rpartition("/")[0] == namespace
+        }
 
     def unload(self, namespace: str, span: str, to: Broker) -> None:
         """Have a bundle leave its broker, for another one if Pulsar keeps to it."""
@@ -241,6 +240,40 @@ class BrokersCluster:
         """The load that a broker with the modular manager reports of itself."""
         report: dict[str, Any] = rest.get(f"{broker.admin_url}/admin/v2/broker-stats/load-report")
         return report
+
+    def cpu_percent(self, broker: Broker) -> float:
+        """How much of its CPU a broker says that it uses, whichever manager it runs; it looks once a minute."""
+        for each in rest.get(f"{broker.admin_url}/admin/v2/broker-stats/metrics"):
+            if _CPU_USAGE in each["metrics"]:
+                return float(each["metrics"][_CPU_USAGE])
+        raise ServerFailed(f"{broker.id} does not tell its CPU usage")
+
+    def rate_in(self, broker: Broker) -> float:
+        """Messages a second that come to a broker, as it counts them."""
+        topics = rest.get(f"{broker.admin_url}/admin/v2/broker-stats/topics")
+        return sum(
+            float(topic.get("msgRateIn", 0.0))
+            for bundles in topics.values()
+            for domains in bundles.values()
+            for topics_of in domains.values()
+            for topic in topics_of.values()
+        )
+
+    def _owned(self, broker: Broker) -> set[str]:
+        """The bundles that a broker owns; asked again where it is about to own one, which it answers with an error."""
+        url = f"{broker.admin_url}/admin/v2/brokers/{self.settings.name}/{broker.id}/ownedNamespaces"
+        found: set[str] = set()
+
+        def answers() -> bool:
+            try:
+                found.update(rest.get(url) or ())
+            except ServerFailed:
+                return False
+            return True
+
+        if wait_for(answers, deadline_s=_OWNED_S) is None:
+            raise ServerFailed(f"{broker.id} does not tell what it owns")
+        return found
 
     def _broker_settings(self) -> dict[str, str]:
         own = {
