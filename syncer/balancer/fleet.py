@@ -50,11 +50,6 @@ class FleetBundle:
     cpu: float = 0.0
     direct_memory: float = 0.0
 
-    @property
-    def clients(self) -> int:
-        """Producers and consumers."""
-        return self.stats.producers + self.stats.consumers
-
 
 class Fleet:
     """Brokers, bundles and who owns which; a move changes the usages of two brokers and nothing else.

@@ -34,7 +34,7 @@ def deal(scene: Scene, bundles: Iterable[str], targets: AbstractSet[str]) -> Dea
     Args:
         scene: Fleet and goals.
         bundles: Those that must leave.
-        targets: Brokers that may get them, as far as the hard goals let them.
+        targets: Brokers that may get them, as far as the hard goals let them; none that has them now.
 
     Raises:
         LoadDataInvalid: An isolation policy cannot be read.
@@ -46,8 +46,6 @@ def deal(scene: Scene, bundles: Iterable[str], targets: AbstractSet[str]) -> Dea
         fitting: list[tuple[float, str]] = []
         first: Veto | None = None
         for _, broker in order:
-            if broker == fleet.owners[bundle]:
-                continue
             veto = scene.forbids(bundle, broker)
             first = first or veto
             if veto is None:

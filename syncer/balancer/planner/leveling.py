@@ -11,6 +11,7 @@ Ties go by names, so that equal fleets get equal moves.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
 from syncer.balancer.planner.covering import Giveable, cheapest_cover
@@ -208,9 +209,7 @@ class Leveling:
     def _replace(self, bundle: str, source: str) -> None:
         """Move a lighter bundle instead of this one, if one of the same broker will do."""
         limit = self.scene.weight(bundle) - EXACT
-        for weight, other in self.scene.by_weight(source):
-            if weight >= limit:
-                return
+        for _, other in takewhile(lambda pair: pair[0] < limit, self.scene.by_weight(source)):
             if other in self.sources or self.fleet.exchanged(source, other, bundle) > self.level + EXACT:
                 continue
             target = self.fleet.owners[bundle]

@@ -142,13 +142,18 @@ class Search:
             wanted.add(reach)
         found = [self.unmoved]
         for spread in sorted(wanted, reverse=True):
-            sketch, reached = self._to_level(mean + spread)
+            level = mean + spread
+            sketch, reached = self._to_level(level)
             found.append(sketch)
-            if reached > mean + spread + EXACT:
-                found += self._closing_in(mean + spread, _COARSE)
+            if reached > level + EXACT:
+                found += self._closing_in(level, _COARSE)
                 break
-            if spread == reach and sketch.spread > reach + EXACT:
-                found.append(self._to_level(mean + 2 * reach - sketch.spread)[0])
+            for _ in range(_SHIFTS if spread == reach else 0):
+                if sketch.spread <= spread + EXACT:
+                    break
+                level -= sketch.spread - spread
+                sketch, _ = self._to_level(level)
+                found.append(sketch)
         return undominated(found)
 
     def _to_level(self, level: float) -> tuple[Sketch, float]:

@@ -6,7 +6,9 @@ from itertools import pairwise
 
 import pytest
 
+from syncer.balancer.fleet import FleetBroker
 from syncer.balancer.goals.hard import MoveBounds
+from syncer.balancer.load import Usage, Usages
 from syncer.balancer.planner.search import Search, Sketch, undominated
 from tests.unit.balancer.planner.scenes import bounds_of, fleet_of, name_of, scene_of
 
@@ -107,5 +109,15 @@ def test_moves_that_are_known_are_lightened_and_never_lost() -> None:
     assert found.targets == ((name_of(2), B),)
     forbidden = Search(scene_of(fleet, closed=frozenset([B, C]))).to_spread(0.1, wasteful)
     assert forbidden.targets == ()
+    tight = Search(scene_of(fleet, ceiling=0.05)).to_spread(0.1, wasteful)
+    assert tight.targets == ()
     gone = [("t/n/0xeeeeeeee_0xffffffff", B)]
     assert Search(scene_of(fleet)).to_spread(bound, gone).targets == found.targets
+
+
+def test_a_spread_is_reached_though_the_moves_lower_the_mean() -> None:
+    fleet = fleet_of({A: [(8.0, 1)] * 10})
+    fleet.add_broker(FleetBroker(name=B, base=Usages(cpu=Usage(0.0, 400.0))))
+    spreads = [each.spread for each in Search(scene_of(fleet)).front(0.12)]
+    assert 0.05 < spreads[-1] <= 0.12
+    assert Search(scene_of(fleet)).front()[-1].spread > 0.12
