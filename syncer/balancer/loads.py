@@ -9,9 +9,11 @@ of a leader that has just heard the last report for the first time.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Final
 
 from syncer.balancer.attribution import read_fleet
 from syncer.balancer.averages import BundleAverages
@@ -20,6 +22,9 @@ from syncer.balancer.exempt import never_shed
 from syncer.balancer.load import BrokerReport, BundleStats, Rates
 from syncer.balancer.picture import LoadManager, Tenure
 from syncer.balancer.placement.constraints import Constraints
+from syncer.balancer.placement.decision import DropReason
+from syncer.balancer.placement.isolation import allowed
+from syncer.balancer.ranges import namespace_of_bundle
 from syncer.balancer.settings import UsageSettings
 from syncer.balancer.soundness import refuse_unsound
 from syncer.balancer.strategies.transfer import ExtensibleLoad, ExtensibleReport
@@ -28,6 +33,8 @@ from syncer.errors import LoadDataInvalid
 if TYPE_CHECKING:
     from syncer.balancer.fleet import Fleet
     from syncer.balancer.picture import LoadPicture, SeenBroker, SeenBundle
+
+_BY_ITS_OWN_POLICY: Final = frozenset({DropReason.NOT_IN_POLICY, DropReason.ENOUGH_PRIMARIES})
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +134,7 @@ def extensible_load(picture: LoadPicture, *, recently_unloaded: AbstractSet[str]
         brokers=reports,
         available=frozenset(picture.registered),
         recently_unloaded=recently_unloaded,
-        transferable=lambda bundle, source, _target: _is_held(picture, bundle, source),
+        transferable=_transferable(picture),
     )
     refuse_unsound(load)
     return load
@@ -208,6 +215,30 @@ def _owner(seen: SeenBundle) -> str | None:
     if seen.owner is None or seen.owner.value.tenure not in {Tenure.OWNED, Tenure.SPLITTING}:
         return None
     return seen.owner.value.broker
+
+
+def _transferable(picture: LoadPicture) -> Callable[[str, str, str], bool]:
+    """Say which bundle may leave one broker for another, as TransferShedder asks it.
+
+    Its owner has to hold it still. A namespace of an anti-affinity group stays, one with an isolation policy goes where
+    that allows; for one without, the policies of others do not count. Where policies are not known, nothing goes.
+    """
+    policies = picture.policies
+    traits = {name: seen.registration.value for name, seen in picture.brokers.items() if seen.registration is not None}
+
+    @cache
+    def forbidden(namespace: str) -> AbstractSet[str]:
+        step = allowed(namespace, picture.registered, () if policies is None else policies.value, traits)
+        return frozenset(broker for broker, reason in step.dropped.items() if reason in _BY_ITS_OWN_POLICY)
+
+    def may_leave(bundle: str, source: str, target: str) -> bool:
+        namespace = namespace_of_bundle(bundle)
+        seen = picture.namespaces.get(namespace)
+        if policies is None or seen is None or seen.group is None or seen.group.value.strip():
+            return False
+        return _is_held(picture, bundle, source) and target not in forbidden(namespace)
+
+    return may_leave
 
 
 def _is_held(picture: LoadPicture, bundle: str, broker: str) -> bool:

@@ -21,7 +21,7 @@ from syncer.balancer.loads import (
     stats_of,
     unknown,
 )
-from syncer.balancer.picture import FigureOrigin, LoadPicture, LoadSource
+from syncer.balancer.picture import FigureOrigin, Known, LoadPicture, LoadSource
 from syncer.balancer.placement.isolation import IsolationPolicy
 from syncer.errors import LoadDataInvalid
 from tests.support.load_documents import (
@@ -105,9 +105,35 @@ def test_the_leader_of_the_extensible_manager_sees_averages_and_the_busiest_bund
     assert (first.topics, first.age_ms, first.top_bundles) == (3, 5000, [(FIRST, 3000.0)])
     assert load.brokers["b2:8080"].top_bundles is None
     assert load.available == {"b1:8080", "b2:8080"}
-    assert load.transferable(FIRST, "b1:8080", "b2:8080")
-    assert not load.transferable(FIRST, "b2:8080", "b1:8080")
-    assert not load.transferable(SECOND, "b2:8080", "b1:8080")
+
+
+def ungrouped(picture: LoadPicture, *policies: IsolationPolicy) -> LoadPicture:
+    origin = FigureOrigin(LoadSource.STORE, "there")
+    seen = replace(picture.namespaces["shop/orders"], group=Known("", origin))
+    return replace(picture, namespaces={"shop/orders": seen}, policies=Known(policies, origin))
+
+
+OF_OTHERS = IsolationPolicy(namespaces=("bank/.*",), primary=("b2",))
+WITHOUT_B2 = IsolationPolicy(namespaces=("shop/.*",), primary=("b1",))
+ENOUGH = IsolationPolicy(namespaces=("shop/.*",), primary=("b1",), secondary=("b2",), min_primaries=1)
+
+
+@pytest.mark.parametrize(
+    ("policies", "goes"), [((), True), ((OF_OTHERS,), True), ((WITHOUT_B2,), False), ((ENOUGH,), False)]
+)
+def test_a_bundle_goes_where_its_own_policy_allows(policies: tuple[IsolationPolicy, ...], goes: bool) -> None:
+    load = extensible_load(ungrouped(extensible(), *policies))
+    assert load.transferable(FIRST, "b1:8080", "b2:8080") is goes
+
+
+def test_a_bundle_stays_that_moves_already_or_is_of_a_group_or_whose_constraints_are_unknown() -> None:
+    free = ungrouped(extensible())
+    assert not extensible_load(free).transferable(FIRST, "b2:8080", "b1:8080")
+    assert not extensible_load(free).transferable(SECOND, "b2:8080", "b1:8080")
+    assert not extensible_load(replace(free, policies=None)).transferable(FIRST, "b1:8080", "b2:8080")
+    assert not extensible_load(replace(free, namespaces={})).transferable(FIRST, "b1:8080", "b2:8080")
+    grouped = replace(free, namespaces=extensible().namespaces)
+    assert not extensible_load(grouped).transferable(FIRST, "b1:8080", "b2:8080")
 
 
 def test_a_broker_without_an_average_is_available_and_has_no_report() -> None:
