@@ -127,6 +127,14 @@ class AdminCalls(ABC):
         """Read where a namespace is cut into bundles."""
         return await self._object(f"{namespace_url(namespace)}/bundles")
 
+    async def anti_affinity_group(self, namespace: str) -> str:
+        """Read which group of namespaces is kept apart that a namespace is of; empty where it is of none."""
+        path = f"{namespace_url(namespace)}/antiAffinity"
+        answer = await self.get(path)
+        if not isinstance(answer, str | None):
+            raise _odd(path, "a name", answer)
+        return answer or ""
+
     async def isolation_policies(self, cluster: str) -> dict[str, Any]:
         """Read which brokers serve which namespaces: policy → what it says; empty where there is none."""
         return await self._find(f"{cluster_url(cluster)}/namespaceIsolationPolicies") or {}

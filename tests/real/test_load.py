@@ -115,6 +115,9 @@ async def test_a_cluster_of_the_modular_manager_is_read_whole(tmp_path: Path) ->
     assert without.registered == (broker,)
     assert without.namespaces["public/default"].boundaries is not None
     assert without.bundles[bundle_of(without)].owner is not None
+    group = without.namespaces["public/default"].group
+    assert group is not None
+    assert group.value == ""
 
 
 async def test_a_cluster_of_the_extensible_manager_is_heard(tmp_path: Path) -> None:

@@ -79,6 +79,7 @@ def whole_cluster(broker: Callable[[], str]) -> dict[str, Answer]:
         "/broker-stats/load-report": lambda: (200, local_broker(broker(), FIRST)),
         "/brokers/leaderBroker": lambda: (200, {"brokerId": broker(), "serviceUrl": "http://x"}),
         "/namespaces/shop/orders/bundles": (200, boundaries()["bundles"]),
+        "/namespaces/shop/orders/antiAffinity": (200, "pair"),
         "/clusters/east/namespaceIsolationPolicies": (200, {"shops": isolation()}),
         "/clusters/east/failureDomains": (200, {"rack": {"brokers": ["b1:8080"]}}),
     }

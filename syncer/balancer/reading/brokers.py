@@ -94,6 +94,7 @@ class BrokerReading:
         await self._bounded(self._leader, "the leader", "it stays unknown")
         namespaces = {namespace_of_bundle(bundle) for bundle in self._parts.bundles.owners}
         await self._each(self._boundaries, "bundles", "its boundaries stay unknown", sorted(namespaces))
+        await self._each(self._group, "antiAffinity", "its anti-affinity group stays unknown", sorted(namespaces))
         await self._bounded(lambda _: self._policies(cluster), "the isolation policies", "they stay unknown")
         await self._bounded(lambda _: self._domains(cluster), "the failure domains", "they stay unknown")
 
@@ -118,6 +119,10 @@ class BrokerReading:
     async def _boundaries(self, namespace: str) -> None:
         answer = await self._calls.boundaries(namespace)
         take_boundaries(namespace, answer, self._origin(f"{namespace} bundles"), self._parts)
+
+    async def _group(self, namespace: str) -> None:
+        group = await self._calls.anti_affinity_group(namespace)
+        self._parts.constraints.groups[namespace] = Known(group, self._origin(f"{namespace} antiAffinity"))
 
     async def _policies(self, cluster: str) -> None:
         origin = self._origin("namespaceIsolationPolicies")

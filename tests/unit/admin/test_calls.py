@@ -73,6 +73,13 @@ async def test_neither_is_a_part_of_one(read: str, answer: object) -> None:
         await READS[read](Answering(answer))
 
 
+async def test_a_namespace_of_no_group_is_answered_with_nothing() -> None:
+    assert await Answering(None).anti_affinity_group("t/n") == ""
+    assert await Answering("pair").anti_affinity_group("t/n") == "pair"
+    with pytest.raises(AdminError, match="and not a name"):
+        await Answering({"a": 1}).anti_affinity_group("t/n")
+
+
 async def test_a_broker_that_has_just_begun_has_loaded_nothing() -> None:
     assert await Answering(None).loaded_topics() == {}
 

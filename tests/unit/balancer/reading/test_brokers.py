@@ -101,6 +101,7 @@ async def test_without_a_store_the_brokers_tell_all() -> None:
     assert parts.bundles.owners[FIRST].value.broker == here[0]
     assert parts.bundles.reported[FIRST].keys() == {here[0]}
     assert parts.constraints.boundaries["shop/orders"].value == (0, 0x80000000, 0xFFFFFFFF)
+    assert parts.constraints.groups["shop/orders"].value == "pair"
     assert parts.constraints.policies is not None
     assert parts.constraints.domains is not None
     assert parts.constraints.domains.value == {"b1:8080": "rack"}
