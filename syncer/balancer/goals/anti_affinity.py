@@ -28,7 +28,7 @@ class AntiAffinityGoal:
     isolation: IsolationGoal
     failure_domains: bool = False
     extensible: bool = False
-    _grouped: list[str] | None = field(default=None)
+    _groups: dict[str, list[str]] = field(default_factory=dict)
 
     def forbids(self, bundle: str, target: str) -> Veto | None:
         """Forbid brokers and failure domains that have more of the bundle's group than others.
@@ -53,9 +53,19 @@ class AntiAffinityGoal:
         return Veto(reason=VetoReason.ANTI_AFFINITY, bundle=bundle, target=target, detail=why)
 
     def _served(self, bundle: str) -> Iterator[tuple[str, str]]:
-        if self._grouped is None:
-            groups = self.constraints.groups
-            self._grouped = [each for each in self.fleet.bundles if namespace_of_bundle(each) in groups]
         owners = self.fleet.owners
-        pairs = ((owners[each], namespace_of_bundle(each)) for each in self._grouped if each != bundle)
+        pairs = ((owners[each], namespace_of_bundle(each)) for each in self._group(bundle) if each != bundle)
         return iter(pairs if self.extensible else dict.fromkeys(pairs))
+
+    def _group(self, bundle: str) -> list[str]:
+        """Name the bundles of a bundle's group; they are the same wherever they are."""
+        namespace = namespace_of_bundle(bundle)
+        found = self._groups.get(namespace)
+        if found is None:
+            others = {other for other in self.constraints.groups if self._together(namespace, other)}
+            found = [each for each in self.fleet.bundles if namespace_of_bundle(each) in others]
+            self._groups[namespace] = found
+        return found
+
+    def _together(self, namespace: str, other: str) -> bool:
+        return bool(self.constraints.group_counts(namespace, [("", other)]))

@@ -102,6 +102,11 @@ def test_a_group_is_not_drawn_together_and_the_bundle_itself_does_not_count() ->
     assert goals.forbids(X, B3) is None
 
 
+def test_another_group_does_not_count() -> None:
+    own = Constraints(traits=TRAITS, groups={"t/x": "apart", "t/y": "elsewhere"})
+    assert HardGoals(fleet(), bounds(own)).forbids(X, B2) is None
+
+
 def test_a_group_counts_as_the_fleet_stands_when_it_is_asked() -> None:
     moving = fleet()
     goals = HardGoals(moving, bounds(Constraints(traits=TRAITS, groups={"t/x": "apart", "t/y": "apart"})))
