@@ -6,7 +6,6 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from syncer.balancer.cost.measured import OTHER_STEPS
 from syncer.balancer.cost.price import move_kind
 from syncer.balancer.cost.tariff import Tariff
 from syncer.balancer.goals.hard import MoveBounds
@@ -74,7 +73,7 @@ def asked_of(picture: LoadPicture, *, recently_unloaded: AbstractSet[str] = froz
     return AskedCluster(
         fleet=fleet_of(picture),
         bounds=bounds,
-        tariff=Tariff(kind=kind, others=OTHER_STEPS),
+        tariff=Tariff(kind=kind),
         rules=rules,
         left_out=unknown(picture),
     )

@@ -7,11 +7,12 @@ import sys
 from pathlib import Path
 
 from syncer.log import configure
-from tests.bench import anti_entropy, api, diff, migration, read, sync
+from tests.bench import anti_entropy, api, balance, diff, migration, read, sync
 
 BENCHES = {
     "anti-entropy": anti_entropy.run,
     "api": api.run,
+    "balance": balance.run,
     "diff": diff.run,
     "migration": migration.run,
     "read": read.run,

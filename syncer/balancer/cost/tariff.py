@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from syncer.balancer.cost.estimate import Estimate, assumed, known, total
+from syncer.balancer.cost.estimate import Estimate, known, total
+from syncer.balancer.cost.measured import CLOSE_OF_A_TOPIC_S, CLOSE_S, LOAD_OF_A_TOPIC_S, LOAD_S, OTHER_STEPS
 from syncer.balancer.cost.price import MovedBundle, MoveKind, Price, price
 from syncer.client_versions import Language
 
@@ -27,10 +28,10 @@ MOVE_S: Final = 0.05
 class UnloadTimes:
     """Seconds to close and to load a bundle: what it takes at least, and more for each topic."""
 
-    close: Estimate = field(default_factory=lambda: assumed(0.1))
-    close_of_a_topic: Estimate = field(default_factory=lambda: assumed(0.001))
-    load: Estimate = field(default_factory=lambda: assumed(0.13))
-    load_of_a_topic: Estimate = field(default_factory=lambda: assumed(0.001))
+    close: Estimate = CLOSE_S
+    close_of_a_topic: Estimate = CLOSE_OF_A_TOPIC_S
+    load: Estimate = LOAD_S
+    load_of_a_topic: Estimate = LOAD_OF_A_TOPIC_S
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +53,7 @@ class Tariff:
     times: UnloadTimes = field(default_factory=UnloadTimes)
     kind: MoveKind = MoveKind.UNLOAD
     clients: Mapping[str, BundleClients] = field(default_factory=dict)
-    others: Mapping[Language, RetrySteps] = field(default_factory=dict)
+    others: Mapping[Language, RetrySteps] = field(default_factory=lambda: OTHER_STEPS)
     usual: str = "Pulsar-Java"
     _weights: dict[str | tuple[int, int, int], float] = field(default_factory=dict)
 

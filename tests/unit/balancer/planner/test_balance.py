@@ -44,7 +44,7 @@ def test_a_plan_has_moves_with_reason_figures_price_and_what_was_rejected() -> N
     assert (move.target_usage.before, move.target_usage.after) == pytest.approx((0.05, 0.35))
     assert move.gain == pytest.approx(0.3)
     assert found.plan.spread.after == pytest.approx(0.12)
-    assert found.plan.client_seconds.value == pytest.approx(2 * (0.3 + 0.135))
+    assert found.plan.client_seconds.value == pytest.approx(0.427)
     rejected = {(each.bundle, each.target): each.reason for each in move.rejected}
     assert rejected == {
         (name_of(1), C): RejectReason.TARGET_TOO_FULL,

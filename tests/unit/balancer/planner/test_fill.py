@@ -23,7 +23,7 @@ def test_ten_brokers_at_eighty_percent_share_with_the_empty_one_though_pulsar_ne
     assert found.plan is not None
     assert {move.target for move in found.plan.moves} == {NEW}
     assert found.plan.spread.after < found.plan.spread.before / 2
-    assert all(move.price.client_seconds.value == pytest.approx(0.3 + 0.135) for move in found.plan.moves)
+    assert all(move.price.client_seconds.value == pytest.approx(0.2135) for move in found.plan.moves)
 
 
 def test_a_cheaper_plan_of_the_front_may_be_picked() -> None:
