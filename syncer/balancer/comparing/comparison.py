@@ -77,7 +77,8 @@ def compare(
                 bounds = MoveBounds(
                     constraints=load.constraints, settings=load.settings, extensible=contender.extensible
                 )
-                ours[key] = play(load.frames, OwnLeader(bounds, tariff, played.final_spread), tariff.price, rounds)
+                own = OwnLeader(bounds, tariff, played.final_spread, played.net_moves)
+                ours[key] = play(load.frames, own, tariff.price, rounds)
             beside = ours[key]
         rows.append(ComparedRow(contender=contender, played=played, ours=beside))
     return rows

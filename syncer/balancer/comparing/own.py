@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from syncer.balancer.planner.scene import Scene
@@ -16,18 +17,22 @@ if TYPE_CHECKING:
 class OwnLeader:
     """Moves bundles by a plan; to a round it is a leader like Pulsar's."""
 
-    def __init__(self, bounds: MoveBounds, tariff: Tariff, spread: float) -> None:
+    def __init__(
+        self, bounds: MoveBounds, tariff: Tariff, spread: float, known: Sequence[tuple[str, str]] = ()
+    ) -> None:
         """Begin without a plan.
 
         Args:
             bounds: What hard goals go by.
             tariff: What moves cost.
             spread: The bound that the plan is made for.
+            known: Moves that come near it, Pulsar's own: the plan is not dearer than they are.
         """
         self.settings = bounds.settings
         self._bounds = bounds
         self._tariff = tariff
         self._spread = spread
+        self._known = known
         self._done = False
 
     def round(self, fleet: Fleet, now_ms: int) -> tuple[list[tuple[str, str]], int]:
@@ -44,4 +49,5 @@ class OwnLeader:
         if self._done:
             return [], 0
         self._done = True
-        return list(Search(Scene(fleet, self._bounds, self._tariff)).to_spread(self._spread).targets), 0
+        search = Search(Scene(fleet, self._bounds, self._tariff))
+        return list(search.to_spread(self._spread, self._known).targets), 0

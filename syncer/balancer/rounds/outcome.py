@@ -59,6 +59,17 @@ class PlayedRounds:
         return total(move.client_seconds for each in self.rounds for move in each.moves)
 
     @property
+    def net_moves(self) -> tuple[tuple[str, str], ...]:
+        """Bundles that ended with another broker than they began with, and that broker."""
+        first: dict[str, str] = {}
+        last: dict[str, str] = {}
+        for each in self.rounds:
+            for move in each.moves:
+                first.setdefault(move.bundle, move.source)
+                last[move.bundle] = move.target
+        return tuple((bundle, target) for bundle, target in last.items() if target != first[bundle])
+
+    @property
     def final_spread(self) -> float:
         """The spread after the last round."""
         return self.rounds[-1].spread if self.rounds else self.spread_before

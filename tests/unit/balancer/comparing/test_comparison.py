@@ -37,6 +37,14 @@ def test_our_plan_is_as_balanced_as_what_it_stands_beside() -> None:
         assert row.ours.unloads == len(row.ours.rounds[0].moves)
 
 
+def test_no_plan_of_ours_is_dearer_than_what_it_stands_beside() -> None:
+    found = [row for seed in range(6) for row in rows(seed, FleetShape.SCATTERED) if row.ours is not None]
+    assert len(found) > 6
+    for row in found:
+        assert row.ours is not None
+        assert (row.ours.client_seconds.value or 0.0) <= (row.played.client_seconds.value or 0.0) + 1e-9
+
+
 def test_beside_what_does_nothing_there_is_no_plan() -> None:
     assert all(row.ours is None and not row.played.unloads for row in rows(3, FleetShape.EVEN))
 

@@ -26,6 +26,7 @@ def test_what_moved_is_added_up() -> None:
     assert (found.unloads, found.client_seconds) == (3, Estimate(5, Basis.ASSUMED))
     assert (found.settled, found.final_spread) == (2, 0.1)
     assert (set(found.moved_again), set(found.ping_pong)) == ({"x"}, set())
+    assert set(found.net_moves) == {("x", "c"), ("y", "b")}
 
 
 def test_one_unknown_price_makes_the_sum_unknown() -> None:
@@ -40,6 +41,7 @@ def test_what_moved_near_the_end_has_not_settled() -> None:
 def test_a_bundle_that_came_back_plays_ping_pong() -> None:
     found = rounds([move("x", "a", "b"), move("y", "b", "a")], [move("x", "b", "a"), move("y", "a", "c")])
     assert (set(found.ping_pong), set(found.moved_again)) == ({"x"}, {"x", "y"})
+    assert found.net_moves == (("y", "c"),)
 
 
 def test_nothing_was_played() -> None:
