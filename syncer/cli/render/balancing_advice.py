@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         AdviceDocument,
         AdvisedMoveDocument,
         AdvisedPlanDocument,
+        ChangedFractionDocument,
         EstimateDocument,
         VetoDocument,
     )
@@ -68,7 +69,7 @@ def _advice(found: AdviceDocument) -> None:
     if alone is not None:
         ours = (
             f"plan: {counted(len(plan.moves), 'move')}, {_figure(plan.client_seconds)} client-seconds,"
-            f" spread {points(plan.spread[1])}"
+            f" spread {points(plan.spread.after)}"
             if plan is not None
             else "plan: no move"
         )
@@ -83,7 +84,7 @@ def _advice(found: AdviceDocument) -> None:
 def _plan(plan: AdvisedPlanDocument) -> None:
     output.table(_MOVES, map(_move, plan.moves), empty="no moves")
     say(
-        f"spread {points(plan.spread[0])} -> {points(plan.spread[1])}, {counted(len(plan.moves), 'move')},"
+        f"spread {points(plan.spread.before)} -> {points(plan.spread.after)}, {counted(len(plan.moves), 'move')},"
         f" {_figure(plan.client_seconds)} client-seconds"
     )
     if plan.undone:
@@ -129,5 +130,5 @@ def _figure(estimate: EstimateDocument) -> str:
     return f"{estimate.value:.1f}{'' if estimate.basis.value == 'known' else ' (' + estimate.basis.value + ')'}"
 
 
-def _change(usage: tuple[float, float]) -> str:
-    return f"{points(usage[0])} -> {points(usage[1])}"
+def _change(usage: ChangedFractionDocument) -> str:
+    return f"{points(usage.before)} -> {points(usage.after)}"

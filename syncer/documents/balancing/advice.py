@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from syncer.balancer.cost.estimate import Estimate
     from syncer.balancer.goals.veto import Veto
     from syncer.balancer.inquiry import AskedCluster
-    from syncer.balancer.planner.advice import Advice, AdvisedMove, AdvisedPlan, PulsarAlone, RejectedMove
+    from syncer.balancer.planner.advice import Advice, AdvisedMove, AdvisedPlan, PulsarAlone, RejectedMove, UsageChange
     from syncer.balancer.planner.rolling import RollingAdvice
     from syncer.balancer.planner.sizing import SizeAdvice
 
@@ -27,6 +27,13 @@ class EstimateDocument(Document):
 
     value: float | None
     basis: Basis
+
+
+class ChangedFractionDocument(Document):
+    """A usage or a spread before and after, fractions."""
+
+    before: float
+    after: float
 
 
 class VetoDocument(Document):
@@ -56,8 +63,8 @@ class AdvisedMoveDocument(Document):
     target: str
     reason: MoveReason
     gain: float = Field(description="By how much the spread falls with this move alone.")
-    source_usage: tuple[float, float]
-    target_usage: tuple[float, float]
+    source_usage: ChangedFractionDocument
+    target_usage: ChangedFractionDocument
     client_seconds: EstimateDocument
     ready_s: EstimateDocument = Field(description="From the cut until the bundle is served again.")
     redelivered: EstimateDocument = Field(description="Messages that are delivered again.")
@@ -69,7 +76,7 @@ class AdvisedPlanDocument(Document):
     """Moves in their order."""
 
     moves: list[AdvisedMoveDocument]
-    spread: tuple[float, float] = Field(description="Greatest weighted usage less the mean, before and after.")
+    spread: ChangedFractionDocument = Field(description="The greatest weighted usage less the mean.")
     client_seconds: EstimateDocument = Field(description="Seconds without service of all clients together.")
     client_seconds_at_least: float = Field(description="The same without what is unknown.")
     undone: list[str] = Field(description="Bundles that Pulsar's next round would shed again.")
@@ -242,7 +249,7 @@ def size_document(cluster: str, taken_ms: int, asked: AskedCluster, advice: Size
 def _plan(plan: AdvisedPlan) -> AdvisedPlanDocument:
     return AdvisedPlanDocument(
         moves=[_move(each) for each in plan.moves],
-        spread=(plan.spread.before, plan.spread.after),
+        spread=_changed(plan.spread),
         client_seconds=_estimate(plan.client_seconds),
         client_seconds_at_least=plan.at_least,
         undone=sorted(plan.undone),
@@ -256,14 +263,18 @@ def _move(move: AdvisedMove) -> AdvisedMoveDocument:
         target=move.target,
         reason=move.reason,
         gain=move.gain,
-        source_usage=(move.source_usage.before, move.source_usage.after),
-        target_usage=(move.target_usage.before, move.target_usage.after),
+        source_usage=_changed(move.source_usage),
+        target_usage=_changed(move.target_usage),
         client_seconds=_estimate(move.price.client_seconds),
         ready_s=_estimate(move.price.ready),
         redelivered=_estimate(move.price.redelivered),
         catch_up_bytes=_estimate(move.price.catch_up_bytes),
         rejected=[_rejected(each) for each in move.rejected],
     )
+
+
+def _changed(change: UsageChange) -> ChangedFractionDocument:
+    return ChangedFractionDocument(before=change.before, after=change.after)
 
 
 def _rejected(each: RejectedMove) -> RejectedMoveDocument:

@@ -141,6 +141,8 @@ REFUSALS: Final = (
     ("migration preflight text", 1, r"text is no plan of a migration, or is cut off: it is no JSON\nhint: Name a file"),
     ("migration preflight text --from b", 2, r"give FILE alone, or options alone"),
     ("migration preflight text --bound soak_s=5", 2, r"give FILE alone, or options alone"),
+    ("balancer advise", 2, r"Missing option '--cluster'"),
+    ("balancer drain", 2, r"Missing argument 'BROKER...'"),
     ("balancer load", 2, r"Missing option '--cluster'"),
     ("balancer load --cluster green", 1, r"no table \[cluster.green\]\nhint: It has none yet; 'syncer init --stdout' shows how"),
     ("migration preflight --stage soon", 2, r"'--stage': 'soon' is not one of 'before', 'prepared', 'guarded'"),

@@ -102,9 +102,11 @@ def test_few_moves_level_a_cluster_and_each_has_its_price(tmp_path: Path) -> Non
     assert found.plan is not None
     assert {each.source for each in found.plan.moves} == {"b1:8080"}
     assert {each.target for each in found.plan.moves} == {"b2:8080", "b3:8080"}
-    assert found.plan.spread[1] < found.plan.spread[0]
+    assert found.plan.spread.after < found.plan.spread.before
     assert all((each.client_seconds.value or 0) > 0 for each in found.plan.moves)
-    assert sum(each.gain for each in found.plan.moves) == pytest.approx(found.plan.spread[0] - found.plan.spread[1])
+    assert sum(each.gain for each in found.plan.moves) == pytest.approx(
+        found.plan.spread.before - found.plan.spread.after
+    )
     assert [each.moves for each in found.front if each.chosen] == [len(found.plan.moves)]
     assert found.pulsar_alone is not None
     assert found.pulsar_alone.strategy == "ThresholdShedder"
