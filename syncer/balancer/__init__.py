@@ -1,8 +1,8 @@
 """Balancer: Pulsar's load balancing, as its brokers decide it.
 
-All but ``reading`` is pure: load reports and settings go in, decisions come out; clocks and dice are the caller's.
-Equal input gives what the Java classes of Pulsar 4.0.8 give, ties and overflows included; ``tests/vectors`` holds what
-they gave.
+All but ``reading`` and ``running`` is pure: load reports and settings go in, decisions come out; clocks and dice are
+the caller's. Equal input gives what the Java classes of Pulsar 4.0.8 give, ties and overflows included;
+``tests/vectors`` holds what they gave.
 
     load        what a broker reports: usages, rates, bundles
     cost        the price of moving a bundle, before it is moved
@@ -29,4 +29,6 @@ they gave.
     comparing   strategies and settings beside each other, and our plans beside each
     planner     few moves that balance a cluster, each with its price
     inquiry     what a picture lets the planner be asked, and what Pulsar would do alone
+    moving      a plan of moves, and the course of its run
+    running     carries a run out
 """

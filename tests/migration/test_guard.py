@@ -6,9 +6,9 @@ from typing import Final
 
 import pytest
 
+from syncer.admin.stillness import STILL
 from syncer.errors import AdminError, PreconditionFailed
 from syncer.migration.brake import FlipTiming
-from syncer.migration.checks.brokers import STILL
 from syncer.migration.evidence import StatsAnswer
 from syncer.migration.running.former import FormerValues
 from syncer.migration.running.guard import Guard, Guarded

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from syncer.admin.stillness import STILL
 from syncer.client_versions import release_of
 from syncer.migration.checks.finding import Check, CheckFinding, CheckStage, ClusterPair, FindingSeverity
 from syncer.migration.evidence import BrokerSeen
@@ -13,12 +14,6 @@ CHECK_PERIOD: Final = "clusterMigrationCheckDurationSeconds"
 LONGEST_PERIOD_S: Final = 5
 _FIRST: Final = (3, 2, 0)
 _GOOD: Final = (4, 0, 2)
-STILL: Final = {
-    "loadBalancerSheddingEnabled": "false",
-    "loadBalancerAutoBundleSplitEnabled": "false",
-    "loadBalancerAutoUnloadSplitBundlesEnabled": "false",
-}
-"""Dynamic settings with which no bundle moves by itself."""
 
 
 def slowest_period_s(settings: Iterable[Mapping[str, str] | None]) -> float:

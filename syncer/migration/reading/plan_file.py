@@ -13,12 +13,14 @@ from syncer.errors import PlanInvalid, PreconditionFailed
 from syncer.migration.migration_plan import AGAIN, MigrationPlan, PlannedCluster
 from syncer.migration.scope import MigrationBounds, MigrationScope, Overrides
 from syncer.model import Millis
+from syncer.planning.sealed_form import SealedForm
 from syncer.planning.whole_file import whole
 
 FORMAT: Final = "pulsar-syncer-migration"
 FORMAT_VERSION: Final = 1
 MAX_FILE_BYTES: Final = 64 << 20
 _WROTE: Final = "Name a file that 'syncer migration plan --save' wrote."
+FORM: Final = SealedForm(what="plan of a migration", format=FORMAT, version=FORMAT_VERSION, wrote=_WROTE, again=AGAIN)
 
 
 class MigrationPlanRecord(BaseModel):
@@ -62,17 +64,7 @@ class MigrationPlanRecord(BaseModel):
         Raises:
             PlanInvalid: It is none, or is of another version.
         """
-        try:
-            raw = json.loads(text)
-        except (ValueError, RecursionError) as exc:
-            raise PlanInvalid(f"{name} is no plan of a migration, or is cut off: it is no JSON", hint=_WROTE) from exc
-        if not isinstance(raw, dict) or raw.get("format") != FORMAT:
-            raise PlanInvalid(f"{name} is no plan of a migration", hint=_WROTE)
-        if raw.get("version") != FORMAT_VERSION:
-            raise PlanInvalid(
-                f"{name} is a plan of version {raw.get('version')!r}; this program reads version {FORMAT_VERSION}",
-                hint=AGAIN,
-            )
+        FORM.check(text, name)
         try:
             return cls.model_validate_json(text)
         except ValidationError as exc:

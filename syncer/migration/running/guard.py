@@ -10,8 +10,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from syncer.admin.calls import AdminCalls
+from syncer.admin.stillness import STILL
 from syncer.errors import PreconditionFailed
-from syncer.migration.checks.brokers import STILL
 from syncer.migration.evidence import ClusterUrls, StatsAnswer
 from syncer.migration.reading import forms
 from syncer.migration.reading.at_once import all_of

@@ -1,0 +1,12 @@
+"""Stillness: the dynamic settings with which no bundle moves or splits by itself."""
+
+from __future__ import annotations
+
+from typing import Final
+
+STILL: Final = {
+    "loadBalancerSheddingEnabled": "false",
+    "loadBalancerAutoBundleSplitEnabled": "false",
+    "loadBalancerAutoUnloadSplitBundlesEnabled": "false",
+}
+"""They hold for the modular and for the extensible manager, from the next round on."""

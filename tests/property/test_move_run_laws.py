@@ -1,0 +1,163 @@
+"""Laws of a run of moves: wherever it is killed, settings end as they were, bounds hold, and owners are looked at."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Final
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from syncer.admin.stillness import STILL
+from syncer.balancer.moving import course
+from syncer.balancer.moving.bounds import HOUR_MS, QuietHours, RunBounds
+from syncer.balancer.moving.move_plan import MovePlan, PlannedMove
+from syncer.balancer.moving.run import OPEN, MoveProgress, MoveRun, MoveStanding, RunPhase, RunStop, progress_from
+from syncer.balancer.moving.run import move_run_from as run_from
+from syncer.balancer.ranges import namespace_of_bundle, range_of_bundle
+from syncer.model import Millis
+from tests.support.moving_cluster import MovingCluster
+
+BROKERS: Final = ("a:80", "b:80", "c:80")
+BUNDLES: Final = tuple(
+    f"t/{namespace}/{span}"
+    for namespace in ("n", "m")
+    for span in ("0x00000000_0x40000000", "0x40000000_0x80000000", "0x80000000_0xffffffff")
+)
+TURNS: Final = 400
+STOP: Final = RunStop(code="asked", words="enough", who="ann")
+
+
+@st.composite
+def plans(draw: st.DrawFn) -> MovePlan:
+    bundles = draw(st.lists(st.sampled_from(BUNDLES), min_size=1, unique=True))
+    moves = []
+    for bundle in bundles:
+        source, target = draw(st.permutations(BROKERS))[:2]
+        moves.append(PlannedMove(bundle=bundle, source=source, target=target, throughput=None))
+    hours = st.builds(QuietHours, first=st.integers(0, 700), end=st.integers(701, 1439))
+    bounds = RunBounds(
+        per_broker=draw(st.integers(1, 3)),
+        per_namespace=draw(st.integers(1, 3)),
+        per_hour=draw(st.integers(1, 6)),
+        quiet=draw(st.none() | hours),
+    )
+    return MovePlan(table="x", cluster="x", taken_ms=Millis(1), moves=tuple(moves), bounds=bounds)
+
+
+settings = st.dictionaries(st.sampled_from(sorted(STILL)), st.sampled_from(["true", "false"]))
+fates = st.lists(st.sampled_from(["target", "lost", "back", *BROKERS]), max_size=12)
+troubles = st.dictionaries(st.integers(0, 60), st.sampled_from(["save", "act", "stop", "foreign", "split"]), max_size=8)
+
+
+def kept(run: MoveRun) -> MoveRun:
+    """What a process that was killed finds again."""
+    return run_from(run.document(), tuple(progress_from(each.document()) for each in run.moves))
+
+
+@dataclass
+class Played:
+    """A run in a cluster in thought, and the laws that hold at each of its turns."""
+
+    plan: MovePlan
+    cluster: MovingCluster
+    run: MoveRun
+    asked_ms: list[int] = field(default_factory=list)
+
+    def turn(self, trouble: str | None) -> None:
+        """Take one turn; trouble kills it before it is kept, or before its last act."""
+        if trouble == "stop":
+            self.run = course.stopped(self.run, STOP)
+        numbers = course.looked_at(self.plan, self.run, Millis(self.cluster.now_ms))
+        sight = self.cluster.sight(self.plan.moves[each].bundle for each in numbers)
+        found = course.step(self.plan, self.run, sight)
+        if trouble == "save":
+            return
+        self.run = kept(found.run)
+        self.check_bounds()
+        for act in found.acts[: -1 if trouble == "act" else None]:
+            if isinstance(act, course.Unload):
+                assert sight.bundles[act.bundle].owner not in {None, act.target}, "the owner was looked at just now"
+                assert self.run.stop is None
+                assert {key: self.cluster.dynamic.get(key) for key in STILL} == STILL
+                self.asked_ms.append(self.cluster.now_ms)
+            if self.cluster.perform(act) and isinstance(act, course.Unload) and trouble is None:
+                self.run = course.answered(self.run, act.number, Millis(self.cluster.now_ms))
+        if self.run.phase in {RunPhase.WAITING, RunPhase.ENDED}:
+            assert self.run.former is None
+
+    def check_bounds(self) -> None:
+        bounds = self.plan.bounds
+        pairs = zip(self.plan.moves, self.run.moves, strict=True)
+        open_ones = [(move, each) for move, each in pairs if each.standing is MoveStanding.ASKED]
+        brokers = Counter(name for move, each in open_ones for name in {each.asked_of, move.target})
+        namespaces = Counter(namespace_of_bundle(move.bundle) for move, _ in open_ones)
+        assert max(namespaces.values(), default=0) <= bounds.per_namespace
+        assert len({range_of_bundle(move.bundle) for move, _ in open_ones}) == len(open_ones)
+        asked = sorted(at for each in self.run.moves for at in each.asked_ms)
+        assert all(each.asked_ms for _, each in open_ones)
+        for at in asked:
+            assert sum(at <= each < at + HOUR_MS for each in asked) <= bounds.per_hour
+            assert bounds.quiet is None or bounds.quiet.opens_ms(Millis(at)) == at
+        assert max(brokers.values(), default=0) <= bounds.per_broker
+
+
+def begin(plan: MovePlan, dynamic: dict[str, str], fates: list[str]) -> Played:
+    owners: dict[str, str | None] = {move.bundle: move.source for move in plan.moves}
+    cluster = MovingCluster(owners, set(BROKERS), dict(dynamic), list(fates))
+    return Played(plan, cluster, course.begun(plan))
+
+
+@given(plan=plans(), dynamic=settings, fates=fates, troubles=troubles)
+def test_a_run_ends_with_the_settings_as_they_were_wherever_it_is_killed(
+    plan: MovePlan, dynamic: dict[str, str], fates: list[str], troubles: dict[int, str]
+) -> None:
+    played = begin(plan, dynamic, fates)
+    for number in range(TURNS):
+        trouble = troubles.get(number)
+        bundle = plan.moves[number % len(plan.moves)].bundle
+        if trouble == "foreign" and bundle in played.cluster.owners:
+            played.cluster.owners[bundle] = BROKERS[number % 3]
+        if trouble == "split":
+            played.cluster.owners.pop(bundle, None)
+        played.turn(trouble if trouble in {"save", "act", "stop"} else None)
+        if played.run.phase is RunPhase.ENDED:
+            break
+        played.cluster.now_ms = max(played.cluster.now_ms + 3_000, played.run.until_ms)
+    assert played.run.phase is RunPhase.ENDED
+    assert played.cluster.dynamic == dynamic
+    assert not any(each.standing in OPEN for each in played.run.moves)
+    for move, each in zip(plan.moves, played.run.moves, strict=True):
+        if each.standing is MoveStanding.DONE and not troubles:
+            assert played.cluster.owners[move.bundle] == move.target
+            assert each.observed_s is not None
+
+
+@given(plan=plans(), dynamic=settings)
+def test_without_trouble_every_bundle_is_moved_by_one_unload(plan: MovePlan, dynamic: dict[str, str]) -> None:
+    played = begin(plan, dynamic, [])
+    for _ in range(TURNS):
+        played.turn(None)
+        played.cluster.now_ms = max(played.cluster.now_ms + 500, played.run.until_ms)
+        if played.run.phase is RunPhase.ENDED:
+            break
+    assert {each.standing for each in played.run.moves} == {MoveStanding.DONE}
+    assert len(played.cluster.unloads) == len(plan.moves)
+    assert played.cluster.owners == {move.bundle: move.target for move in plan.moves}
+
+
+@given(plan=plans(), key=st.sampled_from(sorted(STILL)), at=st.integers(0, 12))
+def test_a_setting_that_somebody_else_has_set_meanwhile_stays_theirs(plan: MovePlan, key: str, at: int) -> None:
+    played = begin(plan, {}, [])
+    theirs = False
+    for number in range(TURNS):
+        if number == at and played.run.phase is RunPhase.MOVING:
+            played.cluster.dynamic[key], theirs = "true", True
+        played.turn(None)
+        played.cluster.now_ms = max(played.cluster.now_ms + 500, played.run.until_ms)
+        if played.run.phase is RunPhase.ENDED:
+            break
+    assert played.cluster.dynamic == ({key: "true"} if theirs else {})
+    assert played.run.stop is None or (theirs and played.run.stop.code == "settings-changed")
+    assert played.run.moves != tuple(MoveProgress() for _ in plan.moves)
