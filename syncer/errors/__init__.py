@@ -69,7 +69,8 @@
     │   ├── StreamTooSlow             a stream grows faster than its client reads
     │   └── DaemonStopping            the daemon stops, and a stream with it
     ├── PreconditionFailed          the request is understood, but its conditions do not hold
-    │   └── MigrationClaimed          another migration moves the same namespaces
+    │   ├── MigrationClaimed          another migration moves the same namespaces
+    │   └── BalancingOwned            a run of moves or a migration holds the cluster's balancing
     ├── NotFound                    the thing asked for does not exist
     ├── RequestInvalid              a request over HTTP cannot be understood
     │   ├── PreconditionRequired      it decides without saying what was looked at
@@ -162,6 +163,7 @@ from syncer.errors.refusals import (
     Unauthorized,
 )
 from syncer.errors.requests import (
+    BalancingOwned,
     EventIdAhead,
     MigrationClaimed,
     NotFound,
@@ -185,6 +187,7 @@ __all__ = [
     "BackupError",
     "BackupInvalid",
     "BalancerError",
+    "BalancingOwned",
     "BodyTooLarge",
     "BoundariesInvalid",
     "BusUnavailable",

@@ -18,6 +18,13 @@ class MigrationClaimed(PreconditionFailed):
     default_hint = "Wait until it has ended; if nobody carries it on, take its marks and the namespaces' property away."
 
 
+class BalancingOwned(PreconditionFailed):
+    """A run of moves or a migration holds the settings that keep a cluster from moving bundles itself."""
+
+    code = "balancing-owned"
+    default_hint = "Wait until it is over, or end it: 'syncer balancer stop' a run, close or abort a migration."
+
+
 class NotFound(SyncerError):
     """The thing that was asked for does not exist."""
 

@@ -47,7 +47,7 @@ from syncer.state.memory.selection import (
     unfolded,
 )
 from tests.simulation.without_jobs import WithoutJobs
-from tests.simulation.without_migrations import WithoutMigrations
+from tests.simulation.without_migrations import WithoutMigrations, WithoutMoveRuns
 
 
 class Crash(BaseException):
@@ -273,7 +273,7 @@ class _Block(AbstractContextManager["DiskTransaction"]):
             raise Crash("after the commit")
 
 
-class DiskTransaction(WithoutMigrations, WithoutJobs):
+class DiskTransaction(WithoutMigrations, WithoutMoveRuns, WithoutJobs):
     """Implements :class:`~syncer.state.contract.transaction.Transaction`. Copies the tables at its first change."""
 
     def __init__(self, tables: Tables) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import ParamSpec, Protocol, TypeVar
+from typing import TypeVar
 
 from syncer.migration.course import MigrationRun, run_from
 from syncer.migration.phases import ENDED
@@ -12,16 +12,9 @@ from syncer.replacing import replace
 from syncer.state.contract.migrations import Migration, require_known
 from syncer.state.contract.state import State
 from syncer.state.contract.transaction import Transaction
+from syncer.state.contract.work.state_thread import StateThread
 
-P = ParamSpec("P")
 T = TypeVar("T")
-
-
-class StateThread(Protocol):
-    """The thread on which a daemon's transactions take turns; the event loop waits for none of them."""
-
-    async def call(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run a call there and return what it returns, even when who waits is cancelled meanwhile."""
 
 
 class _InState:

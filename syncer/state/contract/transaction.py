@@ -22,6 +22,7 @@ from syncer.state.contract.repairs import RepairTransaction
 from syncer.state.contract.scans import ScanTransaction
 from syncer.state.contract.tombstones import TombstoneTransaction
 from syncer.state.contract.tree import TreeTransaction
+from syncer.state.contract.work.move_runs import MoveRunTransaction
 
 
 class Transaction(
@@ -41,6 +42,7 @@ class Transaction(
     OperationTransaction,
     RepairTransaction,
     MigrationTransaction,
+    MoveRunTransaction,
     JobTransaction,
     Protocol,
 ):
@@ -55,7 +57,7 @@ class Transaction(
         ...
 
     def prune(self, journal_before: Millis, limit: int, audit_before: Millis | None = None) -> int:
-        """Drop journal rows, and repairs and migrations that were over, before that; ``limit`` of each.
+        """Drop journal rows, and repairs, migrations and runs that were over, before that; ``limit`` of each.
 
         Operations go that were over before ``audit_before``; ``None``: before the same moment.
 

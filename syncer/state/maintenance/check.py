@@ -14,9 +14,10 @@ from syncer.errors import StateMissing, StateUnavailable
 from syncer.model import Region
 from syncer.state import encoding
 from syncer.state.contract.jobs import JobState
+from syncer.state.contract.work.move_runs import FORMER
 from syncer.state.sql import opening, rows, tables
 from syncer.state.sql.opening import translated
-from syncer.state.sql.work import jobs, migrations
+from syncer.state.sql.work import jobs, migrations, move_runs
 from syncer.state.views.region import Views
 
 _PAGE: Final = 1000
@@ -191,6 +192,24 @@ def _migrations(connection: Connection) -> Iterator[str]:
                 yield f"a migration's {what} cannot be read: {exc}"
 
 
+def _move_runs(connection: Connection) -> Iterator[str]:
+    """Runs of moves and their moves can be read; one that is over holds no settings, and no move is missing."""
+    table, moves = tables.move_runs, tables.move_outcomes
+    for number in connection.execute(select(table.c.id).order_by(table.c.id)).scalars().all():
+        try:
+            run = move_runs.found(connection, number)
+            move_runs.moves_of(connection, number)
+        except Exception as exc:  # noqa: BLE001 - whatever cannot be read is the finding
+            yield f"the run of moves {number} cannot be read: {type(exc).__name__}: {exc}"
+            continue
+        if run is not None and run.over and run.run.get(FORMER) is not None:
+            yield f"the run of moves {number} is over, and has settings to put back"
+    counts = select(moves.c.run, func.count(), func.max(moves.c.number))
+    for number, count, last in connection.execute(counts.group_by(moves.c.run)):
+        if last + 1 != count:
+            yield f"the run of moves {number} has {count} moves, numbered up to {last}"
+
+
 def _jobs(connection: Connection) -> Iterator[str]:
     """Jobs can be read; what runs says where and since when, what waits runs nowhere, and what has ended is over."""
     table = tables.jobs
@@ -216,5 +235,6 @@ _QUESTIONS: Final[dict[str, Callable[[Connection], Iterator[str]]]] = {
     "consumed": _consumed,
     "records": _records,
     "migrations": _migrations,
+    "moves": _move_runs,
     "jobs": _jobs,
 }

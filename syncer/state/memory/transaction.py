@@ -13,12 +13,12 @@ from syncer.state.contract.operations import OperationState
 from syncer.state.contract.peers import PeerRow
 from syncer.state.contract.repairs import Repair, RepairState, Telling
 from syncer.state.memory.jobs import JobTables
-from syncer.state.memory.migrations import MigrationTables
+from syncer.state.memory.move_runs import MoveRunTables
 from syncer.state.memory.paths import PathTables
 from syncer.state.memory.records import RecordTables
 
 
-class MemoryTransaction(PathTables, RecordTables, MigrationTables, JobTables):
+class MemoryTransaction(PathTables, RecordTables, MoveRunTables, JobTables):
     """Implements :class:`~syncer.state.contract.transaction.Transaction`."""
 
     # -- facts
@@ -81,7 +81,8 @@ class MemoryTransaction(PathTables, RecordTables, MigrationTables, JobTables):
             self._drop(self._db.tellings, key)
         for number in ended:
             self._drop(self._db.repairs, number)
-        return len(old) + len(done) + len(gone) + len(ended) + self._prune_migrations(journal_before)
+        taken_along = self._prune_migrations(journal_before) + self._prune_move_runs(journal_before)
+        return len(old) + len(done) + len(gone) + len(ended) + taken_along
 
     def _is_over(self, number: int) -> bool:
         return number in self._db.repairs and self._db.repairs[number].state.over

@@ -363,6 +363,33 @@ migration_events: Final = Table(
     _text("document", nullable=False),
 )
 
+move_runs: Final = Table(
+    "move_runs",
+    metadata,
+    Column("id", Number, primary_key=True, autoincrement=True),
+    Column("open", SmallInteger, nullable=True),
+    _text("phase", nullable=False),
+    _at("made_at"),
+    _at("finished_at", nullable=True),
+    _text("fingerprint", nullable=False),
+    _text("asked_by", nullable=False),
+    _text("reason", nullable=False),
+    _text("stop", nullable=False),
+    _text("document", nullable=False),
+    _text("plan", nullable=False),
+    Index("move_runs_open", "open", unique=True),
+    sqlite_autoincrement=True,
+)
+"""``open`` is as that of migrations."""
+
+move_outcomes: Final = Table(
+    "move_outcomes",
+    metadata,
+    Column("run", Number, primary_key=True, autoincrement=False),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    _text("document", nullable=False),
+)
+
 jobs: Final = Table(
     "jobs",
     metadata,

@@ -28,9 +28,9 @@ from syncer.state.sql.quarantine import QuarantineRows
 from syncer.state.sql.registers import RegisterRows
 from syncer.state.sql.statements import Statements, upserting
 from syncer.state.sql.tombstones import TombstoneRows
-from syncer.state.sql.work import migrations, operations, repairs
+from syncer.state.sql.work import migrations, move_runs, operations, repairs
 from syncer.state.sql.work.jobs import JobRows
-from syncer.state.sql.work.migrations import MigrationRows
+from syncer.state.sql.work.move_runs import MoveRunRows
 from syncer.state.sql.work.operations import OperationRows
 from syncer.state.sql.work.repairs import RepairRows
 
@@ -41,7 +41,7 @@ def beyond(prefix: str) -> str:
 
 
 def prune(connection: Connection, journal_before: Millis, limit: int, audit_before: Millis | None = None) -> int:
-    """Drop journal rows, repairs and migrations before that, and operations before another; how many went.
+    """Drop journal rows, repairs, migrations and runs before that, and operations before another; how many went.
 
     Only the oldest ``limit`` journal rows are looked at, so it costs the same however long the journal is.
     """
@@ -51,11 +51,12 @@ def prune(connection: Connection, journal_before: Millis, limit: int, audit_befo
     gone = connection.execute(delete(journal).where(journal.c.id.in_(old))).rowcount
     gone += operations.prune(connection, journal_before if audit_before is None else audit_before, limit)
     gone += repairs.prune(connection, journal_before, limit)
+    gone += move_runs.prune(connection, journal_before, limit)
     return gone + migrations.prune(connection, journal_before, limit)
 
 
 class SqlTransaction(
-    QuarantineRows, ConflictRows, TombstoneRows, RegisterRows, OperationRows, RepairRows, MigrationRows, JobRows
+    QuarantineRows, ConflictRows, TombstoneRows, RegisterRows, OperationRows, RepairRows, MoveRunRows, JobRows
 ):
     """Implements :class:`~syncer.state.contract.transaction.Transaction`.
 

@@ -24,7 +24,7 @@ from syncer.migration.reading.addresses import dead_addresses
 from syncer.migration.running.clock import Clock
 from syncer.migration.running.control.controller import Controller
 from syncer.migration.running.control.surveying import Probe
-from syncer.migration.running.in_state import JournalInState, RecordInState, StateThread
+from syncer.migration.running.in_state import JournalInState, RecordInState
 from syncer.migration.running.service import answering, standing
 from syncer.migration.running.service.clusters import MigrationClusters
 from syncer.migration.steering import next_step, stopped
@@ -33,6 +33,7 @@ from syncer.state.contract.migrations import Migration
 from syncer.state.contract.operations import Operation, OperationState
 from syncer.state.contract.state import State
 from syncer.state.contract.transaction import Transaction
+from syncer.state.contract.work.state_thread import StateThread
 
 log = structlog.get_logger()
 

@@ -501,7 +501,18 @@ def findings(result: Result) -> dict[str, bool]:
 
 
 def test_a_sound_database_is_said_to_be_sound(run: Run) -> None:
-    expected = ["file", "schema", "registers", "living paths", "outbox", "consumed", "records", "migrations", "jobs"]
+    expected = [
+        "file",
+        "schema",
+        "registers",
+        "living paths",
+        "outbox",
+        "consumed",
+        "records",
+        "migrations",
+        "moves",
+        "jobs",
+    ]
     assert findings(run("state", "check", "-o", "json")) == dict.fromkeys(expected, True)
     text = good(run("state", "check"))
     assert all(name in text for name in expected)
