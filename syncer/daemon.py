@@ -20,6 +20,7 @@ import anyio.to_thread
 import structlog
 
 from syncer import notify
+from syncer.balancer.running.service import MoveService
 from syncer.bus.contract import Bus
 from syncer.bus.trust.signing import UNSIGNED, Keyring
 from syncer.config import believing, trusting
@@ -287,7 +288,8 @@ class Daemon:
             )
             clusters = ConfiguredClusters(self.config)
             self.migrations = MigrationService(state, thread, clusters, WallClock(), observing=self.observing)
-            self.pumps = Pumps(around, self.migrations.migrations)
+            moves = MoveService(state, thread, clusters, WallClock().now_ms, observing=self.observing)
+            self.pumps = Pumps(around, self.migrations.migrations, moves.moves)
             try:
                 await self.pumps.run()
             except BaseException as exc:

@@ -231,6 +231,22 @@ class AdminCalls(ABC):
         """Have all brokers let go of a namespace's topics; they are loaded again when they are asked for."""
         await self.send("PUT", f"/admin/v2/namespaces/{_names(name)}/unload")
 
+    # Bundles
+
+    async def unload_bundle(self, bundle: str, target: str) -> None:
+        """Have a bundle leave its owner for another broker; the modular manager may choose a third one.
+
+        Args:
+            bundle: Its full name, ``tenant/namespace/0x00000000_0x40000000``.
+            target: As the cluster lists it, ``host:port``.
+        """
+        namespace, _, span = bundle.rpartition("/")
+        await self.send("PUT", f"{namespace_url(namespace)}/{_part(span)}/unload?destinationBroker={_part(target)}")
+
+    async def look_up_topic(self, topic: str) -> None:
+        """Have a topic's bundle owned by a broker, as a client's look-up would."""
+        await self.get(f"/lookup/v2/topic/{_topic(topic)}")
+
     # Topics
 
     async def topics(self, namespace: str, *, domain: str = "persistent", system: bool = False) -> list[str]:

@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Final
 
 from syncer.admin.auth import CertificateAuth, TokenAuth, Trust
+from syncer.admin.calls import AdminCalls
 from syncer.admin.client import AdminClient, AdminSettings
 from syncer.admin.topic_probe import StoreProbe, TopicProbe
 from syncer.admin.topics import ClustersProbe
@@ -135,7 +136,7 @@ async def _opened(store: MetadataStore, stack: AsyncExitStack) -> tuple[Metadata
 
 
 class ConfiguredClusters:
-    """The clusters that a daemon's configuration names, for the migrations that it carries out."""
+    """The clusters that a daemon's configuration names, for the migrations and the moves that it carries out."""
 
     def __init__(self, config: Config) -> None:
         self._config = config
@@ -143,6 +144,13 @@ class ConfiguredClusters:
     def sides(self, blue: str, green: str) -> AbstractAsyncContextManager[tuple[MigrationSide, MigrationSide]]:
         """Both clusters; nothing is asked yet."""
         return migration_sides(self._config, blue, green, retry_for=RETRY_READS_FOR)
+
+    @asynccontextmanager
+    async def calls(self, table: str) -> AsyncIterator[AdminCalls]:
+        """The admin API of a cluster; nothing is asked yet."""
+        settings, _ = cluster_access(self._config, table)
+        async with AdminClient(settings.model_copy(update={"retry_for": RETRY_READS_FOR})) as client:
+            yield client
 
     def own_topics(self) -> frozenset[str]:
         """Topics of the daemons' own bus."""

@@ -46,12 +46,17 @@ class OperationKind(StrEnum):
     JOB_TAKE = "job-take"
     JOB_DIFF = "job-diff"
     JOB_CANCEL = "job-cancel"
+    MOVES_APPLY = "moves-apply"
+    MOVES_STOP = "moves-stop"
 
 
 OF_MIGRATIONS: Final = frozenset(
     {OperationKind.MIGRATION_START, OperationKind.MIGRATION_COMMAND, OperationKind.MIGRATION_UNDOABLE}
 )
 """Kinds that the daemon's service of migrations performs: they ask clusters, and take their time."""
+
+OF_MOVE_RUNS: Final = frozenset({OperationKind.MOVES_APPLY, OperationKind.MOVES_STOP})
+"""Kinds that the daemon's service of moves performs, likewise."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from syncer.conflict.replica import Replica
 from syncer.conflict.scope import Scope
 from syncer.errors import Fenced, InvariantBroken
 from syncer.model import MetaPath, Millis, Region
-from syncer.operations.contract import OF_MIGRATIONS
+from syncer.operations.contract import OF_MIGRATIONS, OF_MOVE_RUNS
 from syncer.paths import scaffold
 from syncer.replication import quotas
 from syncer.replication.antientropy import protocol
@@ -412,9 +412,9 @@ class Driver(DriverStatus):
             raise Fenced("this database was seen to be an old copy: it begins anew as another one")
 
     def operate(self, now: Millis, limit: int = OPERATIONS_PER_TICK) -> list[Effect]:
-        """Perform what an operator asked for; what the shell has to do beside. Others perform what is of migrations."""
+        """Perform what an operator asked for; what the shell has to do beside. Services perform what is of clusters."""
         with self._core.state.transaction() as tx:
-            pending = [each for each in tx.pending_operations(limit) if each.kind not in OF_MIGRATIONS]
+            pending = [each for each in tx.pending_operations(limit) if each.kind not in OF_MIGRATIONS | OF_MOVE_RUNS]
         effects = [operations.perform(self._control, operation, now) for operation in pending]
         return [effect for effect in effects if effect is not None]
 

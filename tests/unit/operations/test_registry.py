@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from syncer.errors import NotFound
-from syncer.operations.contract import OF_MIGRATIONS, OperationKind
+from syncer.operations.contract import OF_MIGRATIONS, OF_MOVE_RUNS, OperationKind
 from syncer.operations.registry import Registry
 from syncer.replication.control.operations import HANDLERS
 
 STORED = (
     "confirm reject undo restore conflicts-discard release decline pause resume regions-forget regions-admit"
     " regions-leave regions-join quarantine-retry quarantine-discard rebuild snapshot-sync snapshot-cancel"
-    " migration-start migration-command migration-undoable job-take job-diff job-cancel"
+    " migration-start migration-command migration-undoable job-take job-diff job-cancel moves-apply moves-stop"
 )
 
 
@@ -21,8 +21,8 @@ def test_kinds_keep_the_names_that_rows_of_other_releases_bear() -> None:
 
 
 def test_every_kind_has_a_handler() -> None:
-    assert set(HANDLERS) | OF_MIGRATIONS == set(OperationKind)
-    assert not set(HANDLERS) & OF_MIGRATIONS
+    assert set(HANDLERS) | OF_MIGRATIONS | OF_MOVE_RUNS == set(OperationKind)
+    assert not set(HANDLERS) & (OF_MIGRATIONS | OF_MOVE_RUNS)
 
 
 def test_what_nobody_performs_is_not_found() -> None:

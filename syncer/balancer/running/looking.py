@@ -1,0 +1,142 @@
+"""Looks at a cluster for a run of moves: settings, brokers, and the bundles that the next step has to see.
+
+A bundle of which a broker did not answer, and which no other one owns, is left out: that nobody owns it is not known.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+from typing import Final
+
+import anyio
+
+from syncer.admin.calls import AdminCalls, AdminRefused
+from syncer.balancer.moving.course import BundleSight, ClusterSight
+from syncer.balancer.ranges import namespace_of_bundle, parsed_boundaries, range_of_bundle
+from syncer.errors import AdminError
+from syncer.model import Millis
+
+_AT_ONCE: Final = 16
+"""Brokers that are asked at the same time."""
+_GONE: Final = 404
+_DENIED: Final = frozenset({401, 403})
+_FLOWS: Final = ("msgThroughputIn", "msgThroughputOut")
+
+
+class MoveLooking:
+    """Looks at one cluster."""
+
+    def __init__(self, calls: AdminCalls, cluster: str) -> None:
+        """Look by its admin API.
+
+        Args:
+            calls: The API.
+            cluster: The cluster's own name.
+        """
+        self._calls = calls
+        self._cluster = cluster
+
+    async def look(
+        self, now_ms: Millis, bundles: Mapping[str, Iterable[str]], weighed: Iterable[str] = ()
+    ) -> ClusterSight:
+        """See the cluster as it is.
+
+        Args:
+            now_ms: The time at which the look begins.
+            bundles: Bundle → brokers that probably own it; they are asked first.
+            weighed: Those of which the load counts.
+
+        Raises:
+            AdminError: The cluster does not answer, or not as it should.
+            BoundariesInvalid: A namespace is cut into no ranges.
+        """
+        dynamic = await self._calls.dynamic_settings()
+        brokers = frozenset(await self._calls.brokers(self._cluster)) if bundles else frozenset()
+        there = await self._existing(bundles)
+        owners = await self._owners({each: bundles[each] for each, exists in there.items() if exists}, brokers)
+        loads = await self._loads({each: owners[each] for each in weighed if owners.get(each)})
+        seen = {
+            each: BundleSight(exists=exists, owner=owners.get(each), throughput=loads.get(each))
+            for each, exists in there.items()
+            if not exists or each in owners
+        }
+        return ClusterSight(at_ms=now_ms, dynamic=dynamic, brokers=brokers, bundles=seen)
+
+    async def _existing(self, bundles: Iterable[str]) -> dict[str, bool]:
+        """Say of each bundle whether its namespace is cut so."""
+        ranges: dict[str, set[tuple[int, int]]] = {}
+        found: dict[str, bool] = {}
+        for bundle in bundles:
+            namespace = namespace_of_bundle(bundle)
+            if namespace not in ranges:
+                ranges[namespace] = await self._ranges(namespace)
+            found[bundle] = range_of_bundle(bundle) in ranges[namespace]
+        return found
+
+    async def _ranges(self, namespace: str) -> set[tuple[int, int]]:
+        """Ranges that a namespace is cut into; none when it does not exist."""
+        try:
+            told = (await self._calls.boundaries(namespace)).get("boundaries")
+        except AdminRefused as refused:
+            if refused.status != _GONE:
+                raise
+            return set()
+        if not isinstance(told, list) or not all(isinstance(each, str) for each in told):
+            raise AdminError(f"the bundles of {namespace} were told without their boundaries")
+        return set(pairwise(parsed_boundaries(told, namespace)))
+
+    async def _owners(self, bundles: Mapping[str, Iterable[str]], brokers: frozenset[str]) -> dict[str, str | None]:
+        """Find who owns each; those that may be owned by a broker that did not answer are left out."""
+        likely = {each for likely in bundles.values() for each in likely} & brokers
+        owned = await self._ask(likely)
+        if not all(any(bundle in (has or ()) for has in owned.values()) for bundle in bundles):
+            owned |= await self._ask(brokers - likely)
+        found: dict[str, str | None] = {}
+        for bundle in bundles:
+            owner = next((broker for broker, has in owned.items() if has is not None and bundle in has), None)
+            if owner is not None or None not in owned.values():
+                found[bundle] = owner
+        return found
+
+    async def _ask(self, brokers: Iterable[str]) -> dict[str, frozenset[str] | None]:
+        """Ask brokers for their bundles; ``None``: it did not answer."""
+        owned: dict[str, frozenset[str] | None] = {}
+        limiter = anyio.CapacityLimiter(_AT_ONCE)
+
+        async def ask(broker: str) -> None:
+            async with limiter:
+                try:
+                    owned[broker] = frozenset(await self._calls.at(broker).owned_bundles(self._cluster, broker))
+                except AdminError as error:
+                    if isinstance(error, AdminRefused) and error.status in _DENIED:
+                        denied.append(error)
+                    owned[broker] = None
+
+        denied: list[AdminError] = []
+        async with anyio.create_task_group() as tasks:
+            for broker in sorted(brokers):
+                tasks.start_soon(ask, broker)
+        if denied:
+            raise denied[0]
+        return owned
+
+    async def _loads(self, owners: Mapping[str, str | None]) -> dict[str, float]:
+        """Bytes a second of bundles whose owner tells them."""
+        found: dict[str, float] = {}
+        for broker in sorted({owner for owner in owners.values() if owner is not None}):
+            told = await self._calls.at(broker).loaded_topics()
+            for bundle in (each for each, owner in owners.items() if owner == broker):
+                domains = told.get(namespace_of_bundle(bundle), {}).get(bundle.rpartition("/")[2])
+                flow = None if domains is None else _flow(domains)
+                if flow is not None:
+                    found[bundle] = flow
+        return found
+
+
+def _flow(domains: Mapping[str, Mapping[str, Mapping[str, object]]]) -> float | None:
+    """Add up bytes a second; ``None`` where a figure cannot be true."""
+    figures = [stats.get(name) for topics in domains.values() for stats in topics.values() for name in _FLOWS]
+    rates = [each for each in figures if isinstance(each, int | float) and math.isfinite(each) and each >= 0]
+    return math.fsum(rates) if len(rates) == len(figures) else None

@@ -1,0 +1,235 @@
+"""The service of moves: it carries the run that is open in the database, and answers what operators ask.
+
+It runs as long as the daemon is active, and is cancelled at any moment: the next active daemon goes on from what is
+kept. Nothing that happens here ends the daemon's other parts, but that another daemon is active.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Final, Protocol, TypeVar
+
+import anyio
+import structlog
+
+from syncer.admin.calls import AdminCalls
+from syncer.balancer.moving import course
+from syncer.balancer.moving.move_plan import AGAIN, MovePlan
+from syncer.balancer.moving.run import RunPhase, RunStopCode
+from syncer.balancer.running import plan_file
+from syncer.balancer.running.in_state import RunInState
+from syncer.balancer.running.looking import MoveLooking
+from syncer.balancer.running.runner import LOOK_S, MoveRunner
+from syncer.errors import Fenced, InvariantBroken, PlanForeign, PreconditionFailed, SyncerError
+from syncer.model import Millis
+from syncer.operations.contract import OF_MOVE_RUNS, OperationKind
+from syncer.state.contract.operations import Operation, OperationState
+from syncer.state.contract.state import State
+from syncer.state.contract.transaction import Transaction
+from syncer.state.contract.work.move_runs import KeptMoveRun, require_balancing_free
+from syncer.state.contract.work.state_thread import StateThread
+
+log = structlog.get_logger()
+
+T = TypeVar("T")
+
+BACK_OFF_S: Final = (1.0, 2.0, 5.0, 10.0, 30.0)
+"""Before a run that could not be carried on is taken up again."""
+_AT_ONCE: Final = 200
+
+
+class MoveClusters(Protocol):
+    """Opens clusters by the names of their tables."""
+
+    def calls(self, table: str) -> AbstractAsyncContextManager[AdminCalls]:
+        """The admin API of a cluster; nothing is asked yet.
+
+        Raises:
+            NotFound: The configuration has no such table.
+            ConfigError: A certificate or key that the table names cannot be loaded.
+        """
+
+
+class MoveService:
+    """Carries the run of moves that is open, for one turn of an active daemon."""
+
+    def __init__(
+        self,
+        state: State,
+        thread: StateThread,
+        clusters: MoveClusters,
+        now_ms: Callable[[], Millis],
+        *,
+        sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
+        observing: bool = False,
+    ) -> None:
+        """Make it; nothing is done yet.
+
+        Args:
+            state: The sidecar database, activated by this daemon.
+            thread: Where transactions take turns.
+            clusters: Opens the cluster that a plan names.
+            now_ms: The time.
+            sleep: Waits for so many seconds.
+            observing: The daemon only observes: nothing is carried, and what is asked is refused.
+        """
+        self._state = state
+        self._thread = thread
+        self._clusters = clusters
+        self._now_ms = now_ms
+        self._sleep = sleep
+        self._observing = observing
+        self.trouble: SyncerError | None = None
+        self._failures = 0
+
+    async def moves(self) -> None:
+        """Carry and answer until cancelled.
+
+        Raises:
+            Fenced: Another daemon is active on this database.
+        """
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._carry)
+            tasks.start_soon(self._answer)
+
+    async def _carry(self) -> None:
+        while True:
+            try:
+                row = await self._inside(lambda tx: tx.move_run())
+                if row is None or self._observing:
+                    self.trouble, self._failures = None, 0
+                    await self._sleep(LOOK_S)
+                else:
+                    await self._carry_out(row)
+            except Exception as exc:
+                if _is_fenced(exc):
+                    raise
+                await self._fail(exc)
+
+    async def _carry_out(self, row: KeptMoveRun) -> None:
+        text = await self._inside(lambda tx: tx.move_run_plan(row.id))
+        plan = plan_file.from_text(text.encode(), f"the plan of the run of moves {row.id}")
+        record = RunInState(self._state, self._thread, self._now_ms, row.id)
+        async with self._clusters.calls(plan.table) as calls:
+            log.info("move_run_taken_up", run=row.id, phase=row.phase)
+            await MoveRunner(plan, calls, record, self._now_ms, self._sleep).run()
+        log.info("move_run_over", run=row.id)
+
+    async def _fail(self, exc: Exception) -> None:
+        """Show and log a failure, and wait before the run is taken up again."""
+        failure = _failure(exc)
+        if failure is exc:
+            log.warning("move_run_repeats", code=failure.code, cause=failure.message)
+        else:
+            log.error("move_run_failed", cause=failure.message, exc_info=exc)
+        self.trouble = failure
+        pause = BACK_OFF_S[min(self._failures, len(BACK_OFF_S) - 1)]
+        self._failures += 1
+        await self._sleep(pause)
+
+    async def _answer(self) -> None:
+        while True:
+            try:
+                for operation in await self._inside(lambda tx: tx.pending_operations(_AT_ONCE)):
+                    if operation.kind in OF_MOVE_RUNS:
+                        await self._perform(operation)
+            except Exception as exc:
+                if _is_fenced(exc) or not isinstance(exc, SyncerError):
+                    raise
+                log.warning("move_answers_repeat", code=exc.code, cause=exc.message)
+            await self._sleep(LOOK_S)
+
+    async def _perform(self, operation: Operation) -> None:
+        """Perform one request in the transaction that answers it. Its failure is its answer."""
+        try:
+            if self._observing:
+                raise PreconditionFailed(
+                    "this daemon only observes: it moves nothing", hint="Ask it of the daemon that is active."
+                )
+            act = await self._applied(operation) if operation.kind == OperationKind.MOVES_APPLY else self._stopped
+            await self._inside(lambda tx: self._finish(tx, operation, OperationState.DONE, act(tx, operation)))
+        except Exception as exc:
+            if _is_fenced(exc):
+                raise
+            failure = _failure(exc)
+            if failure is not exc:
+                log.exception("operation_failed", kind=operation.kind, cause=failure.message)
+            words, code = f"{failure.message}. {failure.hint}", failure.code
+            await self._inside(lambda tx: self._finish(tx, operation, OperationState.FAILED, words, code))
+
+    async def _applied(self, operation: Operation) -> Callable[[Transaction, Operation], str]:
+        """Have a plan begun that is for the cluster which its table leads to.
+
+        Unless ``dry`` is ``false`` nothing begins: it is said of each move what would keep it from being asked for.
+
+        Raises:
+            PlanInvalid: It is no plan, or was changed after it was made.
+            PlanForeign: The table leads to another cluster.
+            BalancingOwned: Another run or a migration is open.
+            NotFound: The configuration has no such table.
+            AdminError: The cluster does not answer.
+        """
+        plan = plan_file.from_text(operation.arguments.get("plan", "").encode())
+        await self._inside(lambda tx: require_balancing_free(tx.move_run(), tx.migration()))
+        async with self._clusters.calls(plan.table) as calls:
+            name = (await calls.configuration()).get("clusterName")
+            found = await self._foreseen(plan, calls) if name == plan.cluster else ""
+        if name != plan.cluster:
+            raise PlanForeign(
+                f"'cluster.{plan.table}' leads to {name!r}, and the plan is for {plan.cluster!r}", hint=AGAIN
+            )
+        if operation.arguments.get("dry") != "false":
+            return lambda _, __: found
+        return lambda tx, asked: self._begun(tx, asked, plan)
+
+    async def _foreseen(self, plan: MovePlan, calls: AdminCalls) -> str:
+        bundles = {move.bundle: (move.source, move.target) for move in plan.moves}
+        sight = await MoveLooking(calls, plan.cluster).look(self._now_ms(), bundles, bundles)
+        kept = [(move.bundle, why) for move, why in zip(plan.moves, course.foreseen(plan, sight), strict=True) if why]
+        told = "".join(f"; {bundle}: {why.value}" for bundle, why in kept)
+        return f"dry run: {len(plan.moves) - len(kept)} of {len(plan.moves)} moves would be asked for now{told}"
+
+    def _begun(self, tx: Transaction, operation: Operation, plan: MovePlan) -> str:
+        run = course.begun(plan)
+        row = KeptMoveRun(
+            fingerprint=plan.fingerprint,
+            phase=RunPhase.WAITING.value,
+            run=run.document(),
+            asked_by=operation.asked_by,
+            reason=operation.reason,
+            made_at_ms=self._now_ms(),
+        )
+        number = tx.begin_move_run(row, plan_file.to_text(plan), [each.document() for each in run.moves])
+        return f"the run of moves {number} has begun: {len(plan.moves)} moves"
+
+    def _stopped(self, tx: Transaction, operation: Operation) -> str:
+        row = tx.move_run()
+        if row is None:
+            raise PreconditionFailed("no run of moves is open", hint="List them with 'syncer balancer runs'.")
+        stop = {"code": RunStopCode.ASKED.value, "words": operation.reason, "who": operation.asked_by}
+        tx.ask_to_stop(row.id, stop)
+        return f"the run of moves {row.id} begins nothing more, puts the settings back, and ends"
+
+    def _finish(
+        self, tx: Transaction, operation: Operation, state: OperationState, answer: str, code: str = ""
+    ) -> None:
+        tx.finish_operation(operation.id, state, answer, code, self._now_ms())
+
+    async def _inside(self, act: Callable[[Transaction], T]) -> T:
+        def transaction() -> T:
+            with self._state.transaction() as tx:
+                return act(tx)
+
+        return await self._thread.call(transaction)
+
+
+def _failure(exc: Exception) -> SyncerError:
+    return exc if isinstance(exc, SyncerError) else InvariantBroken(f"{type(exc).__name__}: {exc}")
+
+
+def _is_fenced(error: BaseException) -> bool:
+    """Whether another daemon is active."""
+    if isinstance(error, BaseExceptionGroup):
+        return error.subgroup(Fenced) is not None
+    return isinstance(error, Fenced)

@@ -1,0 +1,84 @@
+"""The admin API of a cluster in thought whose bundles move, with brokers that hang, refuse, or tell nonsense."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Self
+from urllib.parse import unquote
+
+from syncer.admin.calls import AdminCalls, AdminRefused
+from syncer.balancer.moving.course import SetSetting, Unload, UnsetSetting
+from syncer.balancer.ranges import boundary_text, range_of_bundle
+from syncer.errors import AdminUnreachable
+from tests.support.moving_cluster import MovingCluster
+
+
+@dataclass
+class MovingCalls(AdminCalls):
+    """Answers for a :class:`MovingCluster`; ``refusals`` is by a part of the call, 0 being no answer."""
+
+    moving: MovingCluster
+    refusals: dict[str, int] = field(default_factory=dict)
+    topics_of: dict[str, list[str]] = field(default_factory=dict)
+    asked: list[str] = field(default_factory=list)
+    broker: str = ""
+
+    def at(self, broker: str) -> Self:
+        return type(self)(self.moving, self.refusals, self.topics_of, self.asked, broker)
+
+    async def get(self, path: str) -> Any:
+        self._ask(f"GET {self.broker}{path}")
+        match unquote(path).removeprefix("/admin/v2/").split("/"):
+            case ["brokers", "configuration", "runtime"]:
+                return {"clusterName": "east-1"}
+            case ["brokers", "configuration", "values"]:
+                return dict(self.moving.dynamic)
+            case ["brokers", "east-1"]:
+                return sorted(self.moving.brokers)
+            case ["brokers", "east-1", broker, "ownedNamespaces"]:
+                assert broker == self.broker, "a broker tells of its own only"
+                return {bundle: {} for bundle, owner in self.moving.owners.items() if owner == broker}
+            case ["namespaces", tenant, namespace, "bundles"]:
+                return self._boundaries(f"{tenant}/{namespace}/")
+            case ["broker-stats", "topics"]:
+                return self._loaded()
+            case ["persistent", tenant, namespace]:
+                return self.topics_of.get(f"{tenant}/{namespace}", [])
+        return None
+
+    async def send(self, method: str, path: str, body: object = None) -> None:
+        assert body is None
+        self._ask(f"{method} {path}")
+        match unquote(path).removeprefix("/admin/v2/").split("/"):
+            case ["brokers", "configuration", key]:
+                self.moving.perform(UnsetSetting(key))
+            case ["brokers", "configuration", key, value]:
+                self.moving.perform(SetSetting(key, value))
+            case ["namespaces", tenant, namespace, span, unload]:
+                target = unload.removeprefix("unload?destinationBroker=")
+                bundle = f"{tenant}/{namespace}/{span}"
+                self.moving.perform(Unload(0, bundle, target))
+                self.moving.owners[bundle] = self.moving.coming.pop(bundle, self.moving.owners[bundle])
+
+    def _ask(self, call: str) -> None:
+        self.asked.append(call)
+        for part, status in self.refusals.items():
+            if part in call:
+                if status == 0:
+                    raise AdminUnreachable(f"{call}: no answer")
+                raise AdminRefused(f"{call} answered {status}: no", status=status, reason="no")
+
+    def _boundaries(self, start: str) -> dict[str, Any]:
+        ends = {end for name in self.moving.owners if name.startswith(start) for end in range_of_bundle(name)}
+        if not ends:
+            raise AdminRefused("no such namespace", status=404, reason="no")
+        return {"boundaries": [boundary_text(each) for each in sorted(ends | {0, 0xFFFFFFFF})]}
+
+    def _loaded(self) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for bundle, flow in self.moving.throughput.items():
+            if self.moving.owners[bundle] == self.broker:
+                namespace, _, span = bundle.rpartition("/")
+                stats = {"msgThroughputIn": flow / 4, "msgThroughputOut": flow * 3 / 4}
+                found.setdefault(namespace, {})[span] = {"persistent": {"persistent://t/n/x": stats}}
+        return found

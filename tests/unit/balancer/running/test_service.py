@@ -1,0 +1,256 @@
+"""The service of moves: plans are carried out, stopped and resumed, with a cluster that may refuse or hang."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field, replace
+from typing import ParamSpec, TypeVar
+
+import anyio
+import pytest
+
+from syncer.admin.calls import AdminCalls
+from syncer.admin.stillness import STILL
+from syncer.balancer.moving.bounds import RunBounds
+from syncer.balancer.moving.move_plan import MovePlan
+from syncer.balancer.running import plan_file
+from syncer.balancer.running.service import MoveService
+from syncer.errors import AdminDenied, Fenced
+from syncer.model import Millis
+from syncer.operations.contract import OperationKind
+from syncer.state.contract.operations import Operation, OperationState
+from syncer.state.contract.work.move_runs import KeptMoveRun
+from syncer.state.memory import MemoryDatabase, MemoryState
+from tests.support.moving_calls import MovingCalls
+from tests.support.moving_cluster import MovingCluster
+from tests.unit.balancer.moving.test_move_plan import MOVE, PLAN
+from tests.unit.state.contract import test_migrations
+from tests.unit.state.test_contract import EAST
+
+pytestmark = pytest.mark.anyio
+P = ParamSpec("P")
+T = TypeVar("T")
+OTHER = replace(MOVE, bundle="acme/orders/0x80000000_0xffffffff", source="b:80", target="a:80")
+BOTH = replace(PLAN, moves=(MOVE, OTHER))
+
+
+class Killed(BaseException):
+    """The daemon is no more."""
+
+
+class DirectThread:
+    """Runs a transaction at once."""
+
+    async def call(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return function(*args, **kwargs)
+
+
+@dataclass
+class Region:
+    """A daemon's database, a cluster, and a clock that runs as fast as it is waited for."""
+
+    calls: MovingCalls
+    state: MemoryState = field(default_factory=lambda: MemoryState(MemoryDatabase(EAST, "f" * 32)))
+    on_sleep: Callable[[], Awaitable[None]] | None = None
+
+    def __post_init__(self) -> None:
+        self.state.activate()
+
+    @asynccontextmanager
+    async def opened(self, table: str) -> AsyncIterator[AdminCalls]:
+        assert table == "east"
+        yield self.calls
+
+    def now_ms(self) -> Millis:
+        return Millis(self.calls.moving.now_ms)
+
+    async def sleep(self, seconds: float) -> None:
+        self.calls.moving.now_ms += int(seconds * 1000)
+        if self.on_sleep is not None:
+            await self.on_sleep()
+        await anyio.lowlevel.checkpoint()
+
+    def ask(self, kind: OperationKind, **arguments: str) -> int:
+        return self.state.ask(kind, arguments, "ann", "uneven")
+
+    def operation(self, number: int) -> Operation:
+        return self.state.database.operations[number][0]
+
+    def open_run(self) -> KeptMoveRun | None:
+        with self.state.transaction() as tx:
+            return tx.move_run()
+
+    def run(self, number: int = 1) -> KeptMoveRun:
+        with self.state.transaction() as tx:
+            found = tx.move_run(number)
+        assert found is not None
+        return found
+
+    def standings(self, number: int = 1) -> list[str]:
+        with self.state.transaction() as tx:
+            return [each["standing"] for each in tx.move_run_moves(number)]
+
+
+@pytest.fixture
+def region() -> Region:
+    owners: dict[str, str | None] = {MOVE.bundle: "a:80", OTHER.bundle: "b:80"}
+    return Region(MovingCalls(MovingCluster(owners, {"a:80", "b:80", "c:80"}, {"other": "1"})))
+
+
+class Clusters:
+    def __init__(self, region: Region) -> None:
+        self.calls = region.opened
+
+
+async def served(region: Region, until: Callable[[], bool], *, observing: bool = False) -> MoveService:
+    """Serve until something is so."""
+    service = MoveService(
+        region.state, DirectThread(), Clusters(region), region.now_ms, sleep=region.sleep, observing=observing
+    )
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(service.moves)
+            while not until():
+                await anyio.lowlevel.checkpoint()
+            tasks.cancel_scope.cancel()
+    return service
+
+
+async def applied(region: Region, plan: MovePlan = BOTH, dry: str = "false") -> Operation:
+    number = region.ask(OperationKind.MOVES_APPLY, plan=plan_file.to_text(plan), dry=dry)
+    await served(region, lambda: region.operation(number).state is not OperationState.PENDING)
+    return region.operation(number)
+
+
+async def test_a_plan_is_carried_out_and_the_settings_are_as_before(region: Region) -> None:
+    answer = await applied(region)
+    assert (answer.state, answer.answer) == (OperationState.DONE, "the run of moves 1 has begun: 2 moves")
+    await served(region, lambda: region.open_run() is None)
+    assert region.calls.moving.owners == {MOVE.bundle: "b:80", OTHER.bundle: "a:80"}
+    assert region.calls.moving.dynamic == {"other": "1"}
+    assert region.standings() == ["done", "done"]
+    assert len(region.calls.moving.unloads) == 2
+    assert (region.run().asked_by, region.run().reason) == ("ann", "uneven")
+
+
+@pytest.mark.parametrize("dry", ["true", "", "no"])
+async def test_unless_it_is_said_otherwise_a_run_is_dry(region: Region, dry: str) -> None:
+    region.calls.moving.owners[OTHER.bundle] = "c:80"
+    answer = await applied(region, dry=dry)
+    assert answer.answer == f"dry run: 1 of 2 moves would be asked for now; {OTHER.bundle}: moved-by-others"
+    assert answer.state is OperationState.DONE
+    assert region.open_run() is None
+    assert not any(each.startswith(("PUT", "POST", "DELETE")) for each in region.calls.asked)
+
+
+async def test_a_run_that_is_killed_again_and_again_is_carried_to_its_end(region: Region) -> None:
+    await applied(region)
+    sleeps = 0
+
+    async def kill() -> None:
+        nonlocal sleeps
+        sleeps += 1
+        if sleeps % 3 == 0:
+            raise Killed
+
+    region.on_sleep = kill
+    kills = 0
+    while region.open_run() is not None:
+        with suppress(BaseExceptionGroup):
+            await served(region, lambda: region.open_run() is None)
+        kills = sleeps // 3
+        region.state.activate()
+    assert kills > 1
+    assert region.calls.moving.dynamic == {"other": "1"}
+    assert region.standings() == ["done", "done"]
+
+
+async def test_a_stop_ends_it_and_puts_the_settings_back(region: Region) -> None:
+    await applied(region, replace(BOTH, bounds=RunBounds(per_hour=1)))
+    await served(region, lambda: "done" in region.standings())
+    number = region.ask(OperationKind.MOVES_STOP)
+    await served(region, lambda: region.open_run() is None)
+    assert "begins nothing more" in region.operation(number).answer
+    assert region.standings() == ["done", "not-begun"]
+    assert region.run().run["stop"] == {"code": "asked", "words": "uneven", "who": "ann"}
+    assert region.calls.moving.dynamic == {"other": "1"}
+    again = region.ask(OperationKind.MOVES_STOP)
+    await served(region, lambda: region.operation(again).state is OperationState.FAILED)
+    assert "no run of moves is open" in region.operation(again).answer
+
+
+async def test_a_plan_of_another_cluster_is_refused(region: Region) -> None:
+    answer = await applied(region, replace(PLAN, cluster="west-1"))
+    assert (answer.state, answer.code) == (OperationState.FAILED, "plan-foreign")
+    assert "leads to 'east-1', and the plan is for 'west-1'" in answer.answer
+    assert region.open_run() is None
+
+
+async def test_beside_a_migration_or_another_run_none_begins(region: Region) -> None:
+    migration = test_migrations.begun(region.state)
+    answer = await applied(region)
+    assert (answer.state, answer.code) == (OperationState.FAILED, "balancing-owned")
+    with region.state.transaction() as tx:
+        tx.save_migration(test_migrations.over(migration))
+    await applied(region)
+    assert (await applied(region)).code == "balancing-owned"
+
+
+async def test_a_403_to_the_unload_stops_the_run_with_its_code(region: Region) -> None:
+    region.calls.refusals["unload"] = 403
+    await applied(region)
+    await served(region, lambda: region.open_run() is None)
+    assert region.run().run["stop"]["code"] == AdminDenied.code
+    assert region.standings() == ["refused", "not-begun"]
+    assert region.calls.moving.dynamic == {"other": "1"}
+
+
+async def test_a_403_to_the_first_setting_stops_it_before_anything_moves(region: Region) -> None:
+    region.calls.refusals[f"configuration/{next(iter(STILL))}/false"] = 403
+    await applied(region)
+    await served(region, lambda: region.open_run() is None)
+    assert region.run().run["stop"]["code"] == AdminDenied.code
+    assert (region.calls.moving.unloads, region.calls.moving.dynamic) == ([], {"other": "1"})
+
+
+async def test_a_broker_that_hangs_is_told_and_waited_for(region: Region) -> None:
+    await applied(region)
+    await served(region, lambda: region.open_run() is not None and region.run().phase == "moving")
+    region.calls.refusals["GET"] = 0
+    asked = len(region.calls.asked)
+    service = await served(region, lambda: len(region.calls.asked) > asked + 5)
+    assert service.trouble is not None
+    assert service.trouble.code == "admin-unreachable"
+    region.calls.refusals.clear()
+    await served(region, lambda: region.open_run() is None)
+    assert region.standings() == ["done", "done"]
+    assert region.calls.moving.dynamic == {"other": "1"}
+
+
+async def test_an_unload_that_hangs_is_looked_at_and_asked_for_again(region: Region) -> None:
+    region.calls.refusals["unload"] = 0
+    await applied(region, PLAN)
+    unload = f"PUT /admin/v2/namespaces/acme/orders/{MOVE.bundle.rpartition('/')[2]}/unload?destinationBroker=b%3A80"
+    await served(region, lambda: region.calls.asked.count(unload) == 2)
+    first, second = (at for at, each in enumerate(region.calls.asked) if each == unload)
+    assert any("ownedNamespaces" in each for each in region.calls.asked[first:second])
+    region.calls.refusals.clear()
+    await served(region, lambda: region.open_run() is None)
+    assert region.standings() == ["done"]
+
+
+async def test_a_daemon_that_only_observes_moves_nothing(region: Region) -> None:
+    number = region.ask(OperationKind.MOVES_APPLY, plan=plan_file.to_text(PLAN))
+    await served(region, lambda: region.operation(number).state is OperationState.FAILED, observing=True)
+    assert "only observes" in region.operation(number).answer
+    assert region.open_run() is None
+
+
+async def test_another_daemon_that_becomes_active_ends_the_service(region: Region) -> None:
+    await applied(region)
+    former = MoveService(region.state, DirectThread(), Clusters(region), region.now_ms, sleep=region.sleep)
+    MemoryState(region.state.database).activate()
+    with pytest.raises(BaseExceptionGroup) as caught:
+        await former.moves()
+    assert caught.value.subgroup(Fenced) is not None
