@@ -1,0 +1,228 @@
+"""Plans of moves on real brokers: a daemon carries them out, is killed in the middle, and settings end as they were."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from deploy.lab.brokers.broker import Broker
+from deploy.lab.brokers.cluster import BrokersCluster, LoadManager
+from deploy.lab.traffic.loads import uneven
+from deploy.lab.traffic.traffic import ClusterTraffic
+from deploy.lab.waiting import wait_for
+from syncer.admin.stillness import STILL
+from syncer.balancer.moving.bounds import RunBounds
+from syncer.balancer.moving.move_plan import MovePlan, MovePrediction, PlannedMove
+from syncer.balancer.ranges import range_of_bundle, topic_hash
+from syncer.balancer.running import plan_file
+from syncer.errors import StateUnavailable
+from syncer.model import Millis, Region
+from syncer.operations.contract import OperationKind
+from syncer.state.contract.operations import Operation, OperationState
+from syncer.state.contract.work.move_runs import KeptMoveRun
+from syncer.state.views.region import Views
+from tests.balancer.conftest import Namespace
+
+pytestmark = [pytest.mark.real("pulsar", "zookeeper"), pytest.mark.timeout(300)]
+
+HERE: Final = Region("here")
+MOVES: Final = 5
+SHEDDING: Final = "loadBalancerSheddingEnabled"
+
+
+@dataclass
+class MovingDaemon:
+    """A daemon of a quiet region, which may move bundles of one cluster."""
+
+    cluster: BrokersCluster
+    folder: Path
+    process: subprocess.Popen[bytes] | None = field(default=None, init=False)
+
+    def start(self) -> None:
+        """Start it."""
+        folder, cluster = self.folder, self.cluster
+        config = folder / "syncer.toml"
+        config.write_text(
+            f'region = "{HERE}"\n[store]\nkind = "sqlite"\npath = "{folder}/store.db"\n'
+            f'[bus]\nkind = "embedded"\npath = "{folder}/bus.db"\n[state]\npath = "{folder}/state.db"\n'
+            f'[api]\nenabled = false\n[cluster.lab]\nservice_url = "{cluster.admin_url}"\n'
+            f'broker_service_url = "{cluster.brokers[0].service_url}"\n'
+            f'[cluster.lab.admin]\nurl = "{cluster.admin_url}"\n',
+            encoding="utf-8",
+        )
+        program = "from syncer.cli.main import main; main()"
+        with (folder / "daemon.log").open("ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", program, "--config", str(config), "run"],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+
+    def kill(self) -> None:
+        """Kill it as a power loss would."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+
+    @property
+    def log(self) -> str:
+        """The end of what it has told."""
+        return (self.folder / "daemon.log").read_text(encoding="utf-8")[-6000:]
+
+    @contextmanager
+    def views(self) -> Iterator[Views]:
+        """Look at its database."""
+        with closing(Views.open(f"sqlite:///{self.folder / 'state.db'}", HERE)) as views:
+            yield views
+
+    def is_there(self) -> bool:
+        """Whether it has made its database."""
+        try:
+            with self.views():
+                return True
+        except StateUnavailable:
+            return False
+
+    def ask(self, kind: OperationKind, **arguments: str) -> Operation:
+        """Ask it for something; its answer."""
+        with self.views() as views:
+            number = views.ask(kind, arguments, "ann", "uneven")
+
+            def answered() -> bool:
+                found = views.operation(number)
+                return found is not None and found.state is not OperationState.PENDING
+
+            self.until(answered, 30)
+            answer = views.operation(number)
+        assert answer is not None
+        return answer
+
+    def moves(self) -> list[dict[str, Any]]:
+        """The moves of its first run."""
+        with self.views() as views:
+            return views.move_run_moves(1)
+
+    def run(self) -> KeptMoveRun:
+        """Its first run."""
+        with self.views() as views:
+            found = views.move_run(1)
+        assert found is not None, self.log
+        return found
+
+    def until(self, so: Callable[[], bool], deadline_s: float) -> None:
+        """Wait until something is so."""
+        assert wait_for(so, deadline_s=deadline_s) is not None, self.log
+
+
+@pytest.fixture(params=[LoadManager.MODULAR, pytest.param(LoadManager.EXTENSIBLE, marks=pytest.mark.slow)])
+def cluster(request: pytest.FixtureRequest) -> BrokersCluster:
+    """A cluster of either load manager."""
+    found: BrokersCluster = request.getfixturevalue(request.param)
+    return found
+
+
+@pytest.fixture
+def daemon(cluster: BrokersCluster, tmp_path: Path) -> Iterator[MovingDaemon]:
+    made = MovingDaemon(cluster, tmp_path)
+    made.start()
+    try:
+        made.until(made.is_there, 60)
+        yield made
+    finally:
+        made.kill()
+        for key in (*STILL, SHEDDING):
+            if key in cluster.dynamic():
+                cluster.unset_dynamic(key)
+
+
+def plan_of(cluster: BrokersCluster, owners: Mapping[str, Broker], namespace: str, count: int) -> MovePlan:
+    """A plan that gives each of some bundles to the next broker."""
+    brokers = cluster.brokers
+    moves = tuple(
+        PlannedMove(
+            bundle=f"{namespace}/{span}",
+            source=owner.id,
+            target=brokers[(brokers.index(owner) + 1) % len(brokers)].id,
+            throughput=None,
+            prediction=MovePrediction(ready_s=0.5),
+        )
+        for span, owner in sorted(owners.items())[:count]
+    )
+    return MovePlan(table="lab", cluster=cluster.settings.name, taken_ms=Millis(1), moves=moves)
+
+
+def owned(cluster: BrokersCluster, namespace: str, topics: list[str]) -> dict[str, Broker]:
+    """Who owns the bundles of some topics, once all of these are served."""
+    hashes = [topic_hash(topic) for topic in topics]
+    spans = {
+        span for span in cluster.bundles(namespace) if any(each in range(*range_of_bundle(span)) for each in hashes)
+    }
+    assert wait_for(lambda: set(cluster.owners(namespace)) >= spans, deadline_s=60) is not None
+    return cluster.owners(namespace)
+
+
+def ids(cluster: BrokersCluster, namespace: str) -> dict[str, str]:
+    return {span: owner.id for span, owner in cluster.owners(namespace).items()}
+
+
+def test_a_plan_is_carried_out_by_a_daemon_that_is_killed_in_the_middle(
+    cluster: BrokersCluster, namespace: Namespace, daemon: MovingDaemon, tmp_path: Path
+) -> None:
+    name, topics = namespace(cluster, topics=24, bundles=8)
+    with ClusterTraffic(cluster.service_url, uneven(topics, 80), tmp_path, log=tmp_path / "clients.log") as traffic:
+        owners = owned(cluster, name, topics)
+        plan = plan_of(cluster, owners, name, MOVES)
+        dry = daemon.ask(OperationKind.MOVES_APPLY, plan=plan_file.to_text(plan))
+        assert dry.answer == f"dry run: {MOVES} of {MOVES} moves would be asked for now"
+        cluster.set_dynamic(SHEDDING, "true")
+        before = cluster.dynamic()
+        answer = daemon.ask(OperationKind.MOVES_APPLY, plan=plan_file.to_text(plan), dry="false")
+        assert answer.state is OperationState.DONE, answer.answer
+        with daemon.views() as views:
+            daemon.until(lambda: views.move_run_moves(1)[0]["standing"] == "done", 90)
+            daemon.kill()
+        assert {key: cluster.dynamic().get(key) for key in STILL} == STILL, "nothing else moves bundles meanwhile"
+        first = daemon.moves()
+        assert not daemon.run().over
+        daemon.start()
+        daemon.until(lambda: daemon.run().over, 200)
+        account = traffic.settle(30)
+    moves = daemon.moves()
+    assert [each["standing"] for each in moves] == ["done"] * MOVES, daemon.log
+    assert moves[0] == first[0], "it was not moved again"
+    targets = {each.bundle.rpartition("/")[2]: each.target for each in plan.moves}
+    assert ids(cluster, name) == {span: owner.id for span, owner in owners.items()} | targets
+    assert cluster.dynamic() == before
+    assert daemon.run().run["stop"] is None
+    assert (account.dead, account.lost) == ((), {})
+
+
+def test_before_a_long_wait_the_settings_are_back_and_a_stop_ends_the_run(
+    cluster: BrokersCluster, namespace: Namespace, daemon: MovingDaemon, tmp_path: Path
+) -> None:
+    name, topics = namespace(cluster, topics=12, bundles=2)
+    before = cluster.dynamic()
+    with ClusterTraffic(cluster.service_url, uneven(topics, 20), tmp_path):
+        owners = owned(cluster, name, topics)
+        plan = replace(plan_of(cluster, owners, name, 2), bounds=RunBounds(per_hour=1))
+        answer = daemon.ask(OperationKind.MOVES_APPLY, plan=plan_file.to_text(plan), dry="false")
+        assert answer.state is OperationState.DONE, answer.answer
+        daemon.until(lambda: daemon.run().phase == "waiting" and daemon.moves()[0]["standing"] != "waiting", 90)
+        assert cluster.dynamic() == before
+        assert len(daemon.moves()[0]["asked_ms"]) == 1
+        answer = daemon.ask(OperationKind.MOVES_STOP)
+        assert "begins nothing more" in answer.answer
+        daemon.until(lambda: daemon.run().over, 60)
+    assert cluster.dynamic() == before
+    assert daemon.moves()[1]["standing"] == "not-begun"
+    span = plan.moves[1].bundle.rpartition("/")[2]
+    assert cluster.owners(name)[span] is owners[span]
+    assert daemon.run().run["stop"] == {"code": "asked", "words": "uneven", "who": "ann"}
