@@ -11,6 +11,7 @@ the caller's. Equal input gives what the Java classes of Pulsar 4.0.8 give, ties
     picture     what was read of a cluster at one time, each figure with its origin
     reading     a cluster's picture, from its store, its topics, its brokers
     loads       a picture as either leader sees it, and as a fleet
+    doctor      findings about load balancing, each with evidence and remedy
     fleet       brokers and bundles as a model, in which bundles are moved in thought
     attribution the part of a broker's usage that each bundle explains
     cluster     all that the leader of the modular manager decides by

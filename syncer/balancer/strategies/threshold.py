@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from syncer.balancer.cluster import ClusterLoad
     from syncer.balancer.settings import BalancerSettings
 
-_MARGIN: Final = 0.05
-_LOWER_MARGIN: Final = 0.5
+MARGIN: Final = 0.05
+"""Usage that is unloaded beyond what is over the threshold."""
+LOWER_MARGIN: Final = 0.5
+"""Part of the threshold that is unloaded for a broker that is well below the mean."""
 
 
 @dataclass(slots=True)
@@ -49,7 +51,7 @@ class ThresholdShedder:
             usage = self.usages[broker]
             if usage < mean + threshold:
                 continue
-            need = report.traffic.throughput * (usage - mean - threshold + _MARGIN)
+            need = report.traffic.throughput * (usage - mean - threshold + MARGIN)
             if need < self._fewest_bytes() or len(report.bundles) <= 1:
                 continue
             self._take(chosen, bundles, broker, report.bundles, need)
@@ -69,7 +71,7 @@ class ThresholdShedder:
         if fullest not in load.brokers:
             return
         report = load.brokers[fullest]
-        need = report.traffic.throughput * threshold * _LOWER_MARGIN
+        need = report.traffic.throughput * threshold * LOWER_MARGIN
         if not self._fewest_bytes() > need:
             self._take(chosen, bundles, fullest, report.bundles, need)
 

@@ -25,7 +25,7 @@ _DELTA: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class _Extremes:
+class Extremes:
     """The busiest broker, and how busy it and the idlest one are."""
 
     busiest: str | None
@@ -46,7 +46,7 @@ class UniformLoadShedder:
             load: The cluster as the leader sees it.
         """
         own = self.settings.uniform
-        by_rate, by_bytes = _extremes(load.brokers, messages), _extremes(load.brokers, throughput)
+        by_rate, by_bytes = extremes(load.brokers, messages), extremes(load.brokers, throughput)
         difference = (by_rate.greatest - by_rate.least) * 100 / by_rate.least
         if 0 < own.rate_difference_percent < difference:
             return self._unloaded(load, by_rate, messages, own.min_unload_rate)
@@ -54,7 +54,7 @@ class UniformLoadShedder:
             return self._unloaded(load, by_bytes, throughput, own.min_unload_throughput)
         return {}
 
-    def _unloaded(self, load: ClusterLoad, found: _Extremes, value: Callable[[Rates], float], fewest: int) -> Unloads:
+    def _unloaded(self, load: ClusterLoad, found: Extremes, value: Callable[[Rates], float], fewest: int) -> Unloads:
         own = self.settings.uniform
         need = truncated((found.greatest - found.least) * own.max_unload_fraction)
         if found.busiest is None or len(load.brokers[found.busiest].bundles) <= 1 or need < fewest:
@@ -64,14 +64,20 @@ class UniformLoadShedder:
         return {found.busiest: taken} if taken else {}
 
 
-def _extremes(brokers: Mapping[str, BrokerReport], value: Callable[[Rates], float]) -> _Extremes:
+def extremes(brokers: Mapping[str, BrokerReport], value: Callable[[Rates], float]) -> Extremes:
+    """Find the busiest broker, and the idlest one's load.
+
+    Args:
+        brokers: Their reports, in the leader's order.
+        value: By which of its rates a broker is judged.
+    """
     busiest, greatest, least = None, -1.0, float(INT_MAX)
     for broker, report in brokers.items():
         own = value(report.traffic)
         if own > greatest:
             busiest, greatest = broker, own
         least = min(least, own)
-    return _Extremes(busiest, greatest, 1.0 if -_NEARLY_NOTHING <= least <= _NEARLY_NOTHING else least)
+    return Extremes(busiest, greatest, 1.0 if -_NEARLY_NOTHING <= least <= _NEARLY_NOTHING else least)
 
 
 def _fitting(bundles: Iterable[tuple[str, float]], need: int, settings: UniformSettings) -> list[str]:
