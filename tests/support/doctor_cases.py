@@ -135,7 +135,7 @@ def case(
     manager = LoadManager.EXTENSIBLE if changed.get("loadManagerClassName") == EXTENSIBLE else LoadManager.MODULAR
     shedding = {"loadBalancerLoadSheddingStrategy": "TransferShedder"} if manager is LoadManager.EXTENSIBLE else {}
     told = {**SOUND, **shedding, **changed}
-    taken = picture(brokers or [broker(50, 1, 1), broker(50, 1, 1)], balancer_settings(told), manager=manager)
+    taken = picture(brokers or [broker(50, 20, 20), broker(50, 20, 20)], balancer_settings(told), manager=manager)
     properties = {name: value for name, value in told.items() if name not in without}
     return Case(
         picture=taken,

@@ -10,7 +10,7 @@ from syncer.balancer.doctor.case import Case
 from syncer.balancer.doctor.codes import DiagnosisCode
 from syncer.balancer.doctor.diagnosis import Answer, Diagnosis, DiagnosisEvidence, Unjudged
 from syncer.balancer.exempt import never_shed
-from syncer.balancer.load import BundleStats
+from syncer.balancer.load import BundleStats, Rates
 from syncer.balancer.loads import stats_of
 from syncer.balancer.picture import LoadManager, SeenBundle
 from syncer.balancer.ranges import namespace_of_bundle
@@ -67,13 +67,18 @@ def _unloading(case: Case, settings: BalancerSettings) -> Iterator[Answer]:
 
 def _judged(case: Case, seen: SeenBundle, stats: BundleStats, settings: BalancerSettings) -> Answer | None:
     """Judge by the traffic that decides: the leader's long average, or what the owner measures."""
+    reported = seen.stats or seen.topics
+    origin = measured = None if reported is None else reported.origin
     traffic = stats.traffic
-    if case.picture.manager is not LoadManager.EXTENSIBLE and seen.averages is not None:
-        traffic = seen.averages.value.long.traffic
+    if case.picture.manager is not LoadManager.EXTENSIBLE:
+        traffic = Rates() if seen.averages is None else seen.averages.value.long.traffic
+        measured = None if seen.averages is None else seen.averages.origin
     reason = over_limit(stats, traffic, settings.split)
     if reason is None:
+        if seen.averages is None and over_limit(stats, stats.traffic, settings.split) is not None:
+            because = "its traffic is over a limit now, and the long average that decides is not known"
+            return Unjudged(codes=(DiagnosisCode.SPLIT_UNLOADS,), where=seen.bundle, because=because)
         return None
-    origin = seen.stats.origin if seen.stats is not None else None if seen.topics is None else seen.topics.origin
     namespace, _, cut = seen.bundle.rpartition("/")
     return Diagnosis(
         code=DiagnosisCode.SPLIT_UNLOADS,
@@ -82,7 +87,7 @@ def _judged(case: Case, seen: SeenBundle, stats: BundleStats, settings: Balancer
         evidence=(
             DiagnosisEvidence("topics", str(stats.topics), origin),
             DiagnosisEvidence("producers and consumers", str(stats.producers + stats.consumers), origin),
-            DiagnosisEvidence("traffic", f"{traffic.rate:.0f} messages/s, {traffic.throughput:.0f} bytes/s", origin),
+            DiagnosisEvidence("traffic", f"{traffic.rate:.0f} messages/s, {traffic.throughput:.0f} bytes/s", measured),
             case.shown(_UNLOAD),
         ),
         remedy=f"Set {_UNLOAD}=false, and split it with 'pulsar-admin namespaces split-bundle {namespace} --bundle"
