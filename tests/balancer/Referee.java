@@ -72,7 +72,9 @@ public final class Referee {
             }
         }
         ObjectNode answer = JSON.createObjectNode();
+        long began = System.nanoTime();
         var found = shedding.findBundlesForUnloading(loadData, conf);
+        answer.put("nanos", System.nanoTime() - began);
         ObjectNode unloads = answer.putObject("unloads");
         for (String broker : found.keySet()) {
             ArrayNode bundles = unloads.putArray(broker);

@@ -23,7 +23,8 @@ LOGGING: Final = "rootLogger.level = error\n"
 class Verdict:
     """What Pulsar decided in a round, and what its shedder remembers.
 
-    ``brokers``, ``bundles`` and ``candidates`` are in the order in which Pulsar walked them.
+    ``brokers``, ``bundles`` and ``candidates`` are in the order in which Pulsar walked them; ``nanos`` is the time that
+    the choice of what is shed took.
     """
 
     unloads: Mapping[str, list[str]]
@@ -34,6 +35,7 @@ class Verdict:
     broker_rates: Mapping[str, float]
     placed: Sequence[tuple[str, str | None]]
     candidates: Sequence[str]
+    nanos: int
 
 
 class Referee:
@@ -59,15 +61,17 @@ class Referee:
             broker_rates=told["brokerRates"],
             placed=[(bundle, broker) for bundle, broker in told["placed"]],
             candidates=told["candidates"],
+            nanos=told["nanos"],
         )
 
 
 @contextmanager
-def referee(work: Path) -> Iterator[Referee]:
+def referee(work: Path, heap_mb: int = 512) -> Iterator[Referee]:
     """Compile the referee against Pulsar's jars, and let it run.
 
     Args:
         work: Where the compiled class goes.
+        heap_mb: Of the process.
 
     Raises:
         SoftwareMissing: Java, its compiler or Pulsar is not here.
@@ -77,7 +81,7 @@ def referee(work: Path) -> Iterator[Referee]:
     compiler = [str(java()), "-jar", str(java_compiler()), "-17", "-nowarn", "-cp", jars, "-d", str(work), str(SOURCE)]
     subprocess.run(compiler, check=True, timeout=COMPILE_TIMEOUT_S)
     (work / "log4j2.properties").write_text(LOGGING, encoding="utf-8")
-    command = [str(java()), *Jvm(heap_mb=512).flags(), "-cp", f"{work}:{jars}", "Referee"]
+    command = [str(java()), *Jvm(heap_mb=heap_mb).flags(), "-cp", f"{work}:{jars}", "Referee"]
     # The process ends with its input.
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"

@@ -4,7 +4,8 @@ Prices: over clusters drawn by fixed seeds, each strategy of Pulsar with its def
 cheapest of those that moved anything is the peer: our cheapest plan with its final spread, or a smaller one, is held
 against its client-seconds. Where none acts, we must not either.
 
-Time: advice for 1,000 brokers with 100,000 bundles is held against advice for 100 with 20,000, in the same process.
+Time: advice for 1,000 brokers with 100,000 bundles is held against advice for 100 with 20,000, in the same process; a
+round of shedding of the large one against Pulsar's own class; reading it from ZooKeeper against kazoo.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import multiprocessing
 import os
 import random
 import resource
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
@@ -29,6 +31,9 @@ from syncer.balancer.planner.balance import balance
 from syncer.balancer.rounds.synthetic import FleetShape, SyntheticCluster, synthetic_cluster
 from syncer.balancer.settings import BalancerSettings
 from syncer.balancer.versions import BalancerRules
+from tests.bench import balance_reading, balance_rounds
+from tests.bench.balance_reading import ReadingTimes
+from tests.bench.balance_rounds import RoundTimes
 from tests.bench.result import Bar, Result
 
 PRICE_BAR: Final = 0.7
@@ -37,6 +42,9 @@ MEDIAN_BAR: Final = 0.5
 GROWTH_BAR: Final = 12.0
 MEMORY_BAR_MB: Final = 600.0
 SMALL_S: Final = 2.0
+ROUND_BAR: Final = 20.0
+READING_BAR: Final = 10.0
+ROUNDS_OF_JAVA: Final = 6
 SMALL, LARGE = (100, 20_000), (1_000, 100_000)
 ROUNDS: Final = 120
 FULL_STATES, QUICK_STATES = 520, 60
@@ -90,6 +98,10 @@ def run(out: Path, *, quick: bool) -> bool:
                 break
         pool.terminate()
     small_s, large_s, memory_mb = growth()
+    with tempfile.TemporaryDirectory(prefix="bench-balance-") as directory:
+        scale = 10 if quick else 1
+        rounds = balance_rounds.measure(Path(directory), large(scale), ROUNDS_OF_JAVA)
+        reading = balance_reading.measure(Path(directory), LARGE[0] // scale, LARGE[1] // scale)
     acting = [each for each in states if each.strategy is not None]
     ratios = sorted(each.ratio for each in acting)
     result = Result(
@@ -108,6 +120,12 @@ def run(out: Path, *, quick: bool) -> bool:
                 f"{sum(s.ours for s in acting):.0f}",
             ),
             (f"advice for {SMALL[0]} x {SMALL[1]} and {LARGE[0]} x {LARGE[1]}, s", f"{small_s:.2f}", f"{large_s:.2f}"),
+            ("a round of shedding over the large one, ms, ours and Java's", *_ms(rounds)),
+            (
+                "reading it, entries/s, ours and kazoo's",
+                *_medians(reading),
+            ),
+            ("all of it read and decoded, s", f"{reading.parts_s:.1f}", ""),
         ],
         bars=[
             Bar(
@@ -138,12 +156,37 @@ def run(out: Path, *, quick: bool) -> bool:
                 bar=GROWTH_BAR,
                 at_least=False,
             ),
+            Bar(
+                name="time of a round of ThresholdShedder over it",
+                peer="Pulsar's class in Java",
+                ratio=rounds.ratio,
+                bar=ROUND_BAR,
+                at_least=False,
+            ),
+            Bar(name="reading it, entries/s", peer="kazoo's get_async", ratio=reading.times, bar=READING_BAR),
             Bar(name="memory of it, MB", peer="(a size)", ratio=memory_mb, bar=MEMORY_BAR_MB, at_least=False),
             Bar(name="the small one, s", peer="(a time)", ratio=small_s, bar=30.0, at_least=False, aim=SMALL_S),
         ],
     )
     result.figures |= {"load_before": load, "processors": os.cpu_count(), "states": [asdict(each) for each in states]}
     return result.show(COLUMNS, out)
+
+
+def _medians(reading: ReadingTimes) -> tuple[str, str]:
+    return f"{median(reading.ours):,.0f}", f"{median(reading.kazoo):,.0f}"
+
+
+def _ms(rounds: RoundTimes) -> tuple[str, str]:
+    return f"{rounds.ours_s * 1e3:.1f}", f"{rounds.java_s * 1e3:.1f}"
+
+
+def large(scale: int = 1) -> SyntheticCluster:
+    """The large cluster, or a part of it."""
+    brokers, bundles = LARGE
+    dice = random.Random(1)
+    return synthetic_cluster(
+        dice, SETTINGS, brokers=brokers // scale, bundles=bundles // scale, shape=FleetShape.HOT_BROKERS
+    )
 
 
 def _ninth(ratios: list[float]) -> float:

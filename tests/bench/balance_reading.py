@@ -1,0 +1,177 @@
+"""How fast a cluster's load is read from a real ZooKeeper: by our scan, and by kazoo's ``get_async`` of each path.
+
+Both read the same entries of the same server in turns: the reports of all brokers, and the owner of every bundle. kazoo
+lists directories as it must, one at a time, and has many values on their way at once; it reads a part of the owners,
+and its time counts for all of them. The picture that is made of what was read is timed beside it, and has no peer.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice, pairwise
+from pathlib import Path
+from statistics import median
+from typing import Final
+
+import anyio
+from kazoo.client import KazooClient
+
+from deploy.lab.jvm import Jvm
+from deploy.lab.zookeeper import ZooKeeperServer, ZooKeeperSettings
+from spark_snapshot.sources.zookeeper.link import Link
+from syncer.balancer.decoding.entries import BROKERS, OWNERSHIP
+from syncer.balancer.decoding.parts import PictureParts
+from syncer.balancer.ranges import default_boundaries, range_text
+from syncer.balancer.reading.stores import read_load
+from syncer.model import MetaPath
+from syncer.stores.zookeeper.requests import Multi, Permission
+from syncer.stores.zookeeper.store import ZooKeeperConfig, ZooKeeperStore
+from tests.support.load_documents import local_broker, owner, stats
+
+BUNDLES_OF_A_NAMESPACE: Final = 100
+NAMESPACES_OF_A_TENANT: Final = 50
+BATCH: Final = 100
+IN_FLIGHT: Final = 4
+WINDOW: Final = 1_000
+KAZOO_ROWS: Final = 20_000
+ROUNDS: Final = 3
+OPEN: Final = (Permission(31, "world", "anyone"),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadingTimes:
+    """Entries a second of both sides, of each round, and the seconds of a whole picture's parts."""
+
+    ours: list[float]
+    kazoo: list[float]
+    parts_s: float
+    entries: int
+
+    @property
+    def times(self) -> float:
+        """How many times as fast ours is."""
+        return median(mine / other for mine, other in zip(self.ours, self.kazoo, strict=True))
+
+
+def measure(directory: Path, brokers: int, bundles: int) -> ReadingTimes:
+    """Fill a server and read it in turns.
+
+    Args:
+        directory: Of the server.
+        brokers: How many report.
+        bundles: How many have an owner.
+    """
+    server = ZooKeeperServer(directory / "zookeeper", settings=ZooKeeperSettings(jvm=Jvm(heap_mb=2_048)), leashed=True)
+    try:
+        server.start()
+        config = ZooKeeperConfig(hosts=server.hosts)
+        _fill(config, brokers, bundles)
+        ours, kazoo = list[float](), list[float]()
+        anyio.run(_scanned, config)  # a server that has just started is slow for whoever comes first
+        for _ in range(ROUNDS):
+            began = time.perf_counter()
+            count = anyio.run(_scanned, config)
+            ours.append(count / (time.perf_counter() - began))
+            if count != brokers + bundles:
+                raise RuntimeError(f"{count} of {brokers + bundles} entries were found: this run does not count")
+            kazoo.append(_by_kazoo(server.hosts))
+        began = time.perf_counter()
+        anyio.run(_parts, config)
+        return ReadingTimes(ours=ours, kazoo=kazoo, parts_s=time.perf_counter() - began, entries=brokers + bundles)
+    finally:
+        server.remove()
+
+
+def _bundles(count: int) -> Iterator[str]:
+    cuts = default_boundaries(BUNDLES_OF_A_NAMESPACE)
+    for number in range(count // BUNDLES_OF_A_NAMESPACE):
+        tenant, place = divmod(number, NAMESPACES_OF_A_TENANT)
+        yield from (f"t{tenant}/n{place}/{range_text(low, high)}" for low, high in pairwise(cuts))
+
+
+def _entries(brokers: int, bundles: int) -> Iterator[tuple[str, bytes]]:
+    each, names = bundles // brokers, _bundles(bundles)
+    for number in range(brokers):
+        broker = f"broker-{number}.example:8080"
+        own = list(islice(names, each))
+        report = local_broker(broker, lastStats={bundle: stats() for bundle in own}, bundles=own)
+        yield f"{BROKERS}/{broker}", json.dumps(report).encode()
+        held = json.dumps(owner(broker)).encode()
+        yield from ((f"{OWNERSHIP}/{bundle}", held) for bundle in own)
+
+
+def _fill(config: ZooKeeperConfig, brokers: int, bundles: int) -> None:
+    made: set[str] = set()
+    with Link(config) as link:
+        left = _entries(brokers, bundles)
+        on_their_way = 0
+        while some := list(islice(left, BATCH)):
+            for path, _ in some:
+                parts = path.split("/")
+                for parent in ("/".join(parts[:end]) for end in range(2, len(parts))):
+                    if parent not in made:
+                        made.add(parent)
+                        while on_their_way:
+                            link.take()
+                            on_their_way -= 1
+                        link.ask(Multi([Multi.create(MetaPath(parent), b"", OPEN)]))
+            link.send(None, Multi([Multi.create(MetaPath(path), value, OPEN) for path, value in some]))
+            on_their_way += 1
+            if on_their_way > IN_FLIGHT:
+                link.take()
+                on_their_way -= 1
+        for _ in range(on_their_way):
+            link.take()
+
+
+async def _scanned(config: ZooKeeperConfig) -> int:
+    store, count = ZooKeeperStore(config), 0
+    await store.open()
+    try:
+        for prefix in (BROKERS, OWNERSHIP):
+            async for page in store.scan(MetaPath(prefix)):
+                count += sum(1 for entry in page if entry.value)
+    finally:
+        await store.close()
+    return count
+
+
+async def _parts(config: ZooKeeperConfig) -> PictureParts:
+    store, parts = ZooKeeperStore(config), PictureParts()
+    await store.open()
+    try:
+        trouble = await read_load(store, parts)
+        if trouble is not None:
+            raise trouble
+    finally:
+        await store.close()
+    return parts
+
+
+def _by_kazoo(hosts: str) -> float:
+    """Entries a second."""
+    client = KazooClient(hosts=hosts)
+    client.start(timeout=30)
+    try:
+        began, count = time.perf_counter(), 0
+        for paths in _directories(client):
+            for start in range(0, len(paths), WINDOW):
+                for answer in [client.get_async(path) for path in paths[start : start + WINDOW]]:
+                    value, _ = answer.get(timeout=30)
+                    count += bool(value)
+            if count >= KAZOO_ROWS:
+                break
+        return count / (time.perf_counter() - began)
+    finally:
+        client.stop()
+        client.close()
+
+
+def _directories(client: KazooClient) -> Iterator[list[str]]:
+    yield [f"{BROKERS}/{name}" for name in client.get_children(BROKERS)]
+    for tenant in (f"{OWNERSHIP}/{name}" for name in client.get_children(OWNERSHIP)):
+        for namespace in (f"{tenant}/{name}" for name in client.get_children(tenant)):
+            yield [f"{namespace}/{name}" for name in client.get_children(namespace)]
