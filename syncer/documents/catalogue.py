@@ -10,6 +10,7 @@ from typing import Final
 from syncer.documents.backups import BackupDocument, VerifyDocument
 from syncer.documents.balancing.advice import AdviceDocument, SizeDocument
 from syncer.documents.balancing.comparison import ComparisonDocument
+from syncer.documents.balancing.doctor import DoctorDocument
 from syncer.documents.balancing.load import LoadDocument
 from syncer.documents.configuration import (
     CheckDocument,
@@ -51,5 +52,5 @@ DOCUMENTS: Final = (
     MigrationReportDocument, MigrationStatusDocument, MigrationList, MigrationEventDocument,
     RehearsalDocument, PreparationDocument, NewTokenDocument, TokenList, ClientCertificateList, NotifyTestDocument,
     JobDocument, JobList, ContextList, ReachedRegionList, LoadDocument, ComparisonDocument,
-    AdviceDocument, SizeDocument, *SNAPSHOT_DOCUMENTS,
+    AdviceDocument, SizeDocument, DoctorDocument, *SNAPSHOT_DOCUMENTS,
 )  # fmt: skip

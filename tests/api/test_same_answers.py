@@ -105,6 +105,7 @@ EXCEPTIONS: Final = {
     "plan apply": "it writes a store beside the daemon",
     "plan reverse": HOST,
     "balancer compare": BESIDE,
+    "balancer doctor": BESIDE,
     "balancer load": BESIDE,
     "balancer advise": BESIDE,
     "balancer drain": BESIDE,

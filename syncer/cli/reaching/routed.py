@@ -70,6 +70,7 @@ HERE: Final = frozenset(
         "backup create",
         "backup diff",
         "backup verify",
+        "balancer doctor",
         "balancer load",
         "balancer advise",
         "balancer drain",

@@ -143,6 +143,8 @@ REFUSALS: Final = (
     ("migration preflight text --bound soak_s=5", 2, r"give FILE alone, or options alone"),
     ("balancer advise", 2, r"Missing option '--cluster'"),
     ("balancer drain", 2, r"Missing argument 'BROKER...'"),
+    ("balancer doctor", 2, r"Missing option '--cluster'"),
+    ("balancer doctor --cluster green", 1, r"no table \[cluster.green\]\nhint: It has none yet; 'syncer init --stdout' shows how"),
     ("balancer load", 2, r"Missing option '--cluster'"),
     ("balancer load --cluster green", 1, r"no table \[cluster.green\]\nhint: It has none yet; 'syncer init --stdout' shows how"),
     ("migration preflight --stage soon", 2, r"'--stage': 'soon' is not one of 'before', 'prepared', 'guarded'"),
