@@ -6,24 +6,20 @@ import random
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Final
 
-import anyio
 import typer
 
 from syncer.balancer.planner.picking import Aim, PickRule
 from syncer.cli.commands.balancing.balancer import app
-from syncer.cli.commands.balancing.load import RETRY_FOR
-from syncer.cli.planning_calls import now_ms
+from syncer.cli.commands.balancing.looking import LISTEN_S, ClusterOption, ListenOption, picture_of
 from syncer.cli.session import log_to_stderr, session_of
 
 if TYPE_CHECKING:
     from syncer.balancer.inquiry import AskedCluster
-    from syncer.balancer.picture import LoadPicture
     from syncer.documents.balancing.advice import AdviceDocument, SizeDocument
 
 SEED: Final = 1
 """Of the dice with which Pulsar draws one of equally good brokers: the same question gets the same answer."""
 
-ClusterOption = Annotated[str, typer.Option("--cluster", metavar="NAME", help="A table [cluster.NAME].")]
 BrokerList = Annotated[list[str], typer.Argument(metavar="BROKER...", help="Brokers to empty, as 'host:port'.")]
 
 
@@ -55,6 +51,7 @@ def advise(
         float | None,
         typer.Option("--most-usage", min=0.01, max=1, help="How many brokers would do, none of them above this usage."),
     ] = None,
+    listen: ListenOption = LISTEN_S,
 ) -> None:
     """Show the few moves that balance a cluster, each with its reason, its gain and its price, or why none is worth it.
 
@@ -86,11 +83,11 @@ def advise(
         alone = pulsar_alone(asked, random.Random(SEED).choice)  # noqa: S311 - it draws brokers, no secret
         return advice_document(name, at_ms, asked, found, alone)
 
-    _advised(context, cluster, answer)
+    _advised(context, cluster, listen, answer)
 
 
 @app.command("drain")
-def drain(context: typer.Context, brokers: BrokerList, cluster: ClusterOption) -> None:
+def drain(context: typer.Context, brokers: BrokerList, cluster: ClusterOption, listen: ListenOption = LISTEN_S) -> None:
     """Show the moves that empty brokers, each bundle moving once to where there is room, and what they cost.
 
     Nothing is changed.
@@ -102,26 +99,22 @@ def drain(context: typer.Context, brokers: BrokerList, cluster: ClusterOption) -
         _known(brokers, asked)
         return advice_document(name, at_ms, asked, drained(asked.fleet, asked.bounds, asked.tariff, brokers))
 
-    _advised(context, cluster, answer)
+    _advised(context, cluster, listen, answer)
 
 
 def _advised(
-    context: typer.Context, cluster: str, answer: Callable[[str, int, AskedCluster], AdviceDocument | SizeDocument]
+    context: typer.Context,
+    cluster: str,
+    listen_s: float,
+    answer: Callable[[str, int, AskedCluster], AdviceDocument | SizeDocument],
 ) -> None:
     from syncer.balancer.inquiry import asked_of
-    from syncer.balancer.reading.cluster import read_picture
     from syncer.cli.render.balancing_advice import show_advice
-    from syncer.config.admin_clients import load_sources
 
     session = session_of(context)
     config = session.config(whole=False)
     log_to_stderr()
-
-    async def run() -> LoadPicture:
-        async with load_sources(config, cluster, retry_for=RETRY_FOR) as sources:
-            return await read_picture(sources, now_ms())
-
-    picture = anyio.run(run)
+    picture = picture_of(config, cluster, listen_s)
     show_advice(answer(picture.cluster, picture.taken_ms, asked_of(picture)), session.form)
 
 

@@ -8,19 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
-import anyio
 import typer
 
 from syncer.balancer.rounds.synthetic import FleetShape
 from syncer.cli.commands.balancing.balancer import app
-from syncer.cli.commands.balancing.load import RETRY_FOR
-from syncer.cli.planning_calls import now_ms
+from syncer.cli.commands.balancing.looking import LISTEN_S, ListenOption, picture_of
 from syncer.cli.render.output import say
 from syncer.cli.session import log_to_stderr, session_of
 
 if TYPE_CHECKING:
     from syncer.balancer.comparing.comparison import ComparedLoad
-    from syncer.balancer.picture import LoadPicture
     from syncer.cli.session import CommandSession
     from syncer.documents.balancing.comparison import ComparedLoadDocument
 
@@ -71,6 +68,7 @@ def compare_strategies(
         Path | None,
         typer.Option("--html", metavar="FILE", help="Write a page with plots, too; never overwritten."),
     ] = None,
+    listen: ListenOption = LISTEN_S,
 ) -> None:
     """Play Pulsar's shedding in thought, in every strategy and many settings, and show what each would cost.
 
@@ -90,7 +88,7 @@ def compare_strategies(
         raise typer.BadParameter("give either --synthetic or --cluster", param_hint="'--synthetic'")
     told = _properties(settings or [])
     if cluster is not None:
-        load, shown = _read(session, cluster, told)
+        load, shown = _read(session, cluster, listen, told)
     else:
         load, shown = _drawn(synthetic or 0, DrawnSize(shape=shape, brokers=brokers, bundles=bundles), told)
     listed = list(contenders(load.settings))
@@ -129,22 +127,16 @@ def _drawn(seed: int, size: DrawnSize, told: Mapping[str, object]) -> tuple[Comp
 
 
 def _read(
-    session: CommandSession, cluster: str, told: Mapping[str, object]
+    session: CommandSession, cluster: str, listen_s: float, told: Mapping[str, object]
 ) -> tuple[ComparedLoad, ComparedLoadDocument]:
     from syncer.balancer.comparing.pictured import pictured_load
     from syncer.balancer.loads import unknown
-    from syncer.balancer.reading.cluster import read_picture
-    from syncer.config.admin_clients import load_sources
     from syncer.documents.balancing.comparison import ComparedLoadDocument
 
     config = session.config(whole=False)
     log_to_stderr()
 
-    async def run() -> LoadPicture:
-        async with load_sources(config, cluster, retry_for=RETRY_FOR) as sources:
-            return await read_picture(sources, now_ms())
-
-    picture = anyio.run(run)
+    picture = picture_of(config, cluster, listen_s)
     load, left_out = pictured_load(picture, told), unknown(picture)
     fleet = load.frames[0]
     return load, ComparedLoadDocument(

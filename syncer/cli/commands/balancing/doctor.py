@@ -8,18 +8,18 @@ import anyio
 import typer
 
 from syncer.cli.commands.balancing.balancer import app
-from syncer.cli.commands.balancing.load import RETRY_FOR
-from syncer.cli.planning_calls import now_ms
+from syncer.cli.commands.balancing.looking import LISTEN_S, ClusterOption, ListenOption, looking
 from syncer.cli.session import log_to_stderr, session_of
 
 
 @app.command("doctor")
 def doctor(
     context: typer.Context,
-    cluster: Annotated[str, typer.Option("--cluster", metavar="NAME", help="A table [cluster.NAME].")],
+    cluster: ClusterOption,
     topics: Annotated[
         bool, typer.Option("--topics", help="Ask each broker for its topics, too: hot ones are found by them.")
     ] = False,
+    listen: ListenOption = LISTEN_S,
 ) -> None:
     """Find settings that fight, thresholds that cannot fire, stale reports and more, each with evidence and remedy.
 
@@ -27,10 +27,8 @@ def doctor(
     """
     from syncer.balancer.doctor.case import Case
     from syncer.balancer.doctor.checkup import checkup
-    from syncer.balancer.reading.cluster import read_picture
     from syncer.balancer.reading.properties import read_properties
     from syncer.cli.render.balancer_doctor import show_doctor
-    from syncer.config.admin_clients import load_sources
     from syncer.documents.balancing.doctor import doctor_document
 
     session = session_of(context)
@@ -38,8 +36,7 @@ def doctor(
     log_to_stderr()
 
     async def run() -> Case:
-        async with load_sources(config, cluster, retry_for=RETRY_FOR) as sources:
-            picture = await read_picture(sources, now_ms(), topics=topics)
+        async with looking(config, cluster, listen, topics=topics) as (picture, sources):
             properties = await read_properties(sources.calls, picture.registered, picture.taken_ms)
             return Case(picture=picture, properties=properties)
 
