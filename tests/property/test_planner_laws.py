@@ -6,19 +6,24 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from syncer.balancer.cost.tariff import Tariff
 from syncer.balancer.fleet import Fleet
 from syncer.balancer.goals.hard import HardGoals, MoveBounds
+from syncer.balancer.moving.bounds import RunBounds
+from syncer.balancer.moving.planning import planned
 from syncer.balancer.placement.constraints import Constraints
 from syncer.balancer.placement.decision import BrokerTraits
 from syncer.balancer.placement.isolation import IsolationPolicy
 from syncer.balancer.planner.balance import balance
+from syncer.balancer.planner.drain import drain
 from syncer.balancer.planner.picking import Aim, PickRule
 from syncer.balancer.planner.scene import Scene
 from syncer.balancer.planner.search import Search
+from syncer.balancer.running import plan_file
+from syncer.model import Millis
 from tests.unit.balancer.planner.scenes import MANAGER, bounds_of, fleet_of
 
 EXACT = 1e-9
@@ -128,3 +133,23 @@ def test_with_moves_that_are_known_no_plan_is_dearer_than_they_are(data: st.Data
     if after.spread < fleet.spread - EXACT:
         assert found.spread <= after.spread + EXACT
         assert found.weight <= sum(tariff.weight(fleet.bundles[name]) for name in changed) + EXACT
+
+
+@FEW
+@given(st.data())
+def test_a_plan_that_is_kept_says_what_was_advised(data: st.DataObject) -> None:
+    """Whatever is asked: its moves are the advised ones in order, from their owners, and it survives its file."""
+    fleet = data.draw(fleets())
+    limits = data.draw(bounds(fleet))
+    if data.draw(st.booleans()):
+        advice = drain(fleet, limits, Tariff(), [data.draw(st.sampled_from(sorted(fleet.brokers)))])
+    else:
+        advice = balance(fleet, limits, Tariff(), Aim(act_above=0.0, reach=0.0, where_pulsar_rests=True))
+    assume(advice.plan is not None and advice.plan.moves)
+    assert advice.plan is not None
+    kept = planned(advice.plan, fleet, table="t", cluster="c", taken_ms=Millis(1), bounds=RunBounds(per_broker=2))
+    told = [(move.bundle, move.source, move.target, move.price.client_seconds.value) for move in advice.plan.moves]
+    assert [(each.bundle, each.source, each.target, each.prediction.client_seconds) for each in kept.moves] == told
+    assert all(each.source == fleet.owners[each.bundle] for each in kept.moves)
+    assert all(each.throughput == fleet.bundles[each.bundle].stats.traffic.throughput for each in kept.moves)
+    assert plan_file.from_text(plan_file.to_text(kept).encode()) == kept
