@@ -11,14 +11,29 @@ import typer
 from syncer.balancer.planner.picking import Aim, PickRule
 from syncer.cli.commands.balancing.balancer import app
 from syncer.cli.commands.balancing.looking import LISTEN_S, ClusterOption, ListenOption, picture_of
+from syncer.cli.move_options import (
+    KeptMoves,
+    KeptMovesWish,
+    PerBroker,
+    PerHour,
+    PerNamespace,
+    Quiet,
+    kept_moves,
+)
+from syncer.cli.render.output import say
 from syncer.cli.session import log_to_stderr, session_of
+from syncer.model import Millis
 
 if TYPE_CHECKING:
     from syncer.balancer.inquiry import AskedCluster
+    from syncer.balancer.planner.advice import AdvisedPlan
     from syncer.documents.balancing.advice import AdviceDocument, SizeDocument
 
 SEED: Final = 1
 """Of the dice with which Pulsar draws one of equally good brokers: the same question gets the same answer."""
+
+Answered = tuple["AdviceDocument | SizeDocument", "AdvisedPlan | None"]
+"""What is shown, and the moves that can be kept as a plan."""
 
 BrokerList = Annotated[list[str], typer.Argument(metavar="BROKER...", help="Brokers to empty, as 'host:port'.")]
 
@@ -52,10 +67,15 @@ def advise(
         typer.Option("--most-usage", min=0.01, max=1, help="How many brokers would do, none of them above this usage."),
     ] = None,
     listen: ListenOption = LISTEN_S,
+    save: KeptMoves = None,
+    per_broker: PerBroker = None,
+    per_namespace: PerNamespace = None,
+    per_hour: PerHour = None,
+    quiet: Quiet = None,
 ) -> None:
     """Show the few moves that balance a cluster, each with its reason, its gain and its price, or why none is worth it.
 
-    Beside them stands what Pulsar would do alone. Nothing is changed.
+    Beside them stands what Pulsar would do alone. Nothing is changed; --save keeps the moves to be applied.
     """
     from syncer.balancer.inquiry import pulsar_alone
     from syncer.balancer.planner.balance import balance
@@ -69,53 +89,97 @@ def advise(
         raise typer.BadParameter(
             "ask for one of these at a time", param_hint="'--fill', '--rolling-restart', '--most-usage'"
         )
+    if save is not None and (rolling_restart or most_usage is not None):
+        raise typer.BadParameter(
+            "this advice is no plan of moves: keep the moves of one broker at a time by 'syncer balancer drain --save'",
+            param_hint="'--save'",
+        )
     aim = Aim(act_above=act_above, reach=reach, rule=rule, where_pulsar_rests=always)
+    wish = kept_moves(save, per_broker=per_broker, per_namespace=per_namespace, per_hour=per_hour, quiet=quiet)
 
-    def answer(name: str, at_ms: int, asked: AskedCluster) -> AdviceDocument | SizeDocument:
+    def answer(name: str, at_ms: int, asked: AskedCluster) -> Answered:
         if most_usage is not None:
-            return size_document(name, at_ms, asked, size(asked.fleet, asked.bounds, asked.tariff, most_usage))
+            return size_document(name, at_ms, asked, size(asked.fleet, asked.bounds, asked.tariff, most_usage)), None
         if rolling_restart:
-            return rolling_document(name, at_ms, asked, rolled(asked.fleet, asked.bounds, asked.tariff))
+            return rolling_document(name, at_ms, asked, rolled(asked.fleet, asked.bounds, asked.tariff)), None
         if fill is not None:
             _known([fill], asked)
-            return advice_document(name, at_ms, asked, filled(asked.fleet, asked.bounds, asked.tariff, fill, FILL_AIM))
+            found = filled(asked.fleet, asked.bounds, asked.tariff, fill, FILL_AIM)
+            return advice_document(name, at_ms, asked, found), found.plan
         found = balance(asked.fleet, asked.bounds, asked.tariff, aim)
         alone = pulsar_alone(asked, random.Random(SEED).choice)  # noqa: S311 - it draws brokers, no secret
-        return advice_document(name, at_ms, asked, found, alone)
+        return advice_document(name, at_ms, asked, found, alone), found.plan
 
-    _advised(context, cluster, listen, answer)
+    _advised(context, cluster, listen, answer, wish)
 
 
 @app.command("drain")
-def drain(context: typer.Context, brokers: BrokerList, cluster: ClusterOption, listen: ListenOption = LISTEN_S) -> None:
+def drain(
+    context: typer.Context,
+    *,
+    brokers: BrokerList,
+    cluster: ClusterOption,
+    listen: ListenOption = LISTEN_S,
+    save: KeptMoves = None,
+    per_broker: PerBroker = None,
+    per_namespace: PerNamespace = None,
+    per_hour: PerHour = None,
+    quiet: Quiet = None,
+) -> None:
     """Show the moves that empty brokers, each bundle moving once to where there is room, and what they cost.
 
-    Nothing is changed.
+    Nothing is changed; --save keeps the moves to be applied.
     """
     from syncer.balancer.planner.drain import drain as drained
     from syncer.documents.balancing.advice import advice_document
 
-    def answer(name: str, at_ms: int, asked: AskedCluster) -> AdviceDocument:
-        _known(brokers, asked)
-        return advice_document(name, at_ms, asked, drained(asked.fleet, asked.bounds, asked.tariff, brokers))
+    wish = kept_moves(save, per_broker=per_broker, per_namespace=per_namespace, per_hour=per_hour, quiet=quiet)
 
-    _advised(context, cluster, listen, answer)
+    def answer(name: str, at_ms: int, asked: AskedCluster) -> Answered:
+        _known(brokers, asked)
+        found = drained(asked.fleet, asked.bounds, asked.tariff, brokers)
+        return advice_document(name, at_ms, asked, found), found.plan
+
+    _advised(context, cluster, listen, answer, wish)
 
 
 def _advised(
     context: typer.Context,
     cluster: str,
     listen_s: float,
-    answer: Callable[[str, int, AskedCluster], AdviceDocument | SizeDocument],
+    answer: Callable[[str, int, AskedCluster], Answered],
+    wish: KeptMovesWish | None,
 ) -> None:
+    """Read a cluster, show the answer, and keep its moves where that is wished."""
     from syncer.balancer.inquiry import asked_of
+    from syncer.balancer.moving.planning import planned
+    from syncer.balancer.running import plan_file
     from syncer.cli.render.balancing_advice import show_advice
 
     session = session_of(context)
     config = session.config(whole=False)
     log_to_stderr()
     picture = picture_of(config, cluster, listen_s)
-    show_advice(answer(picture.cluster, picture.taken_ms, asked_of(picture)), session.form)
+    asked = asked_of(picture)
+    document, advised = answer(picture.cluster, picture.taken_ms, asked)
+    if wish is not None and advised is not None and advised.moves:
+        plan = planned(
+            advised,
+            asked.fleet,
+            table=cluster,
+            cluster=picture.cluster,
+            taken_ms=Millis(picture.taken_ms),
+            bounds=wish.bounds,
+        )
+        plan_file.write(wish.file, plan)
+    show_advice(document, session.form)
+    if wish is not None:
+        kept = advised is not None and advised.moves
+        say(
+            f"wrote {wish.file}; see what would keep its moves back with: syncer balancer apply {wish.file}"
+            if kept
+            else f"{wish.file} was not written: there is no move"
+        )
 
 
 def _known(brokers: list[str], asked: AskedCluster) -> None:

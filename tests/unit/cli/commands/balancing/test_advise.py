@@ -12,7 +12,9 @@ import anyio
 import pytest
 from typer.testing import CliRunner, Result
 
+from syncer.balancer.moving.bounds import QuietHours, RunBounds
 from syncer.balancer.ranges import default_boundaries, range_text
+from syncer.balancer.running import plan_file
 from syncer.cli.main import app
 from syncer.documents.balancing.advice import AdviceDocument, SizeDocument
 from tests.support.load_documents import boundaries, isolation, local_broker, owner, stats
@@ -197,3 +199,56 @@ def test_a_broker_without_figures_gets_nothing(tmp_path: Path) -> None:
     assert found.unknown_brokers == ["b3:8080"]
     assert found.plan is not None
     assert {each.target for each in found.plan.moves} == {"b2:8080"}
+
+
+def test_advice_is_kept_as_a_sealed_plan_with_its_bounds(tmp_path: Path) -> None:
+    file = tmp_path / "moves.json"
+    words = ("--save", str(file), "--per-broker", "2", "--per-namespace", "3", "--per-hour", "9")
+    found = advised(tmp_path, "advise", *words, "--quiet", "22:00-05:30", documents=uneven())
+    kept = plan_file.read(file)
+    assert (kept.table, kept.cluster, kept.taken_ms) == ("green", "east", found.taken_ms)
+    assert kept.bounds == RunBounds(per_broker=2, per_namespace=3, per_hour=9, quiet=QuietHours(first=1320, end=330))
+    assert found.plan is not None
+    assert [(each.bundle, each.source, each.target, each.prediction.client_seconds) for each in kept.moves] == [
+        (each.bundle, each.source, each.target, each.client_seconds.value) for each in found.plan.moves
+    ]
+    assert {each.throughput for each in kept.moves} == {20 * MB}
+
+
+def test_a_plan_is_never_overwritten(tmp_path: Path) -> None:
+    file = tmp_path / "moves.json"
+    first = run(tmp_path, "drain", "b2:8080", "--save", str(file), documents=uneven())
+    assert first.exit_code == 0, first.output
+    assert f"syncer balancer apply {file}" in first.output
+    before = file.read_bytes()
+    again = run(tmp_path, "advise", "--save", str(file), documents={})
+    assert again.exit_code == 5
+    assert "exists" in again.output
+    assert file.read_bytes() == before
+
+
+def test_where_nothing_moves_no_plan_is_kept(tmp_path: Path) -> None:
+    documents = cluster({"b1:8080": 100.0, "b2:8080": 100.0}, {"b1:8080": BUNDLES[:4], "b2:8080": BUNDLES[4:]})
+    result = run(tmp_path, "advise", "--save", str(tmp_path / "moves.json"), documents=documents)
+    assert result.exit_code == 0, result.output
+    assert "was not written: there is no move" in result.output
+    assert not (tmp_path / "moves.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        ("--per-hour 3", 2, "give --save FILE, too"),
+        ("--save m --quiet 22-5", 2, "is not of the form HH:MM-HH:MM"),
+        ("--save m --quiet 24:00-05:00", 2, "is not of the form HH:MM-HH:MM"),
+        ("--save m --quiet 05:00-05:00", 1, "are no part of a day"),
+        ("--save m --per-broker 0", 2, "greater than or equal to 1"),
+        ("--save m --rolling-restart", 2, "no plan of moves"),
+        ("--save m --most-usage 0.5", 2, "no plan of moves"),
+    ],
+)
+def test_what_no_plan_can_be_made_of_is_refused(words: str, status: int, said: str, tmp_path: Path) -> None:
+    result = run(tmp_path, "advise", *words.split(), documents=uneven())
+    assert result.exit_code == status, result.output
+    assert said in " ".join(result.output.replace("│", " ").split())
+    assert not Path("m").exists()
