@@ -79,6 +79,7 @@ ROUTED: Final = {
 
 FOLDER: Final = "it reads the folder by packages of Spark, which the daemon does without; jobs name what was taken"
 BESIDE: Final = "it reads both clusters beside the daemon"
+NOT_YET: Final = "the daemon takes plans of moves from its own host alone until REST has them"
 HOST: Final = "it is about files of this host, and needs no daemon"
 EXCEPTIONS: Final = {
     "init": HOST,
@@ -109,6 +110,9 @@ EXCEPTIONS: Final = {
     "balancer load": BESIDE,
     "balancer advise": BESIDE,
     "balancer drain": BESIDE,
+    "balancer apply": NOT_YET,
+    "balancer stop": NOT_YET,
+    "balancer runs": NOT_YET,
     "backup create": HOST,
     "backup verify": HOST,
     "backup diff": HOST,

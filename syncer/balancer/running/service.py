@@ -27,7 +27,7 @@ from syncer.operations.contract import OF_MOVE_RUNS, OperationKind
 from syncer.state.contract.operations import Operation, OperationState
 from syncer.state.contract.state import State
 from syncer.state.contract.transaction import Transaction
-from syncer.state.contract.work.move_runs import KeptMoveRun, require_balancing_free
+from syncer.state.contract.work.move_runs import KeptMoveRun, require_balancing_free, require_some_run
 from syncer.state.contract.work.state_thread import StateThread
 
 log = structlog.get_logger()
@@ -204,9 +204,7 @@ class MoveService:
         return f"the run of moves {number} has begun: {len(plan.moves)} moves"
 
     def _stopped(self, tx: Transaction, operation: Operation) -> str:
-        row = tx.move_run()
-        if row is None:
-            raise PreconditionFailed("no run of moves is open", hint="List them with 'syncer balancer runs'.")
+        row = require_some_run(tx.move_run())
         stop = {"code": RunStopCode.ASKED.value, "words": operation.reason, "who": operation.asked_by}
         tx.ask_to_stop(row.id, stop)
         return f"the run of moves {row.id} begins nothing more, puts the settings back, and ends"

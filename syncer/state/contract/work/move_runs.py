@@ -111,6 +111,17 @@ def require_balancing_free(run: KeptMoveRun | None, migration: Migration | None)
         raise BalancingOwned(f"migration {migration.id} is not over: it is {migration.phase}")
 
 
+def require_some_run(run: KeptMoveRun | None) -> KeptMoveRun:
+    """The run that is open.
+
+    Raises:
+        PreconditionFailed: None is.
+    """
+    if run is None:
+        raise PreconditionFailed("no run of moves is open", hint="List them with 'syncer balancer runs'.")
+    return run
+
+
 def require_known_run(run: KeptMoveRun | None, number: int) -> KeptMoveRun:
     """The run of that number.
 

@@ -285,8 +285,7 @@ def test_the_commands_are_these() -> None:
         "snapshot restore", "snapshot reverse", "snapshot sync", "snapshot repairs", "snapshot progress",
         "snapshot cancel",
         "balancer load", "balancer advise", "balancer drain",
-        "balancer compare",
-        "balancer doctor",
+        "balancer compare", "balancer doctor", "balancer apply", "balancer stop", "balancer runs",
         "state check", "state compact", "state rebuild",
     }  # fmt: skip
 

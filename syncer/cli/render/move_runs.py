@@ -1,0 +1,80 @@
+"""Rendering of runs of moves: which there were, and each move's outcome beside its prediction."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from syncer.cli.render import output
+from syncer.cli.render.balancing import points
+from syncer.cli.render.output import Format, out
+from syncer.documents.words import moment, span
+
+if TYPE_CHECKING:
+    from syncer.documents.balancing.moves import MoveOutcomeDocument, MoveRunDocument, MoveRunList
+
+
+def show_move_runs(found: MoveRunList, form: Format) -> None:
+    """Print which runs there were."""
+    if form is not Format.TABLE:
+        output.document(found, form)
+        return
+    output.table(
+        ("id", "phase", "begun", "over", "stopped", "asked by", "reason"),
+        [
+            (
+                each.id,
+                each.phase.value,
+                moment(each.made_at_ms),
+                moment(each.finished_at_ms),
+                None if each.stop is None else each.stop.code,
+                each.asked_by,
+                each.reason,
+            )
+            for each in found.items
+        ],
+        empty="there is no run of moves",
+    )
+
+
+def show_move_run(found: MoveRunDocument, form: Format) -> None:
+    """Print how a run is: where it stands, then move by move."""
+    if form is not Format.TABLE:
+        output.document(found, form)
+        return
+    stop = found.stop
+    output.facts(
+        [
+            ("run", f"{found.id}, begun {moment(found.made_at_ms)} by {found.asked_by}: {found.reason or '-'}"),
+            ("cluster", f"{found.cluster} (cluster.{found.table})"),
+            ("phase", found.phase.value),
+            *([("over", moment(found.finished_at_ms))] if found.finished_at_ms is not None else []),
+            *([("waits until", moment(found.waits_until_ms))] if found.waits_until_ms is not None else []),
+            ("moves", ", ".join(f"{number} {each.value}" for each, number in found.standings.items())),
+            ("pulsar's own", "switched off" if found.holds_settings else "as set"),
+            *([("stopped", f"{stop.code}: {stop.words or '-'}")] if stop is not None else []),
+        ]
+    )
+    out("")
+    output.table(
+        ("bundle", "from", "to", "standing", "owner", "unloads", "ready", "said", "client-seconds said", "spread said"),
+        map(_move, found.moves),
+    )
+    for each in found.moves:
+        if each.words:
+            out(f"{each.bundle}: {each.words}")
+
+
+def _move(each: MoveOutcomeDocument) -> tuple[object, ...]:
+    price, spread = each.predicted_client_seconds, each.predicted_spread
+    return (
+        each.bundle,
+        each.source,
+        each.target,
+        each.standing.value,
+        each.owner,
+        len(each.asked_ms),
+        span(each.observed_ready_s),
+        span(each.predicted_ready_s),
+        None if price is None else f"{price:.1f}",
+        None if spread is None else points(spread),
+    )
