@@ -16,7 +16,7 @@ _INDEX: Final = "it needs a package index that carries this package"
 
 _RIGHTS: Final = "a token's text is another one each time; tests/unit/cli/commands/test_api.py gives these commands"
 
-_BROKERS: Final = "it needs brokers under load; tests/unit/cli/commands/balancing/test_advise.py gives these commands"
+_BROKERS: Final = "it needs brokers under load; tests/unit/cli/commands/balancing give these commands"
 _SCRIPT: Final = "tests/edges/test_http_script.py runs the script of the page"
 _REMOTE: Final = "it needs daemons of other hosts; tests/api/test_both_ways.py gives these commands to a served region"
 _LOAD: Final = "it needs a Pulsar cluster at work; tests/real/test_load.py reads real ones"
