@@ -27,12 +27,14 @@ def move_run_status(views: Views, number: int) -> MoveRunDocument:
     """How a run is, each move beside its prediction.
 
     Raises:
-        NotFound: There is none.
+        NotFound: There is none, or it goes with the journal just now.
         PlanInvalid: Its plan was damaged.
     """
     kept = require_known_run(views.move_run(number), number)
-    moves = tuple(map(progress_from, views.move_run_moves(number)))
     plan = from_text(views.move_run_plan(number).encode(), f"the plan of the run of moves {number}")
+    moves = tuple(map(progress_from, views.move_run_moves(number)))
+    if len(moves) < len(plan.moves):
+        kept = require_known_run(None, number)
     return move_run_document(kept, move_run_from(kept.run, moves), plan)
 
 
