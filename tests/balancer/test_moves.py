@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from typer.testing import CliRunner, Result
 
 from deploy.lab.brokers.broker import Broker
 from deploy.lab.brokers.cluster import BrokersCluster, LoadManager
@@ -22,6 +24,8 @@ from syncer.balancer.moving.bounds import RunBounds
 from syncer.balancer.moving.move_plan import MovePlan, MovePrediction, PlannedMove
 from syncer.balancer.ranges import range_of_bundle, topic_hash
 from syncer.balancer.running import plan_file
+from syncer.cli.main import app
+from syncer.documents.balancing.moves import MoveRunDocument
 from syncer.errors import StateUnavailable
 from syncer.model import Millis, Region
 from syncer.operations.contract import OperationKind
@@ -29,11 +33,14 @@ from syncer.state.contract.operations import Operation, OperationState
 from syncer.state.contract.work.move_runs import KeptMoveRun
 from syncer.state.views.region import Views
 from tests.balancer.conftest import Namespace
+from tests.support.logs import logging_restored
 
 pytestmark = [pytest.mark.real("pulsar", "zookeeper"), pytest.mark.timeout(300)]
 
 HERE: Final = Region("here")
 MOVES: Final = 5
+REPORTED_S: Final = 130.0
+"""By then each broker has looked at its usage, which it does once a minute, and reported its bundles."""
 SHEDDING: Final = "loadBalancerSheddingEnabled"
 
 
@@ -54,7 +61,8 @@ class MovingDaemon:
             f'[bus]\nkind = "embedded"\npath = "{folder}/bus.db"\n[state]\npath = "{folder}/state.db"\n'
             f'[api]\nenabled = false\n[cluster.lab]\nservice_url = "{cluster.admin_url}"\n'
             f'broker_service_url = "{cluster.brokers[0].service_url}"\n'
-            f'[cluster.lab.admin]\nurl = "{cluster.admin_url}"\n',
+            f'[cluster.lab.admin]\nurl = "{cluster.admin_url}"\n'
+            f'[cluster.lab.store]\nkind = "zookeeper"\nhosts = "{cluster.store.endpoint}"\n',
             encoding="utf-8",
         )
         program = "from syncer.cli.main import main; main()"
@@ -65,6 +73,11 @@ class MovingDaemon:
                 stdout=log,
                 stderr=log,
             )
+
+    def command(self, *words: str) -> Result:
+        """Give a command on its host."""
+        with logging_restored():
+            return CliRunner().invoke(app, ["--config", str(self.folder / "syncer.toml"), *words])
 
     def kill(self) -> None:
         """Kill it as a power loss would."""
@@ -226,3 +239,44 @@ def test_before_a_long_wait_the_settings_are_back_and_a_stop_ends_the_run(
     span = plan.moves[1].bundle.rpartition("/")[2]
     assert cluster.owners(name)[span] is owners[span]
     assert daemon.run().run["stop"] == {"code": "asked", "words": "uneven", "who": "ann"}
+
+
+@pytest.mark.timeout(420)
+@pytest.mark.parametrize("cluster", [LoadManager.MODULAR], indirect=True)
+def test_a_broker_is_drained_by_the_commands_of_the_page(
+    cluster: BrokersCluster, namespace: Namespace, daemon: MovingDaemon, tmp_path: Path
+) -> None:
+    name, topics = namespace(cluster, topics=12, bundles=6)
+    file = tmp_path / "moves.json"
+    before = cluster.dynamic()
+    with ClusterTraffic(cluster.service_url, uneven(topics, 60), tmp_path, log=tmp_path / "clients.log") as traffic:
+        full = Counter(owned(cluster, name, topics).values()).most_common(1)[0][0]
+        mine = {f"{name}/{span}" for span, owner in cluster.owners(name).items() if owner is full}
+        told: list[str] = []
+
+        def planned() -> bool:
+            file.unlink(missing_ok=True)
+            found = daemon.command(
+                "balancer", "drain", full.id, "--cluster", "lab", "--save", str(file), "--per-namespace", "2"
+            )
+            told[:] = [found.output]
+            return file.exists() and mine <= {each.bundle for each in plan_file.read(file).moves}
+
+        assert wait_for(planned, deadline_s=REPORTED_S) is not None, told
+        plan = plan_file.read(file)
+        dry = daemon.command("balancer", "apply", str(file))
+        assert f"dry run: {len(plan.moves)} of {len(plan.moves)} moves" in dry.stdout, dry.output
+        begun = daemon.command("balancer", "apply", str(file), "--go", "--yes", "--reason", "it is restarted")
+        assert begun.exit_code == 0, begun.output
+
+        def outcome() -> MoveRunDocument:
+            return MoveRunDocument.model_validate_json(daemon.command("-o", "json", "balancer", "runs", "1").stdout)
+
+        daemon.until(lambda: outcome().finished_at_ms is not None, 120)
+        account = traffic.settle(30)
+    found = outcome()
+    assert found.standings == {"done": len(plan.moves)}, daemon.log
+    assert full not in cluster.owners(name).values()
+    assert all(each.observed_ready_s is not None and each.predicted_ready_s is not None for each in found.moves)
+    assert cluster.dynamic() == before
+    assert (account.dead, account.lost) == ((), {})
