@@ -41,7 +41,10 @@ def compare_strategies(
     context: typer.Context,
     *,
     cluster: Annotated[
-        str | None, typer.Option("--cluster", metavar="NAME", help="Read the load of this table [cluster.NAME].")
+        str | None,
+        typer.Option(
+            "--cluster", metavar="NAME", help="Read the load of the cluster that a table of the configuration names."
+        ),
     ] = None,
     synthetic: Annotated[
         int | None, typer.Option("--synthetic", metavar="SEED", help="Draw a cluster's load by this seed, instead.")

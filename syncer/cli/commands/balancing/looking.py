@@ -29,7 +29,9 @@ LISTEN_S: Final = 5.0
 RETRY_FOR: Final = timedelta(seconds=2)
 """How long a broker that does not answer is asked again: an operator waits for it."""
 
-ClusterOption = Annotated[str, typer.Option("--cluster", metavar="NAME", help="A table [cluster.NAME].")]
+ClusterOption = Annotated[
+    str, typer.Option("--cluster", metavar="NAME", help="Name of the cluster's table in the configuration.")
+]
 ListenOption = Annotated[
     float,
     typer.Option(
