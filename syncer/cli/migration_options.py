@@ -13,7 +13,7 @@ from syncer.migration.checks import CHECKS
 from syncer.migration.migration_plan import MigrationWish
 from syncer.migration.scope import MigrationBounds, MigrationScope, Overrides
 
-From = Annotated[str | None, typer.Option("--from", metavar="NAME", help="Blue: the table [cluster.NAME] of today.")]
+From = Annotated[str | None, typer.Option("--from", metavar="NAME", help="Blue: the name of its table, cluster.NAME.")]
 To = Annotated[str | None, typer.Option("--to", metavar="NAME", help="Green: the table where clients go.")]
 Canary = Annotated[
     list[str] | None,

@@ -71,7 +71,8 @@ ShowProgress = Annotated[
     typer.Option("--progress", help="auto: bars on a terminal; json: lines on stdout.", show_default="auto"),
 ]
 AcceptShrunken = Annotated[
-    bool, typer.Option("--accept-shrunken", help="However much of what was held before is gone; see [snapshots].")
+    bool,
+    typer.Option("--accept-shrunken", help="However much of what was held before is gone; see the table snapshots."),
 ]
 Tenants = Annotated[
     list[str] | None, typer.Option("--tenant", metavar="NAME", help="Only what belongs to it; may be repeated.")
