@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from syncer.balancer.picture import LoadPicture
     from syncer.balancer.placement.decision import Draw
 
+_FEWEST_BROKERS: Final = 2
 ROUNDS: Final = 120
 """Rounds of Pulsar that are played: two hours, at one a minute."""
 
@@ -47,7 +48,8 @@ def asked_of(picture: LoadPicture, *, recently_unloaded: AbstractSet[str] = froz
         recently_unloaded: Bundles that are known to have been unloaded within the grace period.
 
     Raises:
-        LoadDataInvalid: Settings, constraints, the load manager or the version of the brokers are not known.
+        LoadDataInvalid: Settings, constraints, the load manager or the version of the brokers are not known, or the
+            load of all but one.
         VersionUnknown: The rules of the brokers' version are not known.
     """
     if picture.settings is None:
@@ -70,13 +72,14 @@ def asked_of(picture: LoadPicture, *, recently_unloaded: AbstractSet[str] = froz
             if seen.topics is not None and any(topic.startswith("non-persistent:") for topic in seen.topics.value)
         ),
     )
-    return AskedCluster(
-        fleet=fleet_of(picture),
-        bounds=bounds,
-        tariff=Tariff(kind=kind),
-        rules=rules,
-        left_out=unknown(picture),
-    )
+    fleet, left_out = fleet_of(picture), unknown(picture)
+    if left_out.brokers and len(fleet.brokers) < _FEWEST_BROKERS:
+        every, missing = len(picture.registered), len(left_out.brokers)
+        raise LoadDataInvalid(
+            f"of {every} brokers of {picture.cluster} the load of {missing} is not known",
+            hint="Ask again later, under the extensible manager by '--listen 60'; 'syncer balancer load' says why.",
+        )
+    return AskedCluster(fleet=fleet, bounds=bounds, tariff=Tariff(kind=kind), rules=rules, left_out=left_out)
 
 
 def pulsar_alone(asked: AskedCluster, draw: Draw, rounds: int = ROUNDS) -> PulsarAlone:

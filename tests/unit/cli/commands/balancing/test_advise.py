@@ -252,3 +252,12 @@ def test_what_no_plan_can_be_made_of_is_refused(words: str, status: int, said: s
     assert result.exit_code == status, result.output
     assert said in " ".join(result.output.replace("│", " ").split())
     assert not Path("m").exists()
+
+
+def test_where_all_but_one_broker_are_unknown_nothing_is_said_to_be_balanced(tmp_path: Path) -> None:
+    documents = uneven()
+    for broker in ("b2:8080", "b3:8080"):
+        documents[f"/loadbalance/brokers/{broker}"]["cpu"] = None
+    result = run(tmp_path, "advise", documents=documents)
+    assert result.exit_code != 0
+    assert "of 3 brokers of east the load of 2 is not known" in result.output
