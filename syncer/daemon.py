@@ -29,7 +29,6 @@ from syncer.config.group_keys import keyring
 from syncer.config.model import Config, in_ms
 from syncer.conflict.replica import Replica
 from syncer.errors import (
-    Fenced,
     InvariantBroken,
     PreconditionFailed,
     SparkMissing,
@@ -52,6 +51,7 @@ from syncer.replication.runtime.leadership import Leadership
 from syncer.replication.runtime.loops import Pumps
 from syncer.replication.status import Equipment
 from syncer.state.contract.membership import JOINING
+from syncer.state.contract.work.state_thread import is_fenced
 from syncer.state.sql import opening
 from syncer.state.sql.database import SqlState
 from syncer.state.sql.presence import DaemonRole, Presence
@@ -293,7 +293,7 @@ class Daemon:
             try:
                 await self.pumps.run()
             except BaseException as exc:
-                if _fenced(exc):  # and not by losing the role, which cancels
+                if is_fenced(exc):  # and not by losing the role, which cancels
                     self.outdone_in = self._turn_of_role
                 raise
             finally:
@@ -418,13 +418,6 @@ async def _opened(name: str, make: Callable[[], Opened], opening: dict[str, str]
     finally:
         with anyio.CancelScope(shield=True):
             await thing.close()
-
-
-def _fenced(error: BaseException) -> bool:
-    """Whether another daemon has raised the fence."""
-    if isinstance(error, BaseExceptionGroup):
-        return error.subgroup(Fenced) is not None
-    return isinstance(error, Fenced)
 
 
 def observing_bus(config: Config) -> object:

@@ -21,8 +21,9 @@ from syncer.errors import LoadDataInvalid
 
 if TYPE_CHECKING:
     from syncer.balancer.fleet import Fleet
-    from syncer.balancer.picture import LoadPicture
+    from syncer.balancer.picture import Known, LoadPicture
     from syncer.balancer.placement.decision import Draw
+    from syncer.balancer.settings import BalancerSettings
 
 _FEWEST_BROKERS: Final = 2
 ROUNDS: Final = 120
@@ -52,13 +53,8 @@ def asked_of(picture: LoadPicture, *, recently_unloaded: AbstractSet[str] = froz
             load of all but one.
         VersionUnknown: The rules of the brokers' version are not known.
     """
-    if picture.settings is None:
-        raise LoadDataInvalid(
-            f"the settings of the brokers of {picture.cluster} are not known, and Pulsar's defaults would be a guess",
-            hint="Let the brokers be asked: the table [cluster.NAME.admin]; 'syncer balancer load' says what failed.",
-        )
+    settings = settings_of(picture).value
     extensible = picture.manager is LoadManager.EXTENSIBLE
-    settings = picture.settings.value
     rules = rules_of(picture)
     kind = move_kind(extensible=extensible, transfer=True, multi_phase=settings.transfer.multi_phase)
     bounds = MoveBounds(
@@ -105,6 +101,23 @@ def pulsar_alone(asked: AskedCluster, draw: Draw, rounds: int = ROUNDS) -> Pulsa
         spread=played.final_spread,
         rounds=len(played.rounds),
     )
+
+
+def settings_of(picture: LoadPicture) -> Known[BalancerSettings]:
+    """Take the brokers' settings.
+
+    Args:
+        picture: The picture.
+
+    Raises:
+        LoadDataInvalid: They are not known.
+    """
+    if picture.settings is None:
+        raise LoadDataInvalid(
+            f"the settings of the brokers of {picture.cluster} are not known, and Pulsar's defaults would be a guess",
+            hint="Let the brokers be asked: the table [cluster.NAME.admin]; 'syncer balancer load' says what failed.",
+        )
+    return picture.settings
 
 
 def rules_of(picture: LoadPicture) -> BalancerRules:

@@ -6,11 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from syncer.balancer.comparing.comparison import ComparedLoad
-from syncer.balancer.inquiry import rules_of
+from syncer.balancer.inquiry import rules_of, settings_of
 from syncer.balancer.loads import constraints_of, fleet_of
 from syncer.balancer.picture import Known
 from syncer.balancer.settings import changed_settings
-from syncer.errors import LoadDataInvalid
 
 if TYPE_CHECKING:
     from syncer.balancer.picture import LoadPicture
@@ -30,13 +29,9 @@ def pictured_load(picture: LoadPicture, properties: Properties) -> ComparedLoad:
         SettingInvalid: A property's value is not of its type.
         VersionUnknown: The rules of the brokers' version are not known.
     """
-    if picture.settings is None:
-        raise LoadDataInvalid(
-            f"the settings of the brokers of {picture.cluster} are not known, and a guess compares nothing",
-            hint="The findings of 'syncer balancer load' say why they could not be read.",
-        )
-    settings = changed_settings(picture.settings.value, properties)
-    seen = replace(picture, settings=Known(settings, picture.settings.origin))
+    told = settings_of(picture)
+    settings = changed_settings(told.value, properties)
+    seen = replace(picture, settings=Known(settings, told.origin))
     return ComparedLoad(
         frames=[fleet_of(seen)], constraints=constraints_of(seen), settings=settings, rules=rules_of(seen)
     )

@@ -21,14 +21,14 @@ from syncer.balancer.running import plan_file
 from syncer.balancer.running.in_state import RunInState
 from syncer.balancer.running.looking import MoveLooking
 from syncer.balancer.running.runner import LOOK_S, MoveRunner
-from syncer.errors import Fenced, InvariantBroken, PlanForeign, PreconditionFailed, SyncerError
+from syncer.errors import InvariantBroken, PlanForeign, PreconditionFailed, SyncerError
 from syncer.model import Millis
 from syncer.operations.contract import OF_MOVE_RUNS, OperationKind
 from syncer.state.contract.operations import Operation, OperationState
 from syncer.state.contract.state import State
 from syncer.state.contract.transaction import Transaction
 from syncer.state.contract.work.move_runs import KeptMoveRun, require_balancing_free, require_some_run
-from syncer.state.contract.work.state_thread import StateThread
+from syncer.state.contract.work.state_thread import StateThread, is_fenced
 
 log = structlog.get_logger()
 
@@ -103,7 +103,7 @@ class MoveService:
                 else:
                     await self._carry_out(row)
             except Exception as exc:
-                if _is_fenced(exc):
+                if is_fenced(exc):
                     raise
                 await self._fail(exc)
 
@@ -135,7 +135,7 @@ class MoveService:
                     if operation.kind in OF_MOVE_RUNS:
                         await self._perform(operation)
             except Exception as exc:
-                if _is_fenced(exc) or not isinstance(exc, SyncerError):
+                if is_fenced(exc) or not isinstance(exc, SyncerError):
                     raise
                 log.warning("move_answers_repeat", code=exc.code, cause=exc.message)
             await self._sleep(LOOK_S)
@@ -150,7 +150,7 @@ class MoveService:
             act = await self._applied(operation) if operation.kind == OperationKind.MOVES_APPLY else self._stopped
             await self._inside(lambda tx: self._finish(tx, operation, OperationState.DONE, act(tx, operation)))
         except Exception as exc:
-            if _is_fenced(exc):
+            if is_fenced(exc):
                 raise
             failure = _failure(exc)
             if failure is not exc:
@@ -224,10 +224,3 @@ class MoveService:
 
 def _failure(exc: Exception) -> SyncerError:
     return exc if isinstance(exc, SyncerError) else InvariantBroken(f"{type(exc).__name__}: {exc}")
-
-
-def _is_fenced(error: BaseException) -> bool:
-    """Whether another daemon is active."""
-    if isinstance(error, BaseExceptionGroup):
-        return error.subgroup(Fenced) is not None
-    return isinstance(error, Fenced)

@@ -15,7 +15,7 @@ from typing import Final, TypeVar
 import anyio
 import structlog
 
-from syncer.errors import ConfigError, Fenced, InvariantBroken, NotFound, PreconditionFailed, SyncerError
+from syncer.errors import ConfigError, InvariantBroken, NotFound, PreconditionFailed, SyncerError
 from syncer.migration.course import MigrationRun, MigrationStop, run_from
 from syncer.migration.migration_plan import MigrationPlan
 from syncer.migration.phases import TRANSITIONS, Trigger
@@ -33,7 +33,7 @@ from syncer.state.contract.migrations import Migration
 from syncer.state.contract.operations import Operation, OperationState
 from syncer.state.contract.state import State
 from syncer.state.contract.transaction import Transaction
-from syncer.state.contract.work.state_thread import StateThread
+from syncer.state.contract.work.state_thread import StateThread, is_fenced
 
 log = structlog.get_logger()
 
@@ -135,7 +135,7 @@ class MigrationService:
                 await self._carry_out(self._open)
                 self._failures = 0
             except Exception as exc:
-                if _is_fenced(exc):
+                if is_fenced(exc):
                     raise
                 await self._fail(exc)
 
@@ -206,7 +206,7 @@ class MigrationService:
                     if operation.kind in OF_MIGRATIONS:
                         await self._perform(operation)
             except Exception as exc:
-                if _is_fenced(exc) or not isinstance(exc, SyncerError):
+                if is_fenced(exc) or not isinstance(exc, SyncerError):
                     raise
                 log.warning("migration_answers_repeat", code=exc.code, cause=exc.message)
             await self._clock.sleep(LOOK_S)
@@ -217,7 +217,7 @@ class MigrationService:
             finish = await self._handled(operation)
             await self._inside(lambda tx: self._finish(tx, operation, OperationState.DONE, finish(tx)))
         except Exception as exc:
-            if _is_fenced(exc):
+            if is_fenced(exc):
                 raise
             failure = exc if isinstance(exc, SyncerError) else InvariantBroken(f"{type(exc).__name__}: {exc}")
             if not isinstance(exc, SyncerError):
@@ -254,10 +254,3 @@ class MigrationService:
 
 def _run_of(migration: Migration) -> MigrationRun:
     return run_from(migration.run) if migration.run else MigrationRun(since_ms=migration.made_at_ms)
-
-
-def _is_fenced(error: BaseException) -> bool:
-    """Whether another daemon is active."""
-    if isinstance(error, BaseExceptionGroup):
-        return error.subgroup(Fenced) is not None
-    return isinstance(error, Fenced)
