@@ -1,6 +1,9 @@
 """Exempt: namespaces that brokers make for themselves, whose bundles are never shed.
 
-Source: NamespaceService.isSLAOrHeartbeatNamespace, NamespaceBundle.getBundleNamespace, Pulsar 4.0.8.
+Up to 4.0 the cluster stands in the names of two of them, in 4.2 and later in none. No version has one that only another
+knows, so all are known here.
+
+Source: NamespaceService.isSLAOrHeartbeatNamespace, NamespaceBundle.getBundleNamespace, Pulsar 4.0.8, 4.2.4, 5.0.0-M1.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ from syncer.balancer.ranges import namespace_of_bundle
 
 _WORD: Final = r"[-=:.\w]+"
 _BROKER: Final = r"[-=.\w]+:\d+"
-_OWN: Final = re.compile(rf"(?:pulsar|sla-monitor)/{_WORD}/{_BROKER}|pulsar/{_BROKER}", re.ASCII)
+_OWN: Final = re.compile(rf"(?:pulsar|sla-monitor)/(?:{_WORD}/)?{_BROKER}", re.ASCII)
 
 
 def never_shed(bundle: str) -> bool:

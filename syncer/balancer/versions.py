@@ -5,7 +5,8 @@ The brokers' version picks the rules; for a version of a line that is not in the
 AvgShedder is the default from PR 26609 on, which no version in the table has: brokers that have it say so in their
 runtime configuration.
 
-Source: PR 26246 (a plan by the bundle's name), PIP-380 (namespaces that are not shed).
+Source: PR 26246 (a plan by the bundle's name), PIP-380 (namespaces that are not shed), PR 21906 (no surplus of
+UniformLoadShedder); the classes of 4.0.8, 4.2.4 and 5.0.0-M1, compared.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from syncer.balancer.strategies.uniform import SURPLUS
 from syncer.errors import VersionUnknown
 
 if TYPE_CHECKING:
@@ -25,11 +27,13 @@ class BalancerRules:
     """What differs between versions; the defaults are those of 4.0.8.
 
     ``plan_by_name``: AvgShedder keeps its targets by the bundle's name. ``excluded_namespaces``: namespaces may be
-    excluded from shedding.
+    excluded from shedding. ``uniform_surplus``: by how much a bundle may exceed what UniformLoadShedder still has to
+    unload, in messages/s or bytes/s.
     """
 
     plan_by_name: bool = False
     excluded_namespaces: bool = False
+    uniform_surplus: int = SURPLUS
 
     def effective(self, settings: BalancerSettings) -> BalancerSettings:
         """Leave out of the settings what brokers of this version do not know."""
@@ -40,9 +44,9 @@ class BalancerRules:
 
 RULES: Final[dict[tuple[int, int, int], BalancerRules]] = {
     (4, 0, 8): BalancerRules(),
-    (4, 2, 4): BalancerRules(excluded_namespaces=True),
-    (5, 0, 0): BalancerRules(excluded_namespaces=True),
-    (5, 0, 1): BalancerRules(excluded_namespaces=True, plan_by_name=True),
+    (4, 2, 4): BalancerRules(excluded_namespaces=True, uniform_surplus=0),
+    (5, 0, 0): BalancerRules(excluded_namespaces=True, uniform_surplus=0),
+    (5, 0, 1): BalancerRules(excluded_namespaces=True, plan_by_name=True, uniform_surplus=0),
 }
 """Versions that are known. A version of the same line, 4.0 or 4.2 or 5.0, has the rules of the last one here
 that is not newer; one that is older than all of its line is not known."""

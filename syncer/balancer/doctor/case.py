@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from syncer.balancer.doctor.diagnosis import DiagnosisEvidence
 from syncer.balancer.picture import FigureOrigin, Known, LoadPicture
 from syncer.balancer.settings import BalancerSettings, Properties
+from syncer.balancer.versions import BalancerRules, balancer_rules
+from syncer.errors import VersionUnknown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +29,18 @@ class Case:
     def settings(self) -> BalancerSettings | None:
         """Settings that the cluster decides by; None where they are not known."""
         return None if self.picture.settings is None else self.picture.settings.value
+
+    def rules(self) -> BalancerRules | None:
+        """Rules of the brokers' version; None where a version or its rules are not known, or rules differ."""
+        found: set[BalancerRules | None] = set()
+        for broker in self.picture.registered:
+            registration = self.picture.brokers[broker].registration
+            version = None if registration is None else registration.value.version
+            try:
+                found.add(None if version is None else balancer_rules(version))
+            except VersionUnknown:
+                found.add(None)
+        return found.pop() if len(found) == 1 else None
 
     def decisive(self) -> Known[Properties] | None:
         """Properties of the leader, which decides; of the first broker that told them where the leader's are unknown.

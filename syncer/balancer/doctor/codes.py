@@ -54,6 +54,7 @@ class DiagnosisCode(StrEnum):
     UNIFORM_MINIMUM = "uniform-minimum"
     AVG_MINIMUM = "avg-minimum"
     BUNDLES_TOO_BIG = "bundles-too-big"
+    EXCLUDED_CHOSEN = "excluded-namespaces-chosen"
     TRANSFER_SILENT = "transfer-target"
     TRANSFER_STD_UNREACHABLE = "transfer-std-unreachable"
     OWNERSHIP_STUCK = "ownership-stuck"
@@ -74,6 +75,7 @@ CANNOT_FIRE: Final = frozenset(
         DiagnosisCode.UNIFORM_MINIMUM,
         DiagnosisCode.AVG_MINIMUM,
         DiagnosisCode.BUNDLES_TOO_BIG,
+        DiagnosisCode.EXCLUDED_CHOSEN,
         DiagnosisCode.TRANSFER_SILENT,
     }
 )
@@ -126,6 +128,7 @@ MEANINGS: Final[dict[DiagnosisCode, CodeMeaning]] = {
     DiagnosisCode.UNIFORM_MINIMUM: CodeMeaning(_WARNING, "UniformLoadShedder, Pulsar 4.0.8"),
     DiagnosisCode.AVG_MINIMUM: CodeMeaning(_WARNING, "PIP-364"),
     DiagnosisCode.BUNDLES_TOO_BIG: CodeMeaning(_WARNING, "AvgShedder, UniformLoadShedder, Pulsar 4.0.8"),
+    DiagnosisCode.EXCLUDED_CHOSEN: CodeMeaning(_WARNING, "PIP-380; ModularLoadManagerImpl, Pulsar 4.2.4"),
     DiagnosisCode.TRANSFER_SILENT: CodeMeaning(_WARNING, "TransferShedder, Pulsar 4.0.8"),
     DiagnosisCode.TRANSFER_STD_UNREACHABLE: CodeMeaning(_WARNING, "TransferShedder, Pulsar 4.0.8"),
     DiagnosisCode.OWNERSHIP_STUCK: CodeMeaning(_ERROR, "PR 25379"),

@@ -14,6 +14,7 @@ from syncer.balancer.cluster import ClusterLoad
 from syncer.balancer.doctor.case import Case, short
 from syncer.balancer.doctor.codes import CANNOT_FIRE, DiagnosisCode
 from syncer.balancer.doctor.diagnosis import Answer, Diagnosis, DiagnosisEvidence, Unjudged
+from syncer.balancer.doctor.excluded import excluded_choices
 from syncer.balancer.doctor.thresholds import bytes_of, most_usage, sole_bundle, threshold_silence, usage_of
 from syncer.balancer.exempt import never_shed
 from syncer.balancer.java import ascending
@@ -28,6 +29,7 @@ from syncer.balancer.strategies.uniform import UniformLoadShedder, extremes
 from syncer.errors import LoadDataInvalid
 
 _CODES: Final = tuple(sorted(CANNOT_FIRE))
+_NO_RULES: Final = "the rules of the brokers' versions are not known, or differ"
 _BUNDLES_COUNT: Final = frozenset({"AvgShedder", "UniformLoadShedder"})
 
 
@@ -79,6 +81,18 @@ def _modular(case: Case, load: ClusterLoad, settings: BalancerSettings) -> Itera
             yield from _avg(case, load, settings)
         case _:
             yield Unjudged(codes=_CODES, where=case.picture.cluster, because=f"the rules of {strategy} are not known")
+            return
+    yield from _excluded(case, load, settings)
+
+
+def _excluded(case: Case, load: ClusterLoad, settings: BalancerSettings) -> Iterator[Answer]:
+    if not settings.shedding.excluded_namespaces:
+        return
+    rules = case.rules()
+    if rules is None:
+        yield Unjudged(codes=(DiagnosisCode.EXCLUDED_CHOSEN,), where=case.picture.cluster, because=_NO_RULES)
+    else:
+        yield from excluded_choices(case, load, settings, rules)
 
 
 def _overload(case: Case, load: ClusterLoad, settings: BalancerSettings) -> Iterator[Answer]:
@@ -110,7 +124,11 @@ def _uniform(case: Case, load: ClusterLoad, settings: BalancerSettings) -> Itera
             remedy=f"Set {rate_bound}=50, {bytes_bound}=4, maxUnloadBundleNumPerShedding=-1: they are Pulsar's own.",
         )
         return
-    if UniformLoadShedder(settings).round(load):
+    rules = case.rules()
+    if rules is None:
+        yield Unjudged(codes=_CODES, where=case.picture.cluster, because=_NO_RULES)
+        return
+    if UniformLoadShedder(settings, rules.uniform_surplus).round(load):
         return
     by_rate, by_bytes = extremes(load.brokers, messages), extremes(load.brokers, throughput)
     percent = (by_rate.greatest - by_rate.least) * 100 / by_rate.least

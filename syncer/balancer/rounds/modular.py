@@ -77,7 +77,8 @@ class ModularLeader:
         moves, futile = [], 0
         for source, bundles in self._shedder.round(load).items():
             for bundle in bundles:
-                target = self._target(bundle, source, load)
+                excluded = namespace_of_bundle(bundle) in own.excluded_namespaces
+                target = None if excluded else self._target(bundle, source, load)
                 if target is None or target == source:
                     futile += 1
                 else:

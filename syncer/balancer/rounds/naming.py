@@ -42,7 +42,7 @@ def modular_shedder(settings: BalancerSettings, rules: BalancerRules) -> Modular
         case "OverloadShedder":
             return OverloadShedder(settings)
         case "UniformLoadShedder":
-            return UniformLoadShedder(settings)
+            return UniformLoadShedder(settings, surplus=rules.uniform_surplus)
         case "AvgShedder":
             return AvgShedder(settings, plan_by_name=rules.plan_by_name)
     raise SettingInvalid(

@@ -53,7 +53,7 @@ class AvgShedder:
             self.high_hits.clear()
             self.low_hits.clear()
             return {}
-        bundles = sheddable(load, self.settings.shedding.excluded_namespaces)
+        bundles = sheddable(load)
         chosen: Unloads = {}
         for emptiest, fullest in pairs:
             if self._fires(emptiest, fullest):

@@ -30,7 +30,7 @@ class OverloadShedder:
             load: The cluster as the leader sees it.
         """
         threshold = self.settings.usage.overloaded_percent / 100.0
-        bundles = sheddable(load, self.settings.shedding.excluded_namespaces)
+        bundles = sheddable(load)
         chosen: Unloads = {}
         for broker, report in load.brokers.items():
             usage = report.usages.weighted(self.settings.usage)

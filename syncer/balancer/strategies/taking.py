@@ -12,11 +12,8 @@ from typing import TYPE_CHECKING
 from syncer.balancer.exempt import never_shed
 from syncer.balancer.java import ascending
 from syncer.balancer.load import Rates
-from syncer.balancer.ranges import namespace_of_bundle
 
 if TYPE_CHECKING:
-    from collections.abc import Set as AbstractSet
-
     from syncer.balancer.cluster import ClusterLoad
 
 Unloads = dict[str, list[str]]
@@ -42,19 +39,19 @@ class Sheddable:
         return ascending(pairs, lambda pair: pair[1], falling=True)
 
 
-def sheddable(load: ClusterLoad, excluded: AbstractSet[str] = frozenset()) -> Sheddable:
+def sheddable(load: ClusterLoad) -> Sheddable:
     """Gather what may be shed: neither a broker's own bundle, nor one that was unloaded just now.
+
+    Namespaces that are excluded from shedding are among them: strategies do not know of these, the load manager passes
+    over what was chosen of them.
 
     Args:
         load: The cluster.
-        excluded: Namespaces that are left alone, in versions that know such.
     """
     rates = {
         bundle: averages.short.traffic
         for bundle, averages in load.bundles.items()
-        if bundle not in load.recently_unloaded
-        and not never_shed(bundle)
-        and not (excluded and namespace_of_bundle(bundle) in excluded)
+        if bundle not in load.recently_unloaded and not never_shed(bundle)
     }
     return Sheddable({bundle: place for place, bundle in enumerate(rates)}, rates)
 

@@ -45,7 +45,7 @@ class ThresholdShedder:
         if mean == 0:
             return {}
         threshold = self.settings.threshold.threshold_percent / 100.0
-        bundles = sheddable(load, self.settings.shedding.excluded_namespaces)
+        bundles = sheddable(load)
         chosen: Unloads = {}
         for broker, report in load.brokers.items():
             usage = self.usages[broker]

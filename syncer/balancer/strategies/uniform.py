@@ -2,7 +2,7 @@
 
 What is still to unload is a 32-bit integer, which bundles below 1 never lessen: of such it unloads all.
 
-Source: UniformLoadShedder, Pulsar 4.0.8.
+Source: UniformLoadShedder, Pulsar 4.0.8; without the surplus 4.2.4 and 5.0.0-M1 (PR 21906).
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from syncer.balancer.settings import BalancerSettings, UniformSettings
 
 _NEARLY_NOTHING: Final = 1e-6
-_DELTA: Final = 1000
+SURPLUS: Final = 1000
+"""By which a bundle may exceed what is still to unload, in messages or bytes alike; versions before PR 21906."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +36,13 @@ class Extremes:
 
 @dataclass(slots=True)
 class UniformLoadShedder:
-    """Sheds by the difference of two brokers; it remembers nothing."""
+    """Sheds by the difference of two brokers; it remembers nothing.
+
+    ``surplus``: by how much a bundle may exceed what is still to unload, which depends on the brokers' version.
+    """
 
     settings: BalancerSettings
+    surplus: int = SURPLUS
 
     def round(self, load: ClusterLoad) -> Unloads:
         """Choose what is unloaded in this round.
@@ -59,8 +64,8 @@ class UniformLoadShedder:
         need = truncated((found.greatest - found.least) * own.max_unload_fraction)
         if found.busiest is None or len(load.brokers[found.busiest].bundles) <= 1 or need < fewest:
             return {}
-        bundles = sheddable(load, self.settings.shedding.excluded_namespaces)
-        taken = _fitting(bundles.falling(load.brokers[found.busiest].bundles, value), need, own)
+        bundles = sheddable(load)
+        taken = _fitting(bundles.falling(load.brokers[found.busiest].bundles, value), need, own, self.surplus)
         return {found.busiest: taken} if taken else {}
 
 
@@ -80,12 +85,12 @@ def extremes(brokers: Mapping[str, BrokerReport], value: Callable[[Rates], float
     return Extremes(busiest, greatest, 1.0 if -_NEARLY_NOTHING <= least <= _NEARLY_NOTHING else least)
 
 
-def _fitting(bundles: Iterable[tuple[str, float]], need: int, settings: UniformSettings) -> list[str]:
+def _fitting(bundles: Iterable[tuple[str, float]], need: int, settings: UniformSettings, surplus: int) -> list[str]:
     taken: list[str] = []
     for bundle, value in bundles:
         if settings.max_bundles != -1 and len(taken) >= settings.max_bundles:
             break
-        if value <= int32(need + _DELTA):
+        if value <= int32(need + surplus):
             taken.append(bundle)
             need = int32(need + truncated(-value))
     return taken

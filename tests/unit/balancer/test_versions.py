@@ -40,3 +40,4 @@ def test_later_versions_differ() -> None:
     assert balancer_rules("4.2.4").excluded_namespaces
     assert not balancer_rules("5.0.0").plan_by_name
     assert balancer_rules("5.0.1").plan_by_name
+    assert [balancer_rules(each).uniform_surplus for each in ("4.0.8", "4.2.4", "5.0.0-M1")] == [1000, 0, 0]

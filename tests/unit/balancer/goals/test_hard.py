@@ -54,6 +54,7 @@ def test_where_nothing_stands_against_it_a_bundle_may_go_anywhere() -> None:
     [
         ("pulsar/c/b1:8080/0x00000000_0xffffffff", BOUNDS, VetoReason.HEARTBEAT),
         ("sla-monitor/c/b1:8080/0x00000000_0xffffffff", BOUNDS, VetoReason.HEARTBEAT),
+        ("sla-monitor/b1:8080/0x00000000_0xffffffff", BOUNDS, VetoReason.HEARTBEAT),
         ("pulsar/system/0x00000000_0xffffffff", replace(BOUNDS, extensible=True), VetoReason.SYSTEM_NAMESPACE),
         (
             X,

@@ -12,7 +12,7 @@ from syncer.balancer.placement.decision import BrokerTraits
 from syncer.balancer.rounds.modular import ModularLeader
 from syncer.balancer.rounds.reporting import MINUTE_MS
 from syncer.balancer.settings import balancer_settings
-from syncer.balancer.versions import BalancerRules
+from syncer.balancer.versions import BalancerRules, balancer_rules
 from tests.support.balancing import conf_of
 
 A, B = "a:8080", "b:8080"
@@ -87,3 +87,10 @@ def test_averages_of_brokers_that_left_are_forgotten() -> None:
     other = read_fleet([(A, fleet.resources(A))], [(name, A, each.stats) for name, each in fleet.bundles.items()])
     assert found.round(other, 2 * MINUTE_MS) == ([], 0)
     assert found.round(fleet, 3 * MINUTE_MS)[0]
+
+
+def test_what_is_chosen_of_excluded_namespaces_stays_and_nothing_is_chosen_in_its_place() -> None:
+    fleet = two_brokers()
+    settings = balancer_settings(conf_of("OverloadShedder", loadBalancerSheddingExcludedNamespaces="t/n"))
+    assert ModularLeader(CONSTRAINTS, settings, balancer_rules("4.2.4"), min).round(fleet, MINUTE_MS) == ([], 1)
+    assert ModularLeader(CONSTRAINTS, settings, balancer_rules("4.0.8"), min).round(fleet, MINUTE_MS)[1] == 0
