@@ -79,12 +79,15 @@ class ClientThread:
             self._jobs.put_nowait((Future(), job))
 
     async def stop(self, last: Callable[[], None] | None = None) -> None:
-        """End the thread after the job it is at; ``last`` runs on it before it ends. Waiting jobs are refused."""
+        """End the thread after the job it is at; ``last`` runs on it before it ends. Waiting jobs are refused.
+
+        No round follows ``last``: what that has closed is not used again.
+        """
         if self._stopping.is_set() or not self._thread.is_alive():
             return
         if last is not None:
             with contextlib.suppress(BusUnavailable):
-                await self.call(last, timeout_s=JOIN_S)
+                await self.call(lambda: self._end_by(last), timeout_s=JOIN_S)
         self._stopping.set()
         with contextlib.suppress(queue.Full):
             self._jobs.put_nowait(None)  # wakes it; a full queue means that it is awake
@@ -95,6 +98,12 @@ class ClientThread:
             _log.error("bus_thread_stuck", thread=self._thread.name, waited_s=JOIN_S)
         else:
             self._thread.join()  # nothing is left to do in it
+
+    def _end_by(self, last: Callable[[], None]) -> None:
+        try:
+            last()
+        finally:
+            self._stopping.set()
 
     def _run(self) -> None:
         try:

@@ -93,3 +93,20 @@ async def test_a_role_is_told_at_once_then_each_change_and_a_quick_turn_as_both_
     feed.close()
     assert [role async for role in roles] == []
     assert feed.current is Role.STANDBY
+
+
+async def test_no_round_follows_the_last_job() -> None:
+    for _ in range(50):
+        seen: list[str] = []
+        began = threading.Event()
+
+        def round_(seen: list[str] = seen, began: threading.Event = began) -> float:
+            seen.append("round")
+            began.set()
+            return 0.0
+
+        thread = ClientThread("worker under test", round_)
+        thread.start()
+        assert await anyio.to_thread.run_sync(began.wait, 5)
+        await thread.stop(lambda seen=seen: seen.append("last"))  # type: ignore[misc]  # bound now
+        assert seen[-1] == "last", "what it closed would be used again"
