@@ -105,11 +105,24 @@ class AdminCalls(ABC):
 
     async def loaded_topics(self) -> dict[str, dict[str, dict[str, dict[str, Any]]]]:
         """Read what the broker has loaded: namespace → bundle → domain → topic → statistics, up to a minute old."""
+        return await self.served_topics() or {}
+
+    async def served_topics(self) -> dict[str, dict[str, dict[str, dict[str, Any]]]] | None:
+        """Read what :meth:`loaded_topics` does; ``None`` while a broker that has just begun has counted nothing."""
         path = "/admin/v2/broker-stats/topics"
         answer = await self.get(path)
-        if answer is None:  # a broker that has just begun
-            return {}
-        return _object(path, answer)
+        return None if answer is None else _object(path, answer)
+
+    async def broker_metrics(self) -> list[dict[str, Any]]:
+        """Read the broker's metrics: what each is of, and its figures.
+
+        A broker of the extensible manager looks at its usage once more for it, as at each scrape of its metrics.
+        """
+        path = "/admin/v2/broker-stats/metrics"
+        answer = await self.get(path)
+        if not isinstance(answer, list) or not all(isinstance(each, dict) for each in answer):
+            raise _odd(path, "a list of metrics", answer)
+        return answer
 
     async def load_report(self) -> dict[str, Any]:
         """Read what the broker reports of its load; only the modular load manager has it."""

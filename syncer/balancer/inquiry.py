@@ -68,14 +68,27 @@ def asked_of(picture: LoadPicture, *, recently_unloaded: AbstractSet[str] = froz
             if seen.topics is not None and any(topic.startswith("non-persistent:") for topic in seen.topics.value)
         ),
     )
-    fleet, left_out = fleet_of(picture), unknown(picture)
-    if left_out.brokers and len(fleet.brokers) < _FEWEST_BROKERS:
-        every, missing = len(picture.registered), len(left_out.brokers)
+    fleet = comparable_fleet(picture)
+    return AskedCluster(fleet=fleet, bounds=bounds, tariff=Tariff(kind=kind), rules=rules, left_out=unknown(picture))
+
+
+def comparable_fleet(picture: LoadPicture) -> Fleet:
+    """Make a fleet of a picture, in which brokers can be compared unless the cluster has one alone.
+
+    Args:
+        picture: The picture.
+
+    Raises:
+        LoadDataInvalid: The load of all brokers but one is not known; or brokers of both managers are there, or none.
+    """
+    fleet = fleet_of(picture)
+    missing = len(unknown(picture).brokers)
+    if missing and len(fleet.brokers) < _FEWEST_BROKERS:
         raise LoadDataInvalid(
-            f"of {every} brokers of {picture.cluster} the load of {missing} is not known",
+            f"of {len(picture.registered)} brokers of {picture.cluster} the load of {missing} is not known",
             hint="Ask again later, under the extensible manager by '--listen 60'; 'syncer balancer load' says why.",
         )
-    return AskedCluster(fleet=fleet, bounds=bounds, tariff=Tariff(kind=kind), rules=rules, left_out=left_out)
+    return fleet
 
 
 def pulsar_alone(asked: AskedCluster, draw: Draw, rounds: int = ROUNDS) -> PulsarAlone:

@@ -8,9 +8,10 @@ Source: LocalBrokerData, NamespaceBundleStats, ResourceUsage, Pulsar 4.0.8.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from math import inf
+from math import fsum, inf
 from typing import TYPE_CHECKING
 
 from syncer.balancer.java import float32, greatest, quotient
@@ -94,6 +95,20 @@ class Rates:
     def throughput(self) -> float:
         """Bytes a second, both ways."""
         return self.throughput_in + self.throughput_out
+
+
+def summed(parts: Sequence[Rates]) -> Rates:
+    """Add traffic.
+
+    Args:
+        parts: Of it.
+    """
+    return Rates(
+        fsum(each.rate_in for each in parts),
+        fsum(each.rate_out for each in parts),
+        fsum(each.throughput_in for each in parts),
+        fsum(each.throughput_out for each in parts),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,12 @@
 A broker or bundle whose figures are not all known is left out, never taken for idle; :func:`unknown` lists them.
 
 A leader keeps averages in its heap that nobody can read. Where the store has none of a bundle, they are taken for those
-of a leader that has just heard the last report for the first time.
+of a leader that has just heard the last report for the first time. So is the average throughput of a broker of the
+extensible manager that told its metrics alone.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from syncer.balancer.attribution import read_fleet
 from syncer.balancer.averages import BundleAverages
 from syncer.balancer.cluster import ClusterLoad
 from syncer.balancer.exempt import never_shed
-from syncer.balancer.load import BrokerReport, BundleStats, Rates
+from syncer.balancer.load import BrokerReport, BundleStats, summed
 from syncer.balancer.picture import LoadManager, Tenure
 from syncer.balancer.placement.constraints import Constraints
 from syncer.balancer.placement.decision import DropReason
@@ -78,13 +78,7 @@ def stats_of(seen: SeenBundle) -> BundleStats | None:
     consumers = [each.consumers for each in topics if each.consumers is not None]
     if len(producers) < len(topics) or len(consumers) < len(topics):
         return None
-    traffic = Rates(
-        math.fsum(each.traffic.rate_in for each in topics),
-        math.fsum(each.traffic.rate_out for each in topics),
-        math.fsum(each.traffic.throughput_in for each in topics),
-        math.fsum(each.traffic.throughput_out for each in topics),
-    )
-    return BundleStats(traffic, len(topics), sum(producers), sum(consumers))
+    return BundleStats(summed([each.traffic for each in topics]), len(topics), sum(producers), sum(consumers))
 
 
 def modular_load(picture: LoadPicture, *, recently_unloaded: AbstractSet[str] = frozenset()) -> ClusterLoad:
@@ -265,16 +259,25 @@ def _extensible_report(seen: SeenBroker, picture: LoadPicture) -> ExtensibleRepo
     if seen.figures is None:
         return None
     figures, age_ms = seen.figures.value, seen.figures.origin.age_ms(picture.taken_ms)
-    if figures.averages is None or figures.traffic is None or figures.topics is None or age_ms is None:
+    average = figures.average_throughput
+    if average is None and figures.asked and figures.traffic is not None:
+        average = figures.traffic.throughput
+    if (
+        figures.average_usage is None
+        or average is None
+        or figures.traffic is None
+        or figures.topics is None
+        or age_ms is None
+    ):
         return None
     top = None
     if seen.top is not None:
         listed = [(name, picture.bundles[name].stats) for name in seen.top.value]
         top = [(name, stats.value.traffic.throughput) for name, stats in listed if stats is not None]
     return ExtensibleReport(
-        usage=figures.averages.usage,
+        usage=figures.average_usage,
         throughput=figures.traffic.throughput,
-        average_throughput=figures.averages.throughput,
+        average_throughput=average,
         topics=figures.topics,
         age_ms=age_ms,
         top_bundles=top,

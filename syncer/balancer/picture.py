@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Generic, TypeVar
 
-from syncer.balancer.averages import BrokerAverages, BundleAverages
+from syncer.balancer.averages import BundleAverages
 from syncer.balancer.load import BundleStats, Rates, Usage, Usages
 from syncer.balancer.placement.decision import BrokerTraits
 from syncer.balancer.placement.isolation import IsolationPolicy
@@ -116,7 +116,8 @@ class BrokerFigures:
     """Load of a broker by one report of its own.
 
     ``bundles`` are the names of what it serves, None where the report only counts them in ``bundle_count``.
-    ``averages`` are those that a broker of the extensible manager moves itself.
+    ``average_usage`` and ``average_throughput`` are what a broker of the extensible manager moves itself. ``asked``
+    figures are no report that was heard but its metrics: usages in per cent of 100, whose limits are not known.
     """
 
     usages: SeenUsages = SeenUsages()
@@ -126,7 +127,9 @@ class BrokerFigures:
     bundles: AbstractSet[str] | None = None
     producers: int | None = None
     consumers: int | None = None
-    averages: BrokerAverages | None = None
+    average_usage: float | None = None
+    average_throughput: float | None = None
+    asked: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

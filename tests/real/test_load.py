@@ -137,13 +137,13 @@ async def test_a_cluster_of_the_extensible_manager_is_heard(tmp_path: Path) -> N
     figures = picture.brokers[broker].figures
     assert figures is not None
     assert figures.origin.source is LoadSource.TOPIC
-    assert figures.value.averages is not None
+    assert figures.value.average_usage is not None
     seen = picture.bundles[bundle_of(picture)]
     assert seen.owner is not None
     assert (seen.owner.value.tenure, seen.owner.value.broker) == (Tenure.OWNED, broker)
     assert seen.owner.origin.source is LoadSource.TOPIC
     load, fleet = extensible_load(picture), fleet_of(picture)
-    assert load.brokers[broker].usage == figures.value.averages.usage
+    assert load.brokers[broker].usage == figures.value.average_usage
     assert fleet.owners[bundle_of(picture)] == broker
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
-from syncer.balancer.averages import BrokerAverages, BundleAverages
+from syncer.balancer.averages import BundleAverages
 from syncer.balancer.doctor.case import Case
 from syncer.balancer.load import BundleStats, Rates, Usage
 from syncer.balancer.picture import (
@@ -105,7 +105,8 @@ def picture(
                     topics=2 * len(own),
                     bundle_count=len(own),
                     bundles=frozenset(own),
-                    averages=BrokerAverages(drawn.percent / 100, traffic.throughput),
+                    average_usage=drawn.percent / 100,
+                    average_throughput=traffic.throughput,
                 ),
                 STORE,
             ),

@@ -114,6 +114,25 @@ def broker_load(**changed: object) -> dict[str, Any]:
     }
 
 
+def broker_metrics(**changed: object) -> list[dict[str, Any]]:
+    """Metrics of a broker of the extensible manager, as ``broker-stats/metrics`` tells them among others."""
+    dimensions = {"broker": "b1", "metric": "loadBalancing"}
+    usages = {
+        "brk_lb_bandwidth_in_usage": 0.0,
+        "brk_lb_bandwidth_out_usage": 0.5,
+        "brk_lb_cpu_usage": 12.5,
+        "brk_lb_directMemory_usage": 6.25,
+        "brk_lb_memory_usage": 20.0,
+        **changed,
+    }
+    return [
+        {"metrics": {"brk_ml_count": 3}, "dimensions": {}},
+        {"metrics": {"brk_lb_resource_usage": 0.11}, "dimensions": {**dimensions, "feature": "max_ema"}},
+        {"metrics": usages, "dimensions": dimensions},
+        {"metrics": {"brk_lb_resource_usage": 0.13}, "dimensions": {**dimensions, "feature": "max"}},
+    ]
+
+
 def top_bundles(*bundles: str) -> dict[str, Any]:
     """TopBundlesLoadData."""
     return {"topBundlesLoadData": [{"bundleName": bundle, "stats": stats()} for bundle in bundles]}

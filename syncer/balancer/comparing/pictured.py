@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from syncer.balancer.comparing.comparison import ComparedLoad
-from syncer.balancer.inquiry import rules_of, settings_of
-from syncer.balancer.loads import constraints_of, fleet_of
+from syncer.balancer.inquiry import comparable_fleet, rules_of, settings_of
+from syncer.balancer.loads import constraints_of
 from syncer.balancer.picture import Known
 from syncer.balancer.settings import changed_settings
 
@@ -24,8 +24,8 @@ def pictured_load(picture: LoadPicture, properties: Properties) -> ComparedLoad:
         properties: What all brokers would be told besides.
 
     Raises:
-        LoadDataInvalid: The brokers' settings, isolation policies, failure domains or versions are not known, or
-            brokers of both managers are there.
+        LoadDataInvalid: The brokers' settings, isolation policies, failure domains or versions are not known, or the
+            load of all brokers but one, or brokers of both managers are there.
         SettingInvalid: A property's value is not of its type.
         VersionUnknown: The rules of the brokers' version are not known.
     """
@@ -33,5 +33,5 @@ def pictured_load(picture: LoadPicture, properties: Properties) -> ComparedLoad:
     settings = changed_settings(told.value, properties)
     seen = replace(picture, settings=Known(settings, told.origin))
     return ComparedLoad(
-        frames=[fleet_of(seen)], constraints=constraints_of(seen), settings=settings, rules=rules_of(seen)
+        frames=[comparable_fleet(seen)], constraints=constraints_of(seen), settings=settings, rules=rules_of(seen)
     )

@@ -7,7 +7,7 @@ free, unless a broker has topics of it loaded, as the extensible manager's own t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
@@ -31,6 +31,7 @@ from syncer.balancer.ranges import namespace_of_bundle, range_text
 if TYPE_CHECKING:
     from syncer.balancer.decoding.parts import PictureParts
     from syncer.balancer.load import BundleStats
+    from syncer.balancer.picture import BrokerFigures
 
 STALE_MS: Final = 30 * 60_000
 """Age at which a report is no figure any more: twice the longest pause of a broker that is well, and the time after
@@ -38,6 +39,7 @@ which Pulsar's extensible manager itself leaves a report out by default."""
 AHEAD_MS: Final = 60_000
 """How far a broker's clock may be ahead of the reader's before it is said."""
 _MS_A_MINUTE: Final = 60_000
+_SHOWN: Final = 3
 _FREE: Final = Ownership(Tenure.FREE, None)
 
 
@@ -50,6 +52,11 @@ def assembled(parts: PictureParts, *, cluster: str, taken_ms: int) -> LoadPictur
         taken_ms: When the reading began.
     """
     return _Assembly(parts, cluster, taken_ms).picture()
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - _SHOWN
+    return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +92,7 @@ class _Assembly:
     def _stale(self) -> frozenset[str]:
         """Brokers whose reports are too old to be figures."""
         found = set()
-        for broker, figures in self.parts.brokers.figures.items():
+        for broker, figures in self._figures().items():
             origin, written_ms = figures.origin, figures.origin.written_ms
             if written_ms is None:
                 self._note(LoadFindingKind.MISSING, origin.where, "it says no time; its figures may be of any age")
@@ -133,19 +140,20 @@ class _Assembly:
         return leader
 
     def _brokers(self, stale: frozenset[str], bundles: Mapping[str, SeenBundle]) -> dict[str, SeenBroker]:
-        known = self.parts.brokers
+        known, figures = self.parts.brokers, self._figures()
         self._note_unreported(bundles)
+        self._note_asked(figures)
         seen: dict[str, SeenBroker] = {}
         for broker, registration in known.registrations.items():
             top = known.top.get(broker)
             seen[broker] = SeenBroker(
                 broker=broker,
                 registration=registration,
-                figures=None if broker in stale else known.figures.get(broker),
+                figures=None if broker in stale else figures.get(broker),
                 long_rate=known.long_rates.get(broker),
                 top=None if top is None else Known(tuple(name for name in top.value if name in bundles), top.origin),
             )
-            if broker not in known.figures:
+            if broker not in figures:
                 self._note(
                     LoadFindingKind.MISSING,
                     registration.origin.where,
@@ -161,6 +169,28 @@ class _Assembly:
                     "See whether the broker is up; its last report is taken away by the leader.",
                 )
         return seen
+
+    def _figures(self) -> dict[str, Known[BrokerFigures]]:
+        """Each broker's report; where none was read, what it told when it was asked."""
+        known = self.parts.brokers
+        found = dict(known.figures)
+        for broker, told in known.asked.items():
+            served, value = known.served.get(broker), told.value
+            if served is not None:
+                value = replace(value, traffic=served.traffic, topics=served.number)
+            found.setdefault(broker, Known(value, told.origin))
+        return found
+
+    def _note_asked(self, figures: Mapping[str, Known[BrokerFigures]]) -> None:
+        asked = [broker for broker, told in figures.items() if told.value.asked]
+        if asked:
+            self._note(
+                LoadFindingKind.MISSING,
+                "the brokers' reports",
+                f"none was heard of {_some(asked)}: usage is by broker-stats/metrics, traffic by broker-stats/topics, "
+                "both asked just now; limits and average throughput stay unknown",
+                "Listen longer for the reports themselves, 15 minutes at most.",
+            )
 
     def _note_unreported(self, bundles: Mapping[str, SeenBundle]) -> None:
         """Say of each broker of the modular manager how many bundles of its own it does not report."""

@@ -1,15 +1,15 @@
-"""Documents of brokers: registration, reports under either manager, averages, the leader.
+"""Documents of brokers: registration, reports under either manager, metrics, averages, the leader.
 
-Source: LocalBrokerData, BrokerLookupData, BrokerLoadData, TopBundlesLoadData, TimeAverageBrokerData, LeaderBroker,
-Pulsar 4.0.8.
+Source: LocalBrokerData, BrokerLookupData, BrokerLoadData with its toMetrics, TopBundlesLoadData, TimeAverageBrokerData,
+LeaderBroker, Pulsar 4.0.8.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from syncer.balancer.averages import BrokerAverages
 from syncer.balancer.decoding.bundles import BUNDLE, bundle_stats, rates
 from syncer.balancer.decoding.fields import DocumentFields
 from syncer.balancer.load import Usage
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _ADDRESSES: Final = ("webServiceUrl", "webServiceUrlTls", "pulsarServiceUrl", "pulsarServiceUrlTls")
 _MODULAR_REPORT: Final = "LocalBrokerData"
+_WHOLE: Final = 100.0
 
 
 def take_registration(broker: str, fields: DocumentFields, origin: FigureOrigin, parts: PictureParts) -> None:
@@ -87,16 +88,50 @@ def take_broker_load(broker: str, fields: DocumentFields, origin: FigureOrigin, 
         origin: Where it was read.
         parts: What it becomes part of.
     """
-    usage, throughput = fields.number("weightedMaxEMA"), fields.number("msgThroughputEMA")
     parts.brokers.figures[broker] = Known(
         BrokerFigures(
             usages=_usages(fields),
             traffic=rates(fields),
             topics=fields.count("topics"),
             bundle_count=fields.count("bundleCount"),
-            averages=None if usage is None or throughput is None else BrokerAverages(usage, throughput),
+            average_usage=fields.number("weightedMaxEMA"),
+            average_throughput=fields.number("msgThroughputEMA"),
         ),
         replace(origin, written_ms=fields.time_ms("updatedAt")),
+    )
+
+
+def take_broker_metrics(
+    broker: str, answer: Sequence[Mapping[str, object]], origin: FigureOrigin, parts: PictureParts
+) -> None:
+    """Take the usages of a broker of the extensible manager from its metrics, of which those it balances by count.
+
+    Args:
+        broker: Its id.
+        answer: As the broker gave it: each with its dimensions and figures.
+        origin: Where, and when.
+        parts: What it becomes part of.
+    """
+    found: dict[str, object] = {}
+    for each in answer:
+        dimensions, metrics = each.get("dimensions"), each.get("metrics")
+        if isinstance(dimensions, dict) and dimensions.get("metric") == "loadBalancing" and isinstance(metrics, dict):
+            feature = dimensions.get("feature")
+            found.update(metrics if feature is None else {f"{name} {feature}": metrics[name] for name in metrics})
+    fields = DocumentFields(origin.where, found, parts.notes)
+    parts.brokers.asked[broker] = Known(
+        BrokerFigures(
+            usages=SeenUsages(
+                cpu=_percentage(fields, "brk_lb_cpu_usage"),
+                memory=_percentage(fields, "brk_lb_memory_usage"),
+                direct_memory=_percentage(fields, "brk_lb_directMemory_usage"),
+                bandwidth_in=_percentage(fields, "brk_lb_bandwidth_in_usage"),
+                bandwidth_out=_percentage(fields, "brk_lb_bandwidth_out_usage"),
+            ),
+            average_usage=fields.number("brk_lb_resource_usage max_ema"),
+            asked=True,
+        ),
+        origin,
     )
 
 
@@ -174,6 +209,11 @@ def _usages(fields: DocumentFields) -> SeenUsages:
         bandwidth_in=_usage(fields.below("bandwidthIn")),
         bandwidth_out=_usage(fields.below("bandwidthOut")),
     )
+
+
+def _percentage(fields: DocumentFields, name: str) -> Usage | None:
+    found = fields.number(name)
+    return None if found is None else Usage(found, _WHOLE)
 
 
 def _usage(fields: DocumentFields | None) -> Usage | None:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from syncer.balancer.averages import BundleAverages, TimeAverage
 from syncer.balancer.decoding.fields import DocumentFields
-from syncer.balancer.load import BundleStats, Rates
+from syncer.balancer.decoding.parts import ServedTopics
+from syncer.balancer.load import BundleStats, Rates, summed
 from syncer.balancer.picture import FigureOrigin, Known, LoadFindingKind, SeenTopic
 
 if TYPE_CHECKING:
@@ -64,14 +65,16 @@ def _average(fields: DocumentFields) -> TimeAverage | None:
     return TimeAverage(traffic, most, samples)
 
 
-def take_loaded_topics(answer: Mapping[str, object], origin: FigureOrigin, parts: PictureParts) -> None:
+def take_loaded_topics(broker: str, answer: Mapping[str, object], origin: FigureOrigin, parts: PictureParts) -> None:
     """Take a broker's statistics of its topics: namespace → bundle → domain → topic.
 
     Args:
+        broker: Its id.
         answer: As the broker gave it.
         origin: Where, and when.
-        parts: What they become part of.
+        parts: What they become part of; the sum over all of them only where none has a flaw.
     """
+    flaws, served = len(parts.notes.findings), list[SeenTopic]()
     for namespace, bundles in answer.items():
         for range_, domains in _entries(bundles, f"{origin.where} {namespace}", parts.notes):
             bundle = f"{namespace}/{range_}"
@@ -84,7 +87,10 @@ def take_loaded_topics(answer: Mapping[str, object], origin: FigureOrigin, parts
                     seen = _topic(f"{origin.where} {topic}", values, parts.notes)
                     if seen is not None:
                         found[topic] = seen
+                        served.append(seen)
             parts.bundles.topics[bundle] = Known(found, origin)
+    if len(parts.notes.findings) == flaws:
+        parts.brokers.served[broker] = ServedTopics(len(served), summed([seen.traffic for seen in served]))
 
 
 def _topic(where: str, values: object, notes: FlawNotes) -> SeenTopic | None:

@@ -10,7 +10,7 @@ from syncer.balancer.decoding.fields import FlawNotes
 
 if TYPE_CHECKING:
     from syncer.balancer.averages import BundleAverages
-    from syncer.balancer.load import BundleStats
+    from syncer.balancer.load import BundleStats, Rates
     from syncer.balancer.picture import BrokerFigures, FigureOrigin, Known, LoadManager, Ownership, SeenTopic
     from syncer.balancer.placement.decision import BrokerTraits
     from syncer.balancer.placement.isolation import IsolationPolicy
@@ -19,14 +19,27 @@ if TYPE_CHECKING:
 Value = TypeVar("Value")
 
 
+@dataclass(frozen=True, slots=True)
+class ServedTopics:
+    """All topics that a broker serves: how many, and their traffic."""
+
+    number: int
+    traffic: Rates
+
+
 @dataclass(slots=True)
 class BrokerParts:
-    """By broker: registration, manager, addresses, reports, averages."""
+    """By broker: registration, manager, addresses, reports, averages.
+
+    ``asked`` are usages that a broker told when it was asked, ``served`` what it serves: they stand in for its report.
+    """
 
     registrations: dict[str, Known[BrokerTraits]] = field(default_factory=dict)
     managers: dict[str, LoadManager] = field(default_factory=dict)
     addresses: dict[str, str] = field(default_factory=dict)
     figures: dict[str, Known[BrokerFigures]] = field(default_factory=dict)
+    asked: dict[str, Known[BrokerFigures]] = field(default_factory=dict)
+    served: dict[str, ServedTopics] = field(default_factory=dict)
     long_rates: dict[str, Known[float]] = field(default_factory=dict)
     top: dict[str, Known[tuple[str, ...]]] = field(default_factory=dict)
     leader: Known[str] | None = None

@@ -104,10 +104,3 @@ class LoadRecords:
             )
         if self.channel_read:
             parts.bundles.ownership_read = FigureOrigin(LoadSource.TOPIC, CHANNEL)
-        elif CHANNEL not in self.troubles:
-            parts.notes.note(
-                LoadFindingKind.MISSING,
-                CHANNEL,
-                "it was not read to its end yet; the owners of the bundles that it did not name stay unknown",
-                "Listen longer.",
-            )

@@ -69,7 +69,13 @@ def _without_figures(case: Case, seen: SeenBroker) -> Answer:
 
 def _age(case: Case, broker: str, figures: Known[BrokerFigures]) -> Iterator[Answer]:
     age_ms, minutes = figures.origin.age_ms(case.picture.taken_ms), case.number(_INTERVAL)
-    if age_ms is None or minutes is None:
+    if figures.value.asked:
+        yield Unjudged(
+            codes=(DiagnosisCode.REPORT_STALE,),
+            where=broker,
+            because="its report was not heard, it was asked for its usage; it sends one in 15 minutes at the latest",
+        )
+    elif age_ms is None or minutes is None:
         missing = "its report tells no time" if age_ms is None else f"{_INTERVAL} is not known"
         yield Unjudged(codes=(DiagnosisCode.REPORT_STALE,), where=broker, because=missing)
     elif age_ms > minutes * _MS_A_MINUTE + LATE_MS:
@@ -90,6 +96,9 @@ def _cards(broker: str, figures: Known[BrokerFigures]) -> Iterator[Answer]:
     for name, usage in (("bandwidthIn", usages.bandwidth_in), ("bandwidthOut", usages.bandwidth_out)):
         if usage is None:
             yield Unjudged(codes=(DiagnosisCode.NIC_LIMIT,), where=broker, because=f"its {name} is not known")
+        elif figures.value.asked:
+            because = f"its metrics tell its {name} without the limit, and its report was not heard"
+            yield Unjudged(codes=(DiagnosisCode.NIC_LIMIT,), where=broker, because=because)
         elif usage.limit <= 0:
             yield Diagnosis(
                 code=DiagnosisCode.NIC_LIMIT,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio
 
 from syncer.admin.calls import AdminRefused
-from syncer.balancer.decoding.brokers import take_leader, take_registration
+from syncer.balancer.decoding.brokers import take_broker_metrics, take_leader, take_registration
 from syncer.balancer.decoding.bundles import take_loaded_topics
 from syncer.balancer.decoding.constraints import (
     take_boundaries,
@@ -22,7 +22,7 @@ from syncer.balancer.decoding.constraints import (
 )
 from syncer.balancer.decoding.fields import DocumentFields
 from syncer.balancer.decoding.ownership import take_owned
-from syncer.balancer.picture import FigureOrigin, Known, LoadFindingKind, LoadSource
+from syncer.balancer.picture import FigureOrigin, Known, LoadFindingKind, LoadManager, LoadSource
 from syncer.balancer.placement.decision import BrokerTraits
 from syncer.balancer.ranges import namespace_of_bundle
 from syncer.errors import AdminDenied, AdminError
@@ -37,6 +37,8 @@ AT_ONCE: Final = 8
 """Brokers that are asked at the same time."""
 _DENIED: Final = frozenset({401, 403})
 _CLUSTER_NAME: Final = "clusterName"
+_MANAGER: Final = "loadManagerClassName"
+_EXTENSIBLE: Final = ".ExtensibleLoadManagerImpl"
 
 _Ask = Callable[[str], Awaitable[None]]
 
@@ -56,6 +58,7 @@ class BrokerReading:
         self._now_ms = now_ms
         self._parts = parts
         self._broker_s = broker_s
+        self._extensible: str | None = None
         self.trouble: AdminError | None = None
         """The first call that failed."""
 
@@ -66,6 +69,9 @@ class BrokerReading:
         async def ask(_: str) -> None:
             answer = await self._calls.configuration()
             take_runtime_configuration(answer, self._origin("the runtime configuration"), self._parts)
+            manager = answer.get(_MANAGER)
+            if isinstance(manager, str) and manager.endswith(_EXTENSIBLE):
+                self._extensible = manager
             name = answer.get(_CLUSTER_NAME)
             if isinstance(name, str) and name:
                 found[_CLUSTER_NAME] = name
@@ -77,10 +83,32 @@ class BrokerReading:
         """Read the topics that each registered broker has loaded."""
 
         async def ask(broker: str) -> None:
-            answer = await self._calls.at(broker).loaded_topics()
-            take_loaded_topics(answer, self._origin(f"{broker} broker-stats/topics"), self._parts)
+            answer = await self._calls.at(broker).served_topics()
+            if answer is not None:
+                take_loaded_topics(broker, answer, self._origin(f"{broker} broker-stats/topics"), self._parts)
 
         await self._each(ask, "broker-stats/topics", "its topics stay unknown")
+
+    async def usages(self) -> None:
+        """Ask each registered broker that no report was read of for its usages."""
+
+        async def ask(broker: str) -> None:
+            answer = await self._calls.at(broker).broker_metrics()
+            take_broker_metrics(broker, answer, self._origin(f"{broker} broker-stats/metrics"), self._parts)
+
+        known = self._parts.brokers
+        unheard = [broker for broker in known.registrations if broker not in known.figures]
+        await self._each(ask, "broker-stats/metrics", "its load stays unknown", unheard)
+
+    async def owners(self, cluster: str) -> None:
+        """Ask each registered broker for the bundles that it owns.
+
+        One that moves may be named by no broker or by two: that a bundle is free is not told so.
+
+        Args:
+            cluster: Name of the cluster in Pulsar.
+        """
+        await self._each(lambda broker: self._owned(cluster, broker), "ownedNamespaces", "its bundles stay unknown")
 
     async def instead_of_stores(self, cluster: str) -> None:
         """Read registry, load, ownership, boundaries, policies and domains: all that the store would have told.
@@ -89,8 +117,11 @@ class BrokerReading:
             cluster: Name of the cluster in Pulsar.
         """
         await self._bounded(lambda _: self._registry(cluster), "the list of brokers", "no broker is known")
-        await self._each(self._report, "broker-stats/load-report", "its load stays unknown")
-        await self._each(lambda broker: self._owned(cluster, broker), "ownedNamespaces", "its bundles stay unknown")
+        if self._extensible is None:
+            await self._each(self._report, "broker-stats/load-report", "its load stays unknown")
+        else:
+            await self._each(self._version, "version", "its version stays unknown")
+        await self.owners(cluster)
         await self._bounded(self._leader, "the leader", "it stays unknown")
         namespaces = {namespace_of_bundle(bundle) for bundle in self._parts.bundles.owners}
         await self._each(self._boundaries, "bundles", "its boundaries stay unknown", sorted(namespaces))
@@ -107,6 +138,14 @@ class BrokerReading:
         origin = self._origin(f"{broker} broker-stats/load-report")
         answer = await self._calls.at(broker).load_report()
         take_registration(broker, self._fields(origin, answer), origin, self._parts)
+
+    async def _version(self, broker: str) -> None:
+        """Take a broker of the extensible manager for what its cluster's configuration says: it has no such report."""
+        known = self._parts.brokers
+        known.managers[broker] = LoadManager.EXTENSIBLE
+        version = await self._calls.at(broker).version()
+        traits = BrokerTraits(version=version, manager=self._extensible)
+        known.registrations[broker] = Known(traits, self._origin(f"{broker} version"))
 
     async def _owned(self, cluster: str, broker: str) -> None:
         answer = await self._calls.at(broker).owned_bundles(cluster, broker)

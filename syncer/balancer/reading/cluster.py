@@ -37,13 +37,14 @@ class LoadSources:
     records: LoadRecords | None = None
 
 
-async def read_picture(sources: LoadSources, now_ms: int, *, topics: bool = False) -> LoadPicture:
+async def read_picture(sources: LoadSources, now_ms: int, *, topics: bool = False, ask: bool = True) -> LoadPicture:
     """Read a cluster's load.
 
     Args:
         sources: Where it is read.
         now_ms: The time.
         topics: The figures of each topic are asked for, too.
+        ask: Brokers of the extensible manager are asked for what was not heard of them.
 
     Raises:
         StoreError: The store did not answer, and no broker either.
@@ -60,7 +61,8 @@ async def read_picture(sources: LoadSources, now_ms: int, *, topics: bool = Fals
         stores = stores if failed is not None else (sources.store, *stores)
     if stores:
         name = await read_constraints(stores, name, parts)
-    if sources.store is None or failed is not None:
+    by_brokers = sources.store is None or failed is not None
+    if by_brokers:
         await asked.instead_of_stores(name or sources.table)
     nothing = failed or asked.trouble
     if not parts.brokers.registrations and nothing is not None:
@@ -68,13 +70,18 @@ async def read_picture(sources: LoadSources, now_ms: int, *, topics: bool = Fals
     if sources.records is not None:
         sources.records.take(parts)
     extensible = LoadManager.EXTENSIBLE in parts.brokers.managers.values()
-    if extensible and sources.records is None and parts.bundles.ownership_read is None:
-        parts.notes.note(
-            LoadFindingKind.MISSING,
-            CHANNEL,
-            "it was not listened to; the owners of the bundles stay unknown",
-            "Listen to the load topics: 'syncer balancer load --listen SECONDS'.",
-        )
-    if topics or extensible:
+    if extensible and ask:
+        await asked.usages()
+        if parts.bundles.ownership_read is None:
+            parts.notes.note(
+                LoadFindingKind.MISSING,
+                CHANNEL,
+                "it was not read to its end; owners are those that each broker names (ownedNamespaces), and of bundles "
+                "that none names they stay unknown",
+                "Listen to the load topics: 'syncer balancer load --listen SECONDS'.",
+            )
+            if not by_brokers:
+                await asked.owners(name or sources.table)
+    if topics or (extensible and ask):
         await asked.topics()
     return assembled(parts, cluster=name or sources.table, taken_ms=now_ms)

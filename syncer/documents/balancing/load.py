@@ -23,7 +23,10 @@ class OriginDocument(Document):
 
 
 class UsageDocument(Document):
-    """Use of a resource and its limit, in Pulsar's units: CPU 100 a core, memory MiB, bandwidth kbit/s."""
+    """Use of a resource and its limit, in Pulsar's units: CPU 100 a core, memory MiB, bandwidth kbit/s.
+
+    Of a broker that was asked for its metrics, in per cent of 100: those tell no limit.
+    """
 
     usage: float
     limit: float
@@ -139,7 +142,7 @@ def _broker(seen: SeenBroker, picture: LoadPicture, settings: BalancerSettings |
         manager=None if traits is None else traits.manager,
         figures=None if seen.figures is None else _origin(seen.figures.origin, picture.taken_ms),
         usage=None if figures is None else _weighted(figures, picture, settings),
-        average_usage=None if figures is None or figures.averages is None else figures.averages.usage,
+        average_usage=None if figures is None else figures.average_usage,
         cpu=None if usages is None else _usage(usages.cpu),
         memory=None if usages is None else _usage(usages.memory),
         direct_memory=None if usages is None else _usage(usages.direct_memory),

@@ -191,6 +191,7 @@ def test_a_bundle_that_no_report_tells_of_has_the_figures_of_its_topics() -> Non
     ):
         parts = taken(documents)
         take_loaded_topics(
+            "b2:8080",
             {"shop/orders": {SECOND.rpartition("/")[2]: {"persistent": answer}}},
             FigureOrigin(LoadSource.REST, "b2 topics"),
             parts,

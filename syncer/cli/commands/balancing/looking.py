@@ -65,7 +65,7 @@ async def looking(
     from syncer.config.admin_clients import load_sources
 
     async with load_sources(config, cluster, retry_for=RETRY_FOR) as unheard:
-        sources, picture = unheard, await read_picture(unheard, now_ms(), topics=topics)
+        sources, picture = unheard, await read_picture(unheard, now_ms(), topics=topics, ask=not listen_s)
         if picture.manager is LoadManager.EXTENSIBLE and listen_s:
             sources = replace(unheard, records=await _heard(config, cluster, listen_s))
             picture = await read_picture(sources, now_ms(), topics=topics)

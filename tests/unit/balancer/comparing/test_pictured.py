@@ -80,3 +80,7 @@ def test_what_would_need_a_guess_is_refused() -> None:
         pictured_load(replace(PICTURE, brokers={A: broker(A, "4.0.8"), B: broker(B, "5.0.1")}), {})
     with pytest.raises(LoadDataInvalid, match="a:8080 does not say its version"):
         pictured_load(replace(PICTURE, brokers={A: broker(A, None)}), {})
+    dark = replace(broker(B, "5.0.2"), figures=None)
+    with pytest.raises(LoadDataInvalid, match="of 2 brokers of green the load of 1 is not known") as refused:
+        pictured_load(replace(PICTURE, brokers={**PICTURE.brokers, B: dark}), {})
+    assert refused.value.code == "load-data-invalid"

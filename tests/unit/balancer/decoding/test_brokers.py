@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from syncer.balancer.averages import BrokerAverages
 from syncer.balancer.decoding.brokers import (
     take_broker_average,
     take_broker_load,
+    take_broker_metrics,
     take_leader,
     take_registration,
     take_top_bundles,
@@ -29,6 +29,7 @@ from tests.support.load_documents import (
     SECOND,
     STORE,
     broker_load,
+    broker_metrics,
     local_broker,
     lookup_data,
     stats,
@@ -122,7 +123,7 @@ def test_a_report_of_the_extensible_manager_is_read_whole() -> None:
     take_broker_load("b1:8080", fields_of(broker_load(), parts), STORE, parts)
     figures = parts.brokers.figures["b1:8080"]
     assert figures.origin.written_ms == NOW_MS - 5000
-    assert figures.value.averages == BrokerAverages(0.14, 2900.0)
+    assert (figures.value.average_usage, figures.value.average_throughput) == (0.14, 2900.0)
     assert (figures.value.topics, figures.value.bundle_count, figures.value.bundles) == (3, 1, None)
     assert parts.notes.findings == []
 
@@ -130,8 +131,35 @@ def test_a_report_of_the_extensible_manager_is_read_whole() -> None:
 def test_an_average_that_is_missing_is_unknown() -> None:
     parts = PictureParts()
     take_broker_load("b1:8080", fields_of(broker_load(weightedMaxEMA=None), parts), STORE, parts)
-    assert parts.brokers.figures["b1:8080"].value.averages is None
+    assert parts.brokers.figures["b1:8080"].value.average_usage is None
     assert parts.brokers.figures["b1:8080"].value.traffic is not None
+
+
+def test_metrics_tell_usages_without_limits_and_the_average() -> None:
+    parts = PictureParts()
+    take_broker_metrics("b1:8080", broker_metrics(), STORE, parts)
+    told = parts.brokers.asked["b1:8080"].value
+    assert told.usages.whole() == Usages(*(Usage(each, 100.0) for each in (12.5, 20.0, 6.25, 0.0, 0.5)))
+    assert (told.average_usage, told.average_throughput, told.traffic, told.topics) == (0.11, None, None, None)
+    assert told.asked
+    assert (parts.brokers.figures, parts.notes.findings) == ({}, [])
+
+
+@pytest.mark.parametrize("flaw", ["NaN", -1.0, None])
+def test_a_usage_that_cannot_be_true_is_unknown(flaw: object) -> None:
+    parts = PictureParts()
+    take_broker_metrics("b1:8080", broker_metrics(brk_lb_cpu_usage=flaw), STORE, parts)
+    usages = parts.brokers.asked["b1:8080"].value.usages
+    assert (usages.cpu, usages.whole()) == (None, None)
+    assert usages.memory == Usage(20.0, 100.0)
+    assert len(parts.notes.findings) == 1
+
+
+def test_metrics_of_another_manager_tell_no_usage() -> None:
+    parts = PictureParts()
+    take_broker_metrics("b1:8080", [{"metrics": {}, "dimensions": {}}, {}], STORE, parts)
+    assert parts.brokers.asked["b1:8080"].value.usages.whole() is None
+    assert len(parts.notes.findings) == 6
 
 
 def test_the_busiest_bundles_keep_their_order() -> None:

@@ -9,7 +9,7 @@ import pytest
 from syncer.balancer.averages import BundleAverages, TimeAverage
 from syncer.balancer.decoding.bundles import bundle_averages, take_loaded_topics
 from syncer.balancer.decoding.fields import DocumentFields, FlawNotes
-from syncer.balancer.decoding.parts import PictureParts
+from syncer.balancer.decoding.parts import PictureParts, ServedTopics
 from syncer.balancer.load import Rates
 from syncer.balancer.picture import FigureOrigin, LoadFindingKind, LoadSource, SeenTopic
 from tests.support.load_documents import FIRST, average, bundle_data
@@ -56,7 +56,7 @@ def topic(**changed: object) -> dict[str, Any]:
 
 def taken(answer: Any) -> PictureParts:
     parts = PictureParts()
-    take_loaded_topics(answer, REST, parts)
+    take_loaded_topics("b1:8080", answer, REST, parts)
     return parts
 
 
@@ -71,6 +71,7 @@ def test_loaded_topics_are_read_with_their_clients() -> None:
         f"{name}2": SeenTopic(traffic=TRAFFIC, producers=7, consumers=3),
     }
     assert parts.notes.findings == []
+    assert parts.brokers.served == {"b1:8080": ServedTopics(2, Rates(20.0, 40.0, 2000.0, 4000.0))}
 
 
 def test_clients_that_are_not_told_are_unknown() -> None:
@@ -96,3 +97,4 @@ def test_a_topic_with_a_flaw_is_left_out_and_said() -> None:
     assert list(parts.bundles.topics[FIRST].value) == ["good"]
     assert {each.kind for each in parts.notes.findings} >= {LoadFindingKind.IMPOSSIBLE, LoadFindingKind.TORN}
     assert len(parts.notes.findings) >= 5
+    assert parts.brokers.served == {}, "a sum without the flawed ones would be too small"

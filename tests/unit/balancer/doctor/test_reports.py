@@ -85,3 +85,20 @@ def test_a_report_that_was_left_out_for_its_age_is_stale() -> None:
         found = without_figures(replace(known, picture=replace(known.picture, findings=(noted,))))
         assert isinstance(found, Diagnosis)
         assert found.code == code
+
+
+def test_of_a_broker_that_was_asked_neither_age_nor_limits_are_judged() -> None:
+    known = case((), {"loadManagerClassName": EXTENSIBLE})
+    figures = first(known).figures
+    assert figures is not None
+    usages = replace(figures.value.usages, bandwidth_in=Usage(0.0, 100.0), bandwidth_out=Usage(0.0, 100.0))
+    asked = replace(figures.value, asked=True, usages=usages)
+    found = [
+        each
+        for each in flawed_reports(with_broker(known, replace(first(known), figures=Known(asked, REST))))
+        if each.where == "b0:8080"
+    ]
+    assert [each.codes for each in found if isinstance(each, Unjudged)] == [
+        ("report-stale",), ("nic-limit-unknown",), ("nic-limit-unknown",),
+    ]  # fmt: skip
+    assert not [each for each in found if isinstance(each, Diagnosis)]

@@ -4,15 +4,29 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from syncer.balancer.decoding.records import BROKER_LOAD, LoadRecords, TopicRecord
-from syncer.balancer.picture import LoadFindingKind, LoadManager
+from syncer.balancer.decoding.records import BROKER_LOAD, CHANNEL, LoadRecords, TopicRecord
+from syncer.balancer.inquiry import rules_of
+from syncer.balancer.load import Rates
+from syncer.balancer.loads import unknown
+from syncer.balancer.picture import FigureOrigin, LoadFindingKind, LoadManager, LoadSource
 from syncer.balancer.reading.cluster import LoadSources, read_picture
+from syncer.balancer.versions import balancer_rules
 from syncer.errors import AdminDenied, StoreUnavailable
-from tests.support.load_documents import FIRST, NOW_MS, broker_load, local_broker, lookup_data, small_cluster
+from tests.support.load_documents import (
+    EXTENSIBLE,
+    FIRST,
+    NOW_MS,
+    broker_load,
+    broker_metrics,
+    local_broker,
+    lookup_data,
+    small_cluster,
+)
 from tests.support.load_sources import (
     RUNTIME,
     TOPICS,
@@ -88,20 +102,87 @@ async def test_an_empty_cluster_is_a_picture(tmp_path: Path) -> None:
     assert (dict(picture.brokers), dict(picture.bundles)) == ({}, {})
 
 
-async def test_topics_stand_in_for_the_extensible_managers_reports(tmp_path: Path) -> None:
-    records = LoadRecords()
-    with brokers_with({**CONFIGURED, "/broker-stats/topics": (200, TOPICS)}) as url:
+async def test_who_was_not_heard_is_asked(tmp_path: Path) -> None:
+    answers: dict[str, Answer] = {
+        **CONFIGURED,
+        "/broker-stats/topics": (200, TOPICS),
+        "/broker-stats/metrics": (200, broker_metrics()),
+    }
+    records = LoadRecords(channel_read=True)
+    with brokers_with(answers) as url:
         broker = url.removeprefix("http://")
+        answers[f"/brokers/east/{broker.replace(':', '%3A')}/ownedNamespaces"] = (200, {FIRST: {}})
         documents = {f"/loadbalance/brokers/{broker}": lookup_data(broker), "/admin/clusters/east": {}}
-        report = json.dumps(broker_load()).encode()
         async with client(url) as admin, store_with(tmp_path, documents) as store:
-            sources = LoadSources(table="green", calls=admin, store=store, records=records)
-            before = await read_picture(sources, NOW_MS)
-            records.brokers[broker] = TopicRecord(broker, report, NOW_MS)
-            after = await read_picture(sources, NOW_MS)
-    assert before.manager is LoadManager.EXTENSIBLE
-    assert before.brokers[broker].figures is None
-    assert before.bundles[FIRST].topics is not None
+            sources = LoadSources(table="green", calls=admin, store=store)
+            at_once = await read_picture(sources, NOW_MS)
+            unasked = await read_picture(sources, NOW_MS, ask=False)
+            heard = replace(sources, records=records)
+            silent = await read_picture(heard, NOW_MS)
+            records.brokers[broker] = TopicRecord(broker, json.dumps(broker_load()).encode(), NOW_MS)
+            after = await read_picture(heard, NOW_MS)
+    assert at_once.manager is LoadManager.EXTENSIBLE
+    asked = at_once.brokers[broker].figures
+    assert asked is not None
+    assert asked.origin == FigureOrigin(LoadSource.REST, f"{broker} broker-stats/metrics", NOW_MS)
+    assert (asked.value.traffic, asked.value.topics) == (Rates(1.0, 1.0, 1.0, 1.0), 1)
+    owner = at_once.bundles[FIRST].owner
+    assert owner is not None
+    assert (owner.value.broker, owner.origin.source) == (broker, LoadSource.REST)
+    assert [each.where for each in at_once.findings] == [CHANNEL, "the brokers' reports"]
+    assert (unknown(at_once).brokers, unknown(unasked).brokers) == ((), (broker,))
+    assert [each.where for each in silent.findings] == ["the brokers' reports"]
+    assert silent.bundles[FIRST].owner is None, "the channel was read to its end, and nobody owns it"
     figures = after.brokers[broker].figures
     assert figures is not None
     assert figures.origin.where == f"{BROKER_LOAD} {broker}"
+    assert after.findings == ()
+
+
+@pytest.mark.parametrize("status", [403, 500])
+async def test_who_refuses_to_tell_stays_unknown(tmp_path: Path, status: int) -> None:
+    answers: dict[str, Answer] = {**CONFIGURED, "/broker-stats/metrics": (status, {"reason": "no"})}
+    with brokers_with(answers) as url:
+        broker = url.removeprefix("http://")
+        documents = {f"/loadbalance/brokers/{broker}": lookup_data(broker), "/admin/clusters/east": {}}
+        async with client(url) as admin, store_with(tmp_path, documents) as store:
+            picture = await read_picture(LoadSources(table="green", calls=admin, store=store), NOW_MS)
+    assert picture.brokers[broker].figures is None
+    assert unknown(picture).brokers == (broker,)
+    assert f"{broker} broker-stats/metrics" in [each.where for each in picture.findings]
+
+
+async def test_a_broker_that_has_counted_nothing_yet_is_not_idle(tmp_path: Path) -> None:
+    answers: dict[str, Answer] = {
+        **CONFIGURED,
+        "/broker-stats/topics": (200, ""),
+        "/broker-stats/metrics": (200, broker_metrics()),
+    }
+    with brokers_with(answers) as url:
+        broker = url.removeprefix("http://")
+        documents = {f"/loadbalance/brokers/{broker}": lookup_data(broker), "/admin/clusters/east": {}}
+        async with client(url) as admin, store_with(tmp_path, documents) as store:
+            picture = await read_picture(LoadSources(table="green", calls=admin, store=store), NOW_MS)
+    figures = picture.brokers[broker].figures
+    assert figures is not None
+    assert (figures.value.traffic, figures.value.topics) == (None, None)
+
+
+async def test_without_a_store_the_brokers_of_the_extensible_manager_tell_theirs() -> None:
+    here = [""]
+    answers = {**whole_cluster(lambda: here[0])}
+    answers |= {
+        RUNTIME: (200, {"clusterName": "east", "loadManagerClassName": EXTENSIBLE}),
+        "/broker-stats/load-report": (500, {"reason": "UnsupportedOperationException"}),
+        "/broker-stats/topics": (200, TOPICS),
+        "/broker-stats/metrics": (200, broker_metrics()),
+        "/brokers/version": (200, "4.0.8"),
+    }
+    with brokers_with(answers) as url:
+        here[0] = url.removeprefix("http://")
+        answers[f"/brokers/east/{here[0].replace(':', '%3A')}/ownedNamespaces"] = (200, {FIRST: {}})
+        async with client(url) as admin:
+            picture = await read_picture(LoadSources(table="green", calls=admin), NOW_MS)
+    assert (picture.manager, unknown(picture).brokers) == (LoadManager.EXTENSIBLE, ())
+    assert [each.where for each in picture.findings] == [CHANNEL, "the brokers' reports"]
+    assert rules_of(picture) == balancer_rules("4.0.8")

@@ -95,7 +95,7 @@ def test_bundles_are_a_table_of_their_own(tmp_path: Path) -> None:
     assert rows == [[FIRST, "b1:8080", "owned", "30"], [SECOND, "b2:8080", "owned", "30"]]
 
 
-def test_a_broker_of_the_extensible_manager_that_was_not_heard_is_unknown(tmp_path: Path) -> None:
+def test_a_broker_of_the_extensible_manager_that_was_not_heard_and_does_not_answer_is_unknown(tmp_path: Path) -> None:
     documents = {"/loadbalance/brokers/127.0.0.1:1": lookup_data("127.0.0.1:1"), "/admin/clusters/east": {}}
     with brokers_with(CONFIGURED) as url:
         result = run(tmp_path, url, "--cluster", "green", "--listen", "0", "-o", "json", documents=documents)
@@ -104,8 +104,9 @@ def test_a_broker_of_the_extensible_manager_that_was_not_heard_is_unknown(tmp_pa
     assert found.manager == "extensible"
     assert [(each.figures, each.cpu, each.traffic) for each in found.brokers] == [(None, None, None)]
     assert found.unknown_brokers == ["127.0.0.1:1"]
-    assert [each.kind for each in found.findings] == ["missing", "unreadable", "missing"]
-    assert "not listened to" in found.findings[0].what
+    assert [each.kind for each in found.findings] == ["unreadable", "missing", "unreadable", "unreadable", "missing"]
+    assert "broker-stats/metrics" in found.findings[0].where
+    assert "not read to its end" in found.findings[1].what
 
 
 def test_many_findings_are_counted(tmp_path: Path) -> None:
