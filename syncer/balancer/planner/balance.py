@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from syncer.balancer.cost.estimate import Basis, total
-from syncer.balancer.goals.stability import SHEDDERS, cluster_load, next_round
+from syncer.balancer.goals.stability import SHEDDERS, cluster_load, next_round, next_transfers
 from syncer.balancer.planner.advice import Advice, AdviceAnswer, AdviceReason, Assumption, FrontPoint
 from syncer.balancer.planner.explaining import balancing_reasons, explained, ordered, vetoes
 from syncer.balancer.planner.leveling import EXACT
@@ -102,8 +102,11 @@ def _rest(fleet: Fleet, bounds: MoveBounds, aim: Aim) -> AdviceReason | None:
     overload = bounds.settings.usage.overloaded_percent / 100
     if fleet.spread <= aim.act_above + EXACT and fleet.greatest <= overload:
         return AdviceReason.BALANCED
-    if aim.where_pulsar_rests or bounds.extensible:
+    if aim.where_pulsar_rests:
         return None
+    if bounds.extensible:
+        chosen = next_transfers(fleet, bounds)
+        return AdviceReason.PULSAR_RESTS if chosen is not None and not chosen else None
     load = cluster_load(fleet, bounds.recently_unloaded)
     acts = any(next_round(load, bounds.settings, [name])[name] for name in SHEDDERS)
     return None if acts else AdviceReason.PULSAR_RESTS

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from syncer.balancer.goals.stability import cluster_load, next_round
+from syncer.balancer.goals.stability import cluster_load, next_round, next_transfers
 from syncer.balancer.planner.advice import (
     AdvisedMove,
     AdvisedPlan,
@@ -100,7 +100,9 @@ def explained(scene: Scene, moves: Moves, reason: Callable[[str, str], MoveReaso
             )
         )
     shed: frozenset[str] = frozenset()
-    if told and not scene.bounds.extensible:
+    if told and scene.bounds.extensible:
+        shed = next_transfers(fleet, scene.bounds) or frozenset()
+    elif told:
         unloads = next_round(cluster_load(fleet), scene.bounds.settings, [strategy]).get(strategy, {})
         shed = frozenset(bundle for bundles in unloads.values() for bundle in bundles)
     plan = AdvisedPlan(

@@ -6,6 +6,7 @@ the leader's heap begin empty, as those of a new leader do.
 
     reporting   when a broker reports, and the bundles that it names
     naming      the strategies that settings name
+    candidates  bundles that rounds of the extensible manager may move, and where each may go
     pausing     bundles that are in grace, and the ones that may leave their broker
     modular     rounds of the modular manager
     extensible  rounds of the extensible manager

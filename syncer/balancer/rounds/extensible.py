@@ -10,14 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from syncer.balancer.averages import broker_averages
-from syncer.balancer.exempt import never_shed
 from syncer.balancer.placement.extensible import select
-from syncer.balancer.placement.isolation import allowed, policy_of
-from syncer.balancer.placement.modular import SYSTEM_NAMESPACE
-from syncer.balancer.ranges import namespace_of_bundle
+from syncer.balancer.rounds.candidates import reported, transferable
 from syncer.balancer.rounds.naming import simple_name
 from syncer.balancer.rounds.pausing import Grace
-from syncer.balancer.rounds.reporting import MINUTE_MS, ReportedLoad, report_due, top_bundles
+from syncer.balancer.rounds.reporting import MINUTE_MS, ReportedLoad, report_due
 from syncer.balancer.strategies.transfer import ExtensibleLoad, ExtensibleReport, TransferShedder
 from syncer.errors import SettingInvalid
 
@@ -96,19 +93,11 @@ class ExtensibleLeader:
         return select(bundle, load, owners, constraints, settings, self._draw, excluded=excluded).chosen
 
     def _load(self, fleet: Fleet, now_ms: int) -> ExtensibleLoad:
-        constraints = self._constraints
-
-        def transferable(bundle: str, source: str, target: str) -> bool:
-            if fleet.owners.get(bundle) != source:
-                return False
-            namespace = namespace_of_bundle(bundle)
-            return target in allowed(namespace, (source, target), constraints.policies, constraints.traits).left
-
         return ExtensibleLoad(
             brokers=self._reports,
             available=fleet.brokers.keys(),
             recently_unloaded=self._grace.current(now_ms),
-            transferable=transferable,
+            transferable=transferable(fleet, self._constraints),
         )
 
     def _take_reports(self, fleet: Fleet, now_ms: int) -> None:
@@ -139,7 +128,6 @@ class ExtensibleLeader:
     def _aged(self, fleet: Fleet, broker: str, now_ms: int) -> ExtensibleReport:
         known, at_ms = self._reports[broker], self._reported[broker].at_ms
         unloaded_ms = self._unloaded_ms.get(broker)
-        named = ((name, fleet.bundles[name].stats) for name in fleet.bundles_of(broker) if self._may_be_named(name))
         return ExtensibleReport(
             usage=known.usage,
             throughput=known.throughput,
@@ -147,15 +135,8 @@ class ExtensibleLeader:
             topics=known.topics,
             age_ms=now_ms - at_ms,
             since_unload_ms=None if unloaded_ms is None else at_ms - unloaded_ms,
-            top_bundles=top_bundles(named, self.settings.report.top_bundles),
+            top_bundles=reported(fleet, broker, self._constraints, self.settings),
         )
-
-    def _may_be_named(self, bundle: str) -> bool:
-        namespace = namespace_of_bundle(bundle)
-        if never_shed(bundle) or namespace == SYSTEM_NAMESPACE:
-            return False
-        bound = namespace in self._constraints.groups or policy_of(namespace, self._constraints.policies) is not None
-        return self.settings.shedding.with_policies or not bound
 
 
 def _looked(fleet: Fleet, broker: str, usages: Usages, traffic: Rates, at_ms: int) -> ReportedLoad:

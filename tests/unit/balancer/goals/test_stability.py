@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from syncer.balancer.fleet import Fleet, FleetBroker, FleetBundle
-from syncer.balancer.goals.stability import SHEDDERS, cluster_load, next_round
+from syncer.balancer.goals.hard import MoveBounds
+from syncer.balancer.goals.stability import SHEDDERS, cluster_load, next_round, next_transfers
 from syncer.balancer.load import BundleStats, Rates, Usage, Usages
+from syncer.balancer.placement.constraints import Constraints
+from syncer.balancer.placement.decision import BrokerTraits
+from syncer.balancer.placement.isolation import IsolationPolicy
 from syncer.balancer.settings import balancer_settings
 
 B1, B2 = "b1:8080", "b2:8080"
 X, Y = "t/x/0x00000000_0x80000000", "t/y/0x00000000_0x80000000"
 SETTINGS = balancer_settings({})
+TRAITS = {name: BrokerTraits(version="4.0.8", manager="x") for name in (B1, B2)}
 PACKAGE = "org.apache.pulsar.broker.loadbalance.impl."
 
 
@@ -46,3 +51,39 @@ def test_a_strategy_that_is_not_known_does_not_answer() -> None:
 def test_bundles_in_their_grace_period_are_not_shed() -> None:
     name = PACKAGE + "OverloadShedder"
     assert next_round(cluster_load(fleet(45.0), {X}), SETTINGS, [name])[name] == {B1: [Y]}
+
+
+def transferring(constraints: Constraints | None = None, **told: object) -> MoveBounds:
+    strategy = {"loadBalancerLoadSheddingStrategy": "a.package.TransferShedder"}
+    settings = balancer_settings({**strategy, **told})
+    return MoveBounds(constraints=constraints or Constraints(traits=TRAITS), settings=settings, extensible=True)
+
+
+def test_the_extensible_manager_is_asked_for_its_first_transfers() -> None:
+    for cpu, target in ((45.0, 0.25), (2.0, 0.25), (45.0, 0.9)):
+        found = next_transfers(fleet(cpu), transferring(loadBalancerBrokerLoadTargetStd=target))
+        assert found is not None
+        assert len(found) == 1, "the other broker is idle, whatever the deviation"
+
+
+def test_nothing_is_transferred_between_brokers_that_are_alike() -> None:
+    even = fleet(20.0)
+    even.move(X, B2)
+    assert next_transfers(even, transferring()) == frozenset()
+
+
+def test_neither_grace_nor_policies_are_passed_over() -> None:
+    tired = MoveBounds(
+        constraints=Constraints(traits=TRAITS),
+        settings=transferring().settings,
+        extensible=True,
+        recently_unloaded=frozenset((X, Y)),
+    )
+    assert next_transfers(fleet(45.0), tired) == frozenset()
+    bound = Constraints(traits=TRAITS, policies=[IsolationPolicy(namespaces=["t/.*"], primary=["b1"])])
+    with_policies = transferring(bound, loadBalancerSheddingBundlesWithPoliciesEnabled=True)
+    assert next_transfers(fleet(45.0), with_policies) == frozenset()
+
+
+def test_another_strategy_of_the_extensible_manager_is_not_known() -> None:
+    assert next_transfers(fleet(45.0), transferring(loadBalancerLoadSheddingStrategy="org.example.Other")) is None

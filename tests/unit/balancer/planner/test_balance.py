@@ -23,6 +23,7 @@ from syncer.balancer.planner.advice import (
 )
 from syncer.balancer.planner.balance import balance
 from syncer.balancer.planner.picking import Aim, PickRule
+from syncer.balancer.settings import balancer_settings
 from tests.unit.balancer.planner.scenes import bounds_of, fleet_of, name_of
 
 A, B, C = "a:8080", "b:8080", "c:8080"
@@ -138,6 +139,29 @@ def test_moves_that_pulsars_next_round_would_undo_are_named() -> None:
     assert found.plan.undone == {name_of(1)}
     steady = asked(fleet_of({A: [(44.0, 9), (20.0, 1)], B: [(40.0, 1)], C: [(40.0, 1)]}), REACH_15)
     assert steady.plan is None or not steady.plan.undone
+
+
+def test_under_the_extensible_manager_its_own_strategy_is_asked() -> None:
+    told = {"loadBalancerLoadSheddingStrategy": "TransferShedder", "loadBalancerBrokerLoadTargetStd": 0.3}
+    settings = balancer_settings(told)
+    uneven = fleet_of({A: [(15.0, 1)] * 4, B: [(15.0, 1)], C: [(15.0, 1)] * 2})
+    rests = balance(uneven, bounds_of(uneven, extensible=True, settings=settings), Tariff())
+    assert (rests.answer, rests.reason) == (AdviceAnswer.NOTHING_TO_DO, AdviceReason.PULSAR_RESTS)
+    eager = balancer_settings({**told, "loadBalancerBrokerLoadTargetStd": 0.1})
+    acts = balance(uneven, bounds_of(uneven, extensible=True, settings=eager), Tariff())
+    assert acts.answer is AdviceAnswer.MOVES
+    other = balancer_settings({**told, "loadBalancerLoadSheddingStrategy": "org.example.Other"})
+    assert balance(uneven, bounds_of(uneven, extensible=True, settings=other), Tariff()).answer is AdviceAnswer.MOVES
+
+
+def test_moves_that_transfer_shedder_would_undo_are_named() -> None:
+    told = {"loadBalancerLoadSheddingStrategy": "TransferShedder", "loadBalancerBrokerLoadTargetStd": 0.01}
+    fleet = fleet_of({A: [(40.0, 9), (20.0, 1)], B: [(30.0, 1)], C: []})
+    known = {"extensible": True, "settings": balancer_settings(told), "closed": frozenset([C])}
+    found = asked(fleet, replace(ALWAYS, reach=0.2), **known)
+    assert found.plan is not None
+    assert [(move.bundle, move.target) for move in found.plan.moves] == [(name_of(1), B)]
+    assert found.plan.undone == {name_of(1)}, "C is closed to the plan, and not to Pulsar"
 
 
 def test_an_exchange_and_room_that_is_made_are_told_from_the_rest() -> None:
