@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from syncer.balancer.cost.price import move_kind
-from syncer.balancer.cost.tariff import Tariff
+from syncer.balancer.cost.tariff import BundleClients, Tariff
 from syncer.balancer.goals.hard import MoveBounds
 from syncer.balancer.loads import UnknownLoad, constraints_of, fleet_of, unknown
 from syncer.balancer.picture import LoadManager
@@ -69,7 +70,29 @@ def asked_of(picture: LoadPicture, *, recently_unloaded: AbstractSet[str] = froz
         ),
     )
     fleet = comparable_fleet(picture)
-    return AskedCluster(fleet=fleet, bounds=bounds, tariff=Tariff(kind=kind), rules=rules, left_out=unknown(picture))
+    tariff = Tariff(kind=kind, clients=clients_of(picture))
+    return AskedCluster(fleet=fleet, bounds=bounds, tariff=tariff, rules=rules, left_out=unknown(picture))
+
+
+def clients_of(picture: LoadPicture) -> dict[str, BundleClients]:
+    """Count the clients of each bundle by their versions, where its broker's statistics of topics tell all of them.
+
+    Args:
+        picture: The picture.
+    """
+    found: dict[str, BundleClients] = {}
+    for bundle, seen in picture.bundles.items():
+        producers: Counter[str] = Counter()
+        consumers: Counter[str] = Counter()
+        for topic in () if seen.topics is None else seen.topics.value.values():
+            if topic.producer_versions is None or topic.consumer_versions is None:
+                break
+            producers.update(topic.producer_versions)
+            consumers.update(topic.consumer_versions)
+        else:
+            if seen.topics is not None:
+                found[bundle] = BundleClients(producers=producers, consumers=consumers)
+    return found
 
 
 def comparable_fleet(picture: LoadPicture) -> Fleet:

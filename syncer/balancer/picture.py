@@ -167,11 +167,17 @@ class Ownership:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeenTopic:
-    """Load of a topic by its broker's statistics."""
+    """Load of a topic by its broker's statistics.
+
+    ``producer_versions`` and ``consumer_versions`` count clients by what they say of their version, None where one of
+    them does not say it.
+    """
 
     traffic: Rates
     producers: int | None = None
     consumers: int | None = None
+    producer_versions: Mapping[str, int] | None = None
+    consumer_versions: Mapping[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -84,7 +84,10 @@ class ClientsOutage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Price:
-    """The price of a move; ``at_least`` are the client-seconds without those that are unknown."""
+    """The price of a move; ``at_least`` are the client-seconds without those that are unknown.
+
+    ``ready`` is the time until the bundle is served again: after an unload that of the first client to come back.
+    """
 
     ready: Estimate
     outages: tuple[ClientsOutage, ...] = ()
@@ -116,7 +119,6 @@ def price(move: MovedBundle, others: Mapping[Language, RetrySteps]) -> Price:
     Raises:
         LoadDataInvalid: A count of clients is below zero.
     """
-    ready = total((move.close, move.load))
     outages = tuple(
         _outage(role, said, count, move, others)
         for role, clients in ((ClientRole.PRODUCER, move.producers), (ClientRole.CONSUMER, move.consumers))
@@ -125,7 +127,7 @@ def price(move: MovedBundle, others: Mapping[Language, RetrySteps]) -> Price:
     parts = [outage.client_seconds for outage in outages]
     whole = total(parts) if move.producers is not None and move.consumers is not None else UNKNOWN
     return Price(
-        ready=ready,
+        ready=_ready(move, outages),
         outages=outages,
         client_seconds=whole,
         at_least=sum(part.value for part in parts if part.value is not None),
@@ -133,6 +135,13 @@ def price(move: MovedBundle, others: Mapping[Language, RetrySteps]) -> Price:
         catch_up_bytes=_catch_up(move, outages),
         unknown_clients=frozenset(each.said for each in outages if each.client_seconds.value is None),
     )
+
+
+def _ready(move: MovedBundle, outages: tuple[ClientsOutage, ...]) -> Estimate:
+    reckoned = [each.seconds for each in outages if each.count and each.seconds.value is not None]
+    if move.kind is MoveKind.UNLOAD and reckoned:
+        return min(reckoned, key=lambda each: each.value or 0.0)
+    return total((move.close, move.load))
 
 
 def _outage(

@@ -98,27 +98,44 @@ def _topic(where: str, values: object, notes: FlawNotes) -> SeenTopic | None:
     traffic = rates(fields)
     if traffic is None:
         return None
-    return SeenTopic(traffic=traffic, producers=_producers(fields), consumers=_consumers(fields))
+    publishers, consumers = fields.values.get("publishers"), _consumers(fields)
+    listed = publishers if isinstance(publishers, list) else None
+    return SeenTopic(
+        traffic=traffic,
+        producers=fields.count("producerCount") if "producerCount" in fields.values else _number(listed),
+        consumers=_number(consumers),
+        producer_versions=_versions(listed),
+        consumer_versions=_versions(consumers),
+    )
 
 
-def _producers(fields: DocumentFields) -> int | None:
-    publishers = fields.values.get("publishers")
-    if "producerCount" in fields.values:
-        return fields.count("producerCount")
-    return len(publishers) if isinstance(publishers, list) else None
-
-
-def _consumers(fields: DocumentFields) -> int | None:
+def _consumers(fields: DocumentFields) -> list[object] | None:
+    """List the consumers of all subscriptions; None where those of one are not told."""
     subscriptions = fields.values.get("subscriptions")
     if not isinstance(subscriptions, dict):
         return None
-    total = 0
+    found: list[object] = []
     for each in subscriptions.values():
         consumers = each.get("consumers") if isinstance(each, dict) else None
         if not isinstance(consumers, list):
             return None
-        total += len(consumers)
-    return total
+        found += consumers
+    return found
+
+
+def _number(clients: list[object] | None) -> int | None:
+    return None if clients is None else len(clients)
+
+
+def _versions(clients: list[object] | None) -> Mapping[str, int] | None:
+    """Count clients by their versions; None where one does not say its own."""
+    found: dict[str, int] = {}
+    for each in clients or ():
+        said = each.get("clientVersion") if isinstance(each, dict) else None
+        if not isinstance(said, str) or not said:
+            return None
+        found[said] = found.get(said, 0) + 1
+    return None if clients is None else found
 
 
 def _entries(values: object, where: str, notes: FlawNotes) -> list[tuple[str, object]]:

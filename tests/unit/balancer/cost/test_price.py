@@ -24,7 +24,7 @@ MOVE = MovedBundle(
 
 def test_every_client_waits_for_its_next_attempt_and_for_the_load_that_it_begins() -> None:
     found = price(MOVE, OTHERS)
-    assert found.ready == known(0.65)
+    assert found.ready == assumed(0.95), "nobody loads it before a client asks for it"
     assert [(each.said, each.count, each.seconds) for each in found.outages] == [
         (JAVA, 2, assumed(0.95)),
         (JAVA, 3, assumed(0.95)),
@@ -37,12 +37,14 @@ def test_every_client_waits_for_its_next_attempt_and_for_the_load_that_it_begins
 def test_a_transfer_spares_clients_that_are_told_where_to_go() -> None:
     move = replace(MOVE, kind=MoveKind.TRANSFER, producers={JAVA: 1, OLD_JAVA: 1}, consumers={CPP: 1, OLD_CPP: 1})
     found = price(move, OTHERS)
+    assert found.ready == known(0.65)
     assert [each.seconds for each in found.outages] == [known(0.65), assumed(0.95), known(0.65), assumed(1.25)]
 
 
 def test_clients_of_a_language_that_nobody_measured_make_the_price_unknown_but_not_what_is_known_of_it() -> None:
     found = price(replace(MOVE, consumers={GO: 1}), OTHERS)
     assert (found.client_seconds, found.unknown_clients) == (UNKNOWN, frozenset([GO]))
+    assert price(replace(MOVE, producers={}, consumers={GO: 1}), OTHERS).ready == known(0.65)
     assert found.at_least == pytest.approx(1.9)
 
 

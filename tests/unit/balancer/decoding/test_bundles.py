@@ -98,3 +98,14 @@ def test_a_topic_with_a_flaw_is_left_out_and_said() -> None:
     assert {each.kind for each in parts.notes.findings} >= {LoadFindingKind.IMPOSSIBLE, LoadFindingKind.TORN}
     assert len(parts.notes.findings) >= 5
     assert parts.brokers.served == {}, "a sum without the flawed ones would be too small"
+
+
+def test_clients_are_counted_by_their_versions_where_all_say_theirs() -> None:
+    java, python = {"clientVersion": "Pulsar-Java-v3.2.0"}, {"clientVersion": "Pulsar-CPP-v4.2.0"}
+    told = topic(publishers=[java, python, java], subscriptions={"s": {"consumers": [python]}, "t": {"consumers": []}})
+    silent = topic(publishers=[java, {}], subscriptions={"s": {"consumers": [{"clientVersion": ""}]}})
+    answer = {"shop/orders": {"0x00000000_0x80000000": {"persistent": {"told": told, "silent": silent}}}}
+    seen = taken(answer).bundles.topics[FIRST].value
+    assert seen["told"].producer_versions == {"Pulsar-Java-v3.2.0": 2, "Pulsar-CPP-v4.2.0": 1}
+    assert seen["told"].consumer_versions == {"Pulsar-CPP-v4.2.0": 1}
+    assert (seen["silent"].producer_versions, seen["silent"].consumer_versions) == (None, None)
