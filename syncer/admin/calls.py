@@ -256,6 +256,19 @@ class AdminCalls(ABC):
         namespace, _, span = bundle.rpartition("/")
         await self.send("PUT", f"{namespace_url(namespace)}/{_part(span)}/unload?destinationBroker={_part(target)}")
 
+    async def split_bundle(self, bundle: str, position: int) -> None:
+        """Cut a bundle in two, both halves staying with its owner.
+
+        The modular manager answers with success where the position is not inside the bundle, and does nothing.
+
+        Args:
+            bundle: Its full name, ``tenant/namespace/0x00000000_0x40000000``.
+            position: Where; the upper half begins with it.
+        """
+        namespace, _, span = bundle.rpartition("/")
+        query = "?unload=false&splitAlgorithmName=specified_positions_divide"
+        await self.send("PUT", f"{namespace_url(namespace)}/{_part(span)}/split{query}", [position])
+
     async def look_up_topic(self, topic: str) -> None:
         """Have a topic's bundle owned by a broker, as a client's look-up would."""
         await self.get(f"/lookup/v2/topic/{_topic(topic)}")

@@ -73,7 +73,13 @@ def _words(plan: MovePlan) -> tuple[str, ...]:
     prices = [each.prediction.client_seconds for each in plan.moves]
     told = sum(each for each in prices if each is not None)
     price = f"{'at least ' if None in prices else ''}{told:.1f} client-seconds"
+    splits = (
+        (f"Before that {counted(len(plan.splits), 'bundle')} would be cut in two, which no later run takes back.",)
+        if plan.splits
+        else ()
+    )
     return (
         f"{counted(len(plan.moves), 'bundle')} of {plan.cluster} would change the broker: {price} without service.",
+        *splits,
         "Until the run is over Pulsar itself moves and splits no bundle; then its settings are put back as they were.",
     )

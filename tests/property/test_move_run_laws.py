@@ -1,4 +1,7 @@
-"""Laws of a run of moves: wherever it is killed, settings end as they were, bounds hold, and owners are looked at."""
+"""Laws of a run of moves: wherever it is killed, settings end as they were, bounds hold, and owners are looked at.
+
+Nor is any split asked for twice, or a move of its half before it is made.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from syncer.admin.stillness import STILL
-from syncer.balancer.moving import course
+from syncer.balancer.moving import acts, course
 from syncer.balancer.moving.bounds import HOUR_MS, QuietHours, RunBounds
 from syncer.balancer.moving.move_plan import MovePlan, PlannedMove
 from syncer.balancer.moving.run import OPEN, MoveProgress, MoveRun, MoveStanding, RunPhase, RunStop, progress_from
 from syncer.balancer.moving.run import move_run_from as run_from
+from syncer.balancer.moving.split import MADE, OPEN_SPLITS, PlannedSplit, SplitStanding
 from syncer.balancer.ranges import namespace_of_bundle, range_of_bundle
 from syncer.model import Millis
 from tests.support.moving_cluster import MovingCluster
@@ -25,17 +29,23 @@ BUNDLES: Final = tuple(
     for namespace in ("n", "m")
     for span in ("0x00000000_0x40000000", "0x40000000_0x80000000", "0x80000000_0xffffffff")
 )
-TURNS: Final = 400
+TURNS: Final = 900
 STOP: Final = RunStop(code="asked", words="enough", who="ann")
 
 
 @st.composite
 def plans(draw: st.DrawFn) -> MovePlan:
     bundles = draw(st.lists(st.sampled_from(BUNDLES), min_size=1, unique=True))
-    moves = []
+    moves, splits = [], []
     for bundle in bundles:
         source, target = draw(st.permutations(BROKERS))[:2]
-        moves.append(PlannedMove(bundle=bundle, source=source, target=target, throughput=None))
+        part = bundle
+        for upper in draw(st.lists(st.booleans(), max_size=2)):  # of a half a half may go, which takes two splits
+            low, high = range_of_bundle(part)
+            position = low + (high - low) * draw(st.integers(1, 7)) // 8
+            splits.append(PlannedSplit(bundle=part, source=source, position=position, throughput=None))
+            part = splits[-1].halves[upper]
+        moves.append(PlannedMove(bundle=part, source=source, target=target, throughput=None))
     hours = st.builds(QuietHours, first=st.integers(0, 700), end=st.integers(701, 1439))
     bounds = RunBounds(
         per_broker=draw(st.integers(1, 3)),
@@ -43,7 +53,7 @@ def plans(draw: st.DrawFn) -> MovePlan:
         per_hour=draw(st.integers(1, 6)),
         quiet=draw(st.none() | hours),
     )
-    return MovePlan(table="x", cluster="x", taken_ms=Millis(1), moves=tuple(moves), bounds=bounds)
+    return MovePlan(table="x", cluster="x", taken_ms=Millis(1), moves=tuple(moves), bounds=bounds, splits=tuple(splits))
 
 
 settings = st.dictionaries(st.sampled_from(sorted(STILL)), st.sampled_from(["true", "false"]))
@@ -70,19 +80,26 @@ class Played:
         if trouble == "stop":
             self.run = course.stopped(self.run, STOP)
         numbers = course.looked_at(self.plan, self.run, Millis(self.cluster.now_ms))
-        sight = self.cluster.sight(self.plan.moves[each].bundle for each in numbers)
+        splits = course.splits_looked_at(self.plan, self.run, Millis(self.cluster.now_ms))
+        sight = self.cluster.sight(
+            [*(self.plan.moves[each].bundle for each in numbers), *(self.plan.splits[each].bundle for each in splits)]
+        )
         found = course.step(self.plan, self.run, sight)
         if trouble == "save":
             return
         self.run = kept(found.run)
         self.check_bounds()
         for act in found.acts[: -1 if trouble == "act" else None]:
-            if isinstance(act, course.Unload):
+            if isinstance(act, acts.Split):
+                assert sight.bundles[act.bundle].owner is not None, "the bundle was seen whole just now"
+                assert self.run.stop is None
+                assert {key: self.cluster.dynamic.get(key) for key in STILL} == STILL
+            if isinstance(act, acts.Unload):
                 assert sight.bundles[act.bundle].owner not in {None, act.target}, "the owner was looked at just now"
                 assert self.run.stop is None
                 assert {key: self.cluster.dynamic.get(key) for key in STILL} == STILL
                 self.asked_ms.append(self.cluster.now_ms)
-            if self.cluster.perform(act) and isinstance(act, course.Unload) and trouble is None:
+            if self.cluster.perform(act) and isinstance(act, acts.Unload) and trouble is None:
                 self.run = course.answered(self.run, act.number, Millis(self.cluster.now_ms))
         if self.run.phase in {RunPhase.WAITING, RunPhase.ENDED}:
             assert self.run.former is None
@@ -90,9 +107,18 @@ class Played:
     def check_bounds(self) -> None:
         bounds = self.plan.bounds
         pairs = zip(self.plan.moves, self.run.moves, strict=True)
+        makers = self.plan.makers
+        for move, each in zip(self.plan.moves, self.run.moves, strict=True):
+            maker = makers.get(move.bundle)
+            assert maker is None or not each.asked_ms or self.run.splits[maker].standing in MADE
         open_ones = [(move, each) for move, each in pairs if each.standing is MoveStanding.ASKED]
         brokers = Counter(name for move, each in open_ones for name in {each.asked_of, move.target})
         namespaces = Counter(namespace_of_bundle(move.bundle) for move, _ in open_ones)
+        namespaces += Counter(
+            namespace_of_bundle(split.bundle)
+            for split, each in zip(self.plan.splits, self.run.splits, strict=True)
+            if each.standing is SplitStanding.ASKED
+        )
         assert max(namespaces.values(), default=0) <= bounds.per_namespace
         assert len({range_of_bundle(move.bundle) for move, _ in open_ones}) == len(open_ones)
         asked = sorted(at for each in self.run.moves for at in each.asked_ms)
@@ -104,7 +130,8 @@ class Played:
 
 
 def begin(plan: MovePlan, dynamic: dict[str, str], fates: list[str]) -> Played:
-    owners: dict[str, str | None] = {move.bundle: move.source for move in plan.moves}
+    makers = plan.makers
+    owners: dict[str, str | None] = {each.bundle: each.source for each in plan.steps if each.bundle not in makers}
     cluster = MovingCluster(owners, set(BROKERS), dict(dynamic), list(fates))
     return Played(plan, cluster, course.begun(plan))
 
@@ -116,7 +143,7 @@ def test_a_run_ends_with_the_settings_as_they_were_wherever_it_is_killed(
     played = begin(plan, dynamic, fates)
     for number in range(TURNS):
         trouble = troubles.get(number)
-        bundle = plan.moves[number % len(plan.moves)].bundle
+        bundle = sorted(played.cluster.owners)[number % len(played.cluster.owners)] if played.cluster.owners else ""
         if trouble == "foreign" and bundle in played.cluster.owners:
             played.cluster.owners[bundle] = BROKERS[number % 3]
         if trouble == "split":
@@ -128,6 +155,9 @@ def test_a_run_ends_with_the_settings_as_they_were_wherever_it_is_killed(
     assert played.run.phase is RunPhase.ENDED
     assert played.cluster.dynamic == dynamic
     assert not any(each.standing in OPEN for each in played.run.moves)
+    assert not any(each.standing in OPEN_SPLITS for each in played.run.splits)
+    asked = Counter(act.number for act in played.cluster.splits)
+    assert max(asked.values(), default=0) <= 1, "a split is asked for once"
     for move, each in zip(plan.moves, played.run.moves, strict=True):
         if each.standing is MoveStanding.DONE and not troubles:
             assert played.cluster.owners[move.bundle] == move.target
@@ -144,7 +174,13 @@ def test_without_trouble_every_bundle_is_moved_by_one_unload(plan: MovePlan, dyn
             break
     assert {each.standing for each in played.run.moves} == {MoveStanding.DONE}
     assert len(played.cluster.unloads) == len(plan.moves)
-    assert played.cluster.owners == {move.bundle: move.target for move in plan.moves}
+    assert {move.bundle: played.cluster.owners[move.bundle] for move in plan.moves} == {
+        move.bundle: move.target for move in plan.moves
+    }
+    assert [act.number for act in sorted(played.cluster.splits, key=lambda act: act.number)] == [
+        *range(len(plan.splits))
+    ]
+    assert {each.standing for each in played.run.splits} <= {SplitStanding.DONE}
 
 
 @given(plan=plans(), key=st.sampled_from(sorted(STILL)), at=st.integers(0, 12))

@@ -7,7 +7,7 @@ from typing import Any, Self
 from urllib.parse import unquote
 
 from syncer.admin.calls import AdminCalls, AdminRefused
-from syncer.balancer.moving.course import SetSetting, Unload, UnsetSetting
+from syncer.balancer.moving.acts import SetSetting, Split, Unload, UnsetSetting
 from syncer.balancer.ranges import boundary_text, range_of_bundle
 from syncer.errors import AdminUnreachable
 from tests.support.moving_cluster import MovingCluster
@@ -22,15 +22,16 @@ class MovingCalls(AdminCalls):
     topics_of: dict[str, list[str]] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
     broker: str = ""
+    most_bundles: str = "128"
 
     def at(self, broker: str) -> Self:
-        return type(self)(self.moving, self.refusals, self.topics_of, self.asked, broker)
+        return type(self)(self.moving, self.refusals, self.topics_of, self.asked, broker, self.most_bundles)
 
     async def get(self, path: str) -> Any:
         self._ask(f"GET {self.broker}{path}")
         match unquote(path).removeprefix("/admin/v2/").split("/"):
             case ["brokers", "configuration", "runtime"]:
-                return {"clusterName": "east-1"}
+                return {"clusterName": "east-1", "loadBalancerNamespaceMaximumBundles": self.most_bundles}
             case ["brokers", "configuration", "values"]:
                 return dict(self.moving.dynamic)
             case ["brokers", "east-1"]:
@@ -47,13 +48,17 @@ class MovingCalls(AdminCalls):
         return None
 
     async def send(self, method: str, path: str, body: object = None) -> None:
-        assert body is None
         self._ask(f"{method} {path}")
         match unquote(path).removeprefix("/admin/v2/").split("/"):
             case ["brokers", "configuration", key]:
                 self.moving.perform(UnsetSetting(key))
             case ["brokers", "configuration", key, value]:
                 self.moving.perform(SetSetting(key, value))
+            case ["namespaces", tenant, namespace, span, split] if split.startswith("split"):
+                assert split == "split?unload=false&splitAlgorithmName=specified_positions_divide"
+                assert isinstance(body, list)
+                (position,) = body
+                self.moving.perform(Split(0, f"{tenant}/{namespace}/{span}", position))
             case ["namespaces", tenant, namespace, span, unload]:
                 target = unload.removeprefix("unload?destinationBroker=")
                 bundle = f"{tenant}/{namespace}/{span}"

@@ -5,23 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from syncer.balancer.moving.course import (
-    BundleSight,
-    ClusterSight,
-    LookUp,
-    MoveAct,
-    SetSetting,
-    Unload,
-    UnsetSetting,
-)
+from syncer.balancer.moving.acts import LookUp, MoveAct, SetSetting, Split, Unload, UnsetSetting
+from syncer.balancer.moving.sight import BundleSight, ClusterSight
+from syncer.balancer.ranges import namespace_of_bundle, range_of_bundle, range_text
 from syncer.model import Millis
 
 
 @dataclass
 class MovingCluster:
-    """Obeys the acts of a run; ``fates`` says of each unload in turn where the bundle goes.
+    """Obeys the acts of a run; ``fates`` says of each split and unload in turn what comes of it.
 
-    A fate is ``target``, ``lost`` (nothing happens), ``back`` (to its owner), or the name of a broker.
+    The fate of an unload is ``target``, ``lost`` (nothing happens), ``back`` (to its owner), or the name of a broker.
+    A split that is not ``lost`` is made.
     """
 
     owners: dict[str, str | None]
@@ -32,14 +27,19 @@ class MovingCluster:
     now_ms: int = 1_764_000_000_000
     coming: dict[str, str] = field(default_factory=dict)
     unloads: list[Unload] = field(default_factory=list)
+    splits: list[Split] = field(default_factory=list)
+    most_bundles: int = 128
 
     def sight(self, bundles: Iterable[str]) -> ClusterSight:
         """The cluster as it is."""
+        bundles = tuple(bundles)
         return ClusterSight(
             at_ms=Millis(self.now_ms),
             dynamic=dict(self.dynamic),
             brokers=frozenset(self.brokers),
             bundles={each: self._bundle(each) for each in bundles},
+            boundaries={each: self.boundaries(each) for each in map(namespace_of_bundle, bundles)},
+            most_bundles=self.most_bundles,
         )
 
     def perform(self, act: MoveAct) -> bool:
@@ -51,8 +51,30 @@ class MovingCluster:
                 self.dynamic.pop(key, None)
             case LookUp(bundle):
                 self.owners[bundle] = self.coming.pop(bundle, None) or self.owners.get(bundle)
+            case Split():
+                return self._split(act)
             case Unload():
                 return self._unload(act)
+        return True
+
+    def boundaries(self, namespace: str) -> tuple[int, ...]:
+        """Where a namespace is cut, by the bundles that there are."""
+        mine = (range_of_bundle(each) for each in self.owners if namespace_of_bundle(each) == namespace)
+        return tuple(sorted({end for span in mine for end in span}))
+
+    def split(self, bundle: str, position: int) -> None:
+        """Cut a bundle, whose halves stay where it is."""
+        low, high = range_of_bundle(bundle)
+        owner, namespace = self.owners.pop(bundle), namespace_of_bundle(bundle)
+        for half in (range_text(low, position), range_text(position, high)):
+            self.owners[f"{namespace}/{half}"] = owner
+
+    def _split(self, act: Split) -> bool:
+        self.splits.append(act)
+        fate = self.fates.pop(0) if self.fates else "target"
+        if fate == "lost" or self.owners.get(act.bundle) is None:
+            return False
+        self.split(act.bundle, act.position)
         return True
 
     def _unload(self, act: Unload) -> bool:

@@ -2,6 +2,11 @@
 
 bounds     how many moves at once and in an hour, and at which hours
 move_plan  the plan, bound to the picture that it was made by
+split      the splits that come before moves of their halves
+planning   a plan made of advice
 run        what is recorded of a run
+sight      the cluster as it was just seen
+acts       what is asked of it
+splitting  the course of the splits
 course     what is done next
 """

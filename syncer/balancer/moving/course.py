@@ -3,23 +3,27 @@
     what is to be looked at ─▶ look ─▶ step ─▶ keep the run ─▶ perform its acts ─▶ again
 
 The run is kept before its acts are performed. So one that was killed at any moment goes on by looking: settings are
-remembered before they are set, an unload is announced before it is asked for, and nobody is asked to unload a bundle
-of which the owner was not just seen.
+remembered before they are set, a split and an unload are announced before they are asked for, and nobody is asked to
+unload a bundle of which the owner was not just seen.
 
 Units: times in milliseconds since the epoch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from syncer.admin.stillness import STILL
+from syncer.balancer.moving import splitting
+from syncer.balancer.moving.acts import LookUp, MoveAct, SetSetting, Unload, UnsetSetting
 from syncer.balancer.moving.bounds import UnderWay
 from syncer.balancer.moving.move_plan import MovePlan, PlannedMove
 from syncer.balancer.moving.run import OPEN, MoveProgress, MoveRun, MoveStanding, RunPhase, RunStop, RunStopCode
+from syncer.balancer.moving.sight import BundleSight, ClusterSight
+from syncer.balancer.moving.split import SplitProgress, SplitStanding
 from syncer.model import Millis
 from syncer.replacing import replace
 
@@ -35,72 +39,6 @@ LONG_WAIT_MS: Final = 600_000
 """Before a longer wait the cluster gets its settings back."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BundleSight:
-    """A bundle as it was just seen.
-
-    Attributes:
-        exists: Whether its namespace is still cut so.
-        owner: ``None``: no broker says that it owns it.
-        throughput: Bytes a second in and out; ``None``: unknown.
-    """
-
-    exists: bool
-    owner: str | None = None
-    throughput: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterSight:
-    """The cluster as it was just seen.
-
-    Attributes:
-        at_ms: When the look began.
-        dynamic: Settings that were set for all brokers at run time.
-        brokers: Those that are active.
-        bundles: Those that were looked at.
-    """
-
-    at_ms: Millis
-    dynamic: Mapping[str, str]
-    brokers: AbstractSet[str] = frozenset()
-    bundles: Mapping[str, BundleSight] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class SetSetting:
-    """Set a setting for all brokers."""
-
-    key: str
-    value: str
-
-
-@dataclass(frozen=True, slots=True)
-class UnsetSetting:
-    """Take a setting back to what each broker was configured with."""
-
-    key: str
-
-
-@dataclass(frozen=True, slots=True)
-class Unload:
-    """Have a bundle leave its owner for another broker; ``number`` is the move's in the plan."""
-
-    number: int
-    bundle: str
-    target: str
-
-
-@dataclass(frozen=True, slots=True)
-class LookUp:
-    """Have a bundle that nobody owns looked up, so that it gets its new owner."""
-
-    bundle: str
-
-
-MoveAct = SetSetting | UnsetSetting | Unload | LookUp
-
-
 @dataclass(frozen=True, slots=True)
 class RunTurn:
     """A run that is to be kept, and what is performed once it is."""
@@ -111,7 +49,8 @@ class RunTurn:
 
 def begun(plan: MovePlan) -> MoveRun:
     """Make the run of a plan that has not begun."""
-    return MoveRun(moves=tuple(MoveProgress() for _ in plan.moves))
+    splits = tuple(SplitProgress() for _ in plan.splits)
+    return MoveRun(moves=tuple(MoveProgress() for _ in plan.moves), splits=splits)
 
 
 def looked_at(plan: MovePlan, run: MoveRun, now_ms: Millis) -> tuple[int, ...]:
@@ -127,18 +66,38 @@ def looked_at(plan: MovePlan, run: MoveRun, now_ms: Millis) -> tuple[int, ...]:
     return (*_asked(run), *(_beginning(plan, run, now_ms) if run.stop is None else ()))
 
 
-def foreseen(plan: MovePlan, sight: ClusterSight) -> tuple[MoveStanding | None, ...]:
-    """Say of each move what would keep it from being asked for now; ``None``: nothing, or it was not seen.
+def splits_looked_at(plan: MovePlan, run: MoveRun, now_ms: Millis) -> tuple[int, ...]:
+    """Number the splits whose bundles the next step has to see.
+
+    Args:
+        plan: The plan of the run.
+        run: As it is.
+        now_ms: The time.
+    """
+    if run.phase is not RunPhase.MOVING:
+        return ()
+    return splitting.looked_at(plan, run, now_ms, _under_way(plan, run))
+
+
+def foreseen(plan: MovePlan, sight: ClusterSight) -> tuple[MoveStanding | SplitStanding | None, ...]:
+    """Say of each move, then of each split, what would keep it from being asked for now.
+
+    ``None``: nothing, or it was not seen, or it waits for a split that makes its bundle.
 
     Args:
         plan: A plan that was not begun.
         sight: The cluster, with all bundles of the plan.
     """
-    seen = (sight.bundles.get(move.bundle) for move in plan.moves)
-    return tuple(
-        None if bundle is None else _unfit(move, move.source, bundle, sight.brokers)
-        for move, bundle in zip(plan.moves, seen, strict=True)
-    )
+    makers, found = plan.makers, list[MoveStanding | SplitStanding | None]()
+    for each in plan.steps:
+        seen = sight.bundles.get(each.bundle)
+        if seen is None or each.bundle in makers:
+            found.append(None)
+        elif isinstance(each, PlannedMove):
+            found.append(_unfit(each, each.source, seen, sight.brokers))
+        else:
+            found.append(splitting.unfit(each, seen, sight))
+    return tuple(found)
 
 
 def step(plan: MovePlan, run: MoveRun, sight: ClusterSight) -> RunTurn:
@@ -186,7 +145,7 @@ def refused(run: MoveRun, number: int, words: str, now_ms: Millis) -> MoveRun:
 
 
 def _wait(plan: MovePlan, run: MoveRun, sight: ClusterSight) -> RunTurn:
-    if run.stop is not None or not _open(run):
+    if run.stop is not None or not _anything_open(run):
         return RunTurn(_ended(run, sight.at_ms))
     opens = _opens_ms(plan, run, sight.at_ms)
     if opens > sight.at_ms:
@@ -210,7 +169,9 @@ def _move(plan: MovePlan, run: MoveRun, sight: ClusterSight) -> RunTurn:
         run = stopped(run, _SETTINGS)
     if run.stop is not None:
         return RunTurn(_left(plan, run, sight))
-    acts: list[MoveAct] = []
+    run, splits = splitting.turned(plan, run, sight, _under_way(plan, run))
+    acts: list[MoveAct] = [*splits]
+    run = _without_bundles(plan, run, sight.at_ms)
     for number in _asked(run):
         run, act = _followed(plan, run, number, sight)
         acts += act
@@ -219,10 +180,10 @@ def _move(plan: MovePlan, run: MoveRun, sight: ClusterSight) -> RunTurn:
         if seen is not None:
             run, act = _begun(plan, run, number, seen, sight)
             acts += act
-    if acts or _asked(run):
+    if acts or _asked(run) or splitting.asked(run):
         return RunTurn(run, tuple(acts))
     opens = _opens_ms(plan, run, sight.at_ms)
-    if not _open(run) or opens > sight.at_ms + LONG_WAIT_MS:
+    if not _anything_open(run) or opens > sight.at_ms + LONG_WAIT_MS:
         return RunTurn(replace(run, phase=RunPhase.RESTORING))
     return RunTurn(replace(run, until_ms=opens if opens > sight.at_ms else Millis(0)))
 
@@ -236,7 +197,7 @@ def _restore(run: MoveRun, sight: ClusterSight) -> RunTurn:
     if acts:
         return RunTurn(run, tuple(acts))
     run = replace(run, former=None)
-    if run.stop is not None or not _open(run):
+    if run.stop is not None or not _anything_open(run):
         return RunTurn(_ended(run, sight.at_ms))
     return RunTurn(replace(run, phase=RunPhase.WAITING))
 
@@ -328,8 +289,20 @@ def _unload(
     return _with(run, number, asked), (Unload(number, move.bundle, move.target),)
 
 
+def _without_bundles(plan: MovePlan, run: MoveRun, now_ms: Millis) -> MoveRun:
+    """End the moves whose bundle no split will make any more."""
+    makers = plan.makers
+    for number in _numbers(run, {MoveStanding.WAITING}):
+        if splitting.never_made(run, makers.get(plan.moves[number].bundle)):
+            run = _end(run, number, MoveStanding.NOT_MADE, None, now_ms)
+    return run
+
+
 def _left(plan: MovePlan, run: MoveRun, sight: ClusterSight) -> MoveRun:
     """Leave a run that was stopped: what was asked for is seen once more, and is not waited for."""
+    run = splitting.left(plan, run, sight)
+    if splitting.asked(run):
+        return run
     for number in _asked(run):
         move = plan.moves[number]
         seen = sight.bundles.get(move.bundle)
@@ -345,14 +318,18 @@ def _ended(run: MoveRun, now_ms: Millis) -> MoveRun:
         if each.standing in OPEN:
             left = MoveStanding.MISSED if each.asked_ms else MoveStanding.NOT_BEGUN
             run = _end(run, number, left, each.owner, now_ms)
+    run = splitting.ended(run, now_ms)
     return replace(run, phase=RunPhase.ENDED, until_ms=Millis(0))
 
 
 def _beginning(plan: MovePlan, run: MoveRun, now_ms: Millis) -> tuple[int, ...]:
     """Number the moves that may begin now, in the order of the plan, each beside those before it."""
-    asked, under_way, found = _asked_ms(run), _under_way(plan, run), []
+    asked, found, makers = _asked_ms(run), [], plan.makers
+    under_way = [*_under_way(plan, run), *splitting.splits_under_way(plan, run)]
     for number, each in enumerate(run.moves):
         if each.standing not in {MoveStanding.WAITING, MoveStanding.AGAIN}:
+            continue
+        if not splitting.halves_there(run, makers.get(plan.moves[number].bundle), now_ms):
             continue
         if plan.bounds.opens_ms(asked, now_ms) > now_ms:
             break
@@ -382,8 +359,8 @@ def _asked(run: MoveRun) -> tuple[int, ...]:
     return _numbers(run, {MoveStanding.ASKED})
 
 
-def _open(run: MoveRun) -> tuple[int, ...]:
-    return _numbers(run, OPEN)
+def _anything_open(run: MoveRun) -> bool:
+    return bool(_numbers(run, OPEN)) or splitting.any_open(run)
 
 
 def _numbers(run: MoveRun, standings: Iterable[MoveStanding]) -> tuple[int, ...]:

@@ -14,13 +14,14 @@ from dataclasses import asdict, dataclass, field
 from typing import Final
 
 from syncer.balancer.moving.bounds import RunBounds
-from syncer.balancer.ranges import namespace_of_bundle, range_of_bundle
-from syncer.errors import BoundariesInvalid, PlanInvalid
+from syncer.balancer.moving.split import AGAIN, PlannedSplit, range_of_planned
+from syncer.errors import PlanInvalid
 from syncer.model import Millis
 
-AGAIN: Final = "Make the plan again with 'syncer balancer advise', look at it, and apply that one."
 MAX_MOVES: Final = 5000
 """More take longer than the load of any picture lasts."""
+MAX_SPLITS: Final = 200
+"""How far they are is kept whole at each change."""
 _FACTOR: Final = 2.0
 _SLACK_BYTES: Final = 1 << 20
 
@@ -63,12 +64,7 @@ class PlannedMove:
     reason: str = ""
 
     def __post_init__(self) -> None:
-        try:
-            low, high = range_of_bundle(self.bundle)
-        except BoundariesInvalid as exc:
-            raise PlanInvalid(exc.message, hint=AGAIN) from exc
-        if low >= high or not namespace_of_bundle(self.bundle):
-            raise PlanInvalid(f"{self.bundle!r} is no bundle of a namespace", hint=AGAIN)
+        range_of_planned(self.bundle)
         if not self.source or not self.target or self.source == self.target:
             raise PlanInvalid(f"{self.bundle} would go from {self.source!r} to {self.target!r}", hint=AGAIN)
         told = (self.throughput, self.prediction.ready_s, self.prediction.client_seconds, self.prediction.spread)
@@ -81,10 +77,20 @@ class PlannedMove:
         Args:
             throughput: Bytes a second now.
         """
-        if throughput is None or self.throughput is None:
-            return True
-        less, more = sorted((throughput, self.throughput))
-        return more <= less * _FACTOR or more - less <= _SLACK_BYTES
+        return load_fits(self.throughput, throughput)
+
+
+def load_fits(planned: float | None, now: float | None) -> bool:
+    """Say whether a load is still near the one that a plan was made by; an unknown one is.
+
+    Args:
+        planned: Bytes a second when the plan was made.
+        now: Bytes a second now.
+    """
+    if now is None or planned is None:
+        return True
+    less, more = sorted((now, planned))
+    return more <= less * _FACTOR or more - less <= _SLACK_BYTES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,10 +101,11 @@ class MovePlan:
         table: Name of the cluster's table in the configuration.
         cluster: As it calls itself.
         taken_ms: When the picture was taken that it was made by.
-        moves: In the order in which they are begun.
+        moves: In the order in which they are begun; one of a half waits for the split that makes it.
+        splits: In the order in which they are begun.
 
     Raises:
-        PlanInvalid: It moves nothing, too much, or a bundle twice.
+        PlanInvalid: It moves nothing, too much, or a bundle twice, or one that it splits.
     """
 
     table: str
@@ -106,18 +113,40 @@ class MovePlan:
     taken_ms: Millis
     moves: tuple[PlannedMove, ...]
     bounds: RunBounds = field(default_factory=RunBounds)
+    splits: tuple[PlannedSplit, ...] = ()
 
     def __post_init__(self) -> None:
+        if len(self.splits) > MAX_SPLITS:
+            raise PlanInvalid(f"a plan has at most {MAX_SPLITS} splits, and not {len(self.splits)}", hint=AGAIN)
         if not self.moves or len(self.moves) > MAX_MOVES:
             raise PlanInvalid(f"a plan has from 1 to {MAX_MOVES} moves, and not {len(self.moves)}", hint=AGAIN)
         bundle, times = Counter(each.bundle for each in self.moves).most_common(1)[0]
         if times > 1:
             raise PlanInvalid(f"{bundle} would move {times} times", hint=AGAIN)
+        bundle, times = Counter(each.bundle for each in self.steps).most_common(1)[0]
+        if times > 1:
+            raise PlanInvalid(f"{bundle} would be split, and moved or split again as a whole", hint=AGAIN)
+
+    @property
+    def steps(self) -> tuple[PlannedMove | PlannedSplit, ...]:
+        """Its moves, then its splits."""
+        return (*self.moves, *self.splits)
+
+    @property
+    def makers(self) -> dict[str, int]:
+        """Each bundle that a split of the plan makes, with the number of that split."""
+        return {half: number for number, split in enumerate(self.splits) for half in split.halves}
 
     @property
     def content(self) -> dict[str, object]:
-        """All that it says, as plain data: equal plans have equal content."""
-        return asdict(self)
+        """All that it says, as plain data: equal plans have equal content.
+
+        One without splits says nothing of them, as before there were any: files and fingerprints of then still hold.
+        """
+        plain = asdict(self)
+        if not self.splits:
+            del plain["splits"]
+        return plain
 
     @property
     def fingerprint(self) -> str:

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from syncer.balancer.moving.split import SplitProgress, split_progress_from
 from syncer.model import Millis
 
 
@@ -51,6 +52,8 @@ class MoveStanding(StrEnum):
     """Another broker owned it, and not by an unload of the run."""
     GONE = "bundle-gone"
     """The range exists no more: it was split."""
+    NOT_MADE = "not-made"
+    """The bundle is a half of a split that did not come about."""
     FREE = "owned-by-nobody"
     """Nobody served it, so that there was nothing to move."""
     CHANGED = "load-changed"
@@ -130,6 +133,7 @@ class MoveRun:
 
     Attributes:
         moves: In the order of the plan.
+        splits: Those that come before moves of their halves, in the order of the plan.
         former: Setting → what overrode it before the run, ``None``: nothing did; ``None``: the settings are not held.
         stop: Why it ends early.
         until_ms: Before that it begins no move; 0: at once.
@@ -137,6 +141,7 @@ class MoveRun:
 
     phase: RunPhase = RunPhase.WAITING
     moves: tuple[MoveProgress, ...]
+    splits: tuple[SplitProgress, ...] = ()
     former: Mapping[str, str | None] | None = None
     stop: RunStop | None = None
     until_ms: Millis = field(default=Millis(0))
@@ -162,7 +167,9 @@ def move_run_from(document: Mapping[str, Any], moves: tuple[MoveProgress, ...]) 
         moves: In the order of the plan.
     """
     stop = document["stop"]
-    return MoveRun(
-        **{**document, "phase": RunPhase(document["phase"]), "stop": None if stop is None else RunStop(**stop)},
-        moves=moves,
-    )
+    own = {
+        "phase": RunPhase(document["phase"]),
+        "stop": None if stop is None else RunStop(**stop),
+        "splits": tuple(map(split_progress_from, document.get("splits", ()))),
+    }
+    return MoveRun(**{**document, **own}, moves=moves)

@@ -1,6 +1,6 @@
 """Acts of a run of moves: each is one call of the admin API, and leaves its outcome in the run.
 
-An unload that no answer came of is neither done nor refused: who owns the bundle is seen by the next look.
+A split or an unload that no answer came of is neither done nor refused: what became of it is seen by the next look.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import anyio
 import structlog
 
 from syncer.admin.calls import AdminCalls, AdminRefused
-from syncer.balancer.moving import course
-from syncer.balancer.moving.course import LookUp, MoveAct, SetSetting, Unload, UnsetSetting
+from syncer.balancer.moving import course, splitting
+from syncer.balancer.moving.acts import LookUp, MoveAct, SetSetting, Split, Unload, UnsetSetting
 from syncer.balancer.moving.run import MoveRun, RunPhase, RunStop
 from syncer.balancer.ranges import namespace_of_bundle, range_of_bundle, topic_hash
 from syncer.errors import AdminDenied, AdminError, AdminRedirectRefused
@@ -39,7 +39,7 @@ class MoveActs:
         self._now_ms = now_ms
 
     async def perform(self, run: MoveRun, acts: tuple[MoveAct, ...]) -> MoveRun:
-        """Perform acts: settings one after the other, unloads at the same time.
+        """Perform acts: settings and splits one after the other, unloads at the same time.
 
         Args:
             run: As it was kept.
@@ -55,6 +55,8 @@ class MoveActs:
                     run = await self._set(run, key, value)
                 case UnsetSetting(key):
                     await self._calls.remove_dynamic(key)
+                case Split():
+                    run = await self._split(run, act)
                 case LookUp(bundle):
                     await self._look_up(bundle)
                 case Unload():
@@ -84,6 +86,17 @@ class MoveActs:
             if run.phase is RunPhase.RESTORING or not _final(error):
                 raise
             return course.stopped(run, _stop(error))
+        return run
+
+    async def _split(self, run: MoveRun, act: Split) -> MoveRun:
+        try:
+            await self._calls.split_bundle(act.bundle, act.position)
+        except AdminError as error:
+            if not _final(error):
+                log.warning("split_unanswered", split=act.number, code=error.code, cause=error.message)
+                return run
+            run = splitting.refused(run, act.number, error.message, self._now_ms())
+            return course.stopped(run, _stop(error)) if _denied(error) else run
         return run
 
     def _recorded(self, run: MoveRun, number: int, error: AdminError | None) -> MoveRun:

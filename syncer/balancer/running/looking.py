@@ -13,7 +13,7 @@ from typing import Final
 import anyio
 
 from syncer.admin.calls import AdminCalls, AdminRefused
-from syncer.balancer.moving.course import BundleSight, ClusterSight
+from syncer.balancer.moving.sight import BundleSight, ClusterSight
 from syncer.balancer.ranges import namespace_of_bundle, parsed_boundaries, range_of_bundle
 from syncer.errors import AdminError
 from syncer.model import Millis
@@ -22,6 +22,7 @@ _AT_ONCE: Final = 16
 """Brokers that are asked at the same time."""
 _GONE: Final = 404
 _DENIED: Final = frozenset({401, 403})
+_MOST_BUNDLES: Final = "loadBalancerNamespaceMaximumBundles"
 _FLOWS: Final = ("msgThroughputIn", "msgThroughputOut")
 
 
@@ -39,7 +40,12 @@ class MoveLooking:
         self._cluster = cluster
 
     async def look(
-        self, now_ms: Millis, bundles: Mapping[str, Iterable[str]], weighed: Iterable[str] = ()
+        self,
+        now_ms: Millis,
+        bundles: Mapping[str, Iterable[str]],
+        weighed: Iterable[str] = (),
+        *,
+        splitting: bool = False,
     ) -> ClusterSight:
         """See the cluster as it is.
 
@@ -47,6 +53,7 @@ class MoveLooking:
             now_ms: The time at which the look begins.
             bundles: Bundle → brokers that probably own it; they are asked first.
             weighed: Those of which the load counts.
+            splitting: How many bundles a namespace may have counts.
 
         Raises:
             AdminError: The cluster does not answer, or not as it should.
@@ -54,7 +61,9 @@ class MoveLooking:
         """
         dynamic = await self._calls.dynamic_settings()
         brokers = frozenset(await self._calls.brokers(self._cluster)) if bundles else frozenset()
-        there = await self._existing(bundles)
+        boundaries = {each: await self._boundaries(each) for each in {namespace_of_bundle(each) for each in bundles}}
+        ranges = {namespace: set(pairwise(each)) for namespace, each in boundaries.items()}
+        there = {each: range_of_bundle(each) in ranges[namespace_of_bundle(each)] for each in bundles}
         owners = await self._owners({each: bundles[each] for each, exists in there.items() if exists}, brokers)
         loads = await self._loads({each: owners[each] for each in weighed if owners.get(each)})
         seen = {
@@ -62,30 +71,34 @@ class MoveLooking:
             for each, exists in there.items()
             if not exists or each in owners
         }
-        return ClusterSight(at_ms=now_ms, dynamic=dynamic, brokers=brokers, bundles=seen)
+        return ClusterSight(
+            at_ms=now_ms,
+            dynamic=dynamic,
+            brokers=brokers,
+            bundles=seen,
+            boundaries=boundaries,
+            most_bundles=await self._most_bundles() if splitting else None,
+        )
 
-    async def _existing(self, bundles: Iterable[str]) -> dict[str, bool]:
-        """Say of each bundle whether its namespace is cut so."""
-        ranges: dict[str, set[tuple[int, int]]] = {}
-        found: dict[str, bool] = {}
-        for bundle in bundles:
-            namespace = namespace_of_bundle(bundle)
-            if namespace not in ranges:
-                ranges[namespace] = await self._ranges(namespace)
-            found[bundle] = range_of_bundle(bundle) in ranges[namespace]
-        return found
+    async def _most_bundles(self) -> int:
+        """How many bundles a namespace may have."""
+        told = (await self._calls.configuration()).get(_MOST_BUNDLES)
+        try:
+            return int(str(told))
+        except ValueError:
+            raise AdminError(f"the brokers do not say how many bundles a namespace may have: {told!r:.40}") from None
 
-    async def _ranges(self, namespace: str) -> set[tuple[int, int]]:
-        """Ranges that a namespace is cut into; none when it does not exist."""
+    async def _boundaries(self, namespace: str) -> tuple[int, ...]:
+        """Where a namespace is cut; nowhere when it does not exist."""
         try:
             told = (await self._calls.boundaries(namespace)).get("boundaries")
         except AdminRefused as refused:
             if refused.status != _GONE:
                 raise
-            return set()
+            return ()
         if not isinstance(told, list) or not all(isinstance(each, str) for each in told):
             raise AdminError(f"the bundles of {namespace} were told without their boundaries")
-        return set(pairwise(parsed_boundaries(told, namespace)))
+        return tuple(parsed_boundaries(told, namespace))
 
     async def _owners(self, bundles: Mapping[str, Iterable[str]], brokers: frozenset[str]) -> dict[str, str | None]:
         """Find who owns each; those that may be owned by a broker that did not answer are left out."""

@@ -10,7 +10,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from syncer import local_files
 from syncer.balancer.moving.bounds import RunBounds
-from syncer.balancer.moving.move_plan import AGAIN, MovePlan, PlannedMove
+from syncer.balancer.moving.move_plan import MovePlan, PlannedMove
+from syncer.balancer.moving.split import AGAIN, PlannedSplit
 from syncer.errors import PlanInvalid, PreconditionFailed
 from syncer.model import Millis
 from syncer.planning.sealed_form import SealedForm
@@ -40,6 +41,7 @@ class MovePlanRecord(BaseModel):
     taken_ms: Millis
     moves: tuple[PlannedMove, ...]
     bounds: RunBounds
+    splits: tuple[PlannedSplit, ...] = ()
     sha256: str
 
 
@@ -67,6 +69,7 @@ def from_text(text: bytes, name: str = "the plan") -> MovePlan:
         taken_ms=record.taken_ms,
         moves=record.moves,
         bounds=record.bounds,
+        splits=record.splits,
     )
     if plan.fingerprint != record.sha256:
         raise PlanInvalid(f"{name} is damaged or was edited: its fingerprint is not its own", hint=AGAIN)

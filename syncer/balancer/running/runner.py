@@ -14,9 +14,10 @@ from typing import Final
 import structlog
 
 from syncer.admin.calls import AdminCalls
-from syncer.balancer.moving import course
+from syncer.balancer.moving import course, splitting
 from syncer.balancer.moving.move_plan import MovePlan
 from syncer.balancer.moving.run import MoveRun, MoveStanding, RunPhase
+from syncer.balancer.moving.split import SplitStanding
 from syncer.balancer.running.acting import MoveActs
 from syncer.balancer.running.in_state import RunInState
 from syncer.balancer.running.looking import MoveLooking
@@ -73,18 +74,21 @@ class MoveRunner:
                 await self._sleep(LOOK_S)
                 continue
             run = await self._turn(run)
-            under_way = any(each.standing is MoveStanding.ASKED for each in run.moves)
+            under_way = any(each.standing is MoveStanding.ASKED for each in run.moves) or bool(splitting.asked(run))
             await self._sleep(WATCH_S if under_way or run.until_ms <= self._now_ms() else LOOK_S)
 
     async def _turn(self, run: MoveRun) -> MoveRun:
         now, plan = self._now_ms(), self._plan
         numbers = course.looked_at(plan, run, now)
-        probable = {
+        probable: dict[str, tuple[str, ...]] = {
             plan.moves[each].bundle: (plan.moves[each].source, plan.moves[each].target, run.moves[each].owner or "")
             for each in numbers
         }
         begins = [plan.moves[each].bundle for each in numbers if run.moves[each].standing is not MoveStanding.ASKED]
-        sight = await self._looking.look(now, probable, begins)
+        splits = course.splits_looked_at(plan, run, now)
+        probable |= {plan.splits[each].bundle: (plan.splits[each].source,) for each in splits}
+        cuts = [plan.splits[each].bundle for each in splits if run.splits[each].standing is SplitStanding.WAITING]
+        sight = await self._looking.look(now, probable, (*begins, *cuts), splitting=bool(cuts))
         turn = course.step(plan, run, sight)
         await self._record.save(turn.run)
         _tell(plan, run, turn.run)
@@ -99,6 +103,9 @@ class MoveRunner:
 def _tell(plan: MovePlan, before: MoveRun, after: MoveRun) -> None:
     if after.phase is not before.phase:
         log.info("move_run_phase", phase=after.phase.value, stop=after.stop.code if after.stop else "")
+    for split, earlier, later in zip(plan.splits, before.splits, after.splits, strict=True):
+        if later.standing is not earlier.standing:
+            log.info("bundle_split", bundle=split.bundle, position=split.position, standing=later.standing.value)
     for move, former, latter in zip(plan.moves, before.moves, after.moves, strict=True):
         if latter.standing is not former.standing:
             log.info(

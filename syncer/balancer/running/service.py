@@ -6,7 +6,7 @@ kept. Nothing that happens here ends the daemon's other parts, but that another 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Final, Protocol, TypeVar
 
@@ -15,8 +15,9 @@ import structlog
 
 from syncer.admin.calls import AdminCalls
 from syncer.balancer.moving import course
-from syncer.balancer.moving.move_plan import AGAIN, MovePlan
+from syncer.balancer.moving.move_plan import MovePlan
 from syncer.balancer.moving.run import RunPhase, RunStopCode
+from syncer.balancer.moving.split import AGAIN
 from syncer.balancer.running import plan_file
 from syncer.balancer.running.in_state import RunInState
 from syncer.balancer.running.looking import MoveLooking
@@ -184,11 +185,17 @@ class MoveService:
         return lambda tx, asked: self._begun(tx, asked, plan)
 
     async def _foreseen(self, plan: MovePlan, calls: AdminCalls) -> str:
-        bundles = {move.bundle: (move.source, move.target) for move in plan.moves}
-        sight = await MoveLooking(calls, plan.cluster).look(self._now_ms(), bundles, bundles)
-        kept = [(move.bundle, why) for move, why in zip(plan.moves, course.foreseen(plan, sight), strict=True) if why]
-        told = "".join(f"; {bundle}: {why.value}" for bundle, why in kept)
-        return f"dry run: {len(plan.moves) - len(kept)} of {len(plan.moves)} moves would be asked for now{told}"
+        bundles: dict[str, tuple[str, ...]] = {move.bundle: (move.source, move.target) for move in plan.moves}
+        bundles |= {split.bundle: (split.source,) for split in plan.splits}
+        looking = MoveLooking(calls, plan.cluster)
+        sight = await looking.look(self._now_ms(), bundles, bundles, splitting=bool(plan.splits))
+        found = course.foreseen(plan, sight)
+        counts = [_would(found[: len(plan.moves)], "moves")]
+        if plan.splits:
+            counts.append(_would(found[len(plan.moves) :], "splits"))
+        each_one = zip(plan.steps, found, strict=True)
+        told = "".join(f"; {each.bundle}: {why.value}" for each, why in each_one if why)
+        return f"dry run: {' and '.join(counts)} would be asked for now{told}"
 
     def _begun(self, tx: Transaction, operation: Operation, plan: MovePlan) -> str:
         run = course.begun(plan)
@@ -201,7 +208,8 @@ class MoveService:
             made_at_ms=self._now_ms(),
         )
         number = tx.begin_move_run(row, plan_file.to_text(plan), [each.document() for each in run.moves])
-        return f"the run of moves {number} has begun: {len(plan.moves)} moves"
+        splits = f" after {len(plan.splits)} splits" if plan.splits else ""
+        return f"the run of moves {number} has begun: {len(plan.moves)} moves{splits}"
 
     def _stopped(self, tx: Transaction, operation: Operation) -> str:
         row = require_some_run(tx.move_run())
@@ -224,3 +232,7 @@ class MoveService:
 
 def _failure(exc: Exception) -> SyncerError:
     return exc if isinstance(exc, SyncerError) else InvariantBroken(f"{type(exc).__name__}: {exc}")
+
+
+def _would(found: Sequence[object], what: str) -> str:
+    return f"{sum(why is None for why in found)} of {len(found)} {what}"

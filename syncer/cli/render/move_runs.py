@@ -10,7 +10,7 @@ from syncer.cli.render.output import Format, out
 from syncer.documents.words import moment, span
 
 if TYPE_CHECKING:
-    from syncer.documents.balancing.moves import MoveOutcomeDocument, MoveRunDocument, MoveRunList
+    from syncer.documents.balancing.moves import MoveOutcomeDocument, MoveRunDocument, MoveRunList, SplitOutcomeDocument
 
 
 def show_move_runs(found: MoveRunList, form: Format) -> None:
@@ -55,13 +55,21 @@ def show_move_run(found: MoveRunDocument, form: Format) -> None:
         ]
     )
     out("")
+    if found.splits:
+        output.table(("bundle", "of", "cut at", "standing"), map(_split, found.splits))
+        out("")
     output.table(
         ("bundle", "from", "to", "standing", "owner", "unloads", "ready", "said", "client-seconds said", "spread said"),
         map(_move, found.moves),
     )
-    for each in found.moves:
-        if each.words:
-            out(f"{each.bundle}: {each.words}")
+    told = [*((each.bundle, each.words) for each in found.splits), *((each.bundle, each.words) for each in found.moves)]
+    for bundle, words in told:
+        if words:
+            out(f"{bundle}: {words}")
+
+
+def _split(each: SplitOutcomeDocument) -> tuple[object, ...]:
+    return each.bundle, each.source, each.position, each.standing.value
 
 
 def _move(each: MoveOutcomeDocument) -> tuple[object, ...]:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from syncer.balancer.moving.run import MoveStanding, RunPhase
+from syncer.balancer.moving.split import SplitStanding
+from syncer.balancer.ranges import boundary_text
 from syncer.documents.document import Document
 
 if TYPE_CHECKING:
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
 
     from syncer.balancer.moving.move_plan import MovePlan, PlannedMove
     from syncer.balancer.moving.run import MoveProgress, MoveRun
+    from syncer.balancer.moving.split import PlannedSplit, SplitProgress
     from syncer.state.contract.work.move_runs import KeptMoveRun
 
 
@@ -60,8 +63,20 @@ class MoveOutcomeDocument(Document):
     predicted_spread: float | None = Field(description="Of usages, once this move and those before it were made.")
 
 
+class SplitOutcomeDocument(Document):
+    """A split that comes before moves of its halves; null: unknown, or not yet."""
+
+    bundle: str
+    source: str = Field(description="Its owner, who keeps both halves.")
+    position: str = Field(description="Where it is cut, such as 0x40000000; the upper half begins with it.")
+    standing: SplitStanding
+    asked_ms: int | None = Field(description="When it was asked for.")
+    ended_ms: int | None
+    words: str = Field(description="What the cluster said, where it refused.")
+
+
 class MoveRunDocument(Document):
-    """``syncer balancer runs ID``: moves in the order of the plan."""
+    """``syncer balancer runs ID``: splits and moves in the order of the plan."""
 
     id: int
     phase: RunPhase
@@ -77,6 +92,7 @@ class MoveRunDocument(Document):
     holds_settings: bool = Field(description="Whether Pulsar's own moves and splits are switched off by it now.")
     stop: RunStopDocument | None = Field(description="Null: nothing ends it early.")
     standings: dict[MoveStanding, int] = Field(description="How many moves stand so.")
+    splits: list[SplitOutcomeDocument]
     moves: list[MoveOutcomeDocument]
 
 
@@ -118,8 +134,24 @@ def move_run_document(kept: KeptMoveRun, run: MoveRun, plan: MovePlan) -> MoveRu
         holds_settings=run.former is not None,
         stop=row.stop,
         standings={each: standings.count(each) for each in MoveStanding if each in standings},
+        splits=_splits(plan.splits, run.splits),
         moves=_outcomes(plan.moves, run.moves),
     )
+
+
+def _splits(planned: Sequence[PlannedSplit], seen: Sequence[SplitProgress]) -> list[SplitOutcomeDocument]:
+    return [
+        SplitOutcomeDocument(
+            bundle=split.bundle,
+            source=split.source,
+            position=boundary_text(split.position),
+            standing=progress.standing,
+            asked_ms=progress.asked_ms,
+            ended_ms=progress.ended_ms,
+            words=progress.words,
+        )
+        for split, progress in zip(planned, seen, strict=True)
+    ]
 
 
 def _outcomes(planned: Sequence[PlannedMove], seen: Sequence[MoveProgress]) -> list[MoveOutcomeDocument]:

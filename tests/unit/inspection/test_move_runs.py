@@ -18,6 +18,7 @@ from syncer.state.sql.database import SqlState
 from syncer.state.views.region import Views
 from tests.support.region_database import state, template, views
 from tests.unit.balancer.moving.test_move_plan import MOVE, PLAN
+from tests.unit.balancer.moving.test_split import SPLIT
 
 __all__ = ["state", "template", "views"]
 
@@ -81,3 +82,9 @@ def test_what_it_costs_is_said_before(prices: tuple[float | None, ...], said: st
     assert proposal.target == "east-1"
     assert said in proposal.words[0]
     assert applying(views, BOTH, go=False).words == ()
+
+
+def test_that_a_split_is_not_taken_back_is_said_before(views: Views) -> None:
+    plan = replace(PLAN, moves=(replace(MOVE, bundle=SPLIT.halves[1]),), splits=(SPLIT,))
+    words = applying(views, plan, go=True).words
+    assert "1 bundle would be cut in two, which no later run takes back" in words[1]

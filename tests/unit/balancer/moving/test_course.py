@@ -8,10 +8,11 @@ import pytest
 
 from syncer.admin.stillness import STILL
 from syncer.balancer.moving import course
+from syncer.balancer.moving.acts import LookUp, SetSetting, Unload, UnsetSetting
 from syncer.balancer.moving.bounds import QuietHours, RunBounds
-from syncer.balancer.moving.course import BundleSight, ClusterSight, LookUp, SetSetting, Unload, UnsetSetting
 from syncer.balancer.moving.move_plan import MovePlan
 from syncer.balancer.moving.run import MoveRun, MoveStanding, RunPhase, RunStop
+from syncer.balancer.moving.sight import BundleSight, ClusterSight
 from syncer.model import Millis
 from tests.unit.balancer.moving.test_move_plan import MOVE, PLAN
 

@@ -9,6 +9,7 @@ import pytest
 
 from syncer.balancer.moving.bounds import RunBounds
 from syncer.balancer.moving.move_plan import MovePlan, MovePrediction, PlannedMove
+from syncer.balancer.moving.split import PlannedSplit
 from syncer.errors import PlanInvalid
 from syncer.model import Millis
 
@@ -45,6 +46,20 @@ def test_a_plan_moves_something_and_each_bundle_once() -> None:
         replace(PLAN, moves=())
     with pytest.raises(PlanInvalid, match="would move 2 times"):
         replace(PLAN, moves=(MOVE, replace(MOVE, target="c:80")))
+
+
+def test_what_is_split_is_not_moved_as_a_whole_nor_split_twice() -> None:
+    split = PlannedSplit(bundle=MOVE.bundle, source="a:80", position=0x40000000, throughput=None)
+    plan = replace(PLAN, moves=(replace(MOVE, bundle=split.halves[0]),), splits=(split,))
+    assert plan.makers == {split.halves[0]: 0, split.halves[1]: 0}
+    elsewhere = replace(plan, splits=(replace(split, position=1),))
+    assert len({plan.fingerprint, elsewhere.fingerprint, PLAN.fingerprint}) == 3
+    for splits, moves in (((split,), (MOVE,)), ((split, replace(split, position=9)), plan.moves)):
+        with pytest.raises(PlanInvalid, match="as a whole"):
+            replace(PLAN, moves=moves, splits=splits)
+    many = (replace(split, bundle=f"acme/n{number}/0x00000000_0x80000000") for number in range(201))
+    with pytest.raises(PlanInvalid, match="at most 200 splits, and not 201"):
+        replace(PLAN, splits=tuple(many))
 
 
 def test_the_fingerprint_names_exactly_this_plan() -> None:

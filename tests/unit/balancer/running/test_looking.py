@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import pytest
 
 from syncer.admin.calls import AdminRefused
-from syncer.balancer.moving.course import BundleSight, ClusterSight
+from syncer.balancer.moving.sight import BundleSight, ClusterSight
 from syncer.balancer.running.looking import MoveLooking
 from syncer.errors import AdminError
 from syncer.model import Millis

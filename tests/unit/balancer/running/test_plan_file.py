@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,11 +13,13 @@ from hypothesis import strategies as st
 
 from syncer.balancer.moving.bounds import QuietHours, RunBounds
 from syncer.balancer.moving.move_plan import MovePlan, MovePrediction, PlannedMove
+from syncer.balancer.moving.split import PlannedSplit
 from syncer.balancer.ranges import range_text
 from syncer.balancer.running import plan_file
 from syncer.errors import PlanInvalid, PreconditionFailed
 from syncer.model import Millis
 from tests.unit.balancer.moving.test_move_plan import MOVE, PLAN
+from tests.unit.balancer.moving.test_split import SPLIT
 
 figures: Final = st.none() | st.floats(0, 1e12)
 names: Final = st.text(min_size=1, max_size=8)
@@ -35,6 +38,17 @@ plans = st.builds(
     cluster=names,
     taken_ms=st.integers(0, 2**45).map(Millis),
     moves=st.lists(moves, min_size=1, max_size=4, unique_by=lambda move: move.bundle).map(tuple),
+    splits=st.lists(
+        st.builds(
+            PlannedSplit,
+            bundle=st.integers(0, 2**31).map(lambda low: f"acme/ö/{range_text(low, 2**32 - 1)}"),
+            source=names,
+            position=st.integers(2**31 + 1, 2**32 - 2),
+            throughput=figures,
+        ),
+        max_size=2,
+        unique_by=lambda split: split.bundle,
+    ).map(tuple),
     bounds=st.builds(
         RunBounds,
         per_broker=st.integers(1, 9),
@@ -58,6 +72,18 @@ def test_what_is_read_is_what_was_written(plan: MovePlan) -> None:
     text = plan_file.to_text(plan)
     assert plan_file.from_text(text.encode()) == plan
     assert json.loads(text)["sha256"] == plan.fingerprint
+
+
+def test_a_plan_without_splits_is_written_as_before_there_were_any() -> None:
+    assert "splits" not in json.loads(plan_file.to_text(PLAN))
+
+
+def test_a_split_that_was_changed_is_refused() -> None:
+    plan = replace(PLAN, moves=(replace(MOVE, bundle=SPLIT.halves[0]),), splits=(SPLIT,))
+    whole = json.loads(plan_file.to_text(plan))
+    whole["splits"][0]["position"] += 1
+    with pytest.raises(PlanInvalid, match="was edited"):
+        plan_file.from_text(json.dumps(whole).encode())
 
 
 def test_a_file_is_written_once(tmp_path: Path) -> None:

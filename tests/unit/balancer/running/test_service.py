@@ -25,6 +25,7 @@ from syncer.state.memory import MemoryDatabase, MemoryState
 from tests.support.moving_calls import MovingCalls
 from tests.support.moving_cluster import MovingCluster
 from tests.unit.balancer.moving.test_move_plan import MOVE, PLAN
+from tests.unit.balancer.moving.test_split import SPLIT
 from tests.unit.state.contract import test_migrations
 from tests.unit.state.test_contract import EAST
 
@@ -142,6 +143,54 @@ async def test_unless_it_is_said_otherwise_a_run_is_dry(region: Region, dry: str
     assert answer.state is OperationState.DONE
     assert region.open_run() is None
     assert not any(each.startswith(("PUT", "POST", "DELETE")) for each in region.calls.asked)
+
+
+SPLITTING = replace(PLAN, moves=(replace(MOVE, bundle=SPLIT.halves[0], throughput=None),), splits=(SPLIT,))
+
+
+async def test_a_bundle_is_split_and_one_half_moves(region: Region) -> None:
+    dry = await applied(region, SPLITTING, dry="true")
+    assert dry.answer == "dry run: 1 of 1 moves and 1 of 1 splits would be asked for now"
+    answer = await applied(region, SPLITTING)
+    assert answer.answer == "the run of moves 1 has begun: 1 moves after 1 splits"
+    await served(region, lambda: region.open_run() is None)
+    lower, upper = SPLIT.halves
+    assert region.calls.moving.owners == {lower: "b:80", upper: "a:80", OTHER.bundle: "b:80"}
+    assert region.run().run["splits"][0]["standing"] == "done"
+    assert region.standings() == ["done"]
+    assert region.calls.moving.dynamic == {"other": "1"}
+
+
+async def test_a_namespace_that_is_full_is_not_split(region: Region) -> None:
+    region.calls.most_bundles = "2"
+    dry = await applied(region, SPLITTING, dry="true")
+    assert dry.answer.endswith(f"; {SPLIT.bundle}: namespace-full")
+    await applied(region, SPLITTING)
+    await served(region, lambda: region.open_run() is None)
+    assert (region.standings(), region.calls.moving.splits) == (["not-made"], [])
+    region.calls.most_bundles = "many"
+    assert (await applied(region, SPLITTING)).code == "admin-error"
+
+
+@pytest.mark.parametrize(("status", "standing", "stop"), [(412, "refused", None), (403, "refused", AdminDenied.code)])
+async def test_a_split_that_is_refused_ends_with_the_clusters_words(
+    region: Region, status: int, standing: str, stop: str | None
+) -> None:
+    region.calls.refusals["/split?"] = status
+    await applied(region, SPLITTING)
+    await served(region, lambda: region.open_run() is None)
+    split, ended = region.run().run["splits"][0], region.run().run["stop"]
+    assert (split["standing"], f"answered {status}" in split["words"]) == (standing, True)
+    assert (ended and ended["code"]) == stop
+    assert region.calls.moving.dynamic == {"other": "1"}
+
+
+async def test_a_split_that_hangs_is_looked_at_and_not_asked_for_again(region: Region) -> None:
+    region.calls.refusals["/split?"] = 0
+    await applied(region, SPLITTING)
+    await served(region, lambda: region.open_run() is None)
+    assert sum("/split?" in each for each in region.calls.asked) == 1
+    assert region.run().run["splits"][0]["standing"] == "not-split"
 
 
 async def test_a_run_that_is_killed_again_and_again_is_carried_to_its_end(region: Region) -> None:

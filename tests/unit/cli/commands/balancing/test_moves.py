@@ -30,6 +30,7 @@ from tests.support.moving_calls import MovingCalls
 from tests.support.moving_cluster import MovingCluster
 from tests.support.region_database import Run, good, run, state, template, views
 from tests.unit.balancer.moving.test_move_plan import MOVE, PLAN
+from tests.unit.balancer.moving.test_split import SPLIT
 from tests.unit.balancer.running.test_service import DirectThread
 
 __all__ = ["run", "state", "template", "views"]
@@ -116,6 +117,19 @@ def test_a_plan_is_tried_applied_and_told_beside_its_prediction(
     assert MOVE.bundle in table
     assert "12.5" in table
     assert "ended" in good(run("balancer", "runs"))
+
+
+def test_a_split_is_told_before_the_moves_of_its_halves(
+    run: Run, state: SqlState, moving: MovingCluster, tmp_path: Path
+) -> None:
+    plan = replace(PLAN, moves=(replace(MOVE, bundle=SPLIT.halves[0], throughput=None),), splits=(SPLIT,))
+    with serving(state, moving):
+        good(run("balancer", "apply", saved(tmp_path, plan), "--go", "--yes"))
+        assert wait_for(lambda: shown(run).finished_at_ms is not None, deadline_s=20) is not None
+    (split,) = shown(run).splits
+    assert (split.bundle, split.position, split.standing) == (SPLIT.bundle, "0x00000123", "done")
+    assert "0x00000123" in good(run("balancer", "runs", "1"))
+    assert moving.owners[SPLIT.halves[0]] == "b:80"
 
 
 def test_what_would_keep_a_move_back_is_said(run: Run, state: SqlState, moving: MovingCluster, tmp_path: Path) -> None:
