@@ -22,6 +22,7 @@ from deploy.lab.waiting import wait_for
 from syncer.admin.stillness import STILL
 from syncer.balancer.moving.bounds import RunBounds
 from syncer.balancer.moving.move_plan import MovePlan, MovePrediction, PlannedMove
+from syncer.balancer.moving.split import PlannedSplit
 from syncer.balancer.ranges import range_of_bundle, topic_hash
 from syncer.balancer.running import plan_file
 from syncer.cli.main import app
@@ -215,6 +216,38 @@ def test_a_plan_is_carried_out_by_a_daemon_that_is_killed_in_the_middle(
     assert ids(cluster, name) == {span: owner.id for span, owner in owners.items()} | targets
     assert cluster.dynamic() == before
     assert daemon.run().run["stop"] is None
+    assert (account.dead, account.lost) == ((), {})
+
+
+def test_a_bundle_is_split_and_a_half_moves_though_the_daemon_is_killed_between(
+    cluster: BrokersCluster, namespace: Namespace, daemon: MovingDaemon, tmp_path: Path
+) -> None:
+    name, topics = namespace(cluster, topics=12, bundles=1)
+    before = cluster.dynamic()
+    with ClusterTraffic(cluster.service_url, uneven(topics, 60), tmp_path, log=tmp_path / "clients.log") as traffic:
+        ((span, owner),) = owned(cluster, name, topics).items()
+        hashes = sorted(map(topic_hash, topics))
+        split = PlannedSplit(bundle=f"{name}/{span}", source=owner.id, position=hashes[6], throughput=None)
+        lower, upper = (half.rpartition("/")[2] for half in split.halves)
+        (move,) = plan_of(cluster, {lower: owner}, name, 1).moves
+        plan = replace(plan_of(cluster, {lower: owner}, name, 1), splits=(split,))
+        answer = daemon.ask(OperationKind.MOVES_APPLY, plan=plan_file.to_text(plan), dry="false")
+        assert answer.answer == "the run of moves 1 has begun: 1 moves after 1 splits"
+        daemon.until(lambda: daemon.run().run["splits"][0]["standing"] != "waiting", 30)
+        daemon.kill()
+        assert wait_for(lambda: set(cluster.owners(name)) == {lower, upper}, deadline_s=10) is not None
+        assert set(cluster.owners(name).values()) == {owner}, "the halves stay where they are"
+        cut_off = traffic.outages()
+        daemon.start()
+        daemon.until(lambda: daemon.run().over, 60)
+        account = traffic.settle(30)
+    run = daemon.run()
+    assert (run.run["splits"][0]["standing"], daemon.moves()[0]["standing"]) == ("done", "done"), daemon.log
+    assert cut_off == [], "a split cuts nobody off"
+    moved = {topic for topic in topics if topic_hash(topic) < split.position}
+    assert {each.topic for each in traffic.outages()} == moved
+    assert ids(cluster, name) == {lower: move.target, upper: owner.id}
+    assert cluster.dynamic() == before
     assert (account.dead, account.lost) == ((), {})
 
 

@@ -71,6 +71,10 @@ class WithoutMoveRuns:
         """Nobody has one."""
         raise NotImplementedError
 
+    def tell_move_trouble(self, number: int, trouble: Mapping[str, Any]) -> NoReturn:
+        """Nobody knows a number."""
+        raise NotImplementedError
+
     def ask_to_stop(self, number: int, stop: Mapping[str, str]) -> NoReturn:
         """Nobody knows a number."""
         raise NotImplementedError

@@ -36,6 +36,7 @@ class RunInState:
         self._now_ms = now_ms
         self._number = number
         self._kept: MoveRun | None = None
+        self._troubled = False
 
     async def load(self) -> MoveRun:
         """The run as it was kept last.
@@ -46,8 +47,9 @@ class RunInState:
         """
 
         def read(tx: Transaction) -> MoveRun:
-            moves = tuple(map(progress_from, tx.move_run_moves(self._number)))
-            return move_run_from(self._row(tx).run, moves)
+            moves, row = tuple(map(progress_from, tx.move_run_moves(self._number))), self._row(tx)
+            self._troubled = bool(row.trouble)
+            return move_run_from(row.run, moves)
 
         self._kept = await self._inside(read)
         return self._kept
@@ -84,6 +86,17 @@ class RunInState:
 
         await self._inside(save)
         self._kept = run
+
+    async def carried_on(self) -> None:
+        """Keep that the run is in no trouble any more, if it was.
+
+        Raises:
+            PreconditionFailed: It is over.
+            StateUnavailable: The database cannot be used now.
+        """
+        if self._troubled:
+            await self._inside(lambda tx: tx.tell_move_trouble(self._number, {}))
+            self._troubled = False
 
     def _row(self, tx: Transaction) -> KeptMoveRun:
         return require_known_run(tx.move_run(self._number), self._number)

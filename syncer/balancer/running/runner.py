@@ -90,12 +90,15 @@ class MoveRunner:
         cuts = [plan.splits[each].bundle for each in splits if run.splits[each].standing is SplitStanding.WAITING]
         sight = await self._looking.look(now, probable, (*begins, *cuts), splitting=bool(cuts))
         turn = course.step(plan, run, sight)
+        if not turn.acts:
+            await self._record.carried_on()
         await self._record.save(turn.run)
         _tell(plan, run, turn.run)
         if not turn.acts:
             return turn.run
         done = await self._acts.perform(turn.run, turn.acts)
         await self._record.save(done)
+        await self._record.carried_on()
         _tell(plan, turn.run, done)
         return done
 

@@ -81,7 +81,6 @@ class MoveService:
         self._now_ms = now_ms
         self._sleep = sleep
         self._observing = observing
-        self.trouble: SyncerError | None = None
         self._failures = 0
 
     async def moves(self) -> None:
@@ -96,17 +95,18 @@ class MoveService:
 
     async def _carry(self) -> None:
         while True:
+            row = None
             try:
                 row = await self._inside(lambda tx: tx.move_run())
                 if row is None or self._observing:
-                    self.trouble, self._failures = None, 0
+                    self._failures = 0
                     await self._sleep(LOOK_S)
                 else:
                     await self._carry_out(row)
             except Exception as exc:
                 if is_fenced(exc):
                     raise
-                await self._fail(exc)
+                await self._fail(row, exc)
 
     async def _carry_out(self, row: KeptMoveRun) -> None:
         text = await self._inside(lambda tx: tx.move_run_plan(row.id))
@@ -117,17 +117,30 @@ class MoveService:
             await MoveRunner(plan, calls, record, self._now_ms, self._sleep).run()
         log.info("move_run_over", run=row.id)
 
-    async def _fail(self, exc: Exception) -> None:
-        """Show and log a failure, and wait before the run is taken up again."""
+    async def _fail(self, row: KeptMoveRun | None, exc: Exception) -> None:
+        """Keep and log a failure, and wait before the run is taken up again."""
         failure = _failure(exc)
         if failure is exc:
             log.warning("move_run_repeats", code=failure.code, cause=failure.message)
         else:
             log.error("move_run_failed", cause=failure.message, exc_info=exc)
-        self.trouble = failure
         pause = BACK_OFF_S[min(self._failures, len(BACK_OFF_S) - 1)]
         self._failures += 1
+        if row is not None:
+            await self._tell(row.id, failure, pause)
         await self._sleep(pause)
+
+    async def _tell(self, number: int, failure: SyncerError, pause_s: float) -> None:
+        """Keep a run's trouble with it, where the database can be used."""
+        now = self._now_ms()
+        told = {"code": failure.code, "message": failure.message, "hint": failure.hint}
+        trouble: dict[str, object] = {**told, "since_ms": now, "next_ms": now + int(pause_s * 1000)}
+        try:
+            await self._inside(lambda tx: tx.tell_move_trouble(number, trouble))
+        except SyncerError as exc:
+            if is_fenced(exc):
+                raise
+            log.warning("move_trouble_not_kept", code=exc.code, cause=exc.message)
 
     async def _answer(self) -> None:
         while True:

@@ -10,7 +10,13 @@ from syncer.cli.render.output import Format, out
 from syncer.documents.words import moment, span
 
 if TYPE_CHECKING:
-    from syncer.documents.balancing.moves import MoveOutcomeDocument, MoveRunDocument, MoveRunList, SplitOutcomeDocument
+    from syncer.documents.balancing.moves import (
+        MoveOutcomeDocument,
+        MoveRunDocument,
+        MoveRunList,
+        RunTroubleDocument,
+        SplitOutcomeDocument,
+    )
 
 
 def show_move_runs(found: MoveRunList, form: Format) -> None:
@@ -19,7 +25,7 @@ def show_move_runs(found: MoveRunList, form: Format) -> None:
         output.document(found, form)
         return
     output.table(
-        ("id", "phase", "begun", "over", "stopped", "asked by", "reason"),
+        ("id", "phase", "begun", "over", "stopped", "trouble", "asked by", "reason"),
         [
             (
                 each.id,
@@ -27,6 +33,7 @@ def show_move_runs(found: MoveRunList, form: Format) -> None:
                 moment(each.made_at_ms),
                 moment(each.finished_at_ms),
                 None if each.stop is None else each.stop.code,
+                None if each.trouble is None else each.trouble.code,
                 each.asked_by,
                 each.reason,
             )
@@ -41,7 +48,7 @@ def show_move_run(found: MoveRunDocument, form: Format) -> None:
     if form is not Format.TABLE:
         output.document(found, form)
         return
-    stop = found.stop
+    stop, trouble = found.stop, found.trouble
     output.facts(
         [
             ("run", f"{found.id}, begun {moment(found.made_at_ms)} by {found.asked_by}: {found.reason or '-'}"),
@@ -52,6 +59,7 @@ def show_move_run(found: MoveRunDocument, form: Format) -> None:
             ("moves", ", ".join(f"{number} {each.value}" for each, number in found.standings.items())),
             ("pulsar's own", "switched off" if found.holds_settings else "as set"),
             *([("stopped", f"{stop.code}: {stop.words or '-'}")] if stop is not None else []),
+            *(_trouble(trouble) if trouble is not None else []),
         ]
     )
     out("")
@@ -66,6 +74,13 @@ def show_move_run(found: MoveRunDocument, form: Format) -> None:
     for bundle, words in told:
         if words:
             out(f"{bundle}: {words}")
+
+
+def _trouble(trouble: RunTroubleDocument) -> list[tuple[str, str]]:
+    return [
+        ("not carried on", f"since {moment(trouble.since_ms)}, {trouble.code}: {trouble.message}"),
+        ("tried again", f"{moment(trouble.next_ms)}; {trouble.hint}"),
+    ]
 
 
 def _split(each: SplitOutcomeDocument) -> tuple[object, ...]:

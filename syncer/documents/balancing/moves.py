@@ -28,6 +28,16 @@ class RunStopDocument(Document):
     who: str = Field(description="Who asked for it; empty: nobody did.")
 
 
+class RunTroubleDocument(Document):
+    """Why a run is not carried on."""
+
+    code: str = Field(description="Code of the error.")
+    message: str
+    hint: str = Field(description="What an operator does next.")
+    since_ms: int
+    next_ms: int = Field(description="When it is taken up again.")
+
+
 class MoveRunRowDocument(Document):
     """A run of the list."""
 
@@ -38,6 +48,7 @@ class MoveRunRowDocument(Document):
     asked_by: str
     reason: str
     stop: RunStopDocument | None = Field(description="Null: nothing ends it early.")
+    trouble: RunTroubleDocument | None = Field(description="Null: it is carried on, or over.")
 
 
 class MoveRunList(Document):
@@ -91,6 +102,7 @@ class MoveRunDocument(Document):
     waits_until_ms: int | None = Field(description="Before that it begins no move, by its bounds; null: it does.")
     holds_settings: bool = Field(description="Whether Pulsar's own moves and splits are switched off by it now.")
     stop: RunStopDocument | None = Field(description="Null: nothing ends it early.")
+    trouble: RunTroubleDocument | None = Field(description="Null: it is carried on, or over.")
     standings: dict[MoveStanding, int] = Field(description="How many moves stand so.")
     splits: list[SplitOutcomeDocument]
     moves: list[MoveOutcomeDocument]
@@ -106,6 +118,7 @@ def move_run_row(kept: KeptMoveRun) -> MoveRunRowDocument:
         asked_by=kept.asked_by,
         reason=kept.reason,
         stop=_stop(kept.run["stop"] or kept.stop),
+        trouble=RunTroubleDocument(**kept.trouble) if kept.trouble and not kept.over else None,
     )
 
 
@@ -133,6 +146,7 @@ def move_run_document(kept: KeptMoveRun, run: MoveRun, plan: MovePlan) -> MoveRu
         waits_until_ms=run.until_ms or None,
         holds_settings=run.former is not None,
         stop=row.stop,
+        trouble=row.trouble,
         standings={each: standings.count(each) for each in MoveStanding if each in standings},
         splits=_splits(plan.splits, run.splits),
         moves=_outcomes(plan.moves, run.moves),

@@ -16,6 +16,7 @@ from syncer.state.contract.work.move_runs import (
     require_known_run,
     require_open_run,
     require_settings_back,
+    standing_trouble,
 )
 from syncer.state.encoding import dumps_plain
 from syncer.state.memory.migrations import MigrationTables
@@ -55,11 +56,16 @@ class MoveRunTables(MigrationTables):
         return [orjson.loads(kept[key]) for key in sorted(kept) if key[0] == number]
 
     def save_move_run(self, run: KeptMoveRun, moves: Mapping[int, Mapping[str, Any]]) -> None:
-        """Keep how far an open run is, or that it is over; what was asked of it stays."""
+        """Keep how far an open run is, or that it is over; what was asked and told of it stays."""
         kept = require_open_run(self.move_run(run.id), run.id)
         require_settings_back(run)
         self._keep_run(replace(kept, phase=run.phase, run=run.run, finished_at_ms=run.finished_at_ms))
         self._keep_moves(run.id, moves)
+
+    def tell_move_trouble(self, number: int, trouble: Mapping[str, Any]) -> None:
+        """Keep why an open run is not carried on; empty: it is."""
+        kept = require_open_run(self.move_run(number), number)
+        self._keep_run(replace(kept, trouble=standing_trouble(kept.trouble, trouble)))
 
     def ask_to_stop(self, number: int, stop: Mapping[str, str]) -> None:
         """Keep that an open run is to stop; the first who asks is kept."""

@@ -377,6 +377,7 @@ move_runs: Final = Table(
     _text("stop", nullable=False),
     _text("document", nullable=False),
     _text("plan", nullable=False),
+    _text("trouble", nullable=False, server_default="{}"),
     Index("move_runs_open", "open", unique=True),
     sqlite_autoincrement=True,
 )

@@ -28,6 +28,8 @@ class KeptMoveRun:
         phase: How far it is.
         run: All that is recorded of it but its moves, as plain data.
         stop: What was asked of it: code, words and who; empty: nothing.
+        trouble: Why it is not carried on: code, message and hint, since when, and when it is taken up again; empty: it
+            is carried on.
         asked_by: Who started it.
         reason: Why.
         finished_at_ms: When it was over. ``None``: it is open.
@@ -38,6 +40,7 @@ class KeptMoveRun:
     phase: str
     run: Mapping[str, Any]
     stop: Mapping[str, str] = field(default_factory=dict)
+    trouble: Mapping[str, Any] = field(default_factory=dict)
     asked_by: str
     reason: str
     made_at_ms: Millis
@@ -77,7 +80,7 @@ class MoveRunTransaction(Protocol):
         ...
 
     def save_move_run(self, run: KeptMoveRun, moves: Mapping[int, Mapping[str, Any]]) -> None:
-        """Keep how far an open run is, or that it is over; what was asked of it stays.
+        """Keep how far an open run is, or that it is over; what was asked and told of it stays.
 
         Args:
             run: The run.
@@ -89,6 +92,15 @@ class MoveRunTransaction(Protocol):
         """
         ...
 
+    def tell_move_trouble(self, number: int, trouble: Mapping[str, Any]) -> None:
+        """Keep why an open run is not carried on; empty: it is. Of the same code, since when stays as it was.
+
+        Raises:
+            NotFound: There is no such run.
+            PreconditionFailed: It is over.
+        """
+        ...
+
     def ask_to_stop(self, number: int, stop: Mapping[str, str]) -> None:
         """Keep that an open run is to stop; the first who asks is kept.
 
@@ -97,6 +109,17 @@ class MoveRunTransaction(Protocol):
             PreconditionFailed: It is over.
         """
         ...
+
+
+def standing_trouble(former: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+    """The trouble that is kept: that of now, since when it began.
+
+    Args:
+        former: That was kept.
+        now: What is told of it.
+    """
+    same = now.get("code") is not None and now.get("code") == former.get("code")
+    return {**now, "since_ms": former["since_ms"]} if same else dict(now)
 
 
 def require_balancing_free(run: KeptMoveRun | None, migration: Migration | None) -> None:

@@ -19,6 +19,7 @@ from syncer.state.contract.work.move_runs import (
     require_known_run,
     require_open_run,
     require_settings_back,
+    standing_trouble,
 )
 from syncer.state.sql import tables
 from syncer.state.sql.statements import upserting
@@ -31,7 +32,7 @@ _SHORT: Final[tuple[Column[Any], ...]] = tuple(each for each in _C if each.name 
 
 def move_run_of(row: Sequence[Any]) -> KeptMoveRun:
     """A run from its short columns in the table's order."""
-    number, phase, made_at, finished_at, fingerprint, asked_by, reason, stop, document = row
+    number, phase, made_at, finished_at, fingerprint, asked_by, reason, stop, document, trouble = row
     return KeptMoveRun(
         id=number,
         phase=phase,
@@ -42,6 +43,7 @@ def move_run_of(row: Sequence[Any]) -> KeptMoveRun:
         reason=reason,
         stop=orjson.loads(stop),
         run=orjson.loads(document),
+        trouble=orjson.loads(trouble),
     )
 
 
@@ -108,6 +110,7 @@ class MoveRunRows(MigrationRows):
             "reason": encoding.storable(run.reason),
             "stop": encoding.dumps_plain(run.stop),
             "plan": plan,
+            "trouble": encoding.dumps_plain(run.trouble),
         }
         key = self._connection.execute(insert(tables.move_runs).values({**_row(run), **first})).inserted_primary_key
         if key is None:
@@ -128,11 +131,17 @@ class MoveRunRows(MigrationRows):
         return moves_of(self._connection, number)
 
     def save_move_run(self, run: KeptMoveRun, moves: Mapping[int, Mapping[str, Any]]) -> None:
-        """Keep how far an open run is, or that it is over; what was asked of it stays."""
+        """Keep how far an open run is, or that it is over; what was asked and told of it stays."""
         require_open_run(self.move_run(run.id), run.id)
         require_settings_back(run)
         self._connection.execute(update(tables.move_runs).where(_C.id == run.id).values(_row(run)))
         self._keep_moves(run.id, moves)
+
+    def tell_move_trouble(self, number: int, trouble: Mapping[str, Any]) -> None:
+        """Keep why an open run is not carried on; empty: it is."""
+        former = require_open_run(self.move_run(number), number).trouble
+        kept = encoding.dumps_plain(standing_trouble(former, trouble))
+        self._connection.execute(update(tables.move_runs).where(_C.id == number).values(trouble=kept))
 
     def ask_to_stop(self, number: int, stop: Mapping[str, str]) -> None:
         """Keep that an open run is to stop; the first who asks is kept."""

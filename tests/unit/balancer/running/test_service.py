@@ -15,7 +15,7 @@ from syncer.admin.stillness import STILL
 from syncer.balancer.moving.bounds import RunBounds
 from syncer.balancer.moving.move_plan import MovePlan
 from syncer.balancer.running import plan_file
-from syncer.balancer.running.service import MoveService
+from syncer.balancer.running.service import BACK_OFF_S, MoveService
 from syncer.errors import AdminDenied, Fenced
 from syncer.model import Millis
 from syncer.operations.contract import OperationKind
@@ -268,13 +268,28 @@ async def test_a_broker_that_hangs_is_told_and_waited_for(region: Region) -> Non
     await served(region, lambda: region.open_run() is not None and region.run().phase == "moving")
     region.calls.refusals["GET"] = 0
     asked = len(region.calls.asked)
-    service = await served(region, lambda: len(region.calls.asked) > asked + 5)
-    assert service.trouble is not None
-    assert service.trouble.code == "admin-unreachable"
+    await served(region, lambda: len(region.calls.asked) > asked + 5)
+    trouble = region.run().trouble
+    assert (trouble["code"], "no answer" in trouble["message"], bool(trouble["hint"])) == (
+        "admin-unreachable",
+        True,
+        True,
+    )
+    assert trouble["since_ms"] < region.calls.moving.now_ms, "it is the same trouble all the time"
+    assert trouble["next_ms"] > trouble["since_ms"] + 1_000 * BACK_OFF_S[0], "later attempts come later"
     region.calls.refusals.clear()
+    await served(region, lambda: not region.run().trouble)
     await served(region, lambda: region.open_run() is None)
     assert region.standings() == ["done", "done"]
     assert region.calls.moving.dynamic == {"other": "1"}
+
+
+async def test_a_setting_that_fails_again_and_again_is_one_trouble(region: Region) -> None:
+    region.calls.refusals[f"configuration/{next(iter(STILL))}/false"] = 500
+    await applied(region)
+    await served(region, lambda: region.run().trouble.get("next_ms", 0) > region.run().made_at_ms + 15_000)
+    trouble = region.run().trouble
+    assert (trouble["code"], trouble["next_ms"] - trouble["since_ms"] > 10_000) == ("admin-error", True)
 
 
 async def test_an_unload_that_hangs_is_looked_at_and_asked_for_again(region: Region) -> None:

@@ -32,6 +32,7 @@ RUN = KeptMoveRun(
     reason="uneven \N{ROCKET}",
     made_at_ms=Millis(10),
 )
+TROUBLE = {"code": "admin-unreachable", "message": "away", "hint": "look", "since_ms": 10, "next_ms": 15}
 STOP = {"code": "asked", "words": "enough", "who": "bob"}
 
 
@@ -106,6 +107,27 @@ def test_what_was_asked_stays_whatever_is_saved_beside_it(subject: Subject) -> N
         assert tx.move_run() == replace(run, phase="moving", stop=STOP)
 
 
+def test_trouble_is_kept_with_its_beginning_until_it_is_over(subject: Subject) -> None:
+    run = begun(subject.state)
+    with subject.state.transaction() as tx:
+        tx.tell_move_trouble(run.id, TROUBLE)
+        tx.tell_move_trouble(run.id, {**TROUBLE, "message": "still away", "since_ms": 20, "next_ms": 25})
+        tx.save_move_run(replace(run, phase="moving"), {})
+        found = tx.move_run()
+        assert found is not None
+        assert (found.phase, found.trouble["message"]) == ("moving", "still away")
+        assert (found.trouble["since_ms"], found.trouble["next_ms"]) == (10, 25)
+        tx.tell_move_trouble(run.id, {**TROUBLE, "code": "admin-denied", "since_ms": 30})
+        found = tx.move_run()
+        assert found is not None
+        assert found.trouble["since_ms"] == 30, "it is another one"
+        tx.tell_move_trouble(run.id, {})
+        assert tx.move_run() == replace(run, phase="moving")
+        tx.save_move_run(over(run), {})
+        with pytest.raises(PreconditionFailed, match="is over: it is ended"):
+            tx.tell_move_trouble(run.id, TROUBLE)
+
+
 def test_a_run_that_is_not_there_is_named(subject: Subject) -> None:
     with subject.state.transaction() as tx:
         assert (tx.move_run(), tx.move_run(7), tx.move_run_moves(7)) == (None, None, [])
@@ -113,6 +135,7 @@ def test_a_run_that_is_not_there_is_named(subject: Subject) -> None:
             lambda: tx.move_run_plan(7),
             lambda: tx.save_move_run(replace(RUN, id=7), {}),
             lambda: tx.ask_to_stop(7, STOP),
+            lambda: tx.tell_move_trouble(7, TROUBLE),
         )
         for act in acts:
             with pytest.raises(NotFound, match=r"^there is no run of moves 7$"):

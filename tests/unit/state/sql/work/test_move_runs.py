@@ -46,13 +46,30 @@ def test_a_database_of_an_older_version_gets_the_tables(tmp_path: Path) -> None:
         state.activate()
         assert begun(state).id == 1
     with closing(sqlite3.connect(file)) as database:
-        assert database.execute("SELECT version_num FROM alembic_version").fetchone() == ("0017",)
+        assert database.execute("SELECT version_num FROM alembic_version").fetchone() == ("0018",)
+
+
+def test_runs_of_an_older_version_are_in_no_trouble(tmp_path: Path) -> None:
+    file = tmp_path / "state.db"
+    url = f"sqlite:///{file}"
+    with closing(SqlState.open(url, EAST)) as state:
+        state.activate()
+        run = begun(state)
+    with closing(sqlite3.connect(file)) as database:
+        take_back(database, "0018")
+        database.commit()
+    with closing(SqlState.open(url, EAST)) as state:
+        state.activate()
+        with state.transaction() as tx:
+            assert tx.move_run() == run
+    assert not run.trouble
 
 
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
         ("UPDATE move_runs SET document = '{'", "the run of moves 1 cannot be read: "),
+        ("UPDATE move_runs SET trouble = '{'", "the run of moves 1 cannot be read: "),
         ("UPDATE move_outcomes SET document = '{'", "the run of moves 1 cannot be read: "),
         ("DELETE FROM move_outcomes WHERE number = 0", "the run of moves 1 has 1 moves, numbered up to 1"),
         (
