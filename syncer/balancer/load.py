@@ -122,6 +122,16 @@ class BundleStats:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TopicLoad:
+    """A topic's place on the ring of hashes, its traffic and its clients."""
+
+    position: int
+    traffic: Rates
+    producers: int
+    consumers: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerReport:
     """What a broker of the modular manager reports.
 

@@ -19,12 +19,15 @@ from syncer.balancer.placement.decision import BrokerTraits
 from syncer.balancer.placement.isolation import IsolationPolicy
 from syncer.balancer.planner.balance import balance
 from syncer.balancer.planner.drain import drain
+from syncer.balancer.planner.paring import pared
 from syncer.balancer.planner.picking import Aim, PickRule
 from syncer.balancer.planner.scene import Scene
 from syncer.balancer.planner.search import Search
+from syncer.balancer.ranges import range_of_bundle
 from syncer.balancer.running import plan_file
 from syncer.model import Millis
 from tests.unit.balancer.planner.scenes import MANAGER, bounds_of, fleet_of
+from tests.unit.balancer.planner.topics import GivenTopics, topic
 
 EXACT = 1e-9
 FEW = settings(max_examples=60, deadline=None)
@@ -32,8 +35,8 @@ BUNDLES = st.lists(st.tuples(st.sampled_from([0.0, 1.0, 2.5, 7.0, 20.0, 45.0]), 
 
 
 @st.composite
-def fleets(draw: st.DrawFn) -> Fleet:
-    return fleet_of({f"b{number}:8080": draw(BUNDLES) for number in range(draw(st.integers(1, 5)))})
+def fleets(draw: st.DrawFn, width: int = 1) -> Fleet:
+    return fleet_of({f"b{number}:8080": draw(BUNDLES) for number in range(draw(st.integers(1, 5)))}, width=width)
 
 
 @st.composite
@@ -133,6 +136,50 @@ def test_with_moves_that_are_known_no_plan_is_dearer_than_they_are(data: st.Data
     if after.spread < fleet.spread - EXACT:
         assert found.spread <= after.spread + EXACT
         assert found.weight <= sum(tariff.weight(fleet.bundles[name]) for name in changed) + EXACT
+
+
+@st.composite
+def topics_of(draw: st.DrawFn, fleet: Fleet) -> GivenTopics:
+    """Deal out the clients of each bundle to topics of any load, and sometimes forget some of them."""
+    given_topics = {}
+    for name, bundle in fleet.bundles.items():
+        lower, upper = range_of_bundle(name)
+        places = draw(st.lists(st.integers(lower, upper - 1), max_size=6))
+        given_topics[name] = [
+            topic(place, draw(st.floats(0.0, 50.0)), draw(st.integers(0, bundle.stats.producers + 1)))
+            for place in places
+        ]
+    return GivenTopics(given=given_topics, count=draw(st.none() | st.integers(1, 130)))
+
+
+@FEW
+@given(st.data(), st.floats(0, 0.5))
+def test_cuts_never_make_a_plan_dearer_or_break_a_goal_and_lose_no_load(data: st.DataObject, spread: float) -> None:
+    fleet = data.draw(fleets(width=1 << 20))
+    own, tariff = data.draw(bounds(fleet)), Tariff()
+    topics = data.draw(topics_of(fleet))
+    whole = Search(Scene(fleet, own, tariff)).to_spread(spread)
+    found = pared(Scene(fleet, own, tariff), topics, spread)
+    assert found.spread <= max(whole.spread, spread) + EXACT
+    if whole.spread <= spread + EXACT:
+        assert found.weight <= whole.weight + EXACT
+    after = fleet.copy()
+    for cut in found.cuts:
+        before, usages = fleet.bundles[cut.bundle].stats, dict(after.usages)
+        after.split(cut.bundle, cut.parts)
+        assert sum(part.stats.producers for part in cut.parts) >= before.producers
+        assert after.usages == pytest.approx(usages, abs=EXACT)
+    cuts = sum(len(cut.positions) for cut in found.cuts)
+    assert not cuts or cuts + (topics.count or 0) <= own.settings.split.max_bundles
+    for bundle, target in found.targets:
+        after.move(bundle, target)
+    assert after.spread == pytest.approx(found.spread, abs=EXACT)
+    goals = HardGoals(after, replace(own, ceiling=float("inf")))
+    most = max(fleet.greatest, own.settings.usage.overloaded_percent / 100) if own.ceiling is None else own.ceiling
+    for bundle, target in found.targets:
+        assert goals.stays(bundle) is None
+        assert goals.forbids(bundle, target) is None
+        assert after.usages[target] <= most + EXACT
 
 
 @FEW

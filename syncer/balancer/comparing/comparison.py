@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from syncer.balancer.fleet import Fleet
     from syncer.balancer.placement.constraints import Constraints
     from syncer.balancer.placement.decision import Draw
+    from syncer.balancer.planner.slicing import TopicLoads
     from syncer.balancer.rounds.outcome import PlayedRounds
     from syncer.balancer.settings import BalancerSettings
     from syncer.balancer.versions import BalancerRules
@@ -26,13 +27,15 @@ if TYPE_CHECKING:
 class ComparedLoad:
     """The load that all are played over: the cluster at the beginning of each round, the last staying.
 
-    ``settings`` and ``rules`` are those of the cluster as it is.
+    ``settings`` and ``rules`` are those of the cluster as it is. ``topics`` are the loads of its topics, by which our
+    plans cut bundles; under load that changes from round to round they cut none, as topics are known of one time alone.
     """
 
     frames: Sequence[Fleet]
     constraints: Constraints
     settings: BalancerSettings
     rules: BalancerRules
+    topics: TopicLoads | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +69,7 @@ def compare(
     """
     ours: dict[tuple[float, bool, MoveKind], PlayedRounds] = {}
     rows = []
+    topics = load.topics if len(load.frames) == 1 else None
     for contender in contenders:
         leader = contender.leader(load.constraints, load.rules, draws())
         tariff = tariffs(contender.kind)
@@ -77,7 +81,7 @@ def compare(
                 bounds = MoveBounds(
                     constraints=load.constraints, settings=load.settings, extensible=contender.extensible
                 )
-                own = OwnLeader(bounds, tariff, played.final_spread, played.net_moves)
+                own = OwnLeader(bounds, tariff, played.final_spread, played.net_moves, topics)
                 ours[key] = play(load.frames, own, tariff.price, rounds)
             beside = ours[key]
         rows.append(ComparedRow(contender=contender, played=played, ours=beside))

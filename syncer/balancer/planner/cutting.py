@@ -17,6 +17,7 @@ from syncer.balancer.boundaries import SplitAlgorithm, can_split
 from syncer.balancer.ranges import namespace_of_bundle, range_of_bundle, range_text, topic_hash
 
 if TYPE_CHECKING:
+    from syncer.balancer.fleet import FleetBundle
     from syncer.balancer.load import Rates
 
 EXACT: Final = 1e-9
@@ -59,6 +60,15 @@ class CutAdvice:
     hottest_share: float = 0.0
     algorithm: SplitAlgorithm = SplitAlgorithm.POSITIONS
     unload: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BundleCut:
+    """A cut of a plan: where a bundle is split without an unload, and the bundles that take its place."""
+
+    bundle: str
+    positions: tuple[int, ...]
+    parts: tuple[FleetBundle, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from syncer.balancer.goals.soft import GoalWeights, SoftGoals
 from syncer.balancer.goals.veto import VetoReason
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from syncer.balancer.cost.tariff import Tariff
     from syncer.balancer.fleet import Fleet
@@ -20,7 +20,14 @@ if TYPE_CHECKING:
 class Scene:
     """A fleet of its own, and what is asked of its bundles again and again."""
 
-    def __init__(self, fleet: Fleet, bounds: MoveBounds, tariff: Tariff, weights: GoalWeights | None = None) -> None:
+    def __init__(
+        self,
+        fleet: Fleet,
+        bounds: MoveBounds,
+        tariff: Tariff,
+        weights: GoalWeights | None = None,
+        surcharges: Mapping[str, float] | None = None,
+    ) -> None:
         """Copy the fleet and make its goals.
 
         Args:
@@ -28,9 +35,11 @@ class Scene:
             bounds: What hard goals go by.
             tariff: What moves cost.
             weights: How much each soft goal counts.
+            surcharges: What bundles weigh besides what the tariff says.
         """
         self.fleet = fleet.copy()
-        self.bounds, self.tariff = bounds, tariff
+        self.bounds, self.tariff, self.weights = bounds, tariff, weights
+        self._surcharges = surcharges or {}
         self.closed = bounds.closed
         self._hard = HardGoals(self.fleet, bounds)
         self._soft = SoftGoals(self.fleet, bounds.settings, weights or GoalWeights())
@@ -106,5 +115,7 @@ class Scene:
         """
         found = self._weights.get(bundle)
         if found is None:
-            found = self._weights[bundle] = self.tariff.weight(self.fleet.bundles[bundle])
+            found = self._weights[bundle] = self.tariff.weight(self.fleet.bundles[bundle]) + self._surcharges.get(
+                bundle, 0.0
+            )
         return found

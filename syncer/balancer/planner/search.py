@@ -14,6 +14,7 @@ from syncer.balancer.planner.leveling import EXACT, Leveling
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from syncer.balancer.planner.cutting import BundleCut
     from syncer.balancer.planner.scene import Scene
 
 RUNGS: Final = (0.8, 0.6, 0.45, 0.3, 0.2, 0.1)
@@ -26,11 +27,15 @@ _HIGHER: Final = (0.01, 0.02, 0.04, 0.08, 0.16)
 
 @dataclass(frozen=True, slots=True)
 class Sketch:
-    """A plan as it was found: target of each bundle in the order of the moves, the spread then, and its weight."""
+    """A plan as it was found: target of each bundle in the order of the moves, the spread then, and its weight.
+
+    ``cuts`` come before all moves; the parts that they make are moved as other bundles are.
+    """
 
     targets: tuple[tuple[str, str], ...]
     spread: float
     weight: float
+    cuts: tuple[BundleCut, ...] = ()
 
 
 class Search:
@@ -58,13 +63,20 @@ class Search:
         best = self.unmoved
         if best.spread <= spread + EXACT:
             return best
-        for sketch in (*self._around(self._scene.fleet.mean + spread, spread), *self._lightened(known)):
-            if _better(sketch, best, spread):
+        for sketch in (*self._around(self._scene.fleet.mean + spread, spread), *self.lightened(known)):
+            if better(sketch, best, spread):
                 best = sketch
         return best
 
-    def _lightened(self, known: Sequence[tuple[str, str]]) -> list[Sketch]:
-        """Take known moves as they are, and without what they do not need to keep every broker as low."""
+    def lightened(self, known: Sequence[tuple[str, str]]) -> list[Sketch]:
+        """Take known moves as they are, and without what they do not need to keep every broker as low.
+
+        Args:
+            known: Bundles and targets; where a hard goal forbids one, nothing comes of all of them.
+
+        Raises:
+            LoadDataInvalid: An isolation policy cannot be read.
+        """
         fleet = self._scene.fleet
         if not known or any(bundle not in fleet.bundles or target not in fleet.brokers for bundle, target in known):
             return []
@@ -181,7 +193,14 @@ def undominated(sketches: list[Sketch]) -> list[Sketch]:
     return kept
 
 
-def _better(sketch: Sketch, other: Sketch, spread: float) -> bool:
+def better(sketch: Sketch, other: Sketch, spread: float) -> bool:
+    """Say whether a plan is better than another for a spread: within it, and cheaper; else nearer to it.
+
+    Args:
+        sketch: The plan.
+        other: The other one.
+        spread: The bound, a fraction.
+    """
     within, before = sketch.spread <= spread + EXACT, other.spread <= spread + EXACT
     if within != before:
         return within

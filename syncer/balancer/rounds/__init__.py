@@ -13,4 +13,5 @@ the leader's heap begin empty, as those of a new leader do.
     outcome     rounds as they were played: moves, spread, price, and when it settles
     playing     rounds one after another, over load that stays or changes
     synthetic   fleets drawn by dice: uneven bundles, hot brokers, a new one, one hot topic
+    crowding    topics of their bundles, drawn by dice: clients and traffic crowd on few
 """

@@ -27,7 +27,7 @@ class RoundMove:
 class PlayedRound:
     """A round: its moves, how many choices came to nothing, and the usages after it.
 
-    ``spread`` is the greatest weighted usage less the mean.
+    ``spread`` is the greatest weighted usage less the mean. ``cuts`` were made before the moves, and cost no outage.
     """
 
     number: int
@@ -35,6 +35,7 @@ class PlayedRound:
     futile: int
     greatest: float
     spread: float
+    cuts: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +53,11 @@ class PlayedRounds:
     def unloads(self) -> int:
         """How many bundles moved, each as often as it did."""
         return sum(len(each.moves) for each in self.rounds)
+
+    @property
+    def cuts(self) -> int:
+        """At how many positions bundles were cut."""
+        return sum(each.cuts for each in self.rounds)
 
     @property
     def client_seconds(self) -> Estimate:

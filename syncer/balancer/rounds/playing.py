@@ -28,7 +28,10 @@ class RoundLeader(Protocol):
     settings: BalancerSettings
 
     def round(self, fleet: Fleet, now_ms: int) -> tuple[list[tuple[str, str]], int]:
-        """Choose bundles and their new brokers, and count the choices that came to nothing."""
+        """Choose bundles and their new brokers, and count the choices that came to nothing.
+
+        It moves no bundle of the fleet; it may cut some, which then stay with their owners until the moves are made.
+        """
 
 
 def play(frames: Sequence[Fleet], leader: RoundLeader, pricing: Pricing, rounds: int) -> PlayedRounds:
@@ -63,11 +66,15 @@ def play(frames: Sequence[Fleet], leader: RoundLeader, pricing: Pricing, rounds:
             break
         if 1 < number <= len(frames):
             fleet = _carried(frames[number - 1], fleet)
+        bundles = len(fleet.bundles)
         chosen, futile = leader.round(fleet, number * interval_ms)
+        cuts = len(fleet.bundles) - bundles
         moves = tuple(_moved(fleet, bundle, target, pricing) for bundle, target in chosen)
         quiet = 0 if moves else quiet + 1
         played.append(
-            PlayedRound(number=number, moves=moves, futile=futile, greatest=fleet.greatest, spread=fleet.spread)
+            PlayedRound(
+                number=number, moves=moves, futile=futile, greatest=fleet.greatest, spread=fleet.spread, cuts=cuts
+            )
         )
     return PlayedRounds(spread_before=before, quiet=enough, rounds=played)
 

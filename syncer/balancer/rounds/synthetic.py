@@ -59,11 +59,12 @@ class FleetShape(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyntheticCluster:
-    """A fleet with the constraints that its brokers register."""
+    """A fleet with the constraints that its brokers register; ``hot`` is the bundle with the hot topic, if any."""
 
     shape: FleetShape
     fleet: Fleet
     constraints: Constraints
+    hot: str | None = None
 
 
 def synthetic_cluster(
@@ -81,8 +82,10 @@ def synthetic_cluster(
     """
     names = [f"broker-{number}.example:8080" for number in range(brokers)]
     weights = [_popularity(dice, shape) for _ in range(bundles)]
+    hot = None
     if shape is FleetShape.HOT_TOPIC and weights:
-        weights[dice.choice(range(bundles))] = sum(weights) / 3
+        number = dice.choice(range(bundles))
+        weights[number], hot = sum(weights) / 3, _bundle(number)
     busy = brokers * (0.35 + 0.3 * dice.random())
     owners = _owners(dice, names, bundles, shape)
     size = dice.choice(MESSAGE_BYTES)
@@ -116,12 +119,21 @@ def synthetic_cluster(
         heap=heap,
     )
     traits = {name: BrokerTraits(version="4.0.8", manager=settings.placement.manager) for name in names}
-    return SyntheticCluster(shape=shape, fleet=fleet, constraints=Constraints(traits=traits))
+    return SyntheticCluster(shape=shape, fleet=fleet, constraints=Constraints(traits=traits), hot=hot)
+
+
+def popular(dice: Dice) -> float:
+    """Draw a part of a whole: a few have much, most have little, as Zipf says.
+
+    Args:
+        dice: Draws.
+    """
+    return 1.0 / (0.02 + dice.random())
 
 
 def _popularity(dice: Dice, shape: FleetShape) -> float:
-    """Draw a bundle's part of the load: a few have much, most have little, as Zipf says."""
-    return 1.0 if shape is FleetShape.EVEN else 1.0 / (0.02 + dice.random())
+    """Draw a bundle's part of the load."""
+    return 1.0 if shape is FleetShape.EVEN else popular(dice)
 
 
 def _owners(dice: Dice, names: Sequence[str], bundles: int, shape: FleetShape) -> list[str]:

@@ -18,17 +18,17 @@ from syncer.balancer.settings import balancer_settings
 MANAGER: Final = "org.apache.pulsar.broker.loadbalance.impl.ModularLoadManagerImpl"
 
 
-def name_of(number: int, namespace: str = "t/n") -> str:
-    return f"{namespace}/0x{number:08x}_0x{number + 1:08x}"
+def name_of(number: int, namespace: str = "t/n", width: int = 1) -> str:
+    return f"{namespace}/0x{number * width:08x}_0x{(number + 1) * width:08x}"
 
 
-def fleet_of(loads: Mapping[str, Sequence[tuple[float, int]]], namespace: str = "t/n") -> Fleet:
-    """Make brokers of 100 CPU; each bundle is its CPU and its clients, numbered through."""
+def fleet_of(loads: Mapping[str, Sequence[tuple[float, int]]], namespace: str = "t/n", width: int = 1) -> Fleet:
+    """Make brokers of 100 CPU; each bundle is its CPU and its clients, numbered through, and so wide a range."""
     bundles: list[FleetBundle] = []
     for broker, held in loads.items():
         for cpu, clients in held:
             stats = BundleStats(Rates(cpu * 100, 0.0, cpu * 1e7, 0.0), topics=5, producers=clients)
-            name = name_of(len(bundles), namespace)
+            name = name_of(len(bundles), namespace, width)
             bundles.append(FleetBundle(name=name, owner=broker, stats=stats, cpu=cpu))
     return Fleet([FleetBroker(name=broker, base=Usages(cpu=Usage(0.0, 100.0))) for broker in loads], bundles)
 
