@@ -25,6 +25,7 @@ from api.routes import (
     membership,
     migration_commands,
     migrations,
+    move_runs,
     operations,
     paths,
     quarantine,
@@ -38,6 +39,7 @@ from api.shared_status import SharedStatus, StatusForgetting
 from api.streams.places import Streams
 from api.turns import Turns
 from api.uploads import MAX_UPLOAD_BYTES
+from syncer.balancer.running.plan_file import MAX_FILE_BYTES
 from syncer.version import version
 
 NOUNS: Final = (
@@ -53,6 +55,7 @@ NOUNS: Final = (
     snapshot_syncs,
     migrations,
     migration_commands,
+    move_runs,
     configuration,
 )
 """What is shown and changed of a region, in the order of the description."""
@@ -62,6 +65,8 @@ LARGER_BODIES: Final = {
     "/api/v1/snapshot-syncs": MAX_UPLOAD_BYTES,
     "/api/v1/migrations": MAX_UPLOAD_BYTES,
     "/api/v1/migrations/": MAX_BODY_BYTES,
+    "/api/v1/move-runs": MAX_FILE_BYTES,
+    "/api/v1/move-runs/": MAX_BODY_BYTES,
 }
 """Bytes that requests below a prefix of a path may carry, where it is more than elsewhere."""
 

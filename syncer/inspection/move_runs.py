@@ -8,6 +8,7 @@ from syncer.balancer.moving.run import move_run_from, progress_from
 from syncer.balancer.running.plan_file import from_text, to_text
 from syncer.documents.balancing.moves import MoveRunList, move_run_document, move_run_row
 from syncer.documents.words import counted
+from syncer.errors import NotFound
 from syncer.inspection.proposals import DecisionProposal
 from syncer.operations.contract import OperationKind, OperationRequest
 from syncer.state.contract.work.move_runs import require_balancing_free, require_known_run, require_some_run
@@ -53,23 +54,31 @@ def applying(views: Views, plan: MovePlan, *, go: bool) -> DecisionProposal:
     arguments = {"plan": to_text(plan), "cluster": plan.cluster, "dry": str(not go).lower()}
     return DecisionProposal(
         target=plan.cluster,
-        words=_words(plan) if go else (),
+        words=words_of_moves(plan) if go else (),
         requests=(OperationRequest(OperationKind.MOVES_APPLY, arguments),),
     )
 
 
-def stopping(views: Views) -> DecisionProposal:
+def stopping(views: Views, number: int | None = None) -> DecisionProposal:
     """Have the run that is open begin nothing more, put the settings back, and end.
 
+    Args:
+        views: Of the region.
+        number: Of the run that is meant; the open one if not given.
+
     Raises:
+        NotFound: Another one is open.
         PreconditionFailed: None is open.
     """
     run = require_some_run(views.move_run())
+    if number not in {None, run.id}:
+        raise NotFound(f"the run of moves {number} is not open", hint="See 'syncer balancer runs'.")
     request = OperationRequest(OperationKind.MOVES_STOP, {})
     return DecisionProposal(target=f"run of moves {run.id}", requests=(request,))
 
 
-def _words(plan: MovePlan) -> tuple[str, ...]:
+def words_of_moves(plan: MovePlan) -> tuple[str, ...]:
+    """The words of carrying out a plan."""
     prices = [each.prediction.client_seconds for each in plan.moves]
     told = sum(each for each in prices if each is not None)
     price = f"{'at least ' if None in prices else ''}{told:.1f} client-seconds"

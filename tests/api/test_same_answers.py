@@ -34,6 +34,7 @@ SAME: Final = (
     ("jobs show 1", f"{API}/jobs/1"),
     ("snapshot repairs", f"{API}/snapshot-syncs"),
     ("migration list", f"{API}/migrations"),
+    ("balancer runs", f"{API}/move-runs"),
     ("config show", f"{API}/configuration"),
 )
 
@@ -67,6 +68,8 @@ ROUTED: Final = {
     "snapshot sync": f"{API}/snapshot-syncs",
     "snapshot cancel": f"{API}/snapshot-syncs/{{number}}",
     "snapshot progress": f"{API}/snapshot-syncs/{{number}}",
+    "balancer apply": f"{API}/move-runs",
+    "balancer stop": f"{API}/move-runs/{{number}}/stop",
     "migration status": f"{API}/migrations/{{number}}",
     "migration start": f"{API}/migrations",
     **{
@@ -79,7 +82,6 @@ ROUTED: Final = {
 
 FOLDER: Final = "it reads the folder by packages of Spark, which the daemon does without; jobs name what was taken"
 BESIDE: Final = "it reads both clusters beside the daemon"
-NOT_YET: Final = "the daemon takes plans of moves from its own host alone until REST has them"
 HOST: Final = "it is about files of this host, and needs no daemon"
 EXCEPTIONS: Final = {
     "init": HOST,
@@ -110,9 +112,6 @@ EXCEPTIONS: Final = {
     "balancer load": BESIDE,
     "balancer advise": BESIDE,
     "balancer drain": BESIDE,
-    "balancer apply": NOT_YET,
-    "balancer stop": NOT_YET,
-    "balancer runs": NOT_YET,
     "backup create": HOST,
     "backup verify": HOST,
     "backup diff": HOST,

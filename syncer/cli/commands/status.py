@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from typing import Annotated
 
@@ -11,7 +10,7 @@ import typer
 from syncer.cli.commands.servers.status_all import status_all
 from syncer.cli.commands.status_check import check, lines
 from syncer.cli.render import output
-from syncer.cli.render.output import Format, out
+from syncer.cli.render.output import Format, cleared, out
 from syncer.cli.session import CommandSession, session_of
 from syncer.cli.waiting import wait_for_first_scan
 from syncer.documents.status import DaemonDocument, RegionDocument, RepairProgress, SnapshotsDocument, StatusDocument
@@ -64,8 +63,8 @@ def status(
     with session.region() as region:
         while True:
             found = region.status()
-            if watch is not None and session.form is Format.TABLE and sys.stdout.isatty():
-                sys.stdout.write("\x1b[H\x1b[2J")
+            if watch is not None:
+                cleared(session.form)
             show(found, session, streaming=watch is not None)
             if watch is None:
                 return

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from syncer.dispositions import Disposition, disposition_of_code
 
 if TYPE_CHECKING:
+    from syncer.balancer.moving.move_plan import MovePlan
+    from syncer.documents.balancing.moves import MoveRunDocument, MoveRunList
     from syncer.documents.conflicts import ConflictDetail, ConflictList
     from syncer.documents.explain import EventList, ExplainDocument
     from syncer.documents.holds import HoldList, ParkedList
@@ -185,6 +187,14 @@ class ShownRegion(Protocol):
         """What has happened in one, and what is known of its messages and clients."""
         ...
 
+    def move_runs(self, limit: int) -> MoveRunList:
+        """Runs of moves, the latest first."""
+        ...
+
+    def move_run(self, number: int) -> MoveRunDocument:
+        """One of these, each move beside its prediction."""
+        ...
+
 
 class RegionReach(ShownRegion, Protocol):
     """The same, and what commands ask of its daemon; what a decision leads to is looked up when it is made."""
@@ -247,6 +257,14 @@ class RegionReach(ShownRegion, Protocol):
 
     def foresee_rollback(self) -> RegionDecision:
         """Ask the clusters what a rollback of the one that is open could take back."""
+        ...
+
+    def apply_moves(self, plan: MovePlan, *, go: bool) -> RegionDecision:
+        """Have a plan of moves carried out, or have it said what would keep each of them back."""
+        ...
+
+    def stop_moves(self) -> RegionDecision:
+        """Stop the run of moves that is open."""
         ...
 
     def sync(self, plan: Path, consent: Consent, report: Callable[[int], None]) -> tuple[RepairPreview, RegionDecision]:

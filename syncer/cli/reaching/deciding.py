@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import typer
 
+from syncer.balancer.running import plan_file as move_plan_file
 from syncer.cli.reaching.remote import RemoteLooks
 from syncer.cli.reaching.remote_decisions import DecisionPost, RemoteDecision
 from syncer.client.contract import ApiAnswer
@@ -17,12 +18,15 @@ from syncer.documents.operations import OperationList
 from syncer.documents.snapshots import RepairPreview
 from syncer.inspection import jobs, proposals
 from syncer.inspection.migrations import none_open, words_of
+from syncer.inspection.move_runs import words_of_moves
 from syncer.inspection.repair_plans import words_of_telling
 from syncer.migration.course import MigrationCommand
 from syncer.migration.reading.plan_file import to_text
 from syncer.repair.repair_file import RepairFile
+from syncer.state.contract.work.move_runs import require_some_run
 
 if TYPE_CHECKING:
+    from syncer.balancer.moving.move_plan import MovePlan
     from syncer.cli.reaching.contract import ChosenHolds, RegionDecision
     from syncer.documents.migration import MigrationStatusDocument
     from syncer.documents.regions import FirstContactPlan
@@ -193,6 +197,19 @@ class RemoteRegion(RemoteLooks):
         if not latest or latest[0].finished_at_ms is not None:
             raise none_open()
         return self._calls.migrations.migration(latest[0].id)
+
+    def apply_moves(self, plan: MovePlan, *, go: bool) -> RegionDecision:
+        """Have a plan of moves tried, or carried out."""
+        post = partial(self._calls.move_runs.apply, content=move_plan_file.to_text(plan).encode(), dry_run=not go)
+        words = words_of_moves(plan) if go else ()
+        return RemoteDecision(calls=self._calls, target=plan.cluster, words=words, post=post)
+
+    def stop_moves(self) -> RegionDecision:
+        """Stop the run of moves that is open."""
+        latest = self.move_runs(1).items
+        number = require_some_run(latest[0] if latest and latest[0].finished_at_ms is None else None).id
+        post = partial(self._calls.move_runs.stop, number)
+        return RemoteDecision(calls=self._calls, target=f"run of moves {number}", words=(), post=post)
 
     def sync(self, plan: Path, consent: Consent, report: Callable[[int], None]) -> tuple[RepairPreview, RegionDecision]:
         """What a plan would change, and having it told; it is sent for each, and told by the checksum that was seen."""

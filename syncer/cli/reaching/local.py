@@ -13,7 +13,7 @@ from syncer.documents.conflicts import conflict_detail
 from syncer.documents.explain import heard_of
 from syncer.documents.operations import operation_document
 from syncer.errors import NotFound
-from syncer.inspection import jobs, migration_control, migrations, pages, proposals, repairs
+from syncer.inspection import jobs, migration_control, migrations, move_runs, pages, proposals, repairs
 from syncer.inspection.explaining import explained, stands
 from syncer.inspection.first_contact import first_contact
 from syncer.inspection.status import collect
@@ -21,8 +21,10 @@ from syncer.operations.decisions import HeldChange, held_at, lost_in
 from syncer.state.contract.operations import OperationState
 
 if TYPE_CHECKING:
+    from syncer.balancer.moving.move_plan import MovePlan
     from syncer.cli.reaching.contract import ChosenHolds, RegionDecision
     from syncer.config import Config
+    from syncer.documents.balancing.moves import MoveRunDocument, MoveRunList
     from syncer.documents.conflicts import ConflictDetail, ConflictList
     from syncer.documents.explain import EventList, ExplainDocument
     from syncer.documents.holds import HoldList, ParkedList
@@ -180,6 +182,14 @@ class LocalRegion:
         """What has happened in one, and what is known."""
         return migration_control.migration_report(self._views, number)
 
+    def move_runs(self, limit: int) -> MoveRunList:
+        """Runs of moves."""
+        return move_runs.move_run_list(self._views, limit)
+
+    def move_run(self, number: int) -> MoveRunDocument:
+        """One of these."""
+        return move_runs.move_run_status(self._views, number)
+
     # -- what is asked for
 
     def _decision(self, proposal: DecisionProposal) -> RegionDecision:
@@ -248,6 +258,14 @@ class LocalRegion:
     def foresee_rollback(self) -> RegionDecision:
         """Ask what a rollback could take back."""
         return self._decision(migration_control.foreseeing(self._views))
+
+    def apply_moves(self, plan: MovePlan, *, go: bool) -> RegionDecision:
+        """Have a plan of moves tried, or carried out."""
+        return self._decision(move_runs.applying(self._views, plan, go=go))
+
+    def stop_moves(self) -> RegionDecision:
+        """Stop the run of moves that is open."""
+        return self._decision(move_runs.stopping(self._views))
 
     def sync(self, plan: Path, consent: Consent, report: Callable[[int], None]) -> tuple[RepairPreview, RegionDecision]:
         """What a plan would change, and having it told."""

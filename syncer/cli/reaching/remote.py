@@ -18,6 +18,7 @@ from syncer.inspection.migrations import none_there
 
 if TYPE_CHECKING:
     from syncer.cli.reaching.choosing import ChosenServer
+    from syncer.documents.balancing.moves import MoveRunDocument, MoveRunList
     from syncer.documents.conflicts import ConflictDetail
     from syncer.documents.explain import EventList, ExplainDocument
     from syncer.documents.jobs import JobDocument, JobList
@@ -154,6 +155,14 @@ class RemoteLooks:
     def migration_report(self, number: int | None) -> MigrationReportDocument:
         """What has happened in one, and what is known."""
         return self._calls.migrations.report(self._latest(number)).found
+
+    def move_runs(self, limit: int) -> MoveRunList:
+        """Runs of moves."""
+        return self._calls.move_runs.runs(limit=limit).found
+
+    def move_run(self, number: int) -> MoveRunDocument:
+        """One of these."""
+        return self._calls.move_runs.run(number).found
 
     def _latest(self, number: int | None) -> int:
         """The latest migration where none is named: at most one is open, and none was begun after it."""

@@ -6,6 +6,9 @@ from typing import Final
 
 ROUTED: Final = frozenset(
     {
+        "balancer apply",
+        "balancer runs",
+        "balancer stop",
         "config show",
         "conflicts discard",
         "conflicts list",

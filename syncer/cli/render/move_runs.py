@@ -43,10 +43,10 @@ def show_move_runs(found: MoveRunList, form: Format) -> None:
     )
 
 
-def show_move_run(found: MoveRunDocument, form: Format) -> None:
+def show_move_run(found: MoveRunDocument, form: Format, *, streaming: bool = False) -> None:
     """Print how a run is: where it stands, then move by move."""
     if form is not Format.TABLE:
-        output.document(found, form)
+        (output.stream if streaming else output.document)(found, form)
         return
     stop, trouble = found.stop, found.trouble
     output.facts(

@@ -95,6 +95,12 @@ def stream(model: BaseModel, form: Format) -> None:
         _write(sys.stdout, json_text(model.model_dump(mode="json")))
 
 
+def cleared(form: Format) -> None:
+    """Make room on a terminal for a table that is shown again and again."""
+    if form is Format.TABLE and sys.stdout.isatty():
+        _write(sys.stdout, "\x1b[H\x1b[2J")
+
+
 def table(headings: Sequence[str], rows: Iterable[Row], *, empty: str = "") -> None:
     """Write columns; ``empty`` is said on stderr when there are no rows."""
     cells = [[_cell(value) for value in row] for row in rows]

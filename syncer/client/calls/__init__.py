@@ -11,6 +11,7 @@ from syncer.client.calls.holds import HoldsCalls
 from syncer.client.calls.jobs import JobsCalls
 from syncer.client.calls.membership import MembershipCalls
 from syncer.client.calls.migrations import MigrationsCalls
+from syncer.client.calls.move_runs import MoveRunsCalls
 from syncer.client.calls.operations import OperationsCalls
 from syncer.client.calls.paths import PathsCalls
 from syncer.client.calls.quarantine import QuarantineCalls
@@ -35,6 +36,7 @@ class RegionCalls:
         self.jobs = JobsCalls(transport)
         self.membership = MembershipCalls(transport)
         self.migrations = MigrationsCalls(transport)
+        self.move_runs = MoveRunsCalls(transport)
         self.operations = OperationsCalls(transport)
         self.paths = PathsCalls(transport)
         self.quarantine = QuarantineCalls(transport)

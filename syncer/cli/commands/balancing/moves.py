@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +12,7 @@ from syncer.cli.commands.balancing.balancer import app
 from syncer.cli.confirmation import Yes
 from syncer.cli.operations import Timeout, Why, carry_out
 from syncer.cli.render.move_runs import show_move_run, show_move_runs
-from syncer.cli.render.output import say
+from syncer.cli.render.output import cleared, say
 from syncer.cli.session import session_of
 
 Patience = Annotated[
@@ -35,13 +36,11 @@ def apply(
     another run or a migration is open.
     """
     from syncer.balancer.running import plan_file
-    from syncer.cli.reaching.local_decisions import LocalDecision
-    from syncer.inspection.move_runs import applying
 
     session, plan = session_of(context), plan_file.read(file)
-    with session.views() as views:
-        decision = LocalDecision(views, applying(views, plan, go=go))
-        carry_out(decision, yes=yes, reason=reason, timeout_s=timeout, form=session.form)
+    with session.region() as region:
+        asked = region.apply_moves(plan, go=go)
+        carry_out(asked, yes=yes, reason=reason, timeout_s=timeout, form=session.form)
     if go:
         say("see how far it is with: syncer balancer runs")
     else:
@@ -51,13 +50,9 @@ def apply(
 @app.command("stop")
 def stop(context: typer.Context, reason: Why = "", timeout: Timeout = 10.0) -> None:
     """Have the run of moves that is open begin nothing more, put Pulsar's settings back, and end."""
-    from syncer.cli.reaching.local_decisions import LocalDecision
-    from syncer.inspection.move_runs import stopping
-
     session = session_of(context)
-    with session.views() as views:
-        decision = LocalDecision(views, stopping(views))
-        carry_out(decision, yes=True, reason=reason, timeout_s=timeout, form=session.form)
+    with session.region() as region:
+        carry_out(region.stop_moves(), yes=True, reason=reason, timeout_s=timeout, form=session.form)
 
 
 @app.command("runs")
@@ -67,13 +62,25 @@ def runs(
         int | None, typer.Argument(metavar="[ID]", min=1, help="Show this run, each move beside its prediction.")
     ] = None,
     limit: Annotated[int, typer.Option("--limit", min=1, max=1000)] = 20,
+    watch: Annotated[
+        bool,
+        typer.Option("--watch", help="Show the run, or the latest one, again and again, until it is over."),
+    ] = False,
+    every: Annotated[float, typer.Option("--every", min=0.1, metavar="SECONDS", help="How often, with --watch.")] = 2.0,
 ) -> None:
     """List the runs of moves of this region, the latest first, or show one."""
-    from syncer.inspection.move_runs import move_run_list, move_run_status
-
     session = session_of(context)
-    with session.views() as views:
+    with session.region() as region:
+        if watch and number is None:
+            number = next((each.id for each in region.move_runs(1).items), None)
         if number is None:
-            show_move_runs(move_run_list(views, limit), session.form)
-        else:
-            show_move_run(move_run_status(views, number), session.form)
+            show_move_runs(region.move_runs(limit), session.form)
+            return
+        while True:
+            found = region.move_run(number)
+            if watch:
+                cleared(session.form)
+            show_move_run(found, session.form, streaming=watch)
+            if not watch or found.finished_at_ms is not None:
+                return
+            time.sleep(every)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from typing import Annotated, Final
 
@@ -10,7 +9,7 @@ import typer
 
 from syncer.cli.commands.migrations.migration import app
 from syncer.cli.render.migration_status import show_event, show_list, show_status
-from syncer.cli.render.output import Format
+from syncer.cli.render.output import cleared
 from syncer.cli.session import session_of
 
 POLL_S: Final = 0.5
@@ -36,8 +35,8 @@ def status(
     with session.region() as region:
         while True:
             found = region.migration(number)
-            if watch and session.form is Format.TABLE and sys.stdout.isatty():
-                sys.stdout.write("\x1b[H\x1b[2J")
+            if watch:
+                cleared(session.form)
             show_status(found, session.form, streaming=watch)
             if not watch or found.finished_at_ms is not None:
                 return

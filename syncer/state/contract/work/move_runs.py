@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from syncer.errors import BalancingOwned, NotFound, PreconditionFailed
 from syncer.model import Millis
 from syncer.state.contract.migrations import Migration
+
+OpenRun = TypeVar("OpenRun")
 
 FORMER = "former"
 """What a run's document calls the settings that it has to put back; ``None`` there: none."""
@@ -134,8 +136,8 @@ def require_balancing_free(run: KeptMoveRun | None, migration: Migration | None)
         raise BalancingOwned(f"migration {migration.id} is not over: it is {migration.phase}")
 
 
-def require_some_run(run: KeptMoveRun | None) -> KeptMoveRun:
-    """The run that is open.
+def require_some_run(run: OpenRun | None) -> OpenRun:
+    """The run that is open, as it is kept or shown.
 
     Raises:
         PreconditionFailed: None is.
