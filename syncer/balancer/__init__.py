@@ -1,7 +1,7 @@
 """Balancer: Pulsar's load balancing, as its brokers decide it.
 
-All but ``reading`` and ``running`` is pure: load reports and settings go in, decisions come out; clocks and dice are
-the caller's. Equal input gives what the Java classes of Pulsar 4.0.8 give, ties and overflows included;
+All but ``reading`` and ``running`` is pure: load reports and settings go in, decisions come out; clocks
+and dice are the caller's. Equal input gives what the Java classes of Pulsar 4.0.8 give, ties and overflows included;
 ``tests/vectors`` holds what they gave.
 
     load        what a broker reports: usages, rates, bundles
@@ -11,6 +11,7 @@ the caller's. Equal input gives what the Java classes of Pulsar 4.0.8 give, ties
     picture     what was read of a cluster at one time, each figure with its origin
     reading     a cluster's picture, from its store, its topics, its brokers
     loads       a picture as either leader sees it, and as a fleet
+    history     load over time: what is kept of it, and what it tells
     doctor      findings about load balancing, each with evidence and remedy
     fleet       brokers and bundles as a model, in which bundles are moved in thought
     attribution the part of a broker's usage that each bundle explains

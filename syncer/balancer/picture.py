@@ -37,6 +37,7 @@ class LoadSource(StrEnum):
     STORE = "store"
     TOPIC = "topic"
     REST = "rest"
+    HISTORY = "history"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,10 @@
     │   ├── TopicUnservable           a topic's hash lies in no bundle
     │   ├── SplitRefused              Pulsar refuses these boundaries for a split
     │   └── VersionUnknown            the rules of this version of Pulsar are not known
+    ├── HistoryError                the history of a cluster's load
+    │   ├── HistoryMissing            nothing was recorded, or nothing of that time
+    │   ├── HistoryUnavailable        the file cannot be read or written now
+    │   └── HistoryForeign            the file is no history, damaged, another cluster's or of a newer version
     ├── IllegalTransition           a state machine was asked for a step that it does not have
     ├── InvariantBroken             a bug of this program: stop, never retry
     ├── ConfigError                 the configuration cannot be used
@@ -90,6 +94,10 @@ from __future__ import annotations
 from syncer.errors.balancing import (
     BalancerError,
     BoundariesInvalid,
+    HistoryError,
+    HistoryForeign,
+    HistoryMissing,
+    HistoryUnavailable,
     LoadDataInvalid,
     SettingInvalid,
     SplitRefused,
@@ -198,6 +206,10 @@ __all__ = [
     "EventIdAhead",
     "Fenced",
     "Forbidden",
+    "HistoryError",
+    "HistoryForeign",
+    "HistoryMissing",
+    "HistoryUnavailable",
     "HostUnknown",
     "IllegalTransition",
     "InvariantBroken",

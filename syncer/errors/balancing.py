@@ -55,3 +55,32 @@ class VersionUnknown(BalancerError):
 
     code = "pulsar-version-unknown"
     default_hint = "Use a version that the message names, if the cluster's brokers decide as that one does."
+
+
+class HistoryError(SyncerError):
+    """The history of a cluster's load cannot be used. Nothing else depends on it."""
+
+    code = "load-history-error"
+    default_hint = "Do what the message names; load balancing is advised without a history, too."
+
+
+class HistoryMissing(HistoryError):
+    """Nothing was recorded of the cluster's load, or nothing in the time that was asked for."""
+
+    code = "load-history-missing"
+    default_hint = "Give the cluster a table [cluster.NAME.history]; the active daemon records from then on."
+
+
+class HistoryUnavailable(HistoryError):
+    """The file cannot be read or written now: no right to it, locked, or a full disk."""
+
+    code = "load-history-unavailable"
+    retryable = True
+    default_hint = "Mend what the message names; recording goes on by itself."
+
+
+class HistoryForeign(HistoryError):
+    """The file is no history, is damaged, belongs to another cluster, or was written by a newer version."""
+
+    code = "load-history-foreign"
+    default_hint = "Move the file aside, or name another by 'path' in [cluster.NAME.history]; recording begins anew."

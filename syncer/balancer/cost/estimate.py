@@ -17,6 +17,8 @@ class Basis(StrEnum):
     """On what a figure rests, the weakest last."""
 
     KNOWN = "known"
+    CALIBRATED = "calibrated"
+    """By default, times what moves that were observed here have told."""
     ASSUMED = "assumed"
     UNKNOWN = "unknown"
 
