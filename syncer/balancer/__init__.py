@@ -1,6 +1,6 @@
 """Balancer: Pulsar's load balancing, as its brokers decide it.
 
-All but ``reading`` and ``running`` is pure: load reports and settings go in, decisions come out; clocks
+All but ``reading``, ``recording`` and ``running`` is pure: load reports and settings go in, decisions come out; clocks
 and dice are the caller's. Equal input gives what the Java classes of Pulsar 4.0.8 give, ties and overflows included;
 ``tests/vectors`` holds what they gave.
 
@@ -12,6 +12,7 @@ and dice are the caller's. Equal input gives what the Java classes of Pulsar 4.0
     reading     a cluster's picture, from its store, its topics, its brokers
     loads       a picture as either leader sees it, and as a fleet
     history     load over time: what is kept of it, and what it tells
+    recording   the history of a cluster's load, written and read
     doctor      findings about load balancing, each with evidence and remedy
     fleet       brokers and bundles as a model, in which bundles are moved in thought
     attribution the part of a broker's usage that each bundle explains
