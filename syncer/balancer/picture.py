@@ -118,7 +118,8 @@ class BrokerFigures:
 
     ``bundles`` are the names of what it serves, None where the report only counts them in ``bundle_count``.
     ``average_usage`` and ``average_throughput`` are what a broker of the extensible manager moves itself. ``asked``
-    figures are no report that was heard but its metrics: usages in per cent of 100, whose limits are not known.
+    figures are no report that was heard but its metrics, which tell usages in per cent: limits are those of equal
+    machines.
     """
 
     usages: SeenUsages = SeenUsages()

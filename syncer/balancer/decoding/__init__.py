@@ -12,5 +12,6 @@ true becomes unknown with a finding, and the rest of the document stands.
     constraints  boundaries, anti-affinity, isolation, failure domains
     entries      a store's entry, by its path
     records      a load topic's message, by its topic
+    percentages  usages in per cent, with the limits of equal machines
     assembling   the picture of all parts, contradictions found
 """

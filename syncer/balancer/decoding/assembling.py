@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from syncer.balancer.decoding.ownership import broker_of
+from syncer.balancer.decoding.percentages import with_limits
 from syncer.balancer.exempt import never_shed
 from syncer.balancer.picture import (
     FigureOrigin,
@@ -173,13 +174,15 @@ class _Assembly:
     def _figures(self) -> dict[str, Known[BrokerFigures]]:
         """Each broker's report; where none was read, what it told when it was asked."""
         known = self.parts.brokers
-        found = dict(known.figures)
+        asked: dict[str, BrokerFigures] = {}
         for broker, told in known.asked.items():
-            served, value = known.served.get(broker), told.value
-            if served is not None:
-                value = replace(value, traffic=served.traffic, topics=served.number)
-            found.setdefault(broker, Known(value, told.origin))
-        return found
+            served = known.served.get(broker)
+            if broker not in known.figures:
+                traffic, topics = (None, None) if served is None else (served.traffic, served.number)
+                asked[broker] = replace(told.value, traffic=traffic, topics=topics)
+        heard = [each.value for each in known.figures.values()]
+        limited = with_limits(asked, heard, self.parts.constraints.card_kbit)
+        return {**known.figures, **{broker: Known(limited[broker], known.asked[broker].origin) for broker in limited}}
 
     def _note_asked(self, figures: Mapping[str, Known[BrokerFigures]]) -> None:
         asked = [broker for broker, told in figures.items() if told.value.asked]
@@ -188,7 +191,8 @@ class _Assembly:
                 LoadFindingKind.MISSING,
                 "the brokers' reports",
                 f"none was heard of {_some(asked)}: usage is by broker-stats/metrics, traffic by broker-stats/topics, "
-                "both asked just now; limits and average throughput stay unknown",
+                "both asked just now; limits are taken for those of "
+                "equal machines",
                 "Listen longer for the reports themselves, 15 minutes at most.",
             )
 

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from syncer.balancer.decoding.parts import PictureParts
 
 _MIN_AVAILABLE: Final = "min_available"
+_CARD: Final = "loadBalancerOverrideBrokerNicSpeedGbps"
+_NUMBER: Final = re.compile(r"\d+(\.\d+)?")
+_KBIT_OF_A_GBIT: Final = 1e6
 _SET: Final = re.compile(r"\[(.*)\]", re.DOTALL)
 
 
@@ -142,10 +145,17 @@ def take_runtime_configuration(answer: Mapping[str, object], origin: FigureOrigi
         parts: What they become part of.
     """
     properties = {name: _unbracketed(value) for name, value in answer.items() if value is not None}
+    parts.constraints.card_kbit = _card_kbit(properties.get(_CARD))
     try:
         parts.constraints.settings = Known(balancer_settings(properties), origin)
     except SettingInvalid as exc:
         parts.notes.note(LoadFindingKind.TORN, origin.where, f"{exc.message}; the settings stay unknown", exc.hint)
+
+
+def _card_kbit(gbit: object) -> float | None:
+    found = _NUMBER.search(str(gbit))
+    speed = float(found[0]) * _KBIT_OF_A_GBIT if found is not None else 0.0
+    return speed if speed > 0 else None
 
 
 def _unbracketed(value: object) -> object:

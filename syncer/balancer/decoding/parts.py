@@ -63,7 +63,8 @@ class BundleParts:
 class ConstraintParts:
     """Of the cluster: boundaries and groups by namespace, policies, domains, settings.
 
-    ``first_boundaries`` are those of a namespace's policies, which count where it has no local ones.
+    ``first_boundaries`` are those of a namespace's policies, which count where it has no local ones. ``card_kbit`` is
+    the speed of a broker's network card where the settings say it.
     """
 
     boundaries: dict[str, Known[tuple[int, ...]]] = field(default_factory=dict)
@@ -72,6 +73,7 @@ class ConstraintParts:
     policies: Known[tuple[IsolationPolicy, ...]] | None = None
     domains: Known[Mapping[str, str]] | None = None
     settings: Known[BalancerSettings] | None = None
+    card_kbit: float | None = None
 
 
 @dataclass(slots=True)

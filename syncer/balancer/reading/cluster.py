@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from syncer.balancer.decoding.assembling import assembled
 from syncer.balancer.decoding.parts import PictureParts
 from syncer.balancer.decoding.records import CHANNEL
-from syncer.balancer.picture import LoadFindingKind, LoadManager
+from syncer.balancer.picture import LoadFindingKind, LoadManager, LoadSource
 from syncer.balancer.reading.brokers import BrokerReading
 from syncer.balancer.reading.stores import read_constraints, read_load
 
@@ -35,6 +35,16 @@ class LoadSources:
     configuration: Sequence[MetadataStore] = ()
     trouble: StoreError | None = None
     records: LoadRecords | None = None
+
+
+def owners_in_store(picture: LoadPicture) -> bool:
+    """Say whether a cluster keeps in its store who owns its bundles.
+
+    Args:
+        picture: As it was read before anything was heard.
+    """
+    owners = (seen.owner for seen in picture.bundles.values())
+    return any(owner is not None and owner.origin.source is LoadSource.STORE for owner in owners)
 
 
 async def read_picture(sources: LoadSources, now_ms: int, *, topics: bool = False, ask: bool = True) -> LoadPicture:

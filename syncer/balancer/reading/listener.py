@@ -1,11 +1,13 @@
 """The topics of the extensible manager, heard from early on: its load topics keep nothing for who comes late.
 
-A reader makes a topic that is not there, so only clusters whose registry names the extensible manager are listened to.
+A reader makes a topic that is not there, so only clusters whose registry names the extensible manager are listened to,
+and the channel only where owners are not told in the store.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from copy import deepcopy
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
@@ -24,7 +26,8 @@ if TYPE_CHECKING:
 
 _log = structlog.get_logger(__name__)
 
-TOPICS: Final = (CHANNEL, BROKER_LOAD, TOP_BUNDLES)
+LOAD_TOPICS: Final = (BROKER_LOAD, TOP_BUNDLES)
+TOPICS: Final = (CHANNEL, *LOAD_TOPICS)
 OPERATION_S: Final = 5
 """How long one call of the client may take."""
 _ANSWER_S: Final = 30.0
@@ -41,18 +44,22 @@ _AT_ONCE: Final = 1000
 """Messages that are taken of a topic before the others have their turn."""
 
 
-def listener_to(service_url: str, settings: AdminSettings, *, operation_s: int = OPERATION_S) -> LoadListener:
+def listener_to(
+    service_url: str, settings: AdminSettings, *, channel: bool = True, operation_s: int = OPERATION_S
+) -> LoadListener:
     """Make a listener to a cluster; nothing is connected.
 
     Args:
         service_url: Address of its brokers' binary protocol.
         settings: How its admin API is spoken to: the same credentials serve here.
+        channel: Owners are told there, and not in the cluster's store: then there is no such topic.
         operation_s: How long one call of the client may take.
     """
     return LoadListener(
         PulsarBusConfig(
             region=_NOBODY, service_url=service_url, topic=CHANNEL, auth=settings.auth, trust=settings.trust
         ),
+        topics=TOPICS if channel else LOAD_TOPICS,
         operation_s=operation_s,
     )
 
@@ -62,11 +69,15 @@ class LoadListener:
 
     Args:
         config: How the cluster's brokers are reached; its own topic does not matter.
+        topics: Those that are heard.
         operation_s: How long one call of the client may take.
     """
 
-    def __init__(self, config: PulsarBusConfig, *, operation_s: int = OPERATION_S) -> None:
+    def __init__(
+        self, config: PulsarBusConfig, *, topics: Sequence[str] = TOPICS, operation_s: int = OPERATION_S
+    ) -> None:
         self._config = config
+        self._topics = tuple(topics)
         self._operation_s = operation_s
         self._thread = ClientThread("listener to load", self._round)
         self._client: pulsar.Client | None = None
@@ -102,7 +113,9 @@ class LoadListener:
     def _begin_one(self) -> None:
         """Begin to read the first topic that is due: one at a time, so that a question never waits for several."""
         now = time.monotonic()
-        due = [topic for topic in TOPICS if topic not in self._readers and now >= self._not_before.get(topic, now)]
+        due = [
+            topic for topic in self._topics if topic not in self._readers and now >= self._not_before.get(topic, now)
+        ]
         if not due:
             return
         topic = due[0]

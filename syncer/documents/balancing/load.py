@@ -25,7 +25,7 @@ class OriginDocument(Document):
 class UsageDocument(Document):
     """Use of a resource and its limit, in Pulsar's units: CPU 100 a core, memory MiB, bandwidth kbit/s.
 
-    Of a broker that was asked for its metrics, in per cent of 100: those tell no limit.
+    Of a broker that was asked for its metrics the limit is that of equal machines: those tell none.
     """
 
     usage: float

@@ -61,13 +61,14 @@ async def looking(
         ConfigError: Its files cannot be used.
     """
     from syncer.balancer.picture import LoadManager
-    from syncer.balancer.reading.cluster import read_picture
+    from syncer.balancer.reading.cluster import owners_in_store, read_picture
     from syncer.config.admin_clients import load_sources
 
     async with load_sources(config, cluster, retry_for=RETRY_FOR) as unheard:
         sources, picture = unheard, await read_picture(unheard, now_ms(), topics=topics, ask=not listen_s)
         if picture.manager is LoadManager.EXTENSIBLE and listen_s:
-            sources = replace(unheard, records=await _heard(config, cluster, listen_s))
+            channel = not owners_in_store(picture)
+            sources = replace(unheard, records=await _heard(config, cluster, listen_s, channel=channel))
             picture = await read_picture(sources, now_ms(), topics=topics)
         yield picture, sources
 
@@ -82,12 +83,12 @@ def picture_of(config: Config, cluster: str, listen_s: float, *, topics: bool = 
     return anyio.run(run)
 
 
-async def _heard(config: Config, cluster: str, listen_s: float) -> LoadRecords:
-    """Hear the load topics of a cluster for a while."""
+async def _heard(config: Config, cluster: str, listen_s: float, *, channel: bool) -> LoadRecords:
+    """Hear the load topics of a cluster for a while, and its channel where owners are told there."""
     from syncer.balancer.reading.listener import listener_to
     from syncer.config.admin_clients import cluster_access
 
     settings, urls = cluster_access(config, cluster)
-    async with listener_to(urls.pulsar or urls.pulsar_ssl, settings) as listener:
+    async with listener_to(urls.pulsar or urls.pulsar_ssl, settings, channel=channel) as listener:
         await anyio.sleep(listen_s)
         return await listener.heard()

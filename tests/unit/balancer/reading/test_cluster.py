@@ -14,7 +14,7 @@ from syncer.balancer.inquiry import rules_of
 from syncer.balancer.load import Rates
 from syncer.balancer.loads import unknown
 from syncer.balancer.picture import FigureOrigin, LoadFindingKind, LoadManager, LoadSource
-from syncer.balancer.reading.cluster import LoadSources, read_picture
+from syncer.balancer.reading.cluster import LoadSources, owners_in_store, read_picture
 from syncer.balancer.versions import balancer_rules
 from syncer.errors import AdminDenied, StoreUnavailable
 from tests.support.load_documents import (
@@ -26,6 +26,7 @@ from tests.support.load_documents import (
     local_broker,
     lookup_data,
     small_cluster,
+    unit,
 )
 from tests.support.load_sources import (
     RUNTIME,
@@ -186,3 +187,17 @@ async def test_without_a_store_the_brokers_of_the_extensible_manager_tell_theirs
     assert (picture.manager, unknown(picture).brokers) == (LoadManager.EXTENSIBLE, ())
     assert [each.where for each in picture.findings] == [CHANNEL, "the brokers' reports"]
     assert rules_of(picture) == balancer_rules("4.0.8")
+
+
+async def test_owners_are_told_in_the_store_or_elsewhere(tmp_path: Path) -> None:
+    known = {"/loadbalance/brokers/b1:8080": lookup_data("b1:8080"), "/admin/clusters/east": {}}
+    told: dict[bool, bool] = {}
+    with brokers_with(CONFIGURED) as url:
+        for units in (False, True):
+            documents = {**known, **({f"/service_unit_state/{FIRST}": unit()} if units else {})}
+            folder = tmp_path / str(units)
+            folder.mkdir()
+            async with client(url) as admin, store_with(folder, documents) as store:
+                sources = LoadSources(table="green", calls=admin, store=store)
+                told[units] = owners_in_store(await read_picture(sources, NOW_MS, ask=False))
+    assert told == {False: False, True: True}
