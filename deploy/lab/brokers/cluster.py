@@ -298,8 +298,16 @@ class BrokersCluster:
         return not self.store.has_ephemeral(registration)
 
     def _acquainted(self, everybody: set[str]) -> bool:
+        """Whether all know of each other, and can be given bundles.
+
+        A broker is registered, and answers, before its extensible load manager is started: it owns nothing then, not
+        even what each broker has of its own, and a bundle that is brought to it is nobody's for a minute.
+        """
         known = f"/admin/v2/brokers/{self.settings.name}"
-        return all(set(rest.get(f"{broker.admin_url}{known}") or ()) == everybody for broker in self.brokers)
+        return all(
+            set(rest.get(f"{broker.admin_url}{known}") or ()) == everybody and self._owned(broker)
+            for broker in self.brokers
+        )
 
     def _set_up_metadata(self) -> None:
         """Write what a cluster begins with; nothing when that was done.

@@ -150,7 +150,7 @@ class _Assembly:
             seen[broker] = SeenBroker(
                 broker=broker,
                 registration=registration,
-                figures=None if broker in stale else figures.get(broker),
+                figures=None if broker in stale or broker in known.unstarted else figures.get(broker),
                 long_rate=known.long_rates.get(broker),
                 top=None if top is None else Known(tuple(name for name in top.value if name in bundles), top.origin),
             )

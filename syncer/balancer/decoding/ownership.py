@@ -130,5 +130,26 @@ def take_owned(broker: str, answer: Mapping[str, object], origin: FigureOrigin, 
         parts.bundles.owners[bundle] = Known(Ownership(Tenure.OWNED, broker), origin)
 
 
+def take_started(broker: str, answer: Mapping[str, object], origin: FigureOrigin, parts: PictureParts) -> None:
+    """Note a broker of the extensible manager that owns nothing, not even its own heartbeat: it is not started.
+
+    It is registered and answers before; a bundle that is brought to it then is served by nobody for a minute.
+
+    Args:
+        broker: Its id.
+        answer: Bundle → its status, as the broker gave it.
+        origin: Where it was read.
+        parts: What it becomes part of.
+    """
+    if not answer:
+        parts.brokers.unstarted.add(broker)
+        parts.notes.note(
+            LoadFindingKind.MISSING,
+            origin.where,
+            f"the load manager of {broker} is not started: it owns nothing, and is left out",
+            "Ask again in a minute; if it stays so, look at the log of the broker.",
+        )
+
+
 def _broker(name: str | None) -> str | None:
     return name.strip() or None if name is not None else None

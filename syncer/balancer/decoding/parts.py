@@ -32,6 +32,7 @@ class BrokerParts:
     """By broker: registration, manager, addresses, reports, averages.
 
     ``asked`` are usages that a broker told when it was asked, ``served`` what it serves: they stand in for its report.
+    ``unstarted`` brokers are registered, and can serve nothing yet.
     """
 
     registrations: dict[str, Known[BrokerTraits]] = field(default_factory=dict)
@@ -42,6 +43,7 @@ class BrokerParts:
     served: dict[str, ServedTopics] = field(default_factory=dict)
     long_rates: dict[str, Known[float]] = field(default_factory=dict)
     top: dict[str, Known[tuple[str, ...]]] = field(default_factory=dict)
+    unstarted: set[str] = field(default_factory=set)
     leader: Known[str] | None = None
 
 

@@ -21,7 +21,7 @@ from syncer.balancer.decoding.constraints import (
     take_runtime_configuration,
 )
 from syncer.balancer.decoding.fields import DocumentFields
-from syncer.balancer.decoding.ownership import take_owned
+from syncer.balancer.decoding.ownership import take_owned, take_started
 from syncer.balancer.picture import FigureOrigin, Known, LoadFindingKind, LoadManager, LoadSource
 from syncer.balancer.placement.decision import BrokerTraits
 from syncer.balancer.ranges import namespace_of_bundle
@@ -100,15 +100,26 @@ class BrokerReading:
         unheard = [broker for broker in known.registrations if broker not in known.figures]
         await self._each(ask, "broker-stats/metrics", "its load stays unknown", unheard)
 
-    async def owners(self, cluster: str) -> None:
-        """Ask each registered broker for the bundles that it owns.
+    async def owners(self, cluster: str, *, take: bool = True) -> None:
+        """Ask each registered broker for the bundles that it owns; one without any is not started.
 
         One that moves may be named by no broker or by two: that a bundle is free is not told so.
 
         Args:
             cluster: Name of the cluster in Pulsar.
+            take: The owners count; otherwise they are known better, and only the start does.
         """
-        await self._each(lambda broker: self._owned(cluster, broker), "ownedNamespaces", "its bundles stay unknown")
+
+        async def ask(broker: str) -> None:
+            answer = await self._calls.at(broker).owned_bundles(cluster, broker)
+            origin = self._origin(f"{broker} ownedNamespaces")
+            if self._parts.brokers.managers.get(broker) is LoadManager.EXTENSIBLE:
+                take_started(broker, answer, origin, self._parts)
+            if take:
+                take_owned(broker, answer, origin, self._parts)
+
+        so = "its bundles stay unknown" if take else "it may not be started"
+        await self._each(ask, "ownedNamespaces", so)
 
     async def instead_of_stores(self, cluster: str) -> None:
         """Read registry, load, ownership, boundaries, policies and domains: all that the store would have told.
@@ -146,10 +157,6 @@ class BrokerReading:
         version = await self._calls.at(broker).version()
         traits = BrokerTraits(version=version, manager=self._extensible)
         known.registrations[broker] = Known(traits, self._origin(f"{broker} version"))
-
-    async def _owned(self, cluster: str, broker: str) -> None:
-        answer = await self._calls.at(broker).owned_bundles(cluster, broker)
-        take_owned(broker, answer, self._origin(f"{broker} ownedNamespaces"), self._parts)
 
     async def _leader(self, _: str) -> None:
         origin = self._origin("leaderBroker")

@@ -82,7 +82,8 @@ async def read_picture(sources: LoadSources, now_ms: int, *, topics: bool = Fals
     extensible = LoadManager.EXTENSIBLE in parts.brokers.managers.values()
     if extensible and ask:
         await asked.usages()
-        if parts.bundles.ownership_read is None:
+        unread = parts.bundles.ownership_read is None
+        if unread:
             parts.notes.note(
                 LoadFindingKind.MISSING,
                 CHANNEL,
@@ -90,8 +91,8 @@ async def read_picture(sources: LoadSources, now_ms: int, *, topics: bool = Fals
                 "that none names they stay unknown",
                 "Listen to the load topics: 'syncer balancer load --listen SECONDS'.",
             )
-            if not by_brokers:
-                await asked.owners(name or sources.table)
+        if not by_brokers:
+            await asked.owners(name or sources.table, take=unread)
     if topics or (extensible and ask):
         await asked.topics()
     return assembled(parts, cluster=name or sources.table, taken_ms=now_ms)

@@ -201,3 +201,20 @@ async def test_owners_are_told_in_the_store_or_elsewhere(tmp_path: Path) -> None
                 sources = LoadSources(table="green", calls=admin, store=store)
                 told[units] = owners_in_store(await read_picture(sources, NOW_MS, ask=False))
     assert told == {False: False, True: True}
+
+
+async def test_a_broker_whose_load_manager_is_not_started_is_left_out(tmp_path: Path) -> None:
+    answers: dict[str, Answer] = {
+        **CONFIGURED,
+        "/broker-stats/topics": (200, TOPICS),
+        "/broker-stats/metrics": (200, broker_metrics()),
+    }
+    with brokers_with(answers) as url:
+        broker = url.removeprefix("http://")
+        answers[f"/brokers/east/{broker.replace(':', '%3A')}/ownedNamespaces"] = (200, {})
+        documents = {f"/loadbalance/brokers/{broker}": lookup_data(broker), "/admin/clusters/east": {}}
+        async with client(url) as admin, store_with(tmp_path, documents) as store:
+            sources = LoadSources(table="green", calls=admin, store=store, records=LoadRecords(channel_read=True))
+            picture = await read_picture(sources, NOW_MS)
+    assert unknown(picture).brokers == (broker,)
+    assert "is not started" in picture.findings[0].what
