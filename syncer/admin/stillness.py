@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+SHEDDING: Final = "loadBalancerSheddingEnabled"
 STILL: Final = {
-    "loadBalancerSheddingEnabled": "false",
+    SHEDDING: "false",
     "loadBalancerAutoBundleSplitEnabled": "false",
     "loadBalancerAutoUnloadSplitBundlesEnabled": "false",
 }

@@ -18,6 +18,7 @@ from syncer.balancer.moving.bounds import HOUR_MS, QuietHours, RunBounds
 from syncer.balancer.moving.move_plan import MovePlan, PlannedMove
 from syncer.balancer.moving.run import OPEN, MoveProgress, MoveRun, MoveStanding, RunPhase, RunStop, progress_from
 from syncer.balancer.moving.run import move_run_from as run_from
+from syncer.balancer.moving.sight import ClusterSight
 from syncer.balancer.moving.split import MADE, OPEN_SPLITS, PlannedSplit, SplitStanding
 from syncer.balancer.ranges import namespace_of_bundle, range_of_bundle
 from syncer.model import Millis
@@ -56,7 +57,9 @@ def plans(draw: st.DrawFn) -> MovePlan:
     return MovePlan(table="x", cluster="x", taken_ms=Millis(1), moves=tuple(moves), bounds=bounds, splits=tuple(splits))
 
 
-settings = st.dictionaries(st.sampled_from(sorted(STILL)), st.sampled_from(["true", "false"]))
+settings = st.dictionaries(st.sampled_from(sorted(STILL)), st.sampled_from(["true", "false"])).filter(
+    lambda dynamic: dynamic != STILL  # then somebody else holds the cluster
+)
 fates = st.lists(st.sampled_from(["target", "lost", "back", *BROKERS]), max_size=12)
 troubles = st.dictionaries(st.integers(0, 60), st.sampled_from(["save", "act", "stop", "foreign", "split"]), max_size=8)
 
@@ -74,30 +77,39 @@ class Played:
     cluster: MovingCluster
     run: MoveRun
     asked_ms: list[int] = field(default_factory=list)
+    stale: ClusterSight | None = None
+
+    def look(self) -> ClusterSight:
+        """See what the next turn needs."""
+        numbers = course.looked_at(self.plan, self.run, Millis(self.cluster.now_ms))
+        splits = course.splits_looked_at(self.plan, self.run, Millis(self.cluster.now_ms))
+        return self.cluster.sight(
+            [*(self.plan.moves[each].bundle for each in numbers), *(self.plan.splits[each].bundle for each in splits)]
+        )
 
     def turn(self, trouble: str | None) -> None:
         """Take one turn; trouble kills it before it is kept, or before its last act."""
         if trouble == "stop":
             self.run = course.stopped(self.run, STOP)
-        numbers = course.looked_at(self.plan, self.run, Millis(self.cluster.now_ms))
-        splits = course.splits_looked_at(self.plan, self.run, Millis(self.cluster.now_ms))
-        sight = self.cluster.sight(
-            [*(self.plan.moves[each].bundle for each in numbers), *(self.plan.splits[each].bundle for each in splits)]
-        )
+        sight, self.stale = self.stale or self.look(), None
         found = course.step(self.plan, self.run, sight)
         if trouble == "save":
             return
         self.run = kept(found.run)
         self.check_bounds()
         for act in found.acts[: -1 if trouble == "act" else None]:
+            if isinstance(act, acts.SetSetting) and self.run.phase is RunPhase.PAUSING:
+                assert sight.claim == self.run.claim, "nothing is set before the cluster was claimed"
             if isinstance(act, acts.Split):
                 assert sight.bundles[act.bundle].owner is not None, "the bundle was seen whole just now"
                 assert self.run.stop is None
-                assert {key: self.cluster.dynamic.get(key) for key in STILL} == STILL
+                assert {key: sight.dynamic.get(key) for key in STILL} == STILL
+                assert sight.claim == self.run.claim
             if isinstance(act, acts.Unload):
                 assert sight.bundles[act.bundle].owner not in {None, act.target}, "the owner was looked at just now"
                 assert self.run.stop is None
-                assert {key: self.cluster.dynamic.get(key) for key in STILL} == STILL
+                assert {key: sight.dynamic.get(key) for key in STILL} == STILL
+                assert sight.claim == self.run.claim
                 self.asked_ms.append(self.cluster.now_ms)
             if self.cluster.perform(act) and isinstance(act, acts.Unload) and trouble is None:
                 self.run = course.answered(self.run, act.number, Millis(self.cluster.now_ms))
@@ -133,7 +145,7 @@ def begin(plan: MovePlan, dynamic: dict[str, str], fates: list[str]) -> Played:
     makers = plan.makers
     owners: dict[str, str | None] = {each.bundle: each.source for each in plan.steps if each.bundle not in makers}
     cluster = MovingCluster(owners, set(BROKERS), dict(dynamic), list(fates))
-    return Played(plan, cluster, course.begun(plan))
+    return Played(plan, cluster, course.begun(plan, "mine"))
 
 
 @given(plan=plans(), dynamic=settings, fates=fates, troubles=troubles)
@@ -154,6 +166,7 @@ def test_a_run_ends_with_the_settings_as_they_were_wherever_it_is_killed(
         played.cluster.now_ms = max(played.cluster.now_ms + 3_000, played.run.until_ms)
     assert played.run.phase is RunPhase.ENDED
     assert played.cluster.dynamic == dynamic
+    assert played.cluster.claim == "", "the cluster is claimed no more"
     assert not any(each.standing in OPEN for each in played.run.moves)
     assert not any(each.standing in OPEN_SPLITS for each in played.run.splits)
     asked = Counter(act.number for act in played.cluster.splits)
@@ -181,6 +194,29 @@ def test_without_trouble_every_bundle_is_moved_by_one_unload(plan: MovePlan, dyn
         *range(len(plan.splits))
     ]
     assert {each.standing for each in played.run.splits} <= {SplitStanding.DONE}
+
+
+@given(plan=plans(), dynamic=settings, schedule=st.lists(st.sampled_from(["a", "b", "look a", "look b"]), max_size=60))
+def test_of_two_daemons_one_moves_at_most_and_the_settings_are_as_they_were(
+    plan: MovePlan, dynamic: dict[str, str], schedule: list[str]
+) -> None:
+    first = begin(plan, dynamic, [])
+    runs = {"a": first, "b": Played(plan, first.cluster, course.begun(plan, "theirs"))}
+    for number in range(2 * TURNS):
+        word, who = schedule[number].rpartition(" ")[::2] if number < len(schedule) else ("", "ab"[number % 2])
+        if word == "look":
+            runs[who].stale = runs[who].look()
+        else:
+            runs[who].turn(None)
+        if all(each.run.phase is RunPhase.ENDED for each in runs.values()):
+            break
+        first.cluster.now_ms += 500
+        waits = [each.run.until_ms for each in runs.values() if each.run.phase is not RunPhase.ENDED]
+        first.cluster.now_ms = max(first.cluster.now_ms, min(waits))
+    assert {each.run.phase for each in runs.values()} == {RunPhase.ENDED}
+    assert first.cluster.dynamic == dynamic
+    assert first.cluster.claim == ""
+    assert any(each.run.stop is not None for each in runs.values()) or first.cluster.unloads
 
 
 @given(plan=plans(), key=st.sampled_from(sorted(STILL)), at=st.integers(0, 12))

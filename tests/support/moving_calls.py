@@ -7,7 +7,8 @@ from typing import Any, Self
 from urllib.parse import unquote
 
 from syncer.admin.calls import AdminCalls, AdminRefused
-from syncer.balancer.moving.acts import SetSetting, Split, Unload, UnsetSetting
+from syncer.admin.stillness import SHEDDING
+from syncer.balancer.moving.acts import ReleaseClaim, SetSetting, Split, TakeClaim, Unload, UnsetSetting
 from syncer.balancer.ranges import boundary_text, range_of_bundle
 from syncer.errors import AdminUnreachable
 from tests.support.moving_cluster import MovingCluster
@@ -31,7 +32,9 @@ class MovingCalls(AdminCalls):
         self._ask(f"GET {self.broker}{path}")
         match unquote(path).removeprefix("/admin/v2/").split("/"):
             case ["brokers", "configuration", "runtime"]:
-                return {"clusterName": "east-1", "loadBalancerNamespaceMaximumBundles": self.most_bundles}
+                return {"clusterName": "east-1", "loadBalancerNamespaceMaximumBundles": self.most_bundles} | {
+                    SHEDDING: self.moving.dynamic.get(SHEDDING, "true")
+                }
             case ["brokers", "configuration", "values"]:
                 return dict(self.moving.dynamic)
             case ["brokers", "east-1"]:
@@ -39,6 +42,8 @@ class MovingCalls(AdminCalls):
             case ["brokers", "east-1", broker, "ownedNamespaces"]:
                 assert broker == self.broker, "a broker tells of its own only"
                 return {bundle: {} for bundle, owner in self.moving.owners.items() if owner == broker}
+            case ["namespaces", "pulsar", "system"]:
+                return self._system()
             case ["namespaces", tenant, namespace, "bundles"]:
                 return self._boundaries(f"{tenant}/{namespace}/")
             case ["broker-stats", "topics"]:
@@ -54,6 +59,8 @@ class MovingCalls(AdminCalls):
                 self.moving.perform(UnsetSetting(key))
             case ["brokers", "configuration", key, value]:
                 self.moving.perform(SetSetting(key, value))
+            case ["namespaces", "pulsar", "system", "property", "pulsar-syncer.moves.east-1", *claim]:
+                self.moving.perform(TakeClaim(*claim) if claim else ReleaseClaim())
             case ["namespaces", tenant, namespace, span, split] if split.startswith("split"):
                 assert split == "split?unload=false&splitAlgorithmName=specified_positions_divide"
                 assert isinstance(body, list)
@@ -72,6 +79,11 @@ class MovingCalls(AdminCalls):
                 if status == 0:
                     raise AdminUnreachable(f"{call}: no answer")
                 raise AdminRefused(f"{call} answered {status}: no", status=status, reason="no")
+
+    def _system(self) -> dict[str, Any]:
+        if self.moving.claim is None:
+            raise AdminRefused("no such namespace", status=404, reason="no")
+        return {"properties": {"pulsar-syncer.moves.east-1": self.moving.claim}} if self.moving.claim else {}
 
     def _boundaries(self, start: str) -> dict[str, Any]:
         ends = {end for name in self.moving.owners if name.startswith(start) for end in range_of_bundle(name)}

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from syncer.balancer.moving.acts import LookUp, MoveAct, SetSetting, Split, Unload, UnsetSetting
+from syncer.balancer.moving.acts import (
+    LookUp,
+    MoveAct,
+    ReleaseClaim,
+    SetSetting,
+    Split,
+    TakeClaim,
+    Unload,
+    UnsetSetting,
+)
 from syncer.balancer.moving.sight import BundleSight, ClusterSight
 from syncer.balancer.ranges import namespace_of_bundle, range_of_bundle, range_text
 from syncer.model import Millis
@@ -29,6 +38,7 @@ class MovingCluster:
     unloads: list[Unload] = field(default_factory=list)
     splits: list[Split] = field(default_factory=list)
     most_bundles: int = 128
+    claim: str | None = ""
 
     def sight(self, bundles: Iterable[str]) -> ClusterSight:
         """The cluster as it is."""
@@ -39,12 +49,17 @@ class MovingCluster:
             brokers=frozenset(self.brokers),
             bundles={each: self._bundle(each) for each in bundles},
             boundaries={each: self.boundaries(each) for each in map(namespace_of_bundle, bundles)},
+            claim=self.claim,
             most_bundles=self.most_bundles,
         )
 
     def perform(self, act: MoveAct) -> bool:
         """Do what is asked; whether it was answered."""
         match act:
+            case TakeClaim(claim):
+                self.claim = claim
+            case ReleaseClaim():
+                self.claim = ""
             case SetSetting(key, value):
                 self.dynamic[key] = value
             case UnsetSetting(key):

@@ -5,6 +5,7 @@ move_plan  the plan, bound to the picture that it was made by
 split      the splits that come before moves of their halves
 planning   a plan made of advice
 run        what is recorded of a run
+holding    who else holds the cluster's balancing
 sight      the cluster as it was just seen
 acts       what is asked of it
 splitting  the course of the splits

@@ -6,6 +6,18 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
+class TakeClaim:
+    """Claim the cluster's balancing, by the run's name."""
+
+    claim: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseClaim:
+    """Claim it no more."""
+
+
+@dataclass(frozen=True, slots=True)
 class SetSetting:
     """Set a setting for all brokers."""
 
@@ -45,4 +57,4 @@ class LookUp:
     bundle: str
 
 
-MoveAct = SetSetting | UnsetSetting | Split | Unload | LookUp
+MoveAct = TakeClaim | ReleaseClaim | SetSetting | UnsetSetting | Split | Unload | LookUp

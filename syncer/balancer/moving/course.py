@@ -2,9 +2,9 @@
 
     what is to be looked at ─▶ look ─▶ step ─▶ keep the run ─▶ perform its acts ─▶ again
 
-The run is kept before its acts are performed. So one that was killed at any moment goes on by looking: settings are
-remembered before they are set, a split and an unload are announced before they are asked for, and nobody is asked to
-unload a bundle of which the owner was not just seen.
+The run is kept before its acts are performed. So one that was killed at any moment goes on by looking: the cluster is
+claimed, and settings are remembered, before they are set; a split and an unload are announced before they are asked
+for; and nobody is asked to unload a bundle of which the owner was not just seen.
 
 Units: times in milliseconds since the epoch.
 """
@@ -18,12 +18,22 @@ from typing import Final
 
 from syncer.admin.stillness import STILL
 from syncer.balancer.moving import splitting
-from syncer.balancer.moving.acts import LookUp, MoveAct, SetSetting, Unload, UnsetSetting
+from syncer.balancer.moving.acts import (
+    LookUp,
+    MoveAct,
+    ReleaseClaim,
+    SetSetting,
+    TakeClaim,
+    Unload,
+    UnsetSetting,
+)
 from syncer.balancer.moving.bounds import UnderWay
+from syncer.balancer.moving.holding import claimed_by_others, held_by_others
 from syncer.balancer.moving.move_plan import MovePlan, PlannedMove
 from syncer.balancer.moving.run import OPEN, MoveProgress, MoveRun, MoveStanding, RunPhase, RunStop, RunStopCode
 from syncer.balancer.moving.sight import BundleSight, ClusterSight
 from syncer.balancer.moving.split import SplitProgress, SplitStanding
+from syncer.errors import BalancingOwned
 from syncer.model import Millis
 from syncer.replacing import replace
 
@@ -47,10 +57,15 @@ class RunTurn:
     acts: tuple[MoveAct, ...] = ()
 
 
-def begun(plan: MovePlan) -> MoveRun:
-    """Make the run of a plan that has not begun."""
+def begun(plan: MovePlan, claim: str = "") -> MoveRun:
+    """Make the run of a plan that has not begun.
+
+    Args:
+        plan: The plan.
+        claim: The run's name in the cluster, which no other run has.
+    """
     splits = tuple(SplitProgress() for _ in plan.splits)
-    return MoveRun(moves=tuple(MoveProgress() for _ in plan.moves), splits=splits)
+    return MoveRun(moves=tuple(MoveProgress() for _ in plan.moves), splits=splits, claim=claim)
 
 
 def looked_at(plan: MovePlan, run: MoveRun, now_ms: Millis) -> tuple[int, ...]:
@@ -146,16 +161,23 @@ def refused(run: MoveRun, number: int, words: str, now_ms: Millis) -> MoveRun:
 
 def _wait(plan: MovePlan, run: MoveRun, sight: ClusterSight) -> RunTurn:
     if run.stop is not None or not _anything_open(run):
-        return RunTurn(_ended(run, sight.at_ms))
+        return _let_go(_ended(run, sight.at_ms), run, sight)
     opens = _opens_ms(plan, run, sight.at_ms)
     if opens > sight.at_ms:
         return RunTurn(replace(run, until_ms=opens))
+    held = held_by_others(sight, run.claim)
+    if held is not None:
+        return _let_go(_ended(stopped(run, held), sight.at_ms), stopped(run, held), sight)
+    if sight.claim == "" != run.claim:
+        return RunTurn(run, (TakeClaim(run.claim),))
     former = {key: sight.dynamic.get(key) for key in STILL}
     return RunTurn(replace(run, phase=RunPhase.PAUSING, former=former, until_ms=Millis(0)))
 
 
 def _pause(run: MoveRun, sight: ClusterSight) -> RunTurn:
     former = run.former or {}
+    if claimed_by_others(sight, run.claim):
+        run = stopped(run, _CLAIMED)
     if any(sight.dynamic.get(key) not in {STILL[key], former.get(key)} for key in STILL):
         run = stopped(run, _SETTINGS)
     if run.stop is not None:
@@ -165,6 +187,8 @@ def _pause(run: MoveRun, sight: ClusterSight) -> RunTurn:
 
 
 def _move(plan: MovePlan, run: MoveRun, sight: ClusterSight) -> RunTurn:
+    if claimed_by_others(sight, run.claim):
+        run = stopped(run, _CLAIMED)
     if any(sight.dynamic.get(key) != value for key, value in STILL.items()):
         run = stopped(run, _SETTINGS)
     if run.stop is not None:
@@ -196,12 +220,20 @@ def _restore(run: MoveRun, sight: ClusterSight) -> RunTurn:
             acts.append(UnsetSetting(key) if former is None else SetSetting(key, former))
     if acts:
         return RunTurn(run, tuple(acts))
-    run = replace(run, former=None)
+    free = replace(run, former=None)
     if run.stop is not None or not _anything_open(run):
-        return RunTurn(_ended(run, sight.at_ms))
-    return RunTurn(replace(run, phase=RunPhase.WAITING))
+        return _let_go(_ended(free, sight.at_ms), run, sight)
+    return _let_go(replace(free, phase=RunPhase.WAITING), run, sight)
 
 
+def _let_go(then: MoveRun, run: MoveRun, sight: ClusterSight) -> RunTurn:
+    """Go on to what comes then once the cluster is claimed no more by the run."""
+    if run.claim and sight.claim == run.claim:
+        return RunTurn(run, (ReleaseClaim(),))
+    return RunTurn(then)
+
+
+_CLAIMED: Final = RunStop(code=BalancingOwned.code, words="another run of moves has claimed the cluster since")
 _SETTINGS: Final = RunStop(
     code=RunStopCode.SETTINGS,
     words="somebody else has set one of the settings that keep Pulsar from moving bundles itself",

@@ -103,6 +103,7 @@ class MovePlan:
         taken_ms: When the picture was taken that it was made by.
         moves: In the order in which they are begun; one of a half waits for the split that makes it.
         splits: In the order in which they are begun.
+        sheds: Whether Pulsar moved bundles itself when the plan was made; ``None``: not known.
 
     Raises:
         PlanInvalid: It moves nothing, too much, or a bundle twice, or one that it splits.
@@ -114,6 +115,7 @@ class MovePlan:
     moves: tuple[PlannedMove, ...]
     bounds: RunBounds = field(default_factory=RunBounds)
     splits: tuple[PlannedSplit, ...] = ()
+    sheds: bool | None = None
 
     def __post_init__(self) -> None:
         if len(self.splits) > MAX_SPLITS:
@@ -141,11 +143,14 @@ class MovePlan:
     def content(self) -> dict[str, object]:
         """All that it says, as plain data: equal plans have equal content.
 
-        One without splits says nothing of them, as before there were any: files and fingerprints of then still hold.
+        Of splits and shedding it says nothing where there is nothing to say, as plans of before they were known: files
+        and fingerprints of then still hold.
         """
         plain = asdict(self)
         if not self.splits:
             del plain["splits"]
+        if self.sheds is None:
+            del plain["sheds"]
         return plain
 
     @property

@@ -31,6 +31,7 @@ def planned(
     taken_ms: Millis,
     bounds: RunBounds,
     cuts: Sequence[CutAdvice] = (),
+    sheds: bool | None = None,
 ) -> MovePlan:
     """Make the plan of the moves that were advised, in their order, each with its load now and its prediction.
 
@@ -42,6 +43,7 @@ def planned(
         taken_ms: When its picture was taken.
         bounds: Of the run.
         cuts: Of bundles of the fleet, of which parts are moved.
+        sheds: Whether Pulsar moves bundles itself; ``None``: not known.
 
     Raises:
         PlanInvalid: There is no move, or there are too many, or too many splits.
@@ -56,6 +58,7 @@ def planned(
         moves=tuple(_planned(each, loads[each.bundle]) for each in advised.moves),
         bounds=bounds,
         splits=tuple(split for each in cuts for split in _splits(each, fleet)),
+        sheds=sheds,
     )
 
 

@@ -137,6 +137,7 @@ class MoveRun:
         former: Setting → what overrode it before the run, ``None``: nothing did; ``None``: the settings are not held.
         stop: Why it ends early.
         until_ms: Before that it begins no move; 0: at once.
+        claim: Its name in the cluster, which no other run has; empty: runs of before had none.
     """
 
     phase: RunPhase = RunPhase.WAITING
@@ -145,6 +146,7 @@ class MoveRun:
     former: Mapping[str, str | None] | None = None
     stop: RunStop | None = None
     until_ms: Millis = field(default=Millis(0))
+    claim: str = ""
 
     def document(self) -> dict[str, Any]:
         """All of it but its moves, as plain data."""

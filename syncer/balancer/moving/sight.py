@@ -34,6 +34,8 @@ class ClusterSight:
         brokers: Those that are active.
         bundles: Those that were looked at.
         boundaries: Of each namespace of these, where it is cut; none when it does not exist.
+        claim: Name of the run that has claimed the cluster's balancing; empty: none has. ``None``: none can, as the
+            cluster has no place for it.
         most_bundles: As many may a namespace have; ``None``: it was not looked at.
     """
 
@@ -42,4 +44,5 @@ class ClusterSight:
     brokers: AbstractSet[str] = frozenset()
     bundles: Mapping[str, BundleSight] = field(default_factory=dict)
     boundaries: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    claim: str | None = None
     most_bundles: int | None = None

@@ -5,7 +5,7 @@ A split or an unload that no answer came of is neither done nor refused: what be
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 import anyio
@@ -13,7 +13,17 @@ import structlog
 
 from syncer.admin.calls import AdminCalls, AdminRefused
 from syncer.balancer.moving import course, splitting
-from syncer.balancer.moving.acts import LookUp, MoveAct, SetSetting, Split, Unload, UnsetSetting
+from syncer.balancer.moving.acts import (
+    LookUp,
+    MoveAct,
+    ReleaseClaim,
+    SetSetting,
+    Split,
+    TakeClaim,
+    Unload,
+    UnsetSetting,
+)
+from syncer.balancer.moving.holding import CLAIM_NAMESPACE, claim_key
 from syncer.balancer.moving.run import MoveRun, RunPhase, RunStop
 from syncer.balancer.ranges import namespace_of_bundle, range_of_bundle, topic_hash
 from syncer.errors import AdminDenied, AdminError, AdminRedirectRefused
@@ -28,39 +38,31 @@ _SERVER_ERROR: Final = 500
 class MoveActs:
     """Performs what was decided."""
 
-    def __init__(self, calls: AdminCalls, now_ms: Callable[[], Millis]) -> None:
+    def __init__(self, calls: AdminCalls, cluster: str, now_ms: Callable[[], Millis]) -> None:
         """Perform it by an admin API.
 
         Args:
             calls: The cluster's.
+            cluster: The cluster's own name.
             now_ms: The time.
         """
         self._calls = calls
+        self._claim_key = claim_key(cluster)
         self._now_ms = now_ms
 
     async def perform(self, run: MoveRun, acts: tuple[MoveAct, ...]) -> MoveRun:
-        """Perform acts: settings and splits one after the other, unloads at the same time.
+        """Perform acts: claims, settings and splits one after the other, unloads at the same time.
 
         Args:
             run: As it was kept.
             acts: Of the turn that it was kept in.
 
         Raises:
-            AdminError: A setting could not be set; the next turn sets it again.
+            AdminError: A claim or a setting could not be set; the next turn sets it again.
         """
         unloads = tuple(each for each in acts if isinstance(each, Unload))
         for act in acts:
-            match act:
-                case SetSetting(key, value):
-                    run = await self._set(run, key, value)
-                case UnsetSetting(key):
-                    await self._calls.remove_dynamic(key)
-                case Split():
-                    run = await self._split(run, act)
-                case LookUp(bundle):
-                    await self._look_up(bundle)
-                case Unload():
-                    pass
+            run = await self._one(run, act)
         outcomes: dict[int, AdminError | None] = {}
 
         async def unload(act: Unload) -> None:
@@ -78,10 +80,29 @@ class MoveActs:
             run = self._recorded(run, number, error)
         return run
 
-    async def _set(self, run: MoveRun, key: str, value: str) -> MoveRun:
-        """Set a setting; refused before anything has moved, the run stops with the cluster's words."""
+    async def _one(self, run: MoveRun, act: MoveAct) -> MoveRun:
+        match act:
+            case TakeClaim(claim):
+                property_ = self._calls.set_namespace_property(CLAIM_NAMESPACE, self._claim_key, claim)
+                return await self._set(run, property_)
+            case ReleaseClaim():
+                await self._calls.remove_namespace_property(CLAIM_NAMESPACE, self._claim_key)
+            case SetSetting(key, value):
+                return await self._set(run, self._calls.set_dynamic(key, value))
+            case UnsetSetting(key):
+                await self._calls.remove_dynamic(key)
+            case Split():
+                return await self._split(run, act)
+            case LookUp(bundle):
+                await self._look_up(bundle)
+            case Unload():
+                pass
+        return run
+
+    async def _set(self, run: MoveRun, setting: Awaitable[None]) -> MoveRun:
+        """Set a setting or the claim; refused before anything has moved, the run stops with the cluster's words."""
         try:
-            await self._calls.set_dynamic(key, value)
+            await setting
         except AdminError as error:
             if run.phase is RunPhase.RESTORING or not _final(error):
                 raise

@@ -13,6 +13,7 @@ from typing import Final
 import anyio
 
 from syncer.admin.calls import AdminCalls, AdminRefused
+from syncer.balancer.moving.holding import CLAIM_NAMESPACE, claim_key
 from syncer.balancer.moving.sight import BundleSight, ClusterSight
 from syncer.balancer.ranges import namespace_of_bundle, parsed_boundaries, range_of_bundle
 from syncer.errors import AdminError
@@ -77,8 +78,17 @@ class MoveLooking:
             brokers=brokers,
             bundles=seen,
             boundaries=boundaries,
+            claim=await self._claim(),
             most_bundles=await self._most_bundles() if splitting else None,
         )
+
+    async def _claim(self) -> str | None:
+        """Name of the run that has claimed the cluster; empty: none has. ``None``: there is no place for it."""
+        told = await self._calls.namespace(CLAIM_NAMESPACE)
+        if told is None:
+            return None
+        properties = told.get("properties")
+        return str(properties.get(claim_key(self._cluster), "")) if isinstance(properties, Mapping) else ""
 
     async def _most_bundles(self) -> int:
         """How many bundles a namespace may have."""

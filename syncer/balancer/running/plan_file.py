@@ -42,6 +42,7 @@ class MovePlanRecord(BaseModel):
     moves: tuple[PlannedMove, ...]
     bounds: RunBounds
     splits: tuple[PlannedSplit, ...] = ()
+    sheds: bool | None = None
     sha256: str
 
 
@@ -70,6 +71,7 @@ def from_text(text: bytes, name: str = "the plan") -> MovePlan:
         moves=record.moves,
         bounds=record.bounds,
         splits=record.splits,
+        sheds=record.sheds,
     )
     if plan.fingerprint != record.sha256:
         raise PlanInvalid(f"{name} is damaged or was edited: its fingerprint is not its own", hint=AGAIN)

@@ -28,7 +28,7 @@ log = structlog.get_logger()
 WATCH_S: Final = 0.2
 """Between looks at what is under way."""
 LOOK_S: Final = 1.0
-"""Between other looks, and between those for a stop."""
+"""Between other looks, between those for a stop, and before a claim is read again."""
 
 
 class MoveRunner:
@@ -53,7 +53,7 @@ class MoveRunner:
         """
         self._plan = plan
         self._looking = MoveLooking(calls, plan.cluster)
-        self._acts = MoveActs(calls, now_ms)
+        self._acts = MoveActs(calls, plan.cluster, now_ms)
         self._record = record
         self._now_ms = now_ms
         self._sleep = sleep
@@ -75,7 +75,8 @@ class MoveRunner:
                 continue
             run = await self._turn(run)
             under_way = any(each.standing is MoveStanding.ASKED for each in run.moves) or bool(splitting.asked(run))
-            await self._sleep(WATCH_S if under_way or run.until_ms <= self._now_ms() else LOOK_S)
+            soon = run.phase is not RunPhase.WAITING and run.until_ms <= self._now_ms()
+            await self._sleep(WATCH_S if under_way or soon else LOOK_S)
 
     async def _turn(self, run: MoveRun) -> MoveRun:
         now, plan = self._now_ms(), self._plan

@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Final, Protocol, TypeVar
+from uuid import uuid4
 
 import anyio
 import structlog
 
 from syncer.admin.calls import AdminCalls
+from syncer.admin.stillness import SHEDDING
 from syncer.balancer.moving import course
+from syncer.balancer.moving.holding import CLAIM_NAMESPACE, held_by_others
 from syncer.balancer.moving.move_plan import MovePlan
 from syncer.balancer.moving.run import RunPhase, RunStopCode
 from syncer.balancer.moving.split import AGAIN
@@ -22,7 +25,7 @@ from syncer.balancer.running import plan_file
 from syncer.balancer.running.in_state import RunInState
 from syncer.balancer.running.looking import MoveLooking
 from syncer.balancer.running.runner import LOOK_S, MoveRunner
-from syncer.errors import InvariantBroken, PlanForeign, PreconditionFailed, SyncerError
+from syncer.errors import BalancingOwned, InvariantBroken, PlanForeign, PlanStale, PreconditionFailed, SyncerError
 from syncer.model import Millis
 from syncer.operations.contract import OF_MOVE_RUNS, OperationKind
 from syncer.state.contract.operations import Operation, OperationState
@@ -38,6 +41,11 @@ T = TypeVar("T")
 BACK_OFF_S: Final = (1.0, 2.0, 5.0, 10.0, 30.0)
 """Before a run that could not be carried on is taken up again."""
 _AT_ONCE: Final = 200
+_HELD: Final = (
+    "Wait until it is over there: see 'syncer balancer runs' and 'syncer migration status' of each daemon that has this"
+    f" cluster. If nobody is at it, delete the property of {CLAIM_NAMESPACE} and the dynamic settings, and set in"
+    " broker.conf what is to stay."
+)
 
 
 class MoveClusters(Protocol):
@@ -180,19 +188,25 @@ class MoveService:
         Raises:
             PlanInvalid: It is no plan, or was changed after it was made.
             PlanForeign: The table leads to another cluster.
-            BalancingOwned: Another run or a migration is open.
+            PlanStale: Pulsar's shedding is not as it was when the plan was made.
+            BalancingOwned: Another run or a migration is open, here or by another daemon.
             NotFound: The configuration has no such table.
             AdminError: The cluster does not answer.
         """
         plan = plan_file.from_text(operation.arguments.get("plan", "").encode())
         await self._inside(lambda tx: require_balancing_free(tx.move_run(), tx.migration()))
         async with self._clusters.calls(plan.table) as calls:
-            name = (await calls.configuration()).get("clusterName")
+            running = await calls.configuration()
+            name = running.get("clusterName")
             found = await self._foreseen(plan, calls) if name == plan.cluster else ""
         if name != plan.cluster:
             raise PlanForeign(
                 f"'cluster.{plan.table}' leads to {name!r}, and the plan is for {plan.cluster!r}", hint=AGAIN
             )
+        sheds = str(plan.sheds).lower()
+        if plan.sheds is not None and running.get(SHEDDING) != sheds:
+            words = f"{SHEDDING} of {plan.cluster} is {running.get(SHEDDING)}, and was {sheds} when the plan was made"
+            raise PlanStale(words, hint=AGAIN)
         if operation.arguments.get("dry") != "false":
             return lambda _, __: found
         return lambda tx, asked: self._begun(tx, asked, plan)
@@ -202,6 +216,9 @@ class MoveService:
         bundles |= {split.bundle: (split.source,) for split in plan.splits}
         looking = MoveLooking(calls, plan.cluster)
         sight = await looking.look(self._now_ms(), bundles, bundles, splitting=bool(plan.splits))
+        held = held_by_others(sight)
+        if held is not None:
+            raise BalancingOwned(f"the balancing of {plan.cluster} is not free: {held.words}", hint=_HELD)
         found = course.foreseen(plan, sight)
         counts = [_would(found[: len(plan.moves)], "moves")]
         if plan.splits:
@@ -211,7 +228,7 @@ class MoveService:
         return f"dry run: {' and '.join(counts)} would be asked for now{told}"
 
     def _begun(self, tx: Transaction, operation: Operation, plan: MovePlan) -> str:
-        run = course.begun(plan)
+        run = course.begun(plan, uuid4().hex)
         row = KeptMoveRun(
             fingerprint=plan.fingerprint,
             phase=RunPhase.WAITING.value,

@@ -100,6 +100,7 @@ class MoveRunDocument(Document):
     asked_by: str
     reason: str
     waits_until_ms: int | None = Field(description="Before that it begins no move, by its bounds; null: it does.")
+    claim: str = Field(description="Its name in the cluster, at a property of pulsar/system; empty: it has none.")
     holds_settings: bool = Field(description="Whether Pulsar's own moves and splits are switched off by it now.")
     stop: RunStopDocument | None = Field(description="Null: nothing ends it early.")
     trouble: RunTroubleDocument | None = Field(description="Null: it is carried on, or over.")
@@ -144,6 +145,7 @@ def move_run_document(kept: KeptMoveRun, run: MoveRun, plan: MovePlan) -> MoveRu
         asked_by=row.asked_by,
         reason=row.reason,
         waits_until_ms=run.until_ms or None,
+        claim=run.claim,
         holds_settings=run.former is not None,
         stop=row.stop,
         trouble=row.trouble,

@@ -170,6 +170,7 @@ def _advised(
             cluster=picture.cluster,
             taken_ms=Millis(picture.taken_ms),
             bounds=wish.bounds,
+            sheds=asked.bounds.settings.shedding.enabled,
         )
         plan_file.write(wish.file, plan)
     show_advice(document, session.form)

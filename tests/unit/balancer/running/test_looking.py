@@ -29,9 +29,15 @@ async def look(calls: MovingCalls, *bundles: str, weighed: Iterable[str] = ()) -
     return await MoveLooking(calls, "east-1").look(NOW, dict.fromkeys(bundles, ("a:80", "b:80")), weighed)
 
 
-async def test_a_look_without_bundles_asks_for_settings_alone(calls: MovingCalls) -> None:
-    assert await look(calls) == ClusterSight(at_ms=NOW, dynamic={"x": "y"})
-    assert len(calls.asked) == 1
+async def test_a_look_without_bundles_asks_for_settings_and_the_claim_alone(calls: MovingCalls) -> None:
+    assert await look(calls) == ClusterSight(at_ms=NOW, dynamic={"x": "y"}, claim="")
+    assert len(calls.asked) == 2
+
+
+@pytest.mark.parametrize("claim", ["", "another", None])
+async def test_the_claim_on_the_cluster_is_seen(calls: MovingCalls, claim: str | None) -> None:
+    calls.moving.claim = claim
+    assert (await look(calls)).claim == claim
 
 
 async def test_an_owner_and_its_load_are_seen_and_only_likely_owners_are_asked(calls: MovingCalls) -> None:

@@ -246,6 +246,65 @@ async def test_beside_a_migration_or_another_run_none_begins(region: Region) -> 
     assert (await applied(region)).code == "balancing-owned"
 
 
+async def test_two_daemons_do_not_move_bundles_of_one_cluster_at_once(region: Region) -> None:
+    other = Region(region.calls)
+    await applied(region, replace(BOTH, bounds=RunBounds(per_hour=1, quiet=None)))
+    await served(region, lambda: region.run().phase == "moving")
+    for dry in ("true", "false"):
+        answer = await applied(other, dry=dry)
+        assert (answer.state, answer.code) == (OperationState.FAILED, "balancing-owned")
+        assert f"the run of moves with the claim '{region.run().run['claim']}' holds it" in answer.answer
+    assert other.open_run() is None
+    region.ask(OperationKind.MOVES_STOP)
+    await served(region, lambda: region.open_run() is None)
+    await applied(other)
+    await served(other, lambda: other.open_run() is None)
+    assert (region.calls.moving.dynamic, region.calls.moving.claim) == ({"other": "1"}, "")
+
+
+async def test_a_claim_that_comes_between_ends_the_run_before_it_sets_anything(region: Region) -> None:
+    await applied(region)
+    region.calls.moving.claim = "theirs"
+    await served(region, lambda: region.open_run() is None)
+    assert region.run().run["stop"]["code"] == "balancing-owned"
+    assert (region.calls.moving.claim, region.calls.moving.dynamic) == ("theirs", {"other": "1"})
+    assert (region.calls.moving.unloads, region.standings()) == ([], ["not-begun", "not-begun"])
+
+
+async def test_what_another_daemons_migration_has_frozen_is_left_frozen(region: Region) -> None:
+    region.calls.moving.dynamic |= STILL
+    answer = await applied(region)
+    assert (answer.state, answer.code) == (OperationState.FAILED, "balancing-owned")
+    assert "were switched off at run time by somebody else" in answer.answer
+    assert region.calls.moving.dynamic == {"other": "1", **STILL}
+    assert region.open_run() is None
+
+
+async def test_a_cluster_without_a_place_for_claims_is_moved_all_the_same(region: Region) -> None:
+    region.calls.moving.claim = None
+    await applied(region)
+    await served(region, lambda: region.open_run() is None)
+    assert region.standings() == ["done", "done"]
+
+
+async def test_a_403_to_the_claim_stops_the_run_before_it_sets_anything(region: Region) -> None:
+    region.calls.refusals["PUT /admin/v2/namespaces/pulsar/system/property"] = 403
+    await applied(region)
+    await served(region, lambda: region.open_run() is None)
+    assert region.run().run["stop"]["code"] == AdminDenied.code
+    assert (region.calls.moving.unloads, region.calls.moving.dynamic) == ([], {"other": "1"})
+
+
+async def test_shedding_that_is_not_as_the_plan_saw_it_is_no_ground_for_the_plan(region: Region) -> None:
+    plan = replace(BOTH, sheds=True)
+    region.calls.moving.dynamic["loadBalancerSheddingEnabled"] = "false"
+    answer = await applied(region, plan)
+    assert (answer.state, answer.code) == (OperationState.FAILED, "plan-stale")
+    assert "is false, and was true when the plan was made" in answer.answer
+    del region.calls.moving.dynamic["loadBalancerSheddingEnabled"]
+    assert (await applied(region, plan)).state is OperationState.DONE
+
+
 async def test_a_403_to_the_unload_stops_the_run_with_its_code(region: Region) -> None:
     region.calls.refusals["unload"] = 403
     await applied(region)
