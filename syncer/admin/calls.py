@@ -15,6 +15,7 @@ from urllib.parse import quote
 from syncer.errors import AdminError
 
 _SHOWN_CHARS: Final = 80
+_NO_OWNER: Final = "Failed to find ownership"
 
 
 class AdminRefused(AdminError):
@@ -269,9 +270,25 @@ class AdminCalls(ABC):
         query = "?unload=false&splitAlgorithmName=specified_positions_divide"
         await self.send("PUT", f"{namespace_url(namespace)}/{_part(span)}/split{query}", [position])
 
-    async def look_up_topic(self, topic: str) -> None:
-        """Have a topic's bundle owned by a broker, as a client's look-up would."""
-        await self.get(f"/lookup/v2/topic/{_topic(topic)}")
+    async def owned_topics(self, bundle: str) -> list[str] | None:
+        """List the topics of a bundle, as its owner knows them; ``None``: nobody owns it, and nobody does by this.
+
+        Source: ``NamespacesBase.internalGetTopicHashPositionsAsync``, Pulsar 4.0.8: it is sent on to the owner, and
+        refused where there is none.
+        """
+        namespace, _, span = bundle.rpartition("/")
+        path = f"{namespace_url(namespace)}/{_part(span)}/topicHashPositions"
+        try:
+            found = (await self._object(path)).get("topicHashPositions")
+        except AdminRefused as refused:
+            if refused.status == 412 and _NO_OWNER in refused.reason:
+                return None
+            raise
+        return list(_object(path, found))
+
+    async def look_up_topic(self, topic: str) -> dict[str, Any]:
+        """Have a topic's bundle owned by a broker, as a client's look-up would; the addresses of that one."""
+        return await self._object(f"/lookup/v2/topic/{_topic(topic)}")
 
     # Topics
 

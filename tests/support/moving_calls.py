@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from syncer.admin.calls import AdminCalls, AdminRefused
 from syncer.admin.stillness import SHEDDING
 from syncer.balancer.moving.acts import ReleaseClaim, SetSetting, Split, TakeClaim, Unload, UnsetSetting
-from syncer.balancer.ranges import boundary_text, range_of_bundle
+from syncer.balancer.ranges import boundary_text, namespace_of_topic, range_of_bundle, topic_hash
 from syncer.errors import AdminUnreachable
 from tests.support.moving_cluster import MovingCluster
 
@@ -44,6 +44,10 @@ class MovingCalls(AdminCalls):
                 return {bundle: {} for bundle, owner in self.moving.owners.items() if owner == broker}
             case ["namespaces", "pulsar", "system"]:
                 return self._system()
+            case ["namespaces", tenant, namespace, span, "topicHashPositions"]:
+                return self._hashes(f"{tenant}/{namespace}/{span}")
+            case ["", "lookup", "v2", "topic", domain, tenant, namespace, topic]:
+                return self._found(f"{domain}://{tenant}/{namespace}/{topic}")
             case ["namespaces", tenant, namespace, "bundles"]:
                 return self._boundaries(f"{tenant}/{namespace}/")
             case ["broker-stats", "topics"]:
@@ -79,6 +83,25 @@ class MovingCalls(AdminCalls):
                 if status == 0:
                     raise AdminUnreachable(f"{call}: no answer")
                 raise AdminRefused(f"{call} answered {status}: no", status=status, reason="no")
+
+    def _hashes(self, bundle: str) -> dict[str, Any]:
+        """Answer as the owner does, to whom a broker sends the question on."""
+        owner, (low, high) = self.moving.owners[bundle], range_of_bundle(bundle)
+        if owner is None:
+            words = f"Failed to find ownership for ServiceUnit:{bundle}"
+            raise AdminRefused(words, status=412, reason=words)
+        if any(self.refusals.get(part) == 0 for part in self.refusals if owner.replace(":", "%3A") in part):
+            raise AdminUnreachable(f"{owner}: no answer")
+        topics = self.topics_of.get(bundle.rpartition("/")[0], ())
+        return {"topicHashPositions": {each: at for each in topics if low <= (at := topic_hash(each)) < high}}
+
+    def _found(self, topic: str) -> dict[str, Any]:
+        namespace, at = namespace_of_topic(topic), topic_hash(topic)
+        for bundle, owner in self.moving.owners.items():
+            low, high = range_of_bundle(bundle)
+            if bundle.startswith(f"{namespace}/") and low <= at < high:
+                return {"httpUrl": f"http://{owner}", "brokerUrl": "pulsar://x:1"}
+        raise AdminRefused("no bundle", status=404, reason="no")
 
     def _system(self) -> dict[str, Any]:
         if self.moving.claim is None:

@@ -1,6 +1,8 @@
 """Looks at a cluster for a run of moves: settings, brokers, and the bundles that the next step has to see.
 
-A bundle of which a broker did not answer, and which no other one owns, is left out: that nobody owns it is not known.
+The brokers that a bundle is probably at are asked first. Where none of them owns it, any broker says whether somebody
+does, and one look-up who: a cluster may have a thousand of them, which are asked in turn only where that does not tell,
+as of a bundle without topics. A bundle whose owner did not answer is left out: that nobody owns it is not known.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ import math
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Final
+from urllib.parse import urlsplit
 
 import anyio
 
@@ -23,6 +26,7 @@ _AT_ONCE: Final = 16
 """Brokers that are asked at the same time."""
 _GONE: Final = 404
 _DENIED: Final = frozenset({401, 403})
+_HTTP: Final = ("httpUrl", "httpUrlTls")
 _MOST_BUNDLES: Final = "loadBalancerNamespaceMaximumBundles"
 _FLOWS: Final = ("msgThroughputIn", "msgThroughputOut")
 
@@ -114,14 +118,32 @@ class MoveLooking:
         """Find who owns each; those that may be owned by a broker that did not answer are left out."""
         likely = {each for likely in bundles.values() for each in likely} & brokers
         owned = await self._ask(likely)
-        if not all(any(bundle in (has or ()) for has in owned.values()) for bundle in bundles):
+        found, asking = _owned(bundles, owned), list[str]()
+        for bundle in (each for each in bundles if each not in found):
+            try:
+                topics = await self._calls.owned_topics(bundle)
+                owner = await self._owner_by(topics, brokers) if topics else None
+            except AdminRefused as refused:
+                if _denies(refused):
+                    raise
+                asking.append(bundle)
+            except AdminError:
+                continue
+            else:
+                if topics is None or owner is not None:
+                    found[bundle] = owner
+                else:
+                    asking.append(bundle)
+        if asking:
             owned |= await self._ask(brokers - likely)
-        found: dict[str, str | None] = {}
-        for bundle in bundles:
-            owner = next((broker for broker, has in owned.items() if has is not None and bundle in has), None)
-            if owner is not None or None not in owned.values():
-                found[bundle] = owner
+            found |= (dict.fromkeys(asking) if None not in owned.values() else {}) | _owned(asking, owned)
         return found
+
+    async def _owner_by(self, topics: Iterable[str], brokers: frozenset[str]) -> str | None:
+        """The owner of a bundle by one of its topics, whose look-up changes nothing, as the bundle is owned already."""
+        addresses = await self._calls.look_up_topic(next(iter(topics)))
+        names = {urlsplit(str(addresses.get(name, ""))).netloc for name in _HTTP}
+        return next(iter(names & brokers), None)
 
     async def _ask(self, brokers: Iterable[str]) -> dict[str, frozenset[str] | None]:
         """Ask brokers for their bundles; ``None``: it did not answer."""
@@ -133,7 +155,7 @@ class MoveLooking:
                 try:
                     owned[broker] = frozenset(await self._calls.at(broker).owned_bundles(self._cluster, broker))
                 except AdminError as error:
-                    if isinstance(error, AdminRefused) and error.status in _DENIED:
+                    if _denies(error):
                         denied.append(error)
                     owned[broker] = None
 
@@ -156,6 +178,16 @@ class MoveLooking:
                 if flow is not None:
                     found[bundle] = flow
         return found
+
+
+def _owned(bundles: Iterable[str], owned: Mapping[str, frozenset[str] | None]) -> dict[str, str | None]:
+    """Owners of bundles by what brokers say that they own."""
+    by_bundle = {bundle: broker for broker, has in owned.items() for bundle in has or ()}
+    return {bundle: by_bundle[bundle] for bundle in bundles if bundle in by_bundle}
+
+
+def _denies(error: AdminError) -> bool:
+    return isinstance(error, AdminRefused) and error.status in _DENIED
 
 
 def _flow(domains: Mapping[str, Mapping[str, Mapping[str, object]]]) -> float | None:

@@ -43,6 +43,8 @@ READS: dict[str, Callable[[AdminCalls], Awaitable[object]]] = {
     "leader": lambda calls: calls.leader(),
     "owned_bundles": lambda calls: calls.owned_bundles("blue", "b1:8080"),
     "boundaries": lambda calls: calls.boundaries("t/n"),
+    "owned_topics": lambda calls: calls.owned_topics("t/n/0x00000000_0x80000000"),
+    "look_up_topic": lambda calls: calls.look_up_topic(TOPIC),
     "isolation_policies": lambda calls: calls.isolation_policies("blue"),
     "failure_domains": lambda calls: calls.failure_domains("blue"),
     "migration_mark": lambda calls: calls.migration_mark("blue"),

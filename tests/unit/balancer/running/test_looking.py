@@ -8,6 +8,7 @@ import pytest
 
 from syncer.admin.calls import AdminRefused
 from syncer.balancer.moving.sight import BundleSight, ClusterSight
+from syncer.balancer.ranges import topic_hash
 from syncer.balancer.running.looking import MoveLooking
 from syncer.errors import AdminError
 from syncer.model import Millis
@@ -50,6 +51,35 @@ async def test_an_owner_and_its_load_are_seen_and_only_likely_owners_are_asked(c
 async def test_where_no_likely_broker_owns_it_all_are_asked(calls: MovingCalls) -> None:
     assert (await look(calls, HIGH)).bundles == {HIGH: BundleSight(exists=True, owner="c:80")}
     calls.moving.owners[HIGH] = None
+    assert (await look(calls, HIGH)).bundles == {HIGH: BundleSight(exists=True, owner=None)}
+
+
+@pytest.mark.parametrize("owner", ["b777:80", None])
+async def test_of_a_thousand_brokers_a_handful_of_requests_finds_an_owner(owner: str | None) -> None:
+    topic = next(name for name in map("persistent://t/n/x{}".format, range(99)) if topic_hash(name) < 0x80000000)
+    brokers = {"a:80", "b:80", *(f"b{number}:80" for number in range(1000))}
+    calls = MovingCalls(MovingCluster({LOW: owner}, brokers), topics_of={"t/n": [topic]})
+    assert (await look(calls, LOW)).bundles == {LOW: BundleSight(exists=True, owner=owner)}
+    of_owners = [each for each in calls.asked if "ownedNamespaces" in each]
+    assert sorted(each.partition("/")[0] for each in of_owners) == ["GET a:80", "GET b:80"]
+    assert len(calls.asked) == (8 if owner else 7)
+
+
+@pytest.mark.parametrize("status", [404, 405, 412])
+async def test_where_nobody_says_whether_it_is_owned_all_are_asked(calls: MovingCalls, status: int) -> None:
+    calls.refusals["topicHashPositions"] = status
+    assert (await look(calls, HIGH)).bundles == {HIGH: BundleSight(exists=True, owner="c:80")}
+    calls.refusals["topicHashPositions"] = 0
+    assert (await look(calls, HIGH)).bundles == {}
+    calls.refusals["topicHashPositions"] = 403
+    with pytest.raises(AdminRefused):
+        await look(calls, HIGH)
+
+
+async def test_a_look_up_that_names_no_broker_of_the_cluster_is_not_believed(calls: MovingCalls) -> None:
+    topic = next(name for name in map("persistent://t/n/x{}".format, range(99)) if topic_hash(name) >= 0x80000000)
+    calls.topics_of["t/n"] = [topic]
+    calls.moving.brokers.discard("c:80")
     assert (await look(calls, HIGH)).bundles == {HIGH: BundleSight(exists=True, owner=None)}
 
 
