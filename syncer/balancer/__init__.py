@@ -10,6 +10,7 @@ and dice are the caller's. Equal input gives what the Java classes of Pulsar 4.0
     decoding    documents of a cluster's load, made parts of a picture
     picture     what was read of a cluster at one time, each figure with its origin
     reading     a cluster's picture, from its store, its topics, its brokers
+    topic_loads its topics, by which bundles may be cut
     loads       a picture as either leader sees it, and as a fleet
     history     load over time: what is kept of it, and what it tells
     recording   the history of a cluster's load, written and read

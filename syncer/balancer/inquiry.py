@@ -17,6 +17,7 @@ from syncer.balancer.rounds.extensible import ExtensibleLeader
 from syncer.balancer.rounds.modular import ModularLeader
 from syncer.balancer.rounds.naming import simple_name
 from syncer.balancer.rounds.playing import play
+from syncer.balancer.topic_loads import SeenTopics
 from syncer.balancer.versions import BalancerRules, balancer_rules
 from syncer.errors import LoadDataInvalid
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from syncer.balancer.fleet import Fleet
     from syncer.balancer.picture import Known, LoadPicture
     from syncer.balancer.placement.decision import Draw
+    from syncer.balancer.planner.slicing import TopicLoads
     from syncer.balancer.settings import BalancerSettings
 
 _FEWEST_BROKERS: Final = 2
@@ -33,13 +35,17 @@ ROUNDS: Final = 120
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedCluster:
-    """A cluster as the planner takes it; ``left_out`` is what has no figures, and neither moves nor gets anything."""
+    """A cluster as the planner takes it.
+
+    ``left_out`` is what has no figures, and neither moves nor gets anything; ``topics`` are those that were read.
+    """
 
     fleet: Fleet
     bounds: MoveBounds
     tariff: Tariff
     rules: BalancerRules
     left_out: UnknownLoad
+    topics: TopicLoads
 
 
 def asked_of(picture: LoadPicture, *, recently_unloaded: AbstractSet[str] = frozenset()) -> AskedCluster:
@@ -71,7 +77,14 @@ def asked_of(picture: LoadPicture, *, recently_unloaded: AbstractSet[str] = froz
     )
     fleet = comparable_fleet(picture)
     tariff = Tariff(kind=kind, clients=clients_of(picture))
-    return AskedCluster(fleet=fleet, bounds=bounds, tariff=tariff, rules=rules, left_out=unknown(picture))
+    return AskedCluster(
+        fleet=fleet,
+        bounds=bounds,
+        tariff=tariff,
+        rules=rules,
+        left_out=unknown(picture),
+        topics=SeenTopics(picture),
+    )
 
 
 def clients_of(picture: LoadPicture) -> dict[str, BundleClients]:

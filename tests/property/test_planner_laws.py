@@ -159,7 +159,7 @@ def test_cuts_never_make_a_plan_dearer_or_break_a_goal_and_lose_no_load(data: st
     own, tariff = data.draw(bounds(fleet)), Tariff()
     topics = data.draw(topics_of(fleet))
     whole = Search(Scene(fleet, own, tariff)).to_spread(spread)
-    found = pared(Scene(fleet, own, tariff), topics, spread)
+    found = pared(Scene(fleet, own, tariff), topics, spread, whole)
     assert found.spread <= max(whole.spread, spread) + EXACT
     if whole.spread <= spread + EXACT:
         assert found.weight <= whole.weight + EXACT

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from syncer.balancer.planner.paring import pared
 from syncer.balancer.planner.scene import Scene
+from syncer.balancer.planner.search import Search
 
 if TYPE_CHECKING:
     from syncer.balancer.cost.tariff import Tariff
@@ -57,7 +58,10 @@ class OwnLeader:
         if self._done:
             return [], 0
         self._done = True
-        found = pared(Scene(fleet, self._bounds, self._tariff), self._topics, self._spread, self._known)
+        scene = Scene(fleet, self._bounds, self._tariff)
+        found = Search(scene).to_spread(self._spread, self._known)
+        if self._topics is not None:
+            found = pared(scene, self._topics, self._spread, found, self._known)
         for cut in found.cuts:
             fleet.split(cut.bundle, cut.parts)
         return list(found.targets), 0

@@ -8,6 +8,7 @@ picking     one plan of the front, by a rule that has a name
 advice      the answer, as a value
 explaining  moves in their order, with figures and the moves that were not chosen
 slicing     a scene whose bundles are cut around their busiest topics, and the way back
-paring      the cheapest plan for a spread, of whole bundles or of parts
+paring      a plan of whole bundles made cheaper by cuts
+justifying  the cuts of a plan, each with its reason and price
 balance     the question which few moves are worth their price
 """

@@ -12,6 +12,7 @@ from syncer.balancer.cost.estimate import Estimate, total
 if TYPE_CHECKING:
     from syncer.balancer.cost.price import Price
     from syncer.balancer.goals.veto import Veto, VetoReason
+    from syncer.balancer.planner.cutting import CutAdvice
     from syncer.balancer.planner.picking import PickRule
 
 
@@ -51,6 +52,14 @@ class MoveReason(StrEnum):
     FILLS = "fills"
 
 
+class CutReason(StrEnum):
+    """Why a bundle is cut, and not moved whole."""
+
+    PART_COSTS_LESS = "part-costs-less"
+    WHOLE_DOES_NOT_FIT = "whole-does-not-fit"
+    WHOLE_IS_FORBIDDEN = "whole-is-forbidden"
+
+
 class RejectReason(StrEnum):
     """Why another move was not chosen."""
 
@@ -67,6 +76,8 @@ class Assumption(StrEnum):
     CPU_BY_TRAFFIC = "cpu-by-traffic"
     PRICES_ASSUMED = "prices-assumed"
     CLIENTS_UNMEASURED = "clients-unmeasured"
+    CUTS_UNNOTICED = "cuts-unnoticed"
+    """A split without an unload cuts off no client."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,12 +120,33 @@ class AdvisedMove:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AdvisedCut:
+    """A bundle that is cut without an unload before parts of it move.
+
+    ``gain`` is by how much its broker's usage falls with the parts that go, ``price`` what those cost together; the
+    rejected alternative is to move it whole, at ``whole``.
+    """
+
+    cut: CutAdvice
+    broker: str
+    reason: CutReason
+    gain: float
+    price: Estimate
+    whole: Price
+    rejected: tuple[RejectedMove, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AdvisedPlan:
-    """Moves in their order; ``undone`` are those of their bundles that Pulsar's next round would shed again."""
+    """Cuts, then moves in their order; ``undone`` are bundles that move and that Pulsar's next round would shed again.
+
+    Moves name the parts that the cuts make as other bundles.
+    """
 
     moves: tuple[AdvisedMove, ...]
     spread: UsageChange
     undone: frozenset[str] = frozenset()
+    cuts: tuple[AdvisedCut, ...] = ()
 
     @property
     def client_seconds(self) -> Estimate:
@@ -129,12 +161,13 @@ class AdvisedPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrontPoint:
-    """A plan of the front: how many moves, the spread then, and what it costs."""
+    """A plan of the front: how many moves, the spread then, and what it costs; ``cuts`` are the positions of all."""
 
     moves: int
     spread: float
     client_seconds: Estimate
     chosen: bool = False
+    cuts: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,10 +9,12 @@ from syncer.balancer.cost.estimate import Basis, total
 from syncer.balancer.goals.stability import SHEDDERS, cluster_load, next_round, next_transfers
 from syncer.balancer.planner.advice import Advice, AdviceAnswer, AdviceReason, Assumption, FrontPoint
 from syncer.balancer.planner.explaining import balancing_reasons, explained, ordered, vetoes
+from syncer.balancer.planner.justifying import justified
 from syncer.balancer.planner.leveling import EXACT
+from syncer.balancer.planner.paring import cut_scene, pared
 from syncer.balancer.planner.picking import Aim, PickRule, pick
 from syncer.balancer.planner.scene import Scene
-from syncer.balancer.planner.search import Search, Sketch
+from syncer.balancer.planner.search import Search, Sketch, undominated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,14 +24,20 @@ if TYPE_CHECKING:
     from syncer.balancer.goals.hard import MoveBounds
     from syncer.balancer.goals.soft import GoalWeights
     from syncer.balancer.planner.advice import AdvisedPlan
+    from syncer.balancer.planner.slicing import TopicLoads
 
 _FEWEST_BROKERS: Final = 2
 
 
 def balance(
-    fleet: Fleet, bounds: MoveBounds, tariff: Tariff, aim: Aim | None = None, weights: GoalWeights | None = None
+    fleet: Fleet,
+    bounds: MoveBounds,
+    tariff: Tariff,
+    aim: Aim | None = None,
+    weights: GoalWeights | None = None,
+    topics: TopicLoads | None = None,
 ) -> Advice:
-    """Advise the moves that balance a cluster and are worth their price.
+    """Advise the moves that balance a cluster and are worth their price, and cuts that make them cheaper.
 
     Args:
         fleet: As it was read; it is not moved.
@@ -37,6 +45,7 @@ def balance(
         tariff: What moves cost.
         aim: When to act, how far to go, and by which rule.
         weights: How much each soft goal counts.
+        topics: Loads of topics; without them no bundle is cut.
 
     Raises:
         LoadDataInvalid: An isolation policy cannot be read.
@@ -51,31 +60,40 @@ def balance(
         wanted = replace(wanted, reach=max(0.0, min(wanted.reach, overload - fleet.mean)))
     scene = Scene(fleet, bounds, tariff, weights)
     found = Search(scene).front(wanted.reach if wanted.rule is PickRule.CHEAPEST_WITHIN else None)
-    return answered(scene, found, wanted, why)
+    chosen = pick(found, wanted)
+    if topics is not None:
+        bound = wanted.reach if wanted.rule is PickRule.CHEAPEST_WITHIN else chosen.spread
+        cut = pared(scene, topics, bound, chosen)
+        if cut.spread <= fleet.spread - wanted.least_gain:
+            chosen, found = cut, undominated([*found, cut])
+    return answered(scene, found, chosen, wanted.rule, why)
 
 
-def answered(scene: Scene, found: Sequence[Sketch], aim: Aim, why: AdviceReason) -> Advice:
-    """Pick a plan of a front and explain it; where the front is empty, say why nothing moves.
+def answered(scene: Scene, found: Sequence[Sketch], chosen: Sketch, rule: PickRule, why: AdviceReason) -> Advice:
+    """Explain a plan of a front; where it moves nothing, say why.
 
     Args:
         scene: The fleet, before any move.
         found: The front.
-        aim: The rule of the pick.
+        chosen: The plan that was picked.
+        rule: The rule of the pick.
         why: Why a plan was sought.
 
     Raises:
         LoadDataInvalid: An isolation policy cannot be read.
     """
-    chosen = pick(found, aim)
     if not chosen.targets:
         return _unmoved(scene)
-    moves = ordered(scene, chosen.targets)
-    plan = explained(scene, moves, balancing_reasons(scene, moves))
+    cut = cut_scene(scene, chosen.cuts)
+    moves = ordered(cut, chosen.targets)
+    plan = explained(cut, moves, balancing_reasons(cut, moves))
+    level = scene.fleet.mean + plan.spread.after
+    plan = replace(plan, cuts=tuple(justified(scene, chosen.cuts, plan.moves, level)))
     return Advice(
         answer=AdviceAnswer.MOVES,
         reason=why,
         plan=plan,
-        rule=aim.rule,
+        rule=rule,
         front=tuple(_point(scene, each, chosen) for each in found),
         assumptions=assumptions(plan),
     )
@@ -92,6 +110,8 @@ def assumptions(plan: AdvisedPlan) -> frozenset[Assumption]:
         found.add(Assumption.CLIENTS_UNMEASURED)
     if any(move.price.client_seconds.basis is Basis.ASSUMED for move in plan.moves):
         found.add(Assumption.PRICES_ASSUMED)
+    if plan.cuts:
+        found.add(Assumption.CUTS_UNNOTICED)
     return frozenset(found)
 
 
@@ -134,7 +154,12 @@ def _unmoved(scene: Scene) -> Advice:
 
 
 def _point(scene: Scene, sketch: Sketch, chosen: Sketch) -> FrontPoint:
-    prices = (scene.tariff.price(scene.fleet.bundles[bundle]).client_seconds for bundle, _ in sketch.targets)
+    parts = {part.name: part for cut in sketch.cuts for part in cut.parts}
+    bundles = (parts.get(bundle) or scene.fleet.bundles[bundle] for bundle, _ in sketch.targets)
     return FrontPoint(
-        moves=len(sketch.targets), spread=sketch.spread, client_seconds=total(prices), chosen=sketch == chosen
+        moves=len(sketch.targets),
+        spread=sketch.spread,
+        client_seconds=total(scene.tariff.price(bundle).client_seconds for bundle in bundles),
+        chosen=sketch == chosen,
+        cuts=sum(len(cut.positions) for cut in sketch.cuts),
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from syncer.balancer.planner.advice import AdviceReason
 from syncer.balancer.planner.balance import answered
-from syncer.balancer.planner.picking import Aim, PickRule
+from syncer.balancer.planner.picking import Aim, PickRule, pick
 from syncer.balancer.planner.scene import Scene
 from syncer.balancer.planner.search import Search
 from syncer.errors import LoadDataInvalid
@@ -38,4 +38,5 @@ def fill(fleet: Fleet, bounds: MoveBounds, tariff: Tariff, broker: str, aim: Aim
         raise LoadDataInvalid(f"{broker} cannot be filled: it is no broker of the cluster")
     others = frozenset(fleet.brokers) - {broker}
     scene = Scene(fleet, replace(bounds, closed=bounds.closed | others), tariff)
-    return answered(scene, Search(scene).front(), aim, AdviceReason.ASKED_FOR)
+    found = Search(scene).front()
+    return answered(scene, found, pick(found, aim), aim.rule, AdviceReason.ASKED_FOR)

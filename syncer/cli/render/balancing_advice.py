@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from syncer.balancer.ranges import boundary_text
 from syncer.cli.render import output
 from syncer.cli.render.balancing import points
 from syncer.cli.render.output import Format, say
@@ -13,6 +14,7 @@ from syncer.documents.words import counted
 if TYPE_CHECKING:
     from syncer.documents.balancing.advice import (
         AdviceDocument,
+        AdvisedCutDocument,
         AdvisedMoveDocument,
         AdvisedPlanDocument,
         ChangedFractionDocument,
@@ -21,7 +23,8 @@ if TYPE_CHECKING:
     )
 
 _MOVES: Final = ("bundle", "from", "to", "why", "gain", "client-seconds", "source usage", "target usage", "instead of")
-_FRONT: Final = ("moves", "spread", "client-seconds", "")
+_CUTS: Final = ("cut", "of", "at", "why", "gain", "client-seconds", "whole", "parts that go")
+_FRONT: Final = ("moves", "cuts", "spread", "client-seconds", "")
 MOST_LEFT: Final = 20
 
 
@@ -58,7 +61,13 @@ def _advice(found: AdviceDocument) -> None:
         output.table(
             _FRONT,
             [
-                (each.moves, points(each.spread), _figure(each.client_seconds), "chosen" if each.chosen else "")
+                (
+                    each.moves,
+                    each.cuts,
+                    points(each.spread),
+                    _figure(each.client_seconds),
+                    "chosen" if each.chosen else "",
+                )
                 for each in found.front
             ],
         )
@@ -68,7 +77,7 @@ def _advice(found: AdviceDocument) -> None:
     alone, plan = found.pulsar_alone, found.plan
     if alone is not None:
         ours = (
-            f"plan: {counted(len(plan.moves), 'move')}, {_figure(plan.client_seconds)} client-seconds,"
+            f"plan: {_cuts(plan)}{counted(len(plan.moves), 'move')}, {_figure(plan.client_seconds)} client-seconds,"
             f" spread {points(plan.spread.after)}"
             if plan is not None
             else "plan: no move"
@@ -82,13 +91,34 @@ def _advice(found: AdviceDocument) -> None:
 
 
 def _plan(plan: AdvisedPlanDocument) -> None:
+    if plan.cuts:
+        say("first these are split, without an unload:")
+        output.table(_CUTS, map(_cut, plan.cuts))
     output.table(_MOVES, map(_move, plan.moves), empty="no moves")
     say(
-        f"spread {points(plan.spread.before)} -> {points(plan.spread.after)}, {counted(len(plan.moves), 'move')},"
-        f" {_figure(plan.client_seconds)} client-seconds"
+        f"spread {points(plan.spread.before)} -> {points(plan.spread.after)},"
+        f" {_cuts(plan)}{counted(len(plan.moves), 'move')}, {_figure(plan.client_seconds)} client-seconds"
     )
     if plan.undone:
         say(f"Pulsar would shed again what it finds then: {', '.join(plan.undone)}")
+
+
+def _cuts(plan: AdvisedPlanDocument) -> str:
+    return f"{counted(sum(len(each.positions) for each in plan.cuts), 'cut')}, " if plan.cuts else ""
+
+
+def _cut(cut: AdvisedCutDocument) -> tuple[object, ...]:
+    going = [part for part in cut.parts if part.goes]
+    return (
+        cut.bundle,
+        cut.broker,
+        ", ".join(map(boundary_text, cut.positions)),
+        cut.reason.value,
+        points(cut.gain),
+        _figure(cut.client_seconds),
+        _figure(cut.whole_client_seconds),
+        f"{len(going)} of {len(cut.parts)}, {sum(part.share for part in going):.0%} of its traffic",
+    )
 
 
 def _move(move: AdvisedMoveDocument) -> tuple[object, ...]:

@@ -1,15 +1,16 @@
-"""JSON documents of advice: moves with reason, gain and price, or why nothing moves; beside it what Pulsar would do."""
+"""JSON documents of advice: cuts and moves with reason, gain and price, or why none; beside it what Pulsar would do."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from syncer.balancer.cost.estimate import Basis
 from syncer.balancer.goals.veto import VetoReason
-from syncer.balancer.planner.advice import AdviceAnswer, AdviceReason, Assumption, MoveReason, RejectReason
+from syncer.balancer.planner.advice import AdviceAnswer, AdviceReason, Assumption, CutReason, MoveReason, RejectReason
 from syncer.balancer.planner.picking import PickRule
 from syncer.documents.document import Document
 
@@ -17,7 +18,15 @@ if TYPE_CHECKING:
     from syncer.balancer.cost.estimate import Estimate
     from syncer.balancer.goals.veto import Veto
     from syncer.balancer.inquiry import AskedCluster
-    from syncer.balancer.planner.advice import Advice, AdvisedMove, AdvisedPlan, PulsarAlone, RejectedMove, UsageChange
+    from syncer.balancer.planner.advice import (
+        Advice,
+        AdvisedCut,
+        AdvisedMove,
+        AdvisedPlan,
+        PulsarAlone,
+        RejectedMove,
+        UsageChange,
+    )
     from syncer.balancer.planner.rolling import RollingAdvice
     from syncer.balancer.planner.sizing import SizeAdvice
 
@@ -72,9 +81,33 @@ class AdvisedMoveDocument(Document):
     rejected: list[RejectedMoveDocument]
 
 
-class AdvisedPlanDocument(Document):
-    """Moves in their order."""
+class CutPartDocument(Document):
+    """A part that a cut makes: a bundle of its own, with its share of the traffic of the one that is cut."""
 
+    bundle: str
+    share: float
+    topics: int
+    goes: bool = Field(description="It is among the moves; the others stay where they are.")
+
+
+class AdvisedCutDocument(Document):
+    """A bundle that is split before all moves, without an unload: no client is cut off by that."""
+
+    bundle: str
+    broker: str
+    positions: list[int] = Field(description="Places on the ring of hashes, each the lower boundary of a part.")
+    parts: list[CutPartDocument]
+    reason: CutReason = Field(description="Why it does not move whole.")
+    gain: float = Field(description="By how much its broker's usage falls with the parts that go.")
+    client_seconds: EstimateDocument = Field(description="Of the parts that go.")
+    whole_client_seconds: EstimateDocument = Field(description="If it moved whole.")
+    rejected: list[RejectedMoveDocument]
+
+
+class AdvisedPlanDocument(Document):
+    """Cuts, then moves in their order."""
+
+    cuts: list[AdvisedCutDocument]
     moves: list[AdvisedMoveDocument]
     spread: ChangedFractionDocument = Field(description="The greatest weighted usage less the mean.")
     client_seconds: EstimateDocument = Field(description="Seconds without service of all clients together.")
@@ -86,6 +119,7 @@ class FrontPointDocument(Document):
     """A plan of the front of balance against cost."""
 
     moves: int
+    cuts: int = Field(description="Positions at which bundles are split before the moves.")
     spread: float
     client_seconds: EstimateDocument
     chosen: bool
@@ -173,6 +207,7 @@ def advice_document(
         front=[
             FrontPointDocument(
                 moves=each.moves,
+                cuts=each.cuts,
                 spread=each.spread,
                 client_seconds=_estimate(each.client_seconds),
                 chosen=each.chosen,
@@ -248,11 +283,29 @@ def size_document(cluster: str, taken_ms: int, asked: AskedCluster, advice: Size
 
 def _plan(plan: AdvisedPlan) -> AdvisedPlanDocument:
     return AdvisedPlanDocument(
+        cuts=[_cut(each, {move.bundle for move in plan.moves}) for each in plan.cuts],
         moves=[_move(each) for each in plan.moves],
         spread=_changed(plan.spread),
         client_seconds=_estimate(plan.client_seconds),
         client_seconds_at_least=plan.at_least,
         undone=sorted(plan.undone),
+    )
+
+
+def _cut(advised: AdvisedCut, moving: AbstractSet[str]) -> AdvisedCutDocument:
+    return AdvisedCutDocument(
+        bundle=advised.cut.bundle,
+        broker=advised.broker,
+        positions=list(advised.cut.cuts),
+        parts=[
+            CutPartDocument(bundle=each.bundle, share=each.share, topics=each.topics, goes=each.bundle in moving)
+            for each in advised.cut.parts
+        ],
+        reason=advised.reason,
+        gain=advised.gain,
+        client_seconds=_estimate(advised.price),
+        whole_client_seconds=_estimate(advised.whole.client_seconds),
+        rejected=[_rejected(each) for each in advised.rejected],
     )
 
 

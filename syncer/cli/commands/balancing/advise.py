@@ -66,6 +66,10 @@ def advise(
         float | None,
         typer.Option("--most-usage", min=0.01, max=1, help="How many brokers would do, none of them above this usage."),
     ] = None,
+    cuts: Annotated[
+        bool,
+        typer.Option("--cuts", help="Split bundles without an unload where moving a part costs less; asks for topics."),
+    ] = False,
     listen: ListenOption = LISTEN_S,
     save: KeptMoves = None,
     per_broker: PerBroker = None,
@@ -94,6 +98,12 @@ def advise(
             "this advice is no plan of moves: keep the moves of one broker at a time by 'syncer balancer drain --save'",
             param_hint="'--save'",
         )
+    if cuts and (rolling_restart or most_usage is not None or fill is not None):
+        raise typer.BadParameter("this advice moves whole bundles", param_hint="'--cuts'")
+    if cuts and save is not None:
+        raise typer.BadParameter(
+            "moves of parts are not kept yet: split the bundles first, then ask again without it", param_hint="'--cuts'"
+        )
     aim = Aim(act_above=act_above, reach=reach, rule=rule, where_pulsar_rests=always)
     wish = kept_moves(save, per_broker=per_broker, per_namespace=per_namespace, per_hour=per_hour, quiet=quiet)
 
@@ -106,11 +116,11 @@ def advise(
             _known([fill], asked)
             found = filled(asked.fleet, asked.bounds, asked.tariff, fill, FILL_AIM)
             return advice_document(name, at_ms, asked, found), found.plan
-        found = balance(asked.fleet, asked.bounds, asked.tariff, aim)
+        found = balance(asked.fleet, asked.bounds, asked.tariff, aim, topics=asked.topics if cuts else None)
         alone = pulsar_alone(asked, random.Random(SEED).choice)  # noqa: S311 - it draws brokers, no secret
         return advice_document(name, at_ms, asked, found, alone), found.plan
 
-    _advised(context, cluster, listen, answer, wish)
+    _advised(context, cluster, listen, answer, wish, topics=cuts)
 
 
 @app.command("drain")
@@ -149,6 +159,8 @@ def _advised(
     listen_s: float,
     answer: Callable[[str, int, AskedCluster], Answered],
     wish: KeptMovesWish | None,
+    *,
+    topics: bool = False,
 ) -> None:
     """Read a cluster, show the answer, and keep its moves where that is wished."""
     from syncer.balancer.inquiry import asked_of
@@ -159,7 +171,7 @@ def _advised(
     session = session_of(context)
     config = session.config(whole=False)
     log_to_stderr()
-    picture = picture_of(config, cluster, listen_s)
+    picture = picture_of(config, cluster, listen_s, topics=topics)
     asked = asked_of(picture)
     document, advised = answer(picture.cluster, picture.taken_ms, asked)
     if wish is not None and advised is not None and advised.moves:

@@ -18,6 +18,7 @@ from syncer.balancer.planner.advice import (
     AdviceAnswer,
     AdviceReason,
     Assumption,
+    CutReason,
     MoveReason,
     RejectReason,
 )
@@ -25,6 +26,7 @@ from syncer.balancer.planner.balance import balance
 from syncer.balancer.planner.picking import Aim, PickRule
 from syncer.balancer.settings import balancer_settings
 from tests.unit.balancer.planner.scenes import bounds_of, fleet_of, name_of
+from tests.unit.balancer.planner.topics import GivenTopics, topic
 
 A, B, C = "a:8080", "b:8080", "c:8080"
 ALWAYS = Aim(where_pulsar_rests=True)
@@ -178,3 +180,83 @@ def test_an_exchange_and_room_that_is_made_are_told_from_the_rest() -> None:
     *before, last = room.plan.moves
     assert {move.reason for move in before} == {MoveReason.MAKES_ROOM}
     assert (last.bundle, last.reason) == (name_of(0), MoveReason.SOURCE_TOO_FULL)
+
+
+WIDE = 1 << 16
+BUSY = name_of(0, width=WIDE)
+CROWD = (topic(0x100, 5.0, 60), topic(0x200, 38.0, 2), topic(0x300, 2.0, 38))
+
+
+def cut_for(fleet: Fleet, aim: Aim = REACH_15, **more: object) -> Advice:
+    return balance(fleet, bounds_of(fleet, **more), Tariff(), aim, topics=GivenTopics(given={BUSY: CROWD}))
+
+
+def crowded() -> Fleet:
+    return fleet_of({A: [(45.0, 100), (40.0, 200)], B: [(10.0, 1)], C: [(11.0, 1)]}, width=WIDE)
+
+
+@pytest.mark.parametrize("rule", PickRule)
+def test_by_every_rule_a_plan_with_cuts_is_cheaper_and_as_even(rule: PickRule) -> None:
+    fleet, aim = crowded(), replace(REACH_15, rule=rule)
+    found, whole = cut_for(fleet, aim), asked(fleet, aim)
+    assert found.plan is not None
+    assert whole.plan is not None
+    assert found.plan.cuts
+    assert (found.plan.client_seconds.value or 0) < (whole.plan.client_seconds.value or 0)
+    assert found.plan.spread.after <= whole.plan.spread.after or rule is PickRule.CHEAPEST_WITHIN
+    assert [each.moves for each in found.front if each.chosen] == [len(found.plan.moves)]
+
+
+def test_a_bundle_is_cut_with_reason_gain_price_and_the_whole_that_stays() -> None:
+    fleet = crowded()
+    found, whole = cut_for(fleet), asked(fleet)
+    assert found.plan is not None
+    assert whole.plan is not None
+    (cut,) = found.plan.cuts
+    (move,) = found.plan.moves
+    assert (cut.cut.bundle, cut.cut.cuts, cut.broker) == (BUSY, (0x180, 0x280), A)
+    assert (move.bundle, move.source, move.target) == (cut.cut.goes, A, B)
+    assert [part.topics for part in cut.cut.parts] == [2, 2, 2], "five that are reported, over three that are loaded"
+    assert [part.share for part in cut.cut.parts] == pytest.approx([5 / 45, 38 / 45, 2 / 45])
+    assert (cut.gain, move.gain) == pytest.approx((0.38, found.plan.spread.before - found.plan.spread.after))
+    assert cut.price == found.plan.client_seconds == move.price.client_seconds
+    assert (cut.price.value or 0) < (whole.plan.client_seconds.value or 0) / 10
+    assert (cut.whole.client_seconds.value or 0) > 20
+    (instead,) = cut.rejected
+    assert (instead.bundle, instead.target) == (BUSY, B)
+    assert found.plan.spread.after <= REACH_15.reach
+    assert [(each.moves, each.cuts) for each in found.front if each.chosen] == [(1, 2)]
+    assert Assumption.CUTS_UNNOTICED in found.assumptions
+    assert not whole.plan.cuts
+    assert Assumption.CUTS_UNNOTICED not in whole.assumptions
+
+
+def test_why_a_bundle_does_not_move_whole_is_told() -> None:
+    def reason(fleet: Fleet, aim: Aim = REACH_15, **more: object) -> tuple[CutReason, RejectReason]:
+        found = cut_for(fleet, aim, **more)
+        assert found.plan is not None
+        return found.plan.cuts[0].reason, found.plan.cuts[0].rejected[0].reason
+
+    cheaper = fleet_of({A: [(45.0, 100), (40.0, 200)], B: [(1.0, 1)], C: [(1.0, 1)]}, width=WIDE)
+    assert reason(cheaper, replace(REACH_15, reach=0.25)) == (CutReason.PART_COSTS_LESS, RejectReason.DEARER)
+    assert reason(crowded()) == (CutReason.WHOLE_DOES_NOT_FIT, RejectReason.TARGET_TOO_FULL)
+    assert reason(crowded(), ceiling=0.5) == (CutReason.WHOLE_IS_FORBIDDEN, RejectReason.VETO)
+
+
+def test_a_cut_helps_where_no_whole_bundle_does() -> None:
+    fleet = fleet_of({A: [(90.0, 100)], B: []}, width=WIDE)
+    assert asked(fleet).answer is AdviceAnswer.NO_MOVE_HELPS
+    halves = GivenTopics(given={BUSY: (topic(0x100, 44.0, 50), topic(0x200, 46.0, 50))})
+    found = balance(fleet, bounds_of(fleet), Tariff(), ALWAYS, topics=halves)
+    assert found.answer is AdviceAnswer.MOVES
+    assert found.plan is not None
+    assert len(found.plan.cuts) == 1
+    assert found.plan.spread.after == pytest.approx(0.01)
+
+
+def test_where_nothing_shall_move_nothing_is_cut() -> None:
+    fleet = fleet_of({A: [(45.0, 100)], B: [(44.0, 100)]}, width=WIDE)
+    assert cut_for(fleet).answer is AdviceAnswer.NOTHING_TO_DO
+    alone = fleet_of({A: [(90.0, 100)], B: []}, width=WIDE)
+    hot = GivenTopics(given={BUSY: (topic(0x100, 1.0, 50), topic(0x200, 89.0, 50))})
+    assert balance(alone, bounds_of(alone), Tariff(), ALWAYS, topics=hot).answer is AdviceAnswer.NO_MOVE_HELPS

@@ -32,12 +32,14 @@ def fleet(cpu: float = 40.0, second: float = 42.0) -> Fleet:
 
 def plan(topics: GivenTopics | None, spread: float = 0.1, tariff: Tariff | None = None, **more: object) -> Sketch:
     own = fleet()
-    return pared(Scene(own, bounds_of(own, **more), tariff or Tariff()), topics, spread)
+    scene = Scene(own, bounds_of(own, **more), tariff or Tariff())
+    whole = Search(scene).to_spread(spread)
+    return whole if topics is None else pared(scene, topics, spread, whole)
 
 
 def test_the_busy_topic_goes_alone_and_the_cuts_lie_beside_it() -> None:
     own = fleet()
-    found = pared(Scene(own, bounds_of(own), Tariff()), GivenTopics(given={WIDE: SHARED}), 0.1)
+    found = plan(GivenTopics(given={WIDE: SHARED}))
     assert [each.bundle for each in found.cuts] == [WIDE]
     assert found.cuts[0].positions == (0x180, 0x280)
     assert found.targets == (("t/n/0x00000180_0x00000280", B),)
@@ -66,10 +68,6 @@ def test_neighbours_with_one_target_go_as_one() -> None:
     assert (low, high > 0x300) == (0x180, True)
 
 
-def whole_plan() -> Sketch:
-    return plan(None)
-
-
 @pytest.mark.parametrize(
     "topics",
     [
@@ -85,7 +83,7 @@ def whole_plan() -> Sketch:
 def test_bundles_stay_whole_where_cuts_bring_nothing_or_are_not_known(topics: tuple[TopicLoad, ...]) -> None:
     found = plan(GivenTopics(given={WIDE: topics}))
     assert found.cuts == ()
-    assert found == whole_plan()
+    assert found == plan(None)
 
 
 @pytest.mark.parametrize(("count", "cuts"), [(126, 1), (127, 0), (None, 0)])
@@ -112,9 +110,9 @@ def test_a_spread_that_is_there_already_moves_nothing() -> None:
 
 
 def test_moves_that_are_known_are_pared_too() -> None:
-    own = fleet()
+    own, topics = fleet(), GivenTopics(given={WIDE: SHARED})
     scene = Scene(own, bounds_of(own), Tariff())
-    found = pared(scene, GivenTopics(given={WIDE: SHARED}), 0.1, [(OTHER, B), ("t/n/0xc0000000_0xffffffff", A)])
+    whole = Search(scene).to_spread(0.1)
+    found = pared(scene, topics, 0.1, whole, [(OTHER, B), ("t/n/0xc0000000_0xffffffff", A)])
     assert found.cuts
-    again = pared(scene, GivenTopics(given={WIDE: SHARED}), 0.1, [(WIDE, B)])
-    assert again == found
+    assert pared(scene, topics, 0.1, whole, [(WIDE, B)]) == found

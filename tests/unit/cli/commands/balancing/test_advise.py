@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from syncer.balancer.moving.bounds import QuietHours, RunBounds
-from syncer.balancer.ranges import default_boundaries, range_text
+from syncer.balancer.ranges import default_boundaries, range_of_bundle, range_text, topic_hash
 from syncer.balancer.running import plan_file
 from syncer.cli.main import app
 from syncer.documents.balancing.advice import AdviceDocument, SizeDocument
@@ -115,6 +115,68 @@ def test_few_moves_level_a_cluster_and_each_has_its_price(tmp_path: Path) -> Non
     assert found.pulsar_alone.unloads > 0
     again = advised(tmp_path, "advise", documents={})
     assert again.plan == found.plan, "the same question gets the same answer"
+
+
+def named_in(bundle: str, count: int) -> list[str]:
+    """Find names of topics whose hashes are in a bundle."""
+    lower, upper = range_of_bundle(bundle)
+    names = (f"persistent://shop/orders/topic-{number}" for number in itertools.count())
+    return list(itertools.islice((name for name in names if lower <= topic_hash(name) < upper), count))
+
+
+def loaded(megabytes: float, producers: int) -> dict[str, Any]:
+    """A topic as a broker tells it."""
+    return {
+        "msgRateIn": megabytes,
+        "msgRateOut": 0.0,
+        "msgThroughputIn": megabytes * MB,
+        "msgThroughputOut": 0.0,
+        "publishers": [{}] * producers,
+        "subscriptions": {},
+    }
+
+
+def test_with_cuts_busy_topics_move_alone_and_the_table_tells_what_is_split(tmp_path: Path) -> None:
+    topics = {}
+    for bundle in BUNDLES[:6]:
+        first, busy, last = sorted(named_in(bundle, 3), key=topic_hash)
+        own = {first: loaded(1, 40), busy: loaded(18, 1), last: loaded(1, 40)}
+        topics[bundle.rpartition("/")[2]] = {"persistent": own}
+    answers = {**CONFIGURED, "/broker-stats/topics": (200, {"shop/orders": topics})}
+
+    with brokers_with(answers) as url:
+        broker = url.partition("//")[2].partition("/")[0]
+        documents = cluster(
+            {broker: 320.0, "b2:8080": 50.0, "b3:8080": 50.0},
+            {broker: BUNDLES[:6], "b2:8080": BUNDLES[6:7], "b3:8080": BUNDLES[7:]},
+        )
+        for row in documents[f"/loadbalance/brokers/{broker}"]["lastStats"].values():
+            row |= {"producerCount": 81, "consumerCount": 0}
+        result = run(tmp_path, "advise", "--cuts", "-o", "json", documents=documents, answers=answers)
+        assert result.exit_code == 0, result.output
+        found = AdviceDocument.model_validate_json(result.stdout)
+        table = run(tmp_path, "advise", "--cuts", documents={}, answers=answers).output
+        whole = advised(tmp_path, "advise", documents={})
+    assert found.plan is not None
+    assert whole.plan is not None
+    assert not whole.plan.cuts
+    assert (found.plan.client_seconds.value or 0) < (whole.plan.client_seconds.value or 0) / 10
+    moving = {move.bundle for move in found.plan.moves}
+    for cut in found.plan.cuts:
+        assert cut.broker == broker
+        (going,) = [part for part in cut.parts if part.goes]
+        assert (going.bundle in moving, going.topics) == (True, 1)
+        assert going.share == pytest.approx(0.9)
+        assert (cut.client_seconds.value or 0) < (cut.whole_client_seconds.value or 0) / 10
+        assert [each.bundle for each in cut.rejected] == [cut.bundle]
+    assert "first these are split, without an unload" in table
+    assert "2 cuts, 1 move" in table or f"{2 * len(found.plan.cuts)} cuts, {len(moving)} moves" in table
+
+
+def test_topics_that_nobody_tells_leave_bundles_whole(tmp_path: Path) -> None:
+    found = advised(tmp_path, "advise", "--cuts", documents=uneven())
+    assert found.plan is not None
+    assert (found.plan.cuts, len(found.plan.moves) > 0) == ([], True)
 
 
 def test_a_table_tells_the_plan_and_what_pulsar_would_do(tmp_path: Path) -> None:
@@ -245,6 +307,10 @@ def test_where_nothing_moves_no_plan_is_kept(tmp_path: Path) -> None:
         ("--save m --per-broker 0", 2, "greater than or equal to 1"),
         ("--save m --rolling-restart", 2, "no plan of moves"),
         ("--save m --most-usage 0.5", 2, "no plan of moves"),
+        ("--save m --cuts", 2, "split the bundles first"),
+        ("--cuts --rolling-restart", 2, "moves whole bundles"),
+        ("--cuts --most-usage 0.5", 2, "moves whole bundles"),
+        ("--cuts --fill b3:8080", 2, "moves whole bundles"),
     ],
 )
 def test_what_no_plan_can_be_made_of_is_refused(words: str, status: int, said: str, tmp_path: Path) -> None:
