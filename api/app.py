@@ -13,10 +13,12 @@ from api.admission import Admission
 from api.bodies import MAX_BODY_BYTES, BodyLimit
 from api.conventions import Conventions
 from api.hosts import AcceptedHosts, HostCheck
+from api.inquiries import Inquiries
 from api.inside import RegionInside
 from api.probe import Probe
 from api.problems import Problem
 from api.routes import (
+    clusters,
     configuration,
     conflicts,
     health,
@@ -90,6 +92,7 @@ def create_app(
     hosts: AcceptedHosts | None = None,
     larger_bodies: Mapping[str, int] = LARGER_BODIES,
     places: Streams | None = None,
+    inquiries: Inquiries | None = None,
 ) -> FastAPI:
     """Make the application.
 
@@ -100,6 +103,7 @@ def create_app(
         hosts: For which hosts requests are taken; for any if not given.
         larger_bodies: Bytes that requests below a prefix of a path may carry, where it is more than elsewhere.
         places: Of streams; so many as is usual if not given.
+        inquiries: About clusters; so many at a time as is usual if not given.
     """
     app, shared = _bare(openapi="/openapi.json"), SharedStatus(probe)
     problems.install(app)
@@ -115,6 +119,7 @@ def create_app(
     if inside is not None:
         for noun in NOUNS:
             app.include_router(noun.router(inside))
+        app.include_router(clusters.router(inside, inquiries or Inquiries()))
         app.include_router(streams.router(shared, inside, places or Streams()))
     return app
 

@@ -35,6 +35,7 @@ from syncer.errors import (
     HistoryUnavailable,
     HostUnknown,
     IllegalTransition,
+    InquiriesFull,
     InvariantBroken,
     JavaMissing,
     JobCancelled,
@@ -170,6 +171,7 @@ DISPOSITIONS: Final[dict[type[SyncerError], Disposition]] = {
     TopicUnservable: Disposition(422, ExitCode.FAILED, "warning"),
     SplitRefused: Disposition(422, ExitCode.FAILED, "warning"),
     VersionUnknown: Disposition(422, ExitCode.REFUSED, "warning"),
+    InquiriesFull: Disposition(503, ExitCode.UNREACHABLE, "info"),
     BackupError: Disposition(422, ExitCode.FAILED, "warning"),
     BackupInvalid: Disposition(422, ExitCode.FAILED, "warning"),
     BackupDamaged: Disposition(422, ExitCode.FAILED, "error"),
@@ -202,6 +204,11 @@ DISPOSITIONS: Final[dict[type[SyncerError], Disposition]] = {
     IllegalTransition: Disposition(409, ExitCode.REFUSED, "error"),
     InvariantBroken: Disposition(500, ExitCode.FAILED, "critical"),
 }
+
+
+def error_class(code: str) -> type[SyncerError]:
+    """Look up the class of errors with this code; of an unknown one, the base."""
+    return next((cls for cls in DISPOSITIONS if cls.code == code), SyncerError)
 
 
 def disposition_of_code(code: str) -> Disposition:

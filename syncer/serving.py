@@ -25,6 +25,7 @@ from api.certificates import Certificates
 from api.connections import MAX_HEAD_BYTES, Dropped, Room, bounded
 from api.handshakes import over_tls
 from api.hosts import AcceptedHosts
+from api.inquiries import Inquiries
 from api.inside import RegionInside
 from api.probe import Probe
 from api.streams.places import Streams
@@ -59,6 +60,7 @@ class Doors:
         self._certificates: Certificates | None = None
         self._refusals = Counter[str]()
         self._main, self._probes = self._room(), self._room()
+        self._inquiries = Inquiries()
         self._streams = Streams(
             most=min(config.max_streams, config.max_connections // 2), most_of_one=config.max_streams_per_client
         )
@@ -84,6 +86,11 @@ class Doors:
     def streams(self) -> Streams:
         """Who follows what."""
         return self._streams
+
+    @property
+    def inquiries(self) -> Inquiries:
+        """Questions about clusters."""
+        return self._inquiries
 
     @property
     def refusals(self) -> Mapping[str, int]:
@@ -129,7 +136,14 @@ class Doors:
         if self._refused is not None:
             admission = replace(admission, refused=self._refused)
         hosts = AcceptedHosts(listens=self._config.address[0], names=frozenset(self._config.hosts))
-        return create_app(probe, inside=self._inside, admitting=admission, hosts=hosts, places=self._streams)
+        return create_app(
+            probe,
+            inside=self._inside,
+            admitting=admission,
+            hosts=hosts,
+            places=self._streams,
+            inquiries=self._inquiries,
+        )
 
 
 @contextlib.contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final
@@ -10,9 +9,9 @@ from typing import Annotated, Final
 import typer
 
 from syncer.balancer.moving.bounds import QuietHours, RunBounds
+from syncer.inspection.balancing.questions import quiet_hours
 
 _BOUNDS: Final = RunBounds()
-_HOURS: Final = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)", re.ASCII)
 
 KeptMoves = Annotated[
     Path | None,
@@ -88,8 +87,7 @@ def kept_moves(
 
 
 def _quiet(given: str) -> QuietHours:
-    found = _HOURS.fullmatch(given)
+    found = quiet_hours(given)
     if found is None:
         raise typer.BadParameter(f"{given!r} is not of the form HH:MM-HH:MM, as 22:00-05:30", param_hint="'--quiet'")
-    first_hour, first, end_hour, end = map(int, found.groups())
-    return QuietHours(first=first_hour * 60 + first, end=end_hour * 60 + end)
+    return found

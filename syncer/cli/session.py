@@ -15,6 +15,7 @@ from syncer.errors import StateMissing
 
 if TYPE_CHECKING:
     from syncer.cli.reaching.choosing import ChosenServer
+    from syncer.cli.reaching.clusters import AskedClusters
     from syncer.cli.reaching.contract import RegionReach
     from syncer.config import Config
     from syncer.state.views.region import Views
@@ -50,6 +51,23 @@ class CommandSession:
             yield found
         finally:
             found.close()
+
+    def clusters(self) -> AskedClusters:
+        """The clusters of the region that the command is for.
+
+        Raises:
+            ConfigError: What leads to a server is wrong.
+        """
+        from syncer.cli.reaching.clusters import LocalClusters, RemoteClusters
+
+        if self.server is not None:
+            return RemoteClusters(self.server)
+        return LocalClusters(self._looking_config)
+
+    def _looking_config(self) -> Config:
+        config = self.config(whole=False)
+        log_to_stderr()
+        return config
 
     def _reach(self) -> RegionReach:
         if self.server is not None:

@@ -118,10 +118,10 @@ class HttpTransport:
 
 
 def patience_s(request: ApiRequest) -> float:
-    """How long the daemon is asked to wait itself, for an operation or for the store; and a file is on its way."""
+    """How long the daemon is asked to wait itself, for an operation, the store or a cluster; a file is on its way."""
     wait = _WAIT.search(request.headers.get("Prefer") or "")
-    store = request.query.get("store_timeout")
-    asked_s = (float(wait[1]) if wait else 0.0) + (float(store) if isinstance(store, (int, float)) else 0.0)
+    told = (request.query.get(each) for each in ("store_timeout", "within"))
+    asked_s = (float(wait[1]) if wait else 0.0) + sum(each for each in told if isinstance(each, (int, float)))
     return asked_s + len(request.content or b"") / SLOWEST_BYTES_PER_S
 
 

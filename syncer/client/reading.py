@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
-from syncer.dispositions import DISPOSITIONS
+from syncer.dispositions import DISPOSITIONS, error_class
 from syncer.errors import AnswerInvalid, ServerError, SyncerError
 from syncer.terminal import visible
 
@@ -18,7 +18,7 @@ Found = TypeVar("Found")
 
 MAX_WORDS: Final = 4_000
 """Of a message or a hint that somebody else has written."""
-_CLASSES: Final = {cls.code: cls for cls in DISPOSITIONS}
+_CODES: Final = frozenset(cls.code for cls in DISPOSITIONS)
 _PLAIN: Final = TypeAdapter(dict[str, Any])
 
 
@@ -102,8 +102,8 @@ def error_in(content: bytes, status: int, server: str) -> SyncerError:
     except ValidationError:
         return AnswerInvalid(f"{server} has answered {status} without a problem document: it is no daemon, or a proxy")
     words, hint = problem.detail[:MAX_WORDS], problem.hint[:MAX_WORDS] or None
-    cls = _CLASSES.get(problem.code)
-    error = cls(words, hint=hint) if cls is not None else ServerError(f"{words} ({problem.code[:100]})", hint=hint)
+    known, cls = problem.code in _CODES, error_class(problem.code)
+    error = cls(words, hint=hint) if known else ServerError(f"{words} ({problem.code[:100]})", hint=hint)
     error.__cause__ = ProblemCause(problem)
     return error
 

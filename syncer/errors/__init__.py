@@ -7,6 +7,7 @@
     │   ├── BoundariesInvalid         a namespace's boundaries do not cut the ring of hashes into ranges
     │   ├── TopicUnservable           a topic's hash lies in no bundle
     │   ├── SplitRefused              Pulsar refuses these boundaries for a split
+    │   ├── InquiriesFull             as many ask about clusters as may wait
     │   └── VersionUnknown            the rules of this version of Pulsar are not known
     ├── HistoryError                the history of a cluster's load
     │   ├── HistoryMissing            nothing was recorded, or nothing of that time
@@ -98,6 +99,7 @@ from syncer.errors.balancing import (
     HistoryForeign,
     HistoryMissing,
     HistoryUnavailable,
+    InquiriesFull,
     LoadDataInvalid,
     SettingInvalid,
     SplitRefused,
@@ -212,6 +214,7 @@ __all__ = [
     "HistoryUnavailable",
     "HostUnknown",
     "IllegalTransition",
+    "InquiriesFull",
     "InvariantBroken",
     "JavaMissing",
     "JobCancelled",

@@ -57,6 +57,14 @@ class VersionUnknown(BalancerError):
     default_hint = "Use a version that the message names, if the cluster's brokers decide as that one does."
 
 
+class InquiriesFull(BalancerError):
+    """The daemon looks at as many clusters as it may, for as many as may wait. Nothing was asked of the cluster."""
+
+    code = "cluster-inquiries-full"
+    retryable = True
+    default_hint = "Ask again in a while; looks that are asked for at the same time are shared."
+
+
 class HistoryError(SyncerError):
     """The history of a cluster's load cannot be used. Nothing else depends on it."""
 

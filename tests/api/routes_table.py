@@ -120,6 +120,18 @@ ROUTES: Final = (
     RouteRow("GET", f"{API}/move-runs/{{number}}", READ, 404, f"{API}/move-runs/1"),
     RouteRow("POST", f"{API}/move-runs", OPERATE, 422, f"{API}/move-runs?reason=TICKET-7"),
     RouteRow("POST", f"{API}/move-runs/{{number}}/stop", OPERATE, 412, f"{API}/move-runs/1/stop", WHY),
+    *(
+        RouteRow("GET", f"{API}/clusters/{{cluster}}/{what}", READ, 404, f"{API}/clusters/nope/{what}{query}")
+        for what, query in (
+            ("load", ""),
+            ("doctor", ""),
+            ("advice", ""),
+            ("advice/plan", ""),
+            ("drain", "?broker=b:1"),
+            ("drain/plan", "?broker=b:1"),
+            ("comparison", ""),
+        )
+    ),
     RouteRow("GET", f"{API}/configuration", ADMIN),
     RouteRow("GET", f"{API}/version", READ),
     RouteRow("GET", f"{API}/streams/status", READ),

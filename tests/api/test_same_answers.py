@@ -68,6 +68,16 @@ ROUTED: Final = {
     "snapshot sync": f"{API}/snapshot-syncs",
     "snapshot cancel": f"{API}/snapshot-syncs/{{number}}",
     "snapshot progress": f"{API}/snapshot-syncs/{{number}}",
+    **{
+        f"balancer {verb}": f"{API}/clusters/{{cluster}}/{what}"
+        for verb, what in (
+            ("load", "load"),
+            ("doctor", "doctor"),
+            ("advise", "advice"),
+            ("drain", "drain"),
+            ("compare", "comparison"),
+        )
+    },
     "balancer apply": f"{API}/move-runs",
     "balancer stop": f"{API}/move-runs/{{number}}/stop",
     "migration status": f"{API}/migrations/{{number}}",
@@ -107,11 +117,6 @@ EXCEPTIONS: Final = {
     "plan show": HOST,
     "plan apply": "it writes a store beside the daemon",
     "plan reverse": HOST,
-    "balancer compare": BESIDE,
-    "balancer doctor": BESIDE,
-    "balancer load": BESIDE,
-    "balancer advise": BESIDE,
-    "balancer drain": BESIDE,
     "backup create": HOST,
     "backup verify": HOST,
     "backup diff": HOST,

@@ -16,9 +16,11 @@ from typer.testing import CliRunner, Result
 
 from deploy.lab.brokers.broker import Broker
 from deploy.lab.brokers.cluster import BrokersCluster, LoadManager
+from deploy.lab.ports import free_ports
 from deploy.lab.traffic.loads import uneven
 from deploy.lab.traffic.traffic import ClusterTraffic
 from deploy.lab.waiting import wait_for
+from syncer.access.roles import AccessRole
 from syncer.admin.stillness import STILL
 from syncer.balancer.moving.bounds import RunBounds
 from syncer.balancer.moving.move_plan import MovePlan, MovePrediction, PlannedMove
@@ -34,6 +36,7 @@ from syncer.state.contract.operations import Operation, OperationState
 from syncer.state.contract.work.move_runs import KeptMoveRun
 from syncer.state.views.region import Views
 from tests.balancer.conftest import Namespace
+from tests.support import api_tokens
 from tests.support.logs import logging_restored
 
 pytestmark = [pytest.mark.real("pulsar", "zookeeper"), pytest.mark.timeout(300)]
@@ -52,15 +55,19 @@ class MovingDaemon:
     cluster: BrokersCluster
     folder: Path
     process: subprocess.Popen[bytes] | None = field(default=None, init=False)
+    port: int = field(default_factory=lambda: free_ports(1)[0], init=False)
+    token: str = field(default="", init=False)
 
     def start(self) -> None:
         """Start it."""
         folder, cluster = self.folder, self.cluster
         config = folder / "syncer.toml"
+        self.token = self.token or api_tokens.made(folder / "tokens.json", "ann", role=AccessRole.OPERATE)
         config.write_text(
             f'region = "{HERE}"\n[store]\nkind = "sqlite"\npath = "{folder}/store.db"\n'
             f'[bus]\nkind = "embedded"\npath = "{folder}/bus.db"\n[state]\npath = "{folder}/state.db"\n'
-            f'[api]\nenabled = false\n[cluster.lab]\nservice_url = "{cluster.admin_url}"\n'
+            f'[api]\nlisten = "127.0.0.1:{self.port}"\ntokens = "{folder}/tokens.json"\n'
+            f'[cluster.lab]\nservice_url = "{cluster.admin_url}"\n'
             f'broker_service_url = "{cluster.brokers[0].service_url}"\n'
             f'[cluster.lab.admin]\nurl = "{cluster.admin_url}"\n'
             f'[cluster.lab.store]\nkind = "zookeeper"\nhosts = "{cluster.store.endpoint}"\n',
@@ -79,6 +86,12 @@ class MovingDaemon:
         """Give a command on its host."""
         with logging_restored():
             return CliRunner().invoke(app, ["--config", str(self.folder / "syncer.toml"), *words])
+
+    def from_elsewhere(self, *words: str) -> Result:
+        """Give a command on another host."""
+        server = f"http://127.0.0.1:{self.port}"
+        with logging_restored():
+            return CliRunner().invoke(app, ["--server", server, *words], env={"SYNCER_TOKEN": self.token})
 
     def kill(self) -> None:
         """Kill it as a power loss would."""
@@ -276,7 +289,7 @@ def test_before_a_long_wait_the_settings_are_back_and_a_stop_ends_the_run(
 
 @pytest.mark.timeout(420)
 @pytest.mark.parametrize("cluster", [LoadManager.MODULAR], indirect=True)
-def test_a_broker_is_drained_by_the_commands_of_the_page(
+def test_a_broker_is_drained_by_the_commands_of_the_page_here_and_by_rest(
     cluster: BrokersCluster, namespace: Namespace, daemon: MovingDaemon, tmp_path: Path
 ) -> None:
     name, topics = namespace(cluster, topics=12, bundles=6)
@@ -299,11 +312,17 @@ def test_a_broker_is_drained_by_the_commands_of_the_page(
         plan = plan_file.read(file)
         dry = daemon.command("balancer", "apply", str(file))
         assert f"dry run: {len(plan.moves)} of {len(plan.moves)} moves" in dry.stdout, dry.output
-        begun = daemon.command("balancer", "apply", str(file), "--go", "--yes", "--reason", "it is restarted")
+        far = tmp_path / "far.json"
+        asked = ("balancer", "drain", full.id, "--cluster", "lab", "--save", str(far), "--per-namespace", "2")
+        assert daemon.from_elsewhere(*asked).exit_code == 0
+        assert {each.bundle for each in plan_file.read(far).moves} == {each.bundle for each in plan.moves}
+        begun = daemon.from_elsewhere("balancer", "apply", str(far), "--go", "--yes", "--reason", "it is restarted")
         assert begun.exit_code == 0, begun.output
 
         def outcome() -> MoveRunDocument:
-            return MoveRunDocument.model_validate_json(daemon.command("-o", "json", "balancer", "runs", "1").stdout)
+            return MoveRunDocument.model_validate_json(
+                daemon.from_elsewhere("-o", "json", "balancer", "runs", "1").stdout
+            )
 
         daemon.until(lambda: outcome().finished_at_ms is not None, 120)
         account = traffic.settle(30)

@@ -6,7 +6,12 @@ from typing import Final
 
 ROUTED: Final = frozenset(
     {
+        "balancer advise",
         "balancer apply",
+        "balancer compare",
+        "balancer doctor",
+        "balancer drain",
+        "balancer load",
         "balancer runs",
         "balancer stop",
         "config show",
@@ -73,11 +78,6 @@ HERE: Final = frozenset(
         "backup create",
         "backup diff",
         "backup verify",
-        "balancer doctor",
-        "balancer load",
-        "balancer advise",
-        "balancer drain",
-        "balancer compare",
         "config check",
         "config schema",
         "context add",

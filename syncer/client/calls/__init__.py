@@ -5,6 +5,7 @@ Written by 'make client' from docs/reference/openapi.json: not to be changed by 
 
 from __future__ import annotations
 
+from syncer.client.calls.clusters import ClustersCalls
 from syncer.client.calls.configuration import ConfigurationCalls
 from syncer.client.calls.conflicts import ConflictsCalls
 from syncer.client.calls.holds import HoldsCalls
@@ -30,6 +31,7 @@ class RegionCalls:
     """
 
     def __init__(self, transport: Transport) -> None:
+        self.clusters = ClustersCalls(transport)
         self.configuration = ConfigurationCalls(transport)
         self.conflicts = ConflictsCalls(transport)
         self.holds = HoldsCalls(transport)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated
 
 import typer
 
 from syncer.balancer.planner.picking import Aim, PickRule
 from syncer.cli.commands.balancing.balancer import app
-from syncer.cli.commands.balancing.looking import LISTEN_S, ClusterOption, ListenOption, picture_of
+from syncer.cli.commands.balancing.looking import ClusterOption, ListenOption
 from syncer.cli.move_options import (
     KeptMoves,
     KeptMovesWish,
@@ -21,19 +19,8 @@ from syncer.cli.move_options import (
     kept_moves,
 )
 from syncer.cli.render.output import say
-from syncer.cli.session import log_to_stderr, session_of
-from syncer.model import Millis
-
-if TYPE_CHECKING:
-    from syncer.balancer.inquiry import AskedCluster
-    from syncer.balancer.planner.advice import AdvisedPlan
-    from syncer.documents.balancing.advice import AdviceDocument, SizeDocument
-
-SEED: Final = 1
-"""Of the dice with which Pulsar draws one of equally good brokers: the same question gets the same answer."""
-
-Answered = tuple["AdviceDocument | SizeDocument", "AdvisedPlan | None"]
-"""What is shown, and the moves that can be kept as a plan."""
+from syncer.cli.session import session_of
+from syncer.inspection.balancing.questions import LISTEN_S, AdviceQuestion, DrainQuestion, LookWish
 
 BrokerList = Annotated[list[str], typer.Argument(metavar="BROKER...", help="Brokers to empty, as 'host:port'.")]
 
@@ -81,46 +68,21 @@ def advise(
 
     Beside them stands what Pulsar would do alone. Nothing is changed; --save keeps the moves to be applied.
     """
-    from syncer.balancer.inquiry import pulsar_alone
-    from syncer.balancer.planner.balance import balance
-    from syncer.balancer.planner.fill import FILL_AIM
-    from syncer.balancer.planner.fill import fill as filled
-    from syncer.balancer.planner.rolling import rolling_restart as rolled
-    from syncer.balancer.planner.sizing import size
-    from syncer.documents.balancing.advice import advice_document, rolling_document, size_document
-
-    if sum((fill is not None, rolling_restart, most_usage is not None)) > 1:
+    aim = Aim(act_above=act_above, reach=reach, rule=rule, where_pulsar_rests=always)
+    question = AdviceQuestion(aim=aim, fill=fill, rolling_restart=rolling_restart, most_usage=most_usage, cuts=cuts)
+    if question.overfull:
         raise typer.BadParameter(
             "ask for one of these at a time", param_hint="'--fill', '--rolling-restart', '--most-usage'"
         )
-    if save is not None and (rolling_restart or most_usage is not None):
+    if save is not None and not question.of_moves:
         raise typer.BadParameter(
             "this advice is no plan of moves: keep the moves of one broker at a time by 'syncer balancer drain --save'",
             param_hint="'--save'",
         )
-    if cuts and (rolling_restart or most_usage is not None or fill is not None):
+    if question.misplaced_cuts:
         raise typer.BadParameter("this advice moves whole bundles", param_hint="'--cuts'")
-    if cuts and save is not None:
-        raise typer.BadParameter(
-            "moves of parts are not kept yet: split the bundles first, then ask again without it", param_hint="'--cuts'"
-        )
-    aim = Aim(act_above=act_above, reach=reach, rule=rule, where_pulsar_rests=always)
     wish = kept_moves(save, per_broker=per_broker, per_namespace=per_namespace, per_hour=per_hour, quiet=quiet)
-
-    def answer(name: str, at_ms: int, asked: AskedCluster) -> Answered:
-        if most_usage is not None:
-            return size_document(name, at_ms, asked, size(asked.fleet, asked.bounds, asked.tariff, most_usage)), None
-        if rolling_restart:
-            return rolling_document(name, at_ms, asked, rolled(asked.fleet, asked.bounds, asked.tariff)), None
-        if fill is not None:
-            _known([fill], asked)
-            found = filled(asked.fleet, asked.bounds, asked.tariff, fill, FILL_AIM)
-            return advice_document(name, at_ms, asked, found), found.plan
-        found = balance(asked.fleet, asked.bounds, asked.tariff, aim, topics=asked.topics if cuts else None)
-        alone = pulsar_alone(asked, random.Random(SEED).choice)  # noqa: S311 - it draws brokers, no secret
-        return advice_document(name, at_ms, asked, found, alone), found.plan
-
-    _advised(context, cluster, listen, answer, wish, topics=cuts)
+    _advised(context, LookWish(table=cluster, listen_s=listen, topics=cuts), question, wish)
 
 
 @app.command("drain")
@@ -140,65 +102,27 @@ def drain(
 
     Nothing is changed; --save keeps the moves to be applied.
     """
-    from syncer.balancer.planner.drain import drain as drained
-    from syncer.documents.balancing.advice import advice_document
-
     wish = kept_moves(save, per_broker=per_broker, per_namespace=per_namespace, per_hour=per_hour, quiet=quiet)
-
-    def answer(name: str, at_ms: int, asked: AskedCluster) -> Answered:
-        _known(brokers, asked)
-        found = drained(asked.fleet, asked.bounds, asked.tariff, brokers)
-        return advice_document(name, at_ms, asked, found), found.plan
-
-    _advised(context, cluster, listen, answer, wish)
+    _advised(context, LookWish(table=cluster, listen_s=listen), DrainQuestion(tuple(brokers)), wish)
 
 
 def _advised(
-    context: typer.Context,
-    cluster: str,
-    listen_s: float,
-    answer: Callable[[str, int, AskedCluster], Answered],
-    wish: KeptMovesWish | None,
-    *,
-    topics: bool = False,
+    context: typer.Context, look: LookWish, question: AdviceQuestion | DrainQuestion, wish: KeptMovesWish | None
 ) -> None:
-    """Read a cluster, show the answer, and keep its moves where that is wished."""
-    from syncer.balancer.inquiry import asked_of
-    from syncer.balancer.moving.planning import planned
+    """Look at a cluster, show the answer, and keep its moves where that is wished."""
     from syncer.balancer.running import plan_file
+    from syncer.cli.reaching.clusters import usage
     from syncer.cli.render.balancing_advice import show_advice
 
     session = session_of(context)
-    config = session.config(whole=False)
-    log_to_stderr()
-    picture = picture_of(config, cluster, listen_s, topics=topics)
-    asked = asked_of(picture)
-    document, advised = answer(picture.cluster, picture.taken_ms, asked)
-    if wish is not None and advised is not None and advised.moves:
-        plan = planned(
-            advised,
-            asked.fleet,
-            table=cluster,
-            cluster=picture.cluster,
-            taken_ms=Millis(picture.taken_ms),
-            bounds=wish.bounds,
-            sheds=asked.bounds.settings.shedding.enabled,
-        )
+    with usage():
+        document, plan = session.clusters().advice(look, question, None if wish is None else wish.bounds)
+    if wish is not None and plan is not None:
         plan_file.write(wish.file, plan)
     show_advice(document, session.form)
     if wish is not None:
-        kept = advised is not None and advised.moves
         say(
             f"wrote {wish.file}; see what would keep its moves back with: syncer balancer apply {wish.file}"
-            if kept
+            if plan is not None
             else f"{wish.file} was not written: there is no move"
         )
-
-
-def _known(brokers: list[str], asked: AskedCluster) -> None:
-    for broker in brokers:
-        if broker not in asked.fleet.brokers:
-            there = ", ".join(sorted(asked.fleet.brokers)) or "none"
-            raise typer.BadParameter(
-                f"{broker!r} is no broker with known load; these are: {there}", param_hint="'BROKER'"
-            )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -12,14 +11,13 @@ import typer
 
 from syncer.balancer.rounds.synthetic import FleetShape
 from syncer.cli.commands.balancing.balancer import app
-from syncer.cli.commands.balancing.looking import LISTEN_S, ListenOption, picture_of
+from syncer.cli.commands.balancing.looking import ListenOption
 from syncer.cli.render.output import say
-from syncer.cli.session import log_to_stderr, session_of
+from syncer.cli.session import session_of
+from syncer.inspection.balancing.questions import LISTEN_S, ComparisonQuestion, LookWish
 
 if TYPE_CHECKING:
-    from syncer.balancer.comparing.comparison import ComparedLoad
-    from syncer.cli.session import CommandSession
-    from syncer.documents.balancing.comparison import ComparedLoadDocument
+    from syncer.documents.balancing.comparison import ComparisonDocument
 
 MOST_BROKERS: Final = 1000
 MOST_BUNDLES: Final = 100_000
@@ -78,35 +76,21 @@ def compare_strategies(
     Over a cluster's load of now, or over load that is drawn. Nothing is changed. Beside each strategy that moves
     bundles stands our cheapest plan that leaves the load as even.
     """
-    from syncer.balancer.comparing.comparison import compare
-    from syncer.balancer.comparing.contending import contenders
-    from syncer.balancer.cost.tariff import Tariff
+    from syncer.cli.reaching.clusters import usage
     from syncer.cli.render.balancing import show_comparison
     from syncer.cli.render.balancing_page import comparison_page
-    from syncer.documents.balancing.comparison import comparison_document
     from syncer.planning.whole_file import whole
 
     session = session_of(context)
     if (synthetic is None) == (cluster is None):
         raise typer.BadParameter("give either --synthetic or --cluster", param_hint="'--synthetic'")
-    told = _properties(settings or [])
-    if cluster is not None:
-        load, shown = _read(session, cluster, listen, told)
-    else:
-        load, shown = _drawn(synthetic or 0, DrawnSize(shape=shape, brokers=brokers, bundles=bundles), told)
-    listed = list(contenders(load.settings))
-    names = sorted({each.strategy for each in listed})
-    unknown = sorted(set(strategy or ()) - set(names))
-    if unknown:
-        raise typer.BadParameter(f"{unknown[0]!r} is none of {', '.join(names)}", param_hint="'--strategy'")
-    rows = compare(
-        load,
-        [each for each in listed if not strategy or each.strategy in strategy],
-        lambda kind: Tariff(kind=kind),
-        lambda: random.Random(synthetic or 0).choice,  # noqa: S311 - it draws brokers, no secret
-        rounds,
-    )
-    found = comparison_document(shown, told, rows)
+    question = ComparisonQuestion(rounds=rounds, settings=_properties(settings or []), strategies=tuple(strategy or ()))
+    with usage():
+        if cluster is not None:
+            found = session.clusters().comparison(LookWish(table=cluster, listen_s=listen), question)
+        else:
+            size = DrawnSize(shape=shape, brokers=brokers, bundles=bundles)
+            found = _over_drawn(synthetic or 0, size, question)
     if html is not None:
         with whole(html) as file:
             file.write(comparison_page(found).encode())
@@ -115,45 +99,24 @@ def compare_strategies(
         say(f"wrote {html}")
 
 
-def _drawn(seed: int, size: DrawnSize, told: Mapping[str, object]) -> tuple[ComparedLoad, ComparedLoadDocument]:
+def _over_drawn(seed: int, size: DrawnSize, question: ComparisonQuestion) -> ComparisonDocument:
     from syncer.balancer.comparing.comparison import ComparedLoad
     from syncer.balancer.rounds.synthetic import synthetic_cluster
     from syncer.balancer.settings import balancer_settings
     from syncer.balancer.versions import BalancerRules
-    from syncer.documents.balancing.comparison import ComparedLoadDocument
+    from syncer.documents.balancing.comparison import ComparedLoadDocument, comparison_document
+    from syncer.inspection.balancing.answering import rows_of
 
-    settings = balancer_settings(told)
+    settings = balancer_settings(question.settings)
     dice = random.Random(seed)  # noqa: S311 - it draws load, no secret
-    found = synthetic_cluster(dice, settings, brokers=size.brokers, bundles=size.bundles, shape=size.shape)
-    load = ComparedLoad(frames=[found.fleet], constraints=found.constraints, settings=settings, rules=BalancerRules())
-    return load, ComparedLoadDocument(seed=seed, shape=size.shape, brokers=size.brokers, bundles=size.bundles)
+    drawn = synthetic_cluster(dice, settings, brokers=size.brokers, bundles=size.bundles, shape=size.shape)
+    load = ComparedLoad(frames=[drawn.fleet], constraints=drawn.constraints, settings=settings, rules=BalancerRules())
+    shown = ComparedLoadDocument(seed=seed, shape=size.shape, brokers=size.brokers, bundles=size.bundles)
+    return comparison_document(shown, question.settings, rows_of(load, question, seed))
 
 
-def _read(
-    session: CommandSession, cluster: str, listen_s: float, told: Mapping[str, object]
-) -> tuple[ComparedLoad, ComparedLoadDocument]:
-    from syncer.balancer.comparing.pictured import pictured_load
-    from syncer.balancer.loads import unknown
-    from syncer.documents.balancing.comparison import ComparedLoadDocument
-
-    config = session.config(whole=False)
-    log_to_stderr()
-
-    picture = picture_of(config, cluster, listen_s)
-    load, left_out = pictured_load(picture, told), unknown(picture)
-    fleet = load.frames[0]
-    return load, ComparedLoadDocument(
-        cluster=picture.cluster,
-        taken_ms=picture.taken_ms,
-        brokers=len(fleet.brokers),
-        bundles=len(fleet.bundles),
-        unknown_brokers=len(left_out.brokers),
-        unknown_bundles=len(left_out.bundles),
-    )
-
-
-def _properties(pairs: list[str]) -> dict[str, object]:
-    found: dict[str, object] = {}
+def _properties(pairs: list[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not name or not equals:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import anyio
 import typer
 
 from syncer.cli.commands.balancing.balancer import app
-from syncer.cli.commands.balancing.looking import LISTEN_S, ClusterOption, ListenOption, looking
-from syncer.cli.session import log_to_stderr, session_of
+from syncer.cli.commands.balancing.looking import ClusterOption, ListenOption
+from syncer.cli.session import session_of
+from syncer.inspection.balancing.questions import LISTEN_S, LookWish
 
 
 @app.command("doctor")
@@ -25,20 +25,8 @@ def doctor(
 
     Nothing is changed. What cannot be judged is said, with the reason.
     """
-    from syncer.balancer.doctor.case import Case
-    from syncer.balancer.doctor.checkup import checkup
-    from syncer.balancer.reading.properties import read_properties
     from syncer.cli.render.balancer_doctor import show_doctor
-    from syncer.documents.balancing.doctor import doctor_document
 
     session = session_of(context)
-    config = session.config(whole=False)
-    log_to_stderr()
-
-    async def run() -> Case:
-        async with looking(config, cluster, listen, topics=topics) as (picture, sources):
-            properties = await read_properties(sources.calls, picture.registered, picture.taken_ms)
-            return Case(picture=picture, properties=properties)
-
-    case = anyio.run(run)
-    show_doctor(doctor_document(case.picture, checkup(case)), session.form)
+    wish = LookWish(table=cluster, listen_s=listen, topics=topics, properties=True)
+    show_doctor(session.clusters().doctor(wish), session.form)

@@ -7,8 +7,9 @@ from typing import Annotated
 import typer
 
 from syncer.cli.commands.balancing.balancer import app
-from syncer.cli.commands.balancing.looking import LISTEN_S, ClusterOption, ListenOption, picture_of
-from syncer.cli.session import log_to_stderr, session_of
+from syncer.cli.commands.balancing.looking import ClusterOption, ListenOption
+from syncer.cli.session import session_of
+from syncer.inspection.balancing.questions import LISTEN_S, LookWish
 
 
 @app.command("load")
@@ -26,9 +27,7 @@ def load(
     Nothing is changed. What is not known is shown as '-', in JSON as null, and never as 0.
     """
     from syncer.cli.render.balancer_load import show_load
-    from syncer.documents.balancing.load import load_document
 
     session = session_of(context)
-    config = session.config(whole=False)
-    log_to_stderr()
-    show_load(load_document(picture_of(config, cluster, listen, topics=topics)), session.form, bundles=bundles)
+    found = session.clusters().load(LookWish(table=cluster, listen_s=listen, topics=topics))
+    show_load(found, session.form, bundles=bundles)

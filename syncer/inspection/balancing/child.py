@@ -1,0 +1,85 @@
+"""What is sent to a process that looks at a cluster or answers a question about it, and what comes from it.
+
+    stdin   a task, pickled       stdout   a line of JSON: how it failed, if it did; then the bytes of the answer
+
+The process itself is :mod:`syncer.inspection.balancing.performing`.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import orjson
+
+from syncer.dispositions import error_class
+from syncer.errors import SyncerError
+
+if TYPE_CHECKING:
+    from syncer.config import Config
+    from syncer.inspection.balancing.questions import LookWish, Question
+
+PROGRAM: Final = "syncer.inspection.balancing.performing"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LookTask:
+    """A look at a cluster; its answer is the look, for another task."""
+
+    config: Config
+    wish: LookWish
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerTask:
+    """A question about a look; its answer is a document as JSON, or a plan as it is written."""
+
+    look: bytes
+    question: Question
+
+
+Task = LookTask | AnswerTask
+
+
+def command() -> tuple[list[str], dict[str, str]]:
+    """How the process is begun, and its environment: of the same modules as this one."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(each or os.curdir for each in sys.path)}
+    return [sys.executable, "-P", "-m", PROGRAM], environment
+
+
+def packed(task: Task, within_s: float) -> bytes:
+    """A task as it is sent.
+
+    Args:
+        task: The task.
+        within_s: How long the answer is waited for.
+    """
+    return pickle.dumps((within_s, task))
+
+
+def answer_of(content: bytes) -> bytes:
+    """The bytes that stand for an answer."""
+    return orjson.dumps(None) + b"\n" + content
+
+
+def failure_of(error: SyncerError) -> bytes:
+    """The bytes that stand for an error."""
+    return orjson.dumps({"code": error.code, "message": error.message, "hint": error.hint}) + b"\n"
+
+
+def unpacked(said: bytes) -> bytes:
+    """The answer that a process has given.
+
+    Raises:
+        SyncerError: Its own error, by its code; or it broke off.
+    """
+    head, end, content = said.partition(b"\n")
+    if not end:
+        raise SyncerError("the process that looks at clusters broke off", hint="Ask again; its cause is in the log.")
+    failure = orjson.loads(head)
+    if failure is not None:
+        raise error_class(failure["code"])(failure["message"], hint=failure["hint"])
+    return content
