@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 import anyio.to_thread
+import structlog
 
 from api.inside import Found
 from api.probe import Dependency
@@ -21,8 +22,9 @@ from syncer.config.model import Config
 from syncer.daemon import Daemon, cause_of, supervise
 from syncer.documents.status import StatusDocument
 from syncer.errors import StateUnavailable, SyncerError
+from syncer.inspection.move_watch import MovesSeen, MoveWatch
 from syncer.inspection.status import collect
-from syncer.metrics import Metrics, migrations, notices, streams
+from syncer.metrics import Metrics, migrations, moves, notices, streams
 from syncer.model import Region
 from syncer.notifier.notifier import Notifier
 from syncer.serving import Doors
@@ -32,6 +34,8 @@ from syncer.version import version
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
+
+log = structlog.get_logger()
 
 YOUNG_OBJECTS: Final = 20_000
 """New objects between two looks of the garbage collector: most of a batch lives and dies between them."""
@@ -63,6 +67,7 @@ class Surface:
         self._views: Views | None = None
         self._state_trouble = "not read yet"
         self._reading_since: float | None = None
+        self._moves = MoveWatch()
         self._attempts = AttemptTrail(self._open_views)
         self._doors = Doors(self._config.api, self, self._attempts.keep)
         self._lookers = anyio.CapacityLimiter(MAX_LOOKERS)
@@ -161,6 +166,7 @@ class Surface:
             self._reading_since = None
             self._pump_gauges()
             self._migration_gauges()
+            await self._move_gauges()
             self._connections()
             self._notice_gauges()
             await self._snapshot_gauges()
@@ -170,6 +176,20 @@ class Surface:
         """How far the migration is that this daemon carries."""
         for family, value, label in migrations.samples(self._daemon.migration()):
             self._metrics.set(family, value, label)
+
+    async def _move_gauges(self) -> None:
+        """How the run of moves is that this daemon carries, and what has become of its moves."""
+        seen = MovesSeen()
+        if self._daemon.pumps is not None:
+            try:
+                seen = await anyio.to_thread.run_sync(lambda: self._moves.look(self._open_views()))
+            except SyncerError as exc:
+                log.warning("moves_not_seen", code=exc.code, cause=exc.message)
+                return
+        for family, value, label in moves.samples(seen.report):
+            self._metrics.set(family, value, label)
+        for each in seen.ended:
+            self._metrics.move(each.outcome, each.predicted_s, each.observed_s)
 
     async def _snapshot_gauges(self) -> None:
         jobs = self._daemon.jobs
@@ -201,6 +221,9 @@ class Surface:
         self._metrics.set(metrics.HTTP_CONNECTIONS, self._doors.connections)
         dropped = {("http_dropped", why.value): count for why, count in self._doors.dropped.items()}
         self._metrics.absorb(dropped)
+        asked = self._doors.inquiries
+        self._metrics.absorb({("cluster_questions", each): count for each, count in asked.asked.items()})
+        self._metrics.absorb({("cluster_questions_failed", code): count for code, count in asked.failed.items()})
         self._metrics.absorb({("http_refused", code): count for code, count in self._doors.refusals.items()})
         pumps, count = self._daemon.pumps, sum(dropped.values())
         if pumps is not None:

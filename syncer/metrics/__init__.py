@@ -23,7 +23,7 @@ from prometheus_client import (
 from syncer.conflict.acts import Decision
 from syncer.conflict.register import HoldReason
 from syncer.dispositions import DISPOSITIONS
-from syncer.metrics import migrations, notices, streams
+from syncer.metrics import migrations, moves, notices, streams
 from syncer.metrics.family import OTHER, PEER, Family, Kind, counter, gauge
 from syncer.model import Region
 from syncer.terminal import visible
@@ -201,6 +201,9 @@ SNAPSHOT_TAKEN: Final = gauge(
     "snapshot_taken_timestamp_seconds", "When the last snapshot on schedule ended well; 0: none did here."
 )
 
+QUESTIONS_FAILED: Final = counter(
+    "cluster_questions_failed", "Those of them that got no answer, by error code.", "code", _CODES
+)
 FAMILIES: Final = (
     EVENTS_PUBLISHED, EVENTS_IGNORED, FOLDS, WRITES, CONFLICTS, QUARANTINED, REFUSED, BELIEVED, HELD, REPEATS,
     WATCH_GAPS, SCANS, COMPARISONS, COMPARISON_BYTES, DIFFERING, EQUAL_AT,
@@ -208,7 +211,8 @@ FAMILIES: Final = (
     BUS_BACKLOG, HTTP_CONNECTIONS, HTTP_DROPPED, HTTP_REFUSED, REPAIRS, JOBS, SNAPSHOT_RUNNING, SNAPSHOT_FAILED,
     SNAPSHOT_TAKEN,
     ACTIVE, OBSERVING, PAUSED, WATCH_WHOLE, DEPENDENCY_UP, FENCE, SKEW, PEER_HEARD, REGION_KEYS, STARTED, BUILD,
-    LAG, STAGES, *migrations.FAMILIES, *notices.FAMILIES, *streams.FAMILIES,
+    LAG, STAGES, *migrations.FAMILIES, *moves.FAMILIES, *notices.FAMILIES,
+    *streams.FAMILIES, QUESTIONS_FAILED,
 )  # fmt: skip
 
 TALLIES: Final[Mapping[str, Family]] = {
@@ -232,6 +236,8 @@ TALLIES: Final[Mapping[str, Family]] = {
     "http_refused": HTTP_REFUSED,
     "notices": notices.NOTICES,
     "webhook_attempts": notices.ATTEMPTS,
+    "cluster_questions": moves.ASKED,
+    "cluster_questions_failed": QUESTIONS_FAILED,
 }
 """Counts that are kept since the start, by the driver and the HTTP server, by their name there."""
 
@@ -288,6 +294,13 @@ class Metrics:
     def stage(self, stage: str, seconds: float) -> None:
         """Note how long a batch took in one stage."""
         self._observe(STAGES, seconds, stage)
+
+    def move(self, outcome: str, predicted_s: float | None, observed_s: float | None) -> None:
+        """Note a move of a bundle that has ended, and how long it took where both are known."""
+        self.add(moves.ENDED, label=outcome)
+        if predicted_s is not None and observed_s is not None:
+            self._observe(moves.READY, predicted_s, "predicted")
+            self._observe(moves.READY, observed_s, "observed")
 
     def absorb(self, tally: Mapping[tuple[str, str], int]) -> None:
         """Take over the driver's counts, which run from its start; what was taken before is not taken twice."""

@@ -9,15 +9,13 @@ from typing import Any, Final
 import pytest
 
 from syncer.balancer.moving import course
-from syncer.balancer.moving.move_plan import MovePlan
-from syncer.balancer.moving.run import MoveRun, MoveStanding, RunPhase
+from syncer.balancer.moving.run import MoveStanding, RunPhase
 from syncer.balancer.running.plan_file import MAX_FILE_BYTES, to_text
-from syncer.model import Millis
-from syncer.state.contract.work.move_runs import KeptMoveRun
 from syncer.state.sql.database import SqlState
 from syncer.state.views.region import Views
 from tests.api.conftest import Region
 from tests.api.routes_table import API, WHY
+from tests.support.move_runs import begun, over
 from tests.support.region_database import Run, good
 from tests.unit.balancer.moving.test_move_plan import PLAN
 
@@ -25,30 +23,6 @@ RUNS: Final = f"{API}/move-runs"
 TEXT: Final = to_text(PLAN)
 TRY: Final = f"{RUNS}?reason=TICKET-7"
 GO: Final = f"{TRY}&dry_run=false"
-
-
-def begun(state: SqlState, plan: MovePlan = PLAN) -> int:
-    """A run that waits."""
-    run = course.begun(plan)
-    kept = KeptMoveRun(
-        fingerprint=plan.fingerprint,
-        phase=RunPhase.WAITING.value,
-        run=run.document(),
-        asked_by="ann",
-        reason="uneven",
-        made_at_ms=Millis(1_764_000_000_000),
-    )
-    with state.transaction() as tx:
-        return tx.begin_move_run(kept, to_text(plan), [each.document() for each in run.moves])
-
-
-def over(state: SqlState, number: int, ended: MoveRun) -> None:
-    """The same, ended."""
-    with state.transaction() as tx:
-        row = tx.move_run(number)
-        assert row is not None
-        row = replace(row, phase="ended", run=ended.document(), finished_at_ms=Millis(1_764_000_100_000))
-        tx.save_move_run(row, {index: each.document() for index, each in enumerate(ended.moves)})
 
 
 def test_both_tell_the_same_of_one(region: Region, run: Run, state: SqlState) -> None:

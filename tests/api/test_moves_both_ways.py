@@ -13,8 +13,8 @@ from syncer.balancer.moving import course
 from syncer.balancer.moving.run import MoveStanding, RunPhase
 from syncer.balancer.running import plan_file
 from syncer.documents.balancing.moves import MoveRunDocument
-from tests.api.test_move_runs import begun, over
 from tests.api.two_ways import BothWays, both
+from tests.support.move_runs import begun, over
 from tests.unit.balancer.moving.test_move_plan import PLAN
 
 __all__ = ["both"]
