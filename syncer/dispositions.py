@@ -171,7 +171,7 @@ DISPOSITIONS: Final[dict[type[SyncerError], Disposition]] = {
     TopicUnservable: Disposition(422, ExitCode.FAILED, "warning"),
     SplitRefused: Disposition(422, ExitCode.FAILED, "warning"),
     VersionUnknown: Disposition(422, ExitCode.REFUSED, "warning"),
-    InquiriesFull: Disposition(503, ExitCode.UNREACHABLE, "info"),
+    InquiriesFull: Disposition(503, ExitCode.REFUSED, "info"),
     BackupError: Disposition(422, ExitCode.FAILED, "warning"),
     BackupInvalid: Disposition(422, ExitCode.FAILED, "warning"),
     BackupDamaged: Disposition(422, ExitCode.FAILED, "error"),

@@ -7,8 +7,8 @@
     │   ├── BoundariesInvalid         a namespace's boundaries do not cut the ring of hashes into ranges
     │   ├── TopicUnservable           a topic's hash lies in no bundle
     │   ├── SplitRefused              Pulsar refuses these boundaries for a split
-    │   ├── InquiriesFull             as many ask about clusters as may wait
-    │   └── VersionUnknown            the rules of this version of Pulsar are not known
+    │   ├── VersionUnknown            the rules of this version of Pulsar are not known
+    │   └── InquiriesFull             as many ask about clusters as may wait
     ├── HistoryError                the history of a cluster's load
     │   ├── HistoryMissing            nothing was recorded, or nothing of that time
     │   ├── HistoryUnavailable        the file cannot be read or written now

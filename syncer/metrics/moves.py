@@ -35,21 +35,19 @@ FAILED: Final = gauge(
     "Whether the latest run of moves ends or has ended early, and not because an operator has asked for it (1).",
 )
 MOVES: Final = gauge(
-    "move_run_moves", "Moves of the open run by how far each is; of those that are over see the counter.", "standing",
+    "move_run_moves", "Moves of the open run by how far each is; of those that are over see the counter.", "state",
     OPEN_STANDINGS,
 )  # fmt: skip
-ENDED: Final = counter("bundle_moves", "Moves of runs that have ended, by their outcome.", "outcome", OUTCOMES)
+ENDED: Final = counter("bundle_moves", "Moves of runs that have ended, by their outcome.", "result", OUTCOMES)
 READY: Final = Family(
     name="syncer_bundle_move_ready_seconds",
     kind=Kind.HISTOGRAM,
     help="From the unload of a bundle until its new owner serves it, of moves of which both are known.",
-    label="basis",
+    label="what",
     values=("predicted", "observed"),
     buckets=READY_BUCKETS_S,
 )
-ASKED: Final = counter(
-    "cluster_questions", "Questions about clusters that were asked over HTTP.", "question", QUESTIONS
-)
+ASKED: Final = counter("cluster_questions", "Questions about clusters that were asked over HTTP.", "what", QUESTIONS)
 
 FAMILIES: Final = (PHASE, BEGAN, TURNED, HOLDS, FAILED, MOVES, ENDED, READY, ASKED)
 

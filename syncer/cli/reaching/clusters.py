@@ -57,12 +57,16 @@ class AskedClusters(Protocol):
 
 
 @contextmanager
-def usage() -> Iterator[None]:
-    """Tell of a question that cannot be understood as of a wrong option."""
+def usage(option: str) -> Iterator[None]:
+    """Tell of a question that cannot be understood as of a wrong option.
+
+    Args:
+        option: Which one.
+    """
     try:
         yield
     except RequestInvalid as exc:
-        raise typer.BadParameter(exc.message) from exc
+        raise typer.BadParameter(exc.message, param_hint=f"'{option}'") from exc
 
 
 class LocalClusters:

@@ -4,6 +4,6 @@ questions    what may be asked
 looking      the picture of a cluster that every answer begins with
 answering    answers, of a picture alone
 plans        the moves that were advised, as a plan that can be kept
-child        what is sent to a process apart, and comes from it
+child        tasks of a process apart, and its answers
 performing   that process
 """

@@ -1,4 +1,4 @@
-"""What is sent to a process that looks at a cluster or answers a question about it, and what comes from it.
+"""Tasks and answers as they go to a process that looks at a cluster or answers a question about it, and come back.
 
     stdin   a task, pickled       stdout   a line of JSON: how it failed, if it did; then the bytes of the answer
 

@@ -115,7 +115,7 @@ def _advised(
     from syncer.cli.render.balancing_advice import show_advice
 
     session = session_of(context)
-    with usage():
+    with usage("BROKER"):
         document, plan = session.clusters().advice(look, question, None if wish is None else wish.bounds)
     if wish is not None and plan is not None:
         plan_file.write(wish.file, plan)

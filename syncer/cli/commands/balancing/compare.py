@@ -85,7 +85,7 @@ def compare_strategies(
     if (synthetic is None) == (cluster is None):
         raise typer.BadParameter("give either --synthetic or --cluster", param_hint="'--synthetic'")
     question = ComparisonQuestion(rounds=rounds, settings=_properties(settings or []), strategies=tuple(strategy or ()))
-    with usage():
+    with usage("--strategy"):
         if cluster is not None:
             found = session.clusters().comparison(LookWish(table=cluster, listen_s=listen), question)
         else:
