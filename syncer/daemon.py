@@ -20,11 +20,15 @@ import anyio.to_thread
 import structlog
 
 from syncer import notify
+from syncer.balancer.recording.moves import RunsInState
+from syncer.balancer.recording.recorder import Recording, RecordingStanding
+from syncer.balancer.recording.service import LoadHistories
 from syncer.balancer.running.service import MoveService
 from syncer.bus.contract import Bus
 from syncer.bus.trust.signing import UNSIGNED, Keyring
 from syncer.config import believing, trusting
 from syncer.config.admin_clients import ConfiguredClusters, topic_probe
+from syncer.config.clusters import history_file, recorded_clusters
 from syncer.config.group_keys import keyring
 from syncer.config.model import Config, in_ms
 from syncer.conflict.replica import Replica
@@ -88,6 +92,7 @@ class Daemon:
     pumps: Pumps | None = None
     leadership: Leadership | None = None
     migrations: MigrationService | None = None
+    histories: LoadHistories | None = None
     started: anyio.Event = field(default_factory=anyio.Event)
     turned_at: float = field(default_factory=time.monotonic)
     backlog: int | None = None
@@ -289,7 +294,9 @@ class Daemon:
             clusters = ConfiguredClusters(self.config)
             self.migrations = MigrationService(state, thread, clusters, WallClock(), observing=self.observing)
             moves = MoveService(state, thread, clusters, WallClock().now_ms, observing=self.observing)
-            self.pumps = Pumps(around, self.migrations.migrations, moves.moves)
+            runs = RunsInState(self.config.database_url(), Region(self.config.region))
+            self.histories = LoadHistories(list(_recordings(self.config)), clusters, runs, self.clock, driver)
+            self.pumps = Pumps(around, self.migrations.migrations, moves.moves, self.histories.histories)
             try:
                 await self.pumps.run()
             except BaseException as exc:
@@ -297,7 +304,7 @@ class Daemon:
                     self.outdone_in = self._turn_of_role
                 raise
             finally:
-                self.pumps = self.migrations = None
+                self.pumps = self.migrations = self.histories = None
                 self.begun_on_hearsay |= driver.begun_on_hearsay
                 self.spoken |= driver.holds_fence and not driver.starting
 
@@ -339,6 +346,10 @@ class Daemon:
     def migration(self) -> dict[str, Any] | None:
         """How the migration is that this daemon carries, as plain data; ``None``: it carries none."""
         return self.migrations.report() if self.migrations is not None else None
+
+    def load_standings(self) -> list[RecordingStanding]:
+        """How each history of load fares that this daemon records."""
+        return list(self.histories.standings.values()) if self.histories is not None else []
 
     @property
     def _turn_of_role(self) -> int:
@@ -426,6 +437,16 @@ def observing_bus(config: Config) -> object:
     name = "subscription" if "subscription" in type(settings).model_fields else "region"
     renamed = settings.model_copy(update={name: f"{getattr(settings, name)}-observe"})
     return type(config.make_bus())(renamed)  # type: ignore[call-arg]  # an adapter is made from its settings
+
+
+def _recordings(config: Config) -> Iterator[Recording]:
+    """Say of which clusters the load is recorded, and how."""
+    for name in recorded_clusters(config):
+        own = config.cluster[name].history
+        if own is not None:
+            yield Recording(
+                table=name, path=history_file(config, name), every_s=own.every.total_seconds(), bounds=own.bounds
+            )
 
 
 async def supervise(daemon: Daemon, *beside: Callable[[], Coroutine[Any, Any, None]]) -> None:

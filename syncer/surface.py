@@ -24,7 +24,7 @@ from syncer.documents.status import StatusDocument
 from syncer.errors import StateUnavailable, SyncerError
 from syncer.inspection.move_watch import MovesSeen, MoveWatch
 from syncer.inspection.status import collect
-from syncer.metrics import Metrics, migrations, moves, notices, streams
+from syncer.metrics import Metrics, load_history, migrations, moves, notices, streams
 from syncer.model import Region
 from syncer.notifier.notifier import Notifier
 from syncer.serving import Doors
@@ -167,6 +167,7 @@ class Surface:
             self._pump_gauges()
             self._migration_gauges()
             await self._move_gauges()
+            self._history_gauges()
             self._connections()
             self._notice_gauges()
             await self._snapshot_gauges()
@@ -190,6 +191,18 @@ class Surface:
             self._metrics.set(family, value, label)
         for each in seen.ended:
             self._metrics.move(each.outcome, each.predicted_s, each.observed_s)
+
+    def _history_gauges(self) -> None:
+        """How the histories of load fare that this daemon records."""
+        found = self._daemon.load_standings()
+        for family, value in load_history.samples(
+            sampled_ms=[each.last_ms for each in found],
+            sizes=[each.size_bytes for each in found],
+            troubled=sum(each.trouble is not None for each in found),
+            moves=sum(each.outcomes for each in found),
+            ratios=[each.ratio for each in found if each.ratio is not None],
+        ):
+            self._metrics.set(family, value)
 
     async def _snapshot_gauges(self) -> None:
         jobs = self._daemon.jobs

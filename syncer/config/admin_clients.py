@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from datetime import timedelta
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from syncer.admin.auth import CertificateAuth, TokenAuth, Trust
 from syncer.admin.calls import AdminCalls
@@ -21,6 +21,9 @@ from syncer.errors import StoreError
 from syncer.migration.evidence import ClusterUrls
 from syncer.migration.reading.pair import MigrationSide
 from syncer.stores.contract import MetadataStore
+
+if TYPE_CHECKING:
+    from syncer.balancer.reading.listener import LoadListener
 
 RETRY_READS_FOR: Final = timedelta(seconds=2)
 """How long a migration's read is repeated at once; its controller makes it again."""
@@ -136,7 +139,7 @@ async def _opened(store: MetadataStore, stack: AsyncExitStack) -> tuple[Metadata
 
 
 class ConfiguredClusters:
-    """The clusters that a daemon's configuration names, for the migrations and the moves that it carries out."""
+    """The clusters that a daemon's configuration names, for what it carries out and records of them."""
 
     def __init__(self, config: Config) -> None:
         self._config = config
@@ -151,6 +154,17 @@ class ConfiguredClusters:
         settings, _ = cluster_access(self._config, table)
         async with AdminClient(settings.model_copy(update={"retry_for": RETRY_READS_FOR})) as client:
             yield client
+
+    def sources(self, table: str) -> AbstractAsyncContextManager[LoadSources]:
+        """What a cluster's load is read from."""
+        return load_sources(self._config, table, retry_for=RETRY_READS_FOR)
+
+    def listener(self, table: str) -> LoadListener:
+        """A listener to the load topics of a cluster; nothing is connected yet."""
+        from syncer.balancer.reading.listener import listener_to  # noqa: PLC0415 - it loads Pulsar's client
+
+        settings, urls = cluster_access(self._config, table)
+        return listener_to(urls.pulsar or urls.pulsar_ssl, settings)
 
     def own_topics(self) -> frozenset[str]:
         """Topics of the daemons' own bus."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+from pathlib import Path
 from typing import Final, Self
 from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
+from syncer.balancer.history.thinning import HistoryBounds
+from syncer.config.durations import Duration
 from syncer.config.tables import AdminConfig, Section, StoreAdapter
 from syncer.migration.evidence import ClusterUrls
 
@@ -17,6 +21,51 @@ _SCHEMES: Final = {
     "broker_service_url_tls": "pulsar+ssl",
 }
 """Field of an address → its scheme."""
+
+
+_MS: Final = timedelta(milliseconds=1)
+
+
+class HistoryConfig(Section):
+    """The history of the cluster's load, which the active daemon records beside its database.
+
+    A look reads what load managers keep and asks brokers; it changes nothing and loads no topic.
+    """
+
+    enabled: bool = Field(default=True, description="Whether it is recorded; what was recorded stays.")
+    every: Duration = Field(
+        default=timedelta(minutes=1),
+        ge=timedelta(seconds=1),
+        description="How often the cluster is looked at; more seldom where a look takes more than a tenth of it.",
+    )
+    keep: Duration = Field(
+        default=timedelta(days=7), ge=timedelta(minutes=1), description="How long samples and changes of owner stay."
+    )
+    keep_all: Duration = Field(
+        default=timedelta(hours=6), ge=timedelta(0), description="How long every sample stays; then they are thinned."
+    )
+    thinned_to: Duration = Field(
+        default=timedelta(minutes=10),
+        ge=timedelta(seconds=1),
+        description="One sample of so long stays of those that are older.",
+    )
+    max_bytes: int = Field(
+        default=1 << 28, ge=1 << 20, description="The file never takes more: the oldest is dropped before."
+    )
+    path: Path | None = Field(
+        default=None,
+        description="The file; 'load-history-NAME.sqlite' in the directory of 'state.path' when not given.",
+    )
+
+    @property
+    def bounds(self) -> HistoryBounds:
+        """What the history may keep."""
+        return HistoryBounds(
+            keep_ms=self.keep // _MS,
+            full_ms=self.keep_all // _MS,
+            thin_ms=self.thinned_to // _MS,
+            most_bytes=self.max_bytes,
+        )
 
 
 class ClusterConfig(Section):
@@ -52,6 +101,9 @@ class ClusterConfig(Section):
         "[store] when not given.",
     )
     admin: AdminConfig
+    history: HistoryConfig | None = Field(
+        default=None, description="Record the cluster's load; nothing is recorded when not given."
+    )
 
     @field_validator(*_SCHEMES)
     @classmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final
 
 from pydantic import BaseModel
@@ -52,6 +53,31 @@ def cluster_store(config: Config, name: str) -> MetadataStore:
     if table is None:
         return config.make_store()
     return adapters.make_store(table.kind, adapters.checked(table.group, table.raw, {"region": config.region}))
+
+
+def history_file(config: Config, name: str) -> Path:
+    """Name the file of the history of a cluster's load, whether it is there or not.
+
+    Args:
+        config: The configuration.
+        name: Of the table ``[cluster.NAME]``.
+
+    Raises:
+        NotFound: There is no such table.
+    """
+    own = cluster_table(config, name).history
+    if own is not None and own.path is not None:
+        return own.path
+    return config.state.path.parent / f"load-history-{name}.sqlite"
+
+
+def recorded_clusters(config: Config) -> list[str]:
+    """Name the clusters whose load is recorded.
+
+    Args:
+        config: The configuration.
+    """
+    return [name for name, table in config.cluster.items() if table.history is not None and table.history.enabled]
 
 
 def store_settings_by_cluster(config: Config) -> dict[str, tuple[str, BaseModel]]:

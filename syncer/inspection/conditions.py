@@ -95,6 +95,9 @@ WEIGHTS: Final = {
     "migration-troubled": _alarm(
         "mend what the message says; it is taken up again by itself", "syncer migration status"
     ),
+    # load balancing
+    "load-history-troubled": _advice("mend what the message says; recording goes on by itself"),
+    "load-history-set-aside": _advice("look at the disk; remove the file that the message names"),
     # what the configuration leaves open
     "messages-unsigned": _advice("give the group a key: [signing] key_files"),
     "unsigned-accepted": _advice("require signatures as soon as every region signs"),

@@ -1,6 +1,6 @@
 """Tariff: the price of moving any bundle of a fleet, and what it weighs where plans are compared.
 
-A bundle is closed and loaded in a time that grows with its topics. Until unloads were observed, the times are assumed.
+A bundle is closed and loaded in a time that grows with its topics. Until moves were observed, the times are assumed.
 """
 
 from __future__ import annotations
@@ -32,6 +32,22 @@ class UnloadTimes:
     close_of_a_topic: Estimate = CLOSE_OF_A_TOPIC_S
     load: Estimate = LOAD_S
     load_of_a_topic: Estimate = LOAD_OF_A_TOPIC_S
+
+    def closing(self, topics: Estimate) -> Estimate:
+        """Reckon the seconds to close a bundle.
+
+        Args:
+            topics: How many it has.
+        """
+        return total((self.close, self.close_of_a_topic.times(topics)))
+
+    def loading(self, topics: Estimate) -> Estimate:
+        """Reckon the seconds to load a bundle.
+
+        Args:
+            topics: How many it has.
+        """
+        return total((self.load, self.load_of_a_topic.times(topics)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,8 +87,8 @@ class Tariff:
         return price(
             MovedBundle(
                 kind=self.kind,
-                close=total((self.times.close, self.times.close_of_a_topic.times(topics))),
-                load=total((self.times.load, self.times.load_of_a_topic.times(topics))),
+                close=self.times.closing(topics),
+                load=self.times.loading(topics),
                 producers=told.producers if told is not None else {self.usual: stats.producers},
                 consumers=told.consumers if told is not None else {self.usual: stats.consumers},
                 rate_out=known(stats.traffic.rate_out),

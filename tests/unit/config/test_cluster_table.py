@@ -9,11 +9,15 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from syncer.balancer.history.thinning import HistoryBounds
 from syncer.config import Config, ConfigInvalid, load
 from syncer.config.cluster_table import ClusterConfig
+from syncer.config.clusters import history_file, recorded_clusters
 from syncer.config.model import Config as Model
 from syncer.config.sample import sample
 from syncer.config.showing import schema, shown
+from syncer.config.tables import DEFAULT_STATE_PATH
+from syncer.errors import NotFound
 from syncer.migration.evidence import ClusterUrls
 
 MINIMAL = 'region = "east"\n[store]\nkind = "sqlite"\npath = "/s.db"\n[bus]\nkind = "embedded"\npath = "/b.db"\n'
@@ -137,3 +141,40 @@ def test_it_is_shown_sampled_and_in_the_schema() -> None:
     read["admin"] = {"url": read["admin"]["url"]}
     assert ClusterConfig.model_validate(read).urls.missing == ()
     assert "ClusterConfig" in schema()["$defs"]
+
+
+def test_a_history_lies_beside_the_database_unless_it_says_where() -> None:
+    found = config(
+        blue=table("blue", history={}),
+        green=table(history={"path": "/else.db"}),
+        red=table("red", history={"enabled": False}),
+    )
+    assert recorded_clusters(found) == ["blue", "green"]
+    assert history_file(found, "blue") == found.state.path.parent / "load-history-blue.sqlite"
+    assert history_file(found, "green") == Path("/else.db")
+    url = {"state": {"url": "postgresql://db/syncer"}}
+    shared = Model.model_validate({**tomllib.loads(MINIMAL), **url, "cluster": {"blue": table("blue")}})
+    assert history_file(shared, "blue") == DEFAULT_STATE_PATH.parent / "load-history-blue.sqlite"
+    with pytest.raises(NotFound, match=r"no table \[cluster.other\]"):
+        history_file(found, "other")
+
+
+def test_the_bounds_of_a_history_are_those_of_its_table() -> None:
+    history = {"keep": "2d", "keep_all": "1h", "thinned_to": "5min", "max_bytes": 2 << 20}
+    found = ClusterConfig.model_validate(table(history=history)).history
+    assert found is not None
+    assert found.bounds == HistoryBounds(keep_ms=172_800_000, full_ms=3_600_000, thin_ms=300_000, most_bytes=2 << 20)
+
+
+@pytest.mark.parametrize(
+    ("history", "said"),
+    [
+        ({"every": "500ms"}, "greater than or equal to 1 second"),
+        ({"keep": "1s"}, "greater than or equal to 1 minute"),
+        ({"max_bytes": 1000}, "greater than or equal to 1048576"),
+        ({"often": True}, "Extra inputs are not permitted"),
+    ],
+)
+def test_a_history_without_sense_is_refused(history: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValidationError, match=said):
+        ClusterConfig.model_validate(table(history=history))

@@ -14,6 +14,7 @@ import pytest
 
 import syncer
 from syncer import serving, surface
+from syncer.balancer.recording import service as load_histories
 from syncer.bus.wire.messages import LEFT
 from syncer.dispositions import ExitCode
 from syncer.documents.status import Condition, DaemonDocument, Outbox, RegionDocument, StatusDocument, Waiting
@@ -303,6 +304,8 @@ COMPUTED: Final = {
         RightsUnreadable.code,
         serving.CERTIFICATE,
         notifier.FAILING,
+        load_histories.TROUBLED,
+        load_histories.SET_ASIDE,
     },
     "syncer.replication.inbound.receive": set[str](),  # what functions give as pairs
 }

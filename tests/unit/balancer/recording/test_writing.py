@@ -60,26 +60,26 @@ def test_a_sample_of_a_clock_that_was_set_back_is_not_kept(path: Path) -> None:
 
 
 def test_the_files_never_take_more_than_the_bound(path: Path, tmp_path: Path) -> None:
-    bounds = HistoryBounds(most_bytes=400_000, keep_ms=MINUTE_MS * 1000, full_ms=MINUTE_MS * 20, thin_ms=MINUTE_MS * 5)
+    bounds = HistoryBounds(most_bytes=200_000, keep_ms=MINUTE_MS * 1000, full_ms=MINUTE_MS * 20, thin_ms=MINUTE_MS * 5)
     with closing(HistoryWriter(path, "east", bounds)) as writer, HistoryReader(path, "east") as reader:
-        for number in range(1, 121):
+        for number in range(1, 61):
             owner = "a:8080" if number % 2 else "b:8080"
             writer.record(sample(number * MINUTE_MS, {BUNDLE: owner}, more=400))
             there = sum(each.stat().st_size for each in tmp_path.iterdir() if not each.name.endswith("-shm"))
             assert there <= bounds.most_bytes
             assert writer.size_bytes == there
         extent = reader.extent()
-        assert extent.last_ms == 120 * MINUTE_MS
-        assert 2 <= extent.samples < 120
+        assert extent.last_ms == 60 * MINUTE_MS
+        assert 2 <= extent.samples < 60
 
 
 def test_what_is_thinned_leaves_its_changes(path: Path) -> None:
     bounds = HistoryBounds(full_ms=MINUTE_MS * 5, thin_ms=MINUTE_MS * 10)
     with closing(HistoryWriter(path, "east", bounds)) as writer, HistoryReader(path, "east") as reader:
-        for number in range(1, 61):
+        for number in range(1, 31):
             writer.record(sample(number * MINUTE_MS, {BUNDLE: "a:8080" if number % 2 else "b:8080"}))
-        assert len(list(reader.samples())) < 15
-        assert [each.by_ms for each in reader.changes()] == [number * MINUTE_MS for number in range(2, 61)]
+        assert len(list(reader.samples())) < 10
+        assert [each.by_ms for each in reader.changes()] == [number * MINUTE_MS for number in range(2, 31)]
 
 
 def test_a_sample_without_room_is_refused_and_the_last_stays(path: Path) -> None:
