@@ -5,7 +5,8 @@ All of it is read only. A look is shared by those who ask at about the same time
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Depends, Path, Query, Response
@@ -29,6 +30,7 @@ from syncer.inspection.balancing.questions import (
     ComparisonQuestion,
     DoctorQuestion,
     DrainQuestion,
+    HistoryPart,
     LoadQuestion,
     LookWish,
     PlanQuestion,
@@ -40,6 +42,7 @@ MOST_LISTEN_S: Final = 60.0
 WITHIN_S: Final = 60.0
 MOST_WITHIN_S: Final = 300.0
 MOST_ROUNDS: Final = 1440
+MOST_SINCE_S: Final = 366 * 86400.0
 _BOUNDS: Final = RunBounds()
 ASKING: Final[dict[int | str, dict[str, Any]]] = {
     **FINDING,
@@ -153,11 +156,24 @@ class ComparisonQuery:
         tuple[Annotated[str, Query(max_length=200)], ...],
         Query(max_length=100, description="Only this strategy, as ThresholdShedder; once for each."),
     ] = ()
+    recorded: Annotated[bool, Query(description="Over the load that was recorded, each sample a round at least.")] = (
+        False
+    )
+    since: Annotated[
+        float | None, Query(gt=0, le=MOST_SINCE_S, description="Of recorded load only so many seconds; all else.")
+    ] = None
+
+    def wish(self, table: str) -> LookWish:
+        """The look that it is answered by."""
+        if not self.recorded:
+            return LookWish(table=table)
+        since = None if self.since is None else timedelta(seconds=self.since)
+        return LookWish(table=table, history=HistoryPart.SAMPLES, since=since)
 
     def question(self) -> ComparisonQuestion:
         """The question that it is."""
         told = {name: value for name, _, value in (each.partition("=") for each in self.setting)}
-        return ComparisonQuestion(rounds=self.rounds, settings=told, strategies=self.strategy)
+        return ComparisonQuestion(rounds=self.rounds, settings=told, strategies=self.strategy, recorded=self.recorded)
 
 
 Looking = Annotated[LookQuery, Depends()]
@@ -167,22 +183,23 @@ def router(inside: RegionInside, inquiries: Inquiries) -> APIRouter:
     """Make the routes."""
     routes = APIRouter(prefix="/api/v1/clusters/{cluster}", tags=["clusters"])
 
-    async def told(question: Question, cluster: str, look: LookQuery, **more: bool) -> Response:
-        cluster_table(inside.config, cluster)  # at once: no process is begun for what is not there
-        wish = LookWish(table=cluster, listen_s=look.listen, **more)
+    async def told(question: Question, wish: LookWish, look: LookQuery) -> Response:
+        cluster_table(inside.config, wish.table)  # at once: no process is begun for what is not there
+        wish = replace(wish, listen_s=look.listen)
         return Response(await inquiries.ask(inside.config, wish, question, look.within), media_type="application/json")
 
     @routes.get("/load", response_model=LoadDocument, responses=ASKING)
     async def load(caller: Reader, cluster: Table, look: Looking, topics: Topics = False) -> Response:
         """What is known of the load: brokers, bundles, each figure with its source and age; unknown is null."""
         del caller
-        return await told(LoadQuestion(), cluster, look, topics=topics)
+        return await told(LoadQuestion(), LookWish(table=cluster, topics=topics), look)
 
     @routes.get("/doctor", response_model=DoctorDocument, responses=ASKING)
     async def doctor(caller: Reader, cluster: Table, look: Looking, topics: Topics = False) -> Response:
         """Whatever hinders load balancing, each finding with evidence and remedy; and what cannot be judged."""
         del caller
-        return await told(DoctorQuestion(), cluster, look, topics=topics, properties=True)
+        wish = LookWish(table=cluster, topics=topics, properties=True, history=HistoryPart.CHANGES)
+        return await told(DoctorQuestion(), wish, look)
 
     @routes.get("/advice", response_model=AdviceDocument | SizeDocument, responses=ASKING)
     async def advice(
@@ -198,7 +215,7 @@ def router(inside: RegionInside, inquiries: Inquiries) -> APIRouter:
         """The few moves that balance a cluster, each with its reason, gain and price, or why none is worth it."""
         del caller
         question = aim.question(rolling_restart=rolling_restart, most_usage=most_usage)
-        return await told(question, cluster, look, topics=aim.cuts)
+        return await told(question, LookWish(table=cluster, topics=aim.cuts, history=HistoryPart.OUTCOMES), look)
 
     @routes.get("/advice/plan", responses=PLAN)
     async def advice_plan(
@@ -210,13 +227,15 @@ def router(inside: RegionInside, inquiries: Inquiries) -> APIRouter:
     ) -> Response:
         """The plan of these moves, to be sent to /move-runs."""
         del caller
-        return await told(plan.question(aim.question()), cluster, look, topics=aim.cuts)
+        wish = LookWish(table=cluster, topics=aim.cuts, history=HistoryPart.OUTCOMES)
+        return await told(plan.question(aim.question()), wish, look)
 
     @routes.get("/drain", response_model=AdviceDocument, responses=ASKING)
     async def drain(caller: Reader, cluster: Table, look: Looking, brokers: Brokers) -> Response:
         """The moves that empty brokers, each bundle moving once to where there is room, and what they cost."""
         del caller
-        return await told(DrainQuestion(tuple(brokers)), cluster, look)
+        wish = LookWish(table=cluster, history=HistoryPart.OUTCOMES)
+        return await told(DrainQuestion(tuple(brokers)), wish, look)
 
     @routes.get("/drain/plan", responses=PLAN)
     async def drain_plan(
@@ -224,7 +243,8 @@ def router(inside: RegionInside, inquiries: Inquiries) -> APIRouter:
     ) -> Response:
         """The plan of these moves, to be sent to /move-runs."""
         del caller
-        return await told(plan.question(DrainQuestion(tuple(brokers))), cluster, look)
+        question = plan.question(DrainQuestion(tuple(brokers)))
+        return await told(question, LookWish(table=cluster, history=HistoryPart.OUTCOMES), look)
 
     @routes.get("/comparison", response_model=ComparisonDocument, responses=ASKING)
     async def comparison(
@@ -232,6 +252,6 @@ def router(inside: RegionInside, inquiries: Inquiries) -> APIRouter:
     ) -> Response:
         """Strategies and settings of Pulsar over the cluster's load, beside each our cheapest plan as even."""
         del caller
-        return await told(query.question(), cluster, look)
+        return await told(query.question(), query.wish(cluster), look)
 
     return routes

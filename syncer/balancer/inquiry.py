@@ -7,8 +7,9 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from syncer.balancer.cost.calibration import calibrated
 from syncer.balancer.cost.price import move_kind
-from syncer.balancer.cost.tariff import BundleClients, Tariff
+from syncer.balancer.cost.tariff import BundleClients, Tariff, UnloadTimes
 from syncer.balancer.goals.hard import MoveBounds
 from syncer.balancer.loads import UnknownLoad, constraints_of, fleet_of, unknown
 from syncer.balancer.picture import LoadManager
@@ -22,6 +23,7 @@ from syncer.balancer.versions import BalancerRules, balancer_rules
 from syncer.errors import LoadDataInvalid
 
 if TYPE_CHECKING:
+    from syncer.balancer.cost.calibration import Calibration
     from syncer.balancer.fleet import Fleet
     from syncer.balancer.picture import Known, LoadPicture
     from syncer.balancer.placement.decision import Draw
@@ -38,6 +40,7 @@ class AskedCluster:
     """A cluster as the planner takes it.
 
     ``left_out`` is what has no figures, and neither moves nor gets anything; ``topics`` are those that were read.
+    ``calibration`` is what the seconds of the tariff were corrected by; None where too few moves were observed.
     """
 
     fleet: Fleet
@@ -46,14 +49,21 @@ class AskedCluster:
     rules: BalancerRules
     left_out: UnknownLoad
     topics: TopicLoads
+    calibration: Calibration | None = None
 
 
-def asked_of(picture: LoadPicture, *, recently_unloaded: AbstractSet[str] = frozenset()) -> AskedCluster:
+def asked_of(
+    picture: LoadPicture,
+    *,
+    recently_unloaded: AbstractSet[str] = frozenset(),
+    calibration: Calibration | None = None,
+) -> AskedCluster:
     """Take what the planner goes by from a picture.
 
     Args:
         picture: The picture.
         recently_unloaded: Bundles that are known to have been unloaded within the grace period.
+        calibration: What moves that were observed here tell of the tariff; None where nothing.
 
     Raises:
         LoadDataInvalid: Settings, constraints, the load manager or the version of the brokers are not known, or the
@@ -76,7 +86,7 @@ def asked_of(picture: LoadPicture, *, recently_unloaded: AbstractSet[str] = froz
         ),
     )
     fleet = comparable_fleet(picture)
-    tariff = Tariff(kind=kind, clients=clients_of(picture))
+    tariff = Tariff(kind=kind, times=calibrated(UnloadTimes(), calibration), clients=clients_of(picture))
     return AskedCluster(
         fleet=fleet,
         bounds=bounds,
@@ -84,6 +94,7 @@ def asked_of(picture: LoadPicture, *, recently_unloaded: AbstractSet[str] = froz
         rules=rules,
         left_out=unknown(picture),
         topics=SeenTopics(picture),
+        calibration=calibration,
     )
 
 

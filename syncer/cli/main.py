@@ -40,6 +40,7 @@ from syncer.cli.commands.balancing import advise as _balancer_advise  # noqa: F4
 from syncer.cli.commands.balancing import balancer
 from syncer.cli.commands.balancing import compare as _balancer_compare  # noqa: F401 - its command goes into balancer's group
 from syncer.cli.commands.balancing import doctor as _balancer_doctor  # noqa: F401 - its command goes into balancer's group
+from syncer.cli.commands.balancing import history as _balancer_history  # noqa: F401 - its group goes into balancer's
 from syncer.cli.commands.balancing import load as _balancer_load  # noqa: F401 - its command goes into balancer's group
 from syncer.cli.commands.balancing import moves as _balancer_moves  # noqa: F401 - its commands go into balancer's group
 from syncer.cli.commands.migrations import control as _migration_control  # noqa: F401 - its commands go into migration's group

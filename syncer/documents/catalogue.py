@@ -11,6 +11,7 @@ from syncer.documents.backups import BackupDocument, VerifyDocument
 from syncer.documents.balancing.advice import AdviceDocument, SizeDocument
 from syncer.documents.balancing.comparison import ComparisonDocument
 from syncer.documents.balancing.doctor import DoctorDocument
+from syncer.documents.balancing.history import LoadHistoryDocument
 from syncer.documents.balancing.load import LoadDocument
 from syncer.documents.balancing.moves import MoveRunDocument, MoveRunList
 from syncer.documents.configuration import (
@@ -53,5 +54,6 @@ DOCUMENTS: Final = (
     MigrationReportDocument, MigrationStatusDocument, MigrationList, MigrationEventDocument,
     RehearsalDocument, PreparationDocument, NewTokenDocument, TokenList, ClientCertificateList, NotifyTestDocument,
     JobDocument, JobList, ContextList, ReachedRegionList, LoadDocument, ComparisonDocument,
-    AdviceDocument, SizeDocument, DoctorDocument, MoveRunList, MoveRunDocument, *SNAPSHOT_DOCUMENTS,
+    AdviceDocument, SizeDocument, DoctorDocument, LoadHistoryDocument, MoveRunList, MoveRunDocument,
+    *SNAPSHOT_DOCUMENTS,
 )  # fmt: skip

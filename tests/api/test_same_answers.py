@@ -117,6 +117,8 @@ EXCEPTIONS: Final = {
     "plan show": HOST,
     "plan apply": "it writes a store beside the daemon",
     "plan reverse": HOST,
+    "balancer history show": "it reads a file beside the daemon",
+    "balancer history export": "as 'balancer history show'",
     "backup create": HOST,
     "backup verify": HOST,
     "backup diff": HOST,

@@ -2,6 +2,6 @@
 
 contending  strategies with their settings that are compared
 comparison  each of them played, and our cheapest plan that is as balanced as it
-pictured    the load of a cluster as it was read
+pictured    the load of a cluster as it was read, or recorded
 own         a leader that makes the moves of our plan, and then rests
 """

@@ -7,6 +7,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from syncer.balancer.doctor.diagnosis import DiagnosisEvidence
+from syncer.balancer.history.changes import OwnerChange
 from syncer.balancer.picture import FigureOrigin, Known, LoadPicture
 from syncer.balancer.settings import BalancerSettings, Properties
 from syncer.balancer.versions import BalancerRules, balancer_rules
@@ -17,11 +18,13 @@ from syncer.errors import VersionUnknown
 class Case:
     """A picture, the pictures before it, oldest first, and each broker's runtime configuration.
 
+    ``changes`` are those of owners that were recorded, also before these pictures; None where nothing was recorded.
     ``topics`` are the full names of all topics, partitions one by one, loaded or not.
     """
 
     picture: LoadPicture
     history: tuple[LoadPicture, ...] = ()
+    changes: tuple[OwnerChange, ...] | None = None
     properties: Mapping[str, Known[Properties]] = field(default_factory=dict)
     topics: Known[AbstractSet[str]] | None = None
 

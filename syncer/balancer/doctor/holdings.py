@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import groupby
 from typing import Final
 
 from syncer.balancer.doctor.case import Case
 from syncer.balancer.doctor.codes import DiagnosisCode
 from syncer.balancer.doctor.diagnosis import Answer, Diagnosis, DiagnosisEvidence, Unjudged
 from syncer.balancer.exempt import never_shed
+from syncer.balancer.history.changes import LastHeld, OwnerChange, follow
+from syncer.balancer.history.returning import ROUNDS, came_back, returning, together
 from syncer.balancer.picture import Known, LoadManager, LoadPicture, Ownership, Tenure
+from syncer.balancer.rounds.reporting import MINUTE_MS
 
 _TIMEOUT: Final = "namespaceBundleUnloadingTimeoutMs"
 _UNDER_WAY: Final = frozenset({Tenure.MOVING, Tenure.SPLITTING})
@@ -77,38 +79,51 @@ def _stuck_bundle(case: Case, bundle: str, held: Known[Ownership], since_ms: int
 
 def _returning(case: Case) -> Iterator[Answer]:
     pictures = (*case.history, case.picture)
-    if len(pictures) < _FEWEST_PICTURES:
+    if case.changes is None and len(pictures) < _FEWEST_PICTURES:
         yield Unjudged(
             codes=(DiagnosisCode.PING_PONG,),
             where=case.picture.cluster,
             because=f"it takes {_FEWEST_PICTURES} pictures of other times, and there are {len(pictures)}",
         )
         return
-    for bundle in case.picture.bundles:
-        owners = [
-            (picture.taken_ms, held.broker)
-            for picture in pictures
-            if (held := _held(picture, bundle)) is not None and held.tenure is Tenure.OWNED and held.broker is not None
-        ]
-        changes = [next(group) for _, group in groupby(owners, lambda each: each[1])]
-        back = [number for number, (_, broker) in enumerate(changes) if broker in {who for _, who in changes[:number]}]
-        if back:
-            yield Diagnosis(
-                code=DiagnosisCode.PING_PONG,
-                where=bundle,
-                what=f"it moved {len(changes) - 1} times and came back to a former owner {len(back)} times",
-                evidence=tuple(
-                    DiagnosisEvidence("owner", f"{broker}, seen {(case.picture.taken_ms - seen_ms) // 1000} s ago")
-                    for seen_ms, broker in changes
-                ),
-                remedy="Set loadBalancerSheddingGracePeriodMinutes longer than it stays away; see whether bundles are"
-                " placed by what they are shed by, and loadBalancerDistributeBundlesEvenlyEnabled=false.",
-            )
+    interval_min = 1 if case.settings is None else max(1, case.settings.shedding.interval_min)
+    within_ms = ROUNDS * interval_min * MINUTE_MS
+    for bundle, own in returning(_changes(case), within_ms).items():
+        if bundle not in case.picture.bundles:
+            continue
+        back = sum(came_back(own, number, within_ms) for number in range(1, len(own)))
+        seen = [(own[0].source, own[0].after_ms), *((each.target, each.by_ms) for each in own)]
+        yield Diagnosis(
+            code=DiagnosisCode.PING_PONG,
+            where=bundle,
+            what=f"it moved {len(own)} times and came back to a former owner {back} times",
+            evidence=tuple(DiagnosisEvidence("owner", f"{broker}, {_ago(case, at_ms)}") for broker, at_ms in seen),
+            remedy="Set loadBalancerSheddingGracePeriodMinutes longer than it stays away; see whether bundles are"
+            " placed by what they are shed by, and loadBalancerDistributeBundlesEvenlyEnabled=false.",
+        )
+
+
+def _changes(case: Case) -> list[OwnerChange]:
+    """Changes of owner: those that were recorded, and those that the pictures show beyond."""
+    known: dict[str, LastHeld] = {}
+    shown: list[OwnerChange] = []
+    for picture in (*case.history, case.picture):
+        holdings = {name: _held(picture, name) for name in picture.bundles}
+        known, changes = follow(known, holdings, picture.taken_ms)
+        shown.extend(changes)
+    recorded = case.changes or ()
+    last_ms = max((each.by_ms for each in recorded), default=0)
+    return [*recorded, *(each for each in shown if each.by_ms > last_ms)]
+
+
+def _ago(case: Case, at_ms: int) -> str:
+    return f"seen {(case.picture.taken_ms - at_ms) // 1000} s ago"
 
 
 def _doubles(case: Case) -> Iterator[Answer]:
     if case.picture.manager is LoadManager.EXTENSIBLE:
         return
+    yield from _moved_at_once(case)
     if not case.history:
         because = "without a picture before this one, what is under way cannot be told from what nobody asks for"
         yield Unjudged(codes=(DiagnosisCode.EQUAL_RANGES,), where=case.picture.cluster, because=because)
@@ -133,6 +148,21 @@ def _doubles(case: Case) -> Iterator[Answer]:
                 ),
                 remedy="Wait for each to have an owner before you move the next; then see that it is the right one.",
             )
+
+
+def _moved_at_once(case: Case) -> Iterator[Answer]:
+    for cut, moved in together(case.changes or ()).items():
+        yield Diagnosis(
+            code=DiagnosisCode.EQUAL_RANGES,
+            where=cut,
+            what="bundles of several namespaces with this range moved at once: before 4.2.4 the target is noted by the"
+            " range alone, and one may have gone where the other was meant to",
+            evidence=tuple(
+                DiagnosisEvidence(each.bundle, f"from {each.source} to {each.target}, {_ago(case, each.by_ms)}")
+                for each in moved
+            ),
+            remedy="See that each is where it was meant to be; unload them one after another.",
+        )
 
 
 def _held(picture: LoadPicture, bundle: str) -> Ownership | None:

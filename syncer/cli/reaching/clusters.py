@@ -95,13 +95,12 @@ class LocalClusters:
 
     def advice(self, wish: LookWish, question: AdviceQuestion | DrainQuestion, bounds: RunBounds | None) -> Advised:
         """Moves that would be better."""
-        from syncer.balancer.inquiry import asked_of
-        from syncer.inspection.balancing.answering import advised
+        from syncer.inspection.balancing.answering import advised, asked_by
         from syncer.inspection.balancing.looking import look_at
         from syncer.inspection.balancing.plans import plan_of_moves
 
         look = anyio.run(look_at, self._configured(), wish)
-        asked = asked_of(look.picture)
+        asked = asked_by(look)
         document, moves = advised(question, look, asked)
         return document, None if bounds is None else plan_of_moves(moves, look, asked, bounds)
 
@@ -209,6 +208,8 @@ class RemoteClusters:
             rounds=question.rounds,
             setting=[f"{name}={value}" for name, value in question.settings.items()],
             strategy=list(question.strategies),
+            recorded=question.recorded,
+            since=None if wish.since is None else wish.since.total_seconds(),
             listen=wish.listen_s,
             within=_within_s(wish),
         ).found

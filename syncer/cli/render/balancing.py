@@ -30,7 +30,12 @@ def show_comparison(found: ComparisonDocument, form: Format) -> None:
 def load_words(found: ComparisonDocument) -> str:
     """The load that was compared over, in one sentence without its point."""
     load = found.load
-    if load.cluster is not None:
+    if load.samples is not None:
+        said = (
+            f"load of {load.cluster} as recorded from {moment(load.first_ms)} to {moment(load.last_ms)}, a round for"
+            f" each of {counted(load.samples, 'sample')}; in the last"
+        )
+    elif load.cluster is not None:
         said = f"load of {load.cluster} at {moment(load.taken_ms)}"
     else:
         said = f"load drawn by seed {load.seed} ({load.shape})"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from syncer.balancer.ranges import boundary_text
 from syncer.cli.render import output
 from syncer.cli.render.balancing import points
+from syncer.cli.render.load_history import calibration_words
 from syncer.cli.render.output import Format, say
 from syncer.documents.balancing.advice import SizeDocument
 from syncer.documents.words import counted
@@ -86,6 +87,8 @@ def _advice(found: AdviceDocument) -> None:
             f"Pulsar alone ({alone.strategy}): {counted(alone.unloads, 'unload')}, {_figure(alone.client_seconds)}"
             f" client-seconds, spread {points(alone.spread)} after {counted(alone.rounds, 'round')}; {ours}"
         )
+    if corrected := calibration_words(found.calibration):
+        say(f"calibrated: {corrected}")
     if found.assumptions:
         say(f"taken for granted: {', '.join(each.value for each in found.assumptions)}")
 

@@ -140,6 +140,8 @@ class ClustersCalls(ApiCalls):
         rounds: int | None = None,
         setting: Sequence[str] | None = None,
         strategy: Sequence[str] | None = None,
+        recorded: bool | None = None,
+        since: float | None = None,
     ) -> ApiAnswer[ComparisonDocument]:
         """Strategies and settings of Pulsar over the cluster's load, beside each our cheapest plan as even.
 
@@ -150,6 +152,8 @@ class ClustersCalls(ApiCalls):
             rounds: Rounds of shedding at most.
             setting: PROPERTY=VALUE of all brokers; once for each.
             strategy: Only this strategy, as ThresholdShedder; once for each.
+            recorded: Over the load that was recorded, each sample a round at least.
+            since: Of recorded load only so many seconds; all else.
 
         Raises:
             SyncerError: The daemon's own, or why it gave no answer.
@@ -159,7 +163,15 @@ class ClustersCalls(ApiCalls):
             ApiRequest(
                 method="GET",
                 path=f"/api/v1/clusters/{in_path(cluster)}/comparison",
-                query={"listen": listen, "within": within, "rounds": rounds, "setting": setting, "strategy": strategy},
+                query={
+                    "listen": listen,
+                    "within": within,
+                    "rounds": rounds,
+                    "setting": setting,
+                    "strategy": strategy,
+                    "recorded": recorded,
+                    "since": since,
+                },
             ),
         )
 

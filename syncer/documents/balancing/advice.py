@@ -12,6 +12,7 @@ from syncer.balancer.cost.estimate import Basis
 from syncer.balancer.goals.veto import VetoReason
 from syncer.balancer.planner.advice import AdviceAnswer, AdviceReason, Assumption, CutReason, MoveReason, RejectReason
 from syncer.balancer.planner.picking import PickRule
+from syncer.documents.balancing.history import CalibrationDocument, calibration_document
 from syncer.documents.document import Document
 
 if TYPE_CHECKING:
@@ -167,6 +168,9 @@ class AdviceDocument(Document):
     vetoes: dict[str, int] = Field(description="By reason: bundles of the fullest broker that may not move.")
     left: list[VetoDocument]
     assumptions: list[Assumption]
+    calibration: CalibrationDocument | None = Field(
+        default=None, description="What seconds were corrected by; null where too few moves were observed here."
+    )
     pulsar_alone: PulsarAloneDocument | None
     steps: list[RestartStepDocument] = Field(description="Of a rolling restart.")
     twice: list[str] = Field(description="Bundles that a rolling restart moves more than once.")
@@ -217,6 +221,7 @@ def advice_document(
         vetoes={reason.value: count for reason, count in advice.vetoes.items()},
         left=_vetoes(advice.left),
         assumptions=sorted(advice.assumptions),
+        calibration=calibration_document(asked.calibration),
         pulsar_alone=None if alone is None else _alone(alone),
         steps=[],
         twice=[],
@@ -246,6 +251,7 @@ def rolling_document(cluster: str, taken_ms: int, asked: AskedCluster, advice: R
         vetoes={},
         left=[],
         assumptions=[],
+        calibration=calibration_document(asked.calibration),
         pulsar_alone=None,
         steps=[
             RestartStepDocument(broker=each.broker, plan=_plan(each.plan), left=_vetoes(each.left))

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 
 class ComparedLoadDocument(Document):
-    """The load that was drawn by ``seed``, or read of ``cluster`` at ``taken_ms``; the others are null."""
+    """The load that was drawn by ``seed``, or read of ``cluster`` at ``taken_ms``; the others are null.
+
+    Recorded load is that of ``samples``, one for each round, from ``first_ms`` to ``last_ms``.
+    """
 
     seed: int | None = None
     shape: FleetShape | None = None
@@ -25,6 +28,9 @@ class ComparedLoadDocument(Document):
     taken_ms: int | None = None
     brokers: int
     bundles: int
+    samples: int | None = None
+    first_ms: int | None = None
+    last_ms: int | None = None
     unknown_brokers: int = Field(
         default=0, description="Brokers that were left out: not all of their figures are known."
     )

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, assert_never
 
 from syncer.balancer.comparing.comparison import compare
 from syncer.balancer.comparing.contending import contenders
-from syncer.balancer.comparing.pictured import pictured_load
+from syncer.balancer.comparing.pictured import pictured_load, recorded_load
 from syncer.balancer.cost.tariff import Tariff
 from syncer.balancer.doctor.case import Case
 from syncer.balancer.doctor.checkup import checkup
+from syncer.balancer.history.sample import picture_then
 from syncer.balancer.inquiry import asked_of, pulsar_alone
 from syncer.balancer.loads import unknown
 from syncer.balancer.planner.balance import balance
@@ -60,7 +62,7 @@ def answered(question: Shown, look: ClusterLook) -> Document:
         case DoctorQuestion():
             return diagnosed(look)
         case AdviceQuestion() | DrainQuestion():
-            return advised(question, look, asked_of(look.picture))[0]
+            return advised(question, look, asked_by(look))[0]
         case ComparisonQuestion():
             return compared(question, look)
         case _:
@@ -69,7 +71,19 @@ def answered(question: Shown, look: ClusterLook) -> Document:
 
 def diagnosed(look: ClusterLook) -> DoctorDocument:
     """Find whatever hinders load balancing."""
-    return doctor_document(look.picture, checkup(Case(picture=look.picture, properties=look.properties)))
+    picture, recorded = look.picture, look.recorded
+    before = tuple(picture_then(each, picture) for each in recorded.samples)
+    case = Case(picture=picture, properties=look.properties, history=before, changes=recorded.changes)
+    return doctor_document(picture, checkup(case))
+
+
+def asked_by(look: ClusterLook) -> AskedCluster:
+    """Take what the planner goes by from a look.
+
+    Raises:
+        BalancerError: What is known of the cluster does not suffice.
+    """
+    return asked_of(look.picture, calibration=look.recorded.calibration)
 
 
 def advised(
@@ -120,6 +134,8 @@ def compared(question: ComparisonQuestion, look: ClusterLook) -> ComparisonDocum
         BalancerError: What is known of the cluster does not suffice.
     """
     picture, told = look.picture, dict[str, object](question.settings)
+    if question.recorded:
+        return _replayed(question, look)
     load, left_out = pictured_load(picture, told), unknown(picture)
     fleet = load.frames[0]
     shown = ComparedLoadDocument(
@@ -131,6 +147,23 @@ def compared(question: ComparisonQuestion, look: ClusterLook) -> ComparisonDocum
         unknown_bundles=len(left_out.bundles),
     )
     return comparison_document(shown, told, rows_of(load, question, 0))
+
+
+def _replayed(question: ComparisonQuestion, look: ClusterLook) -> ComparisonDocument:
+    told, samples = dict[str, object](question.settings), look.recorded.samples
+    load = recorded_load(look.picture, samples, told)
+    last = load.frames[-1]
+    shown = ComparedLoadDocument(
+        cluster=samples[-1].cluster,
+        taken_ms=samples[-1].taken_ms,
+        brokers=len(last.brokers),
+        bundles=len(last.bundles),
+        samples=len(load.frames),
+        first_ms=samples[0].taken_ms,
+        last_ms=samples[-1].taken_ms,
+    )
+    asked = replace(question, rounds=max(question.rounds, len(load.frames)))
+    return comparison_document(shown, told, rows_of(load, asked, 0))
 
 
 def rows_of(load: ComparedLoad, question: ComparisonQuestion, seed: int) -> list[ComparedRow]:

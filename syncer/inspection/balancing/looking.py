@@ -13,12 +13,14 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 import anyio
+import anyio.to_thread
 
 from syncer.balancer.picture import LoadManager
 from syncer.balancer.reading.cluster import owners_in_store, read_picture
 from syncer.balancer.reading.listener import listener_to
 from syncer.balancer.reading.properties import read_properties
 from syncer.config.admin_clients import cluster_access, load_sources
+from syncer.inspection.balancing.recorded import RecordedLoad, recorded_for
 
 if TYPE_CHECKING:
     from syncer.balancer.decoding.records import LoadRecords
@@ -39,11 +41,13 @@ class ClusterLook:
         table: Name of its table in the configuration.
         picture: Of its load.
         properties: Each broker's runtime configuration, where it was asked for.
+        recorded: What of the history of its load was asked for.
     """
 
     table: str
     picture: LoadPicture
     properties: Mapping[str, Known[Properties]] = field(default_factory=dict)
+    recorded: RecordedLoad = field(default_factory=RecordedLoad)
 
 
 async def look_at(config: Config, wish: LookWish) -> ClusterLook:
@@ -58,16 +62,18 @@ async def look_at(config: Config, wish: LookWish) -> ClusterLook:
         ConfigError: Its files cannot be used.
         StoreError: The store did not answer, and no broker either.
         AdminError: No broker answered, and there is no store.
+        HistoryError: Samples are wished for, and there are none, or they cannot be read.
     """
+    recorded = await anyio.to_thread.run_sync(recorded_for, config, wish)
     async with load_sources(config, wish.table, retry_for=RETRY_FOR) as sources:
         picture = await read_picture(sources, _now_ms(), topics=wish.topics, ask=not wish.listen_s)
         if picture.manager is LoadManager.EXTENSIBLE and wish.listen_s:
             heard = await _heard(config, wish, channel=not owners_in_store(picture))
             picture = await read_picture(replace(sources, records=heard), _now_ms(), topics=wish.topics)
-        if not wish.properties:
-            return ClusterLook(table=wish.table, picture=picture)
-        told = await read_properties(sources.calls, picture.registered, picture.taken_ms)
-        return ClusterLook(table=wish.table, picture=picture, properties=told)
+        told: Mapping[str, Known[Properties]] = {}
+        if wish.properties:
+            told = await read_properties(sources.calls, picture.registered, picture.taken_ms)
+        return ClusterLook(table=wish.table, picture=picture, properties=told, recorded=recorded)
 
 
 async def _heard(config: Config, wish: LookWish, *, channel: bool) -> LoadRecords:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from syncer.balancer.inquiry import asked_of
 from syncer.balancer.moving.planning import planned
 from syncer.errors import NotFound, PreconditionFailed, RequestInvalid
-from syncer.inspection.balancing.answering import advised
+from syncer.inspection.balancing.answering import advised, asked_by
 from syncer.inspection.balancing.questions import AdviceQuestion
 from syncer.model import Millis
 
@@ -65,7 +64,7 @@ def plan_for(question: PlanQuestion, look: ClusterLook) -> MovePlan:
             f"the cluster was looked at anew: the picture of {question.taken_ms} is not kept any more",
             hint="Ask for the advice again, and then for its plan.",
         )
-    asked = asked_of(look.picture)
+    asked = asked_by(look)
     found = plan_of_moves(advised(question.advice, look, asked)[1], look, asked, question.bounds)
     if found is None:
         raise NotFound(

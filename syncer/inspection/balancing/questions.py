@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
+from enum import StrEnum
 from typing import Final, assert_never
 
 from syncer.balancer.moving.bounds import QuietHours, RunBounds
@@ -13,6 +15,17 @@ from syncer.balancer.planner.picking import Aim
 LISTEN_S: Final = 5.0
 """How long the load topics of the extensible manager are heard where nobody says."""
 _HOURS: Final = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)", re.ASCII)
+
+
+class HistoryPart(StrEnum):
+    """What is brought along of the history of a cluster's load."""
+
+    OUTCOMES = "outcomes"
+    """How far predictions of moves were off."""
+    CHANGES = "changes"
+    """The latest samples, and which bundles changed their broker."""
+    SAMPLES = "samples"
+    """The load of each round."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,12 +37,16 @@ class LookWish:
         listen_s: How long the load topics of the extensible manager are heard.
         topics: Each broker is asked for its topics, too.
         properties: Each broker is asked for its runtime configuration, too.
+        history: What of the history of its load is brought along.
+        since: How far samples go back; ``None``: all.
     """
 
     table: str
     listen_s: float = LISTEN_S
     topics: bool = False
     properties: bool = False
+    history: HistoryPart | None = None
+    since: timedelta | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +108,13 @@ class ComparisonQuestion:
         rounds: How many are played at most.
         settings: Of all brokers, by property of broker.conf.
         strategies: Only these; none: all.
+        recorded: Over the load that was recorded, each sample a round at least.
     """
 
     rounds: int = 120
     settings: Mapping[str, str] = field(default_factory=dict)
     strategies: tuple[str, ...] = ()
+    recorded: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,7 @@ from syncer.cli.move_options import (
 )
 from syncer.cli.render.output import say
 from syncer.cli.session import session_of
-from syncer.inspection.balancing.questions import LISTEN_S, AdviceQuestion, DrainQuestion, LookWish
+from syncer.inspection.balancing.questions import LISTEN_S, AdviceQuestion, DrainQuestion, HistoryPart, LookWish
 
 BrokerList = Annotated[list[str], typer.Argument(metavar="BROKER...", help="Brokers to empty, as 'host:port'.")]
 
@@ -82,7 +82,9 @@ def advise(
     if question.misplaced_cuts:
         raise typer.BadParameter("this advice moves whole bundles", param_hint="'--cuts'")
     wish = kept_moves(save, per_broker=per_broker, per_namespace=per_namespace, per_hour=per_hour, quiet=quiet)
-    _advised(context, LookWish(table=cluster, listen_s=listen, topics=cuts), question, wish)
+    _advised(
+        context, LookWish(table=cluster, listen_s=listen, topics=cuts, history=HistoryPart.OUTCOMES), question, wish
+    )
 
 
 @app.command("drain")
@@ -103,7 +105,12 @@ def drain(
     Nothing is changed; --save keeps the moves to be applied.
     """
     wish = kept_moves(save, per_broker=per_broker, per_namespace=per_namespace, per_hour=per_hour, quiet=quiet)
-    _advised(context, LookWish(table=cluster, listen_s=listen), DrainQuestion(tuple(brokers)), wish)
+    _advised(
+        context,
+        LookWish(table=cluster, listen_s=listen, history=HistoryPart.OUTCOMES),
+        DrainQuestion(tuple(brokers)),
+        wish,
+    )
 
 
 def _advised(

@@ -12,9 +12,10 @@ import typer
 from syncer.balancer.rounds.synthetic import FleetShape
 from syncer.cli.commands.balancing.balancer import app
 from syncer.cli.commands.balancing.looking import ListenOption
+from syncer.cli.commands.balancing.recorded import SinceOption, since_of
 from syncer.cli.render.output import say
 from syncer.cli.session import session_of
-from syncer.inspection.balancing.questions import LISTEN_S, ComparisonQuestion, LookWish
+from syncer.inspection.balancing.questions import LISTEN_S, ComparisonQuestion, HistoryPart, LookWish
 
 if TYPE_CHECKING:
     from syncer.documents.balancing.comparison import ComparisonDocument
@@ -70,11 +71,15 @@ def compare_strategies(
         typer.Option("--html", metavar="FILE", help="Write a page with plots, too; never overwritten."),
     ] = None,
     listen: ListenOption = LISTEN_S,
+    recorded: Annotated[
+        bool, typer.Option("--recorded", help="Over the load that the daemon has recorded: each sample is a round.")
+    ] = False,
+    since: SinceOption = None,
 ) -> None:
     """Play Pulsar's shedding in thought, in every strategy and many settings, and show what each would cost.
 
-    Over a cluster's load of now, or over load that is drawn. Nothing is changed. Beside each strategy that moves
-    bundles stands our cheapest plan that leaves the load as even.
+    Over a cluster's load of now, as it was recorded, or over load that is drawn. Nothing is changed. Beside each
+    strategy that moves bundles stands our cheapest plan that leaves the load as even.
     """
     from syncer.cli.reaching.clusters import usage
     from syncer.cli.render.balancing import show_comparison
@@ -84,10 +89,16 @@ def compare_strategies(
     session = session_of(context)
     if (synthetic is None) == (cluster is None):
         raise typer.BadParameter("give either --synthetic or --cluster", param_hint="'--synthetic'")
-    question = ComparisonQuestion(rounds=rounds, settings=_properties(settings or []), strategies=tuple(strategy or ()))
+    if (recorded and cluster is None) or (since is not None and not recorded):
+        raise typer.BadParameter("recorded load is that of a cluster: give --recorded and --cluster, too")
+    question = ComparisonQuestion(
+        rounds=rounds, settings=_properties(settings or []), strategies=tuple(strategy or ()), recorded=recorded
+    )
     with usage("--strategy"):
         if cluster is not None:
-            found = session.clusters().comparison(LookWish(table=cluster, listen_s=listen), question)
+            history = HistoryPart.SAMPLES if recorded else None
+            wish = LookWish(table=cluster, listen_s=listen, history=history, since=since_of(since))
+            found = session.clusters().comparison(wish, question)
         else:
             size = DrawnSize(shape=shape, brokers=brokers, bundles=bundles)
             found = _over_drawn(synthetic or 0, size, question)

@@ -9,7 +9,7 @@ import typer
 from syncer.cli.commands.balancing.balancer import app
 from syncer.cli.commands.balancing.looking import ClusterOption, ListenOption
 from syncer.cli.session import session_of
-from syncer.inspection.balancing.questions import LISTEN_S, LookWish
+from syncer.inspection.balancing.questions import LISTEN_S, HistoryPart, LookWish
 
 
 @app.command("doctor")
@@ -23,10 +23,11 @@ def doctor(
 ) -> None:
     """Find settings that fight, thresholds that cannot fire, stale reports and more, each with evidence and remedy.
 
-    Nothing is changed. What cannot be judged is said, with the reason.
+    Nothing is changed. What cannot be judged is said, with the reason. Bundles that come and go are found by the
+    history of load, where the daemon records one.
     """
     from syncer.cli.render.balancer_doctor import show_doctor
 
     session = session_of(context)
-    wish = LookWish(table=cluster, listen_s=listen, topics=topics, properties=True)
+    wish = LookWish(table=cluster, listen_s=listen, topics=topics, properties=True, history=HistoryPart.CHANGES)
     show_doctor(session.clusters().doctor(wish), session.form)

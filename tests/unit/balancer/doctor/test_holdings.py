@@ -8,6 +8,7 @@ from dataclasses import replace
 from syncer.balancer.doctor.case import Case
 from syncer.balancer.doctor.diagnosis import Answer, Diagnosis, Unjudged
 from syncer.balancer.doctor.holdings import odd_holdings
+from syncer.balancer.history.changes import OwnerChange
 from syncer.balancer.picture import Known, LoadPicture, Ownership, Tenure
 from tests.support.doctor_cases import STORE, case
 from tests.support.load_documents import EXTENSIBLE, NOW_MS
@@ -93,3 +94,29 @@ def test_equal_ranges_that_are_under_way_at_once_are_found() -> None:
     assert answers("equal-ranges-under-way", modular(free, free)) == []
     assert [type(each) for each in answers("equal-ranges-under-way", modular(free))] == [Unjudged]
     assert answers("equal-ranges-under-way", [at(1000, both), at(0, {BUNDLE: FREE, DOUBLE: FREE})]) == []
+
+
+def test_recorded_changes_are_judged_where_pictures_show_none() -> None:
+    def found(*changes: OwnerChange) -> list[Answer]:
+        taken = at(0, {BUNDLE: owned("b0:8080"), DOUBLE: owned("b1:8080")})
+        return list(odd_holdings(replace(case(), picture=taken, changes=changes)))
+
+    back = OwnerChange(BUNDLE, "b1:8080", "b0:8080", NOW_MS - 200_000, NOW_MS - 100_000)
+    away = OwnerChange(BUNDLE, "b0:8080", "b1:8080", NOW_MS - 400_000, NOW_MS - 300_000)
+    (to_and_fro,) = (each for each in found(away, back) if isinstance(each, Diagnosis))
+    assert to_and_fro.code == "bundle-ping-pong"
+    assert to_and_fro.evidence[0].value == "b0:8080, seen 400 s ago"
+    long_ago = replace(away, after_ms=NOW_MS - 9_000_000, by_ms=NOW_MS - 8_000_000)
+    assert not [each for each in found(long_ago, back) if isinstance(each, Diagnosis)]
+
+
+def test_equal_ranges_that_were_recorded_to_move_at_once_are_found() -> None:
+    taken = replace(at(0, {BUNDLE: owned("b0:8080"), DOUBLE: owned("b1:8080")}), manager=case().picture.manager)
+    moved = (
+        OwnerChange(BUNDLE, "b1:8080", "b0:8080", NOW_MS - 200_000, NOW_MS - 100_000),
+        OwnerChange(DOUBLE, "b0:8080", "b1:8080", NOW_MS - 150_000, NOW_MS - 50_000),
+    )
+    known = replace(case(), picture=taken, changes=moved)
+    (found,) = (each for each in odd_holdings(known) if isinstance(each, Diagnosis))
+    assert (found.code, found.where) == ("equal-ranges-under-way", "0x00000000_0x00000001")
+    assert [each.what for each in found.evidence] == [BUNDLE, DOUBLE]

@@ -286,6 +286,7 @@ def test_the_commands_are_these() -> None:
         "snapshot cancel",
         "balancer load", "balancer advise", "balancer drain",
         "balancer compare", "balancer doctor", "balancer apply", "balancer stop", "balancer runs",
+        "balancer history show", "balancer history export",
         "state check", "state compact", "state rebuild",
     }  # fmt: skip
 
