@@ -19,6 +19,7 @@ import asyncio
 import socket
 import sys
 from collections import Counter
+from collections.abc import MutableMapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final, Protocol
@@ -169,6 +170,11 @@ class Bounded(H11Protocol):
             self.waits = False
             self._due(Dropped.UNREAD)
 
+    def begin_wait(self, within_s: float) -> None:
+        """The answer under way may take so long to be made, and then as long as another one to be read."""
+        if not self.transport.is_closing():
+            self._due(Dropped.UNREAD, within_s)
+
     def begin_stream(self) -> None:
         """The answer under way has no end: its time is counted while its client does not read, and no longer."""
         if self.transport.is_closing():  # the client has gone before it began
@@ -229,14 +235,26 @@ class Bounded(H11Protocol):
         self._due(None)
         self.transport.abort()
 
-    def _due(self, why: Dropped | None) -> None:
-        """Begin to count the time of what is expected next; ``None``: nothing is."""
+    def _due(self, why: Dropped | None, more_s: float = 0.0) -> None:
+        """Begin to count the time of what is expected next, and more; ``None``: nothing is."""
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
         if why is not None:
             within_s = self.room.request_s if why is Dropped.LATE else UNREAD_S
-            self._deadline = self.loop.call_later(within_s, self.drop, why)
+            self._deadline = self.loop.call_later(within_s + more_s, self.drop, why)
+
+
+def allow_time(scope: MutableMapping[str, Any], within_s: float) -> None:
+    """Let the answer to a request take longer to be made than another one.
+
+    Args:
+        scope: Of the request.
+        within_s: So long.
+    """
+    connection: Bounded | None = scope.get("state", {}).get(CONNECTION)
+    if connection is not None:
+        connection.begin_wait(within_s)
 
 
 def bounded(room: Room) -> type[Bounded]:

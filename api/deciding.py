@@ -22,6 +22,7 @@ import anyio
 from fastapi import Header, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from api.connections import allow_time
 from api.documents import FINDING, document
 from api.inside import RegionInside
 from api.problems import PROBLEM, respond
@@ -159,6 +160,7 @@ async def answer(
         now: What is there now of what they are about.
     """
     deadline = time.monotonic() + wait_s
+    allow_time(request.scope, wait_s)
     while True:
         found = await inside.look(lambda views: [each for each in map(views.operation, numbers) if each is not None])
         pending = any(each.state is OperationState.PENDING for each in found)

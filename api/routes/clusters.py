@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Depends, Path, Query, Response
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
 
 from api.admission import Reader
+from api.connections import allow_time
 from api.documents import FINDING
 from api.inquiries import Inquiries
 from api.inside import RegionInside
@@ -183,27 +184,31 @@ def router(inside: RegionInside, inquiries: Inquiries) -> APIRouter:
     """Make the routes."""
     routes = APIRouter(prefix="/api/v1/clusters/{cluster}", tags=["clusters"])
 
-    async def told(question: Question, wish: LookWish, look: LookQuery) -> Response:
+    async def told(request: Request, question: Question, wish: LookWish, look: LookQuery) -> Response:
         cluster_table(inside.config, wish.table)  # at once: no process is begun for what is not there
+        allow_time(request.scope, look.within)
         wish = replace(wish, listen_s=look.listen)
         return Response(await inquiries.ask(inside.config, wish, question, look.within), media_type="application/json")
 
     @routes.get("/load", response_model=LoadDocument, responses=ASKING)
-    async def load(caller: Reader, cluster: Table, look: Looking, topics: Topics = False) -> Response:
+    async def load(caller: Reader, request: Request, cluster: Table, look: Looking, topics: Topics = False) -> Response:
         """What is known of the load: brokers, bundles, each figure with its source and age; unknown is null."""
         del caller
-        return await told(LoadQuestion(), LookWish(table=cluster, topics=topics), look)
+        return await told(request, LoadQuestion(), LookWish(table=cluster, topics=topics), look)
 
     @routes.get("/doctor", response_model=DoctorDocument, responses=ASKING)
-    async def doctor(caller: Reader, cluster: Table, look: Looking, topics: Topics = False) -> Response:
+    async def doctor(
+        caller: Reader, request: Request, cluster: Table, look: Looking, topics: Topics = False
+    ) -> Response:
         """Whatever hinders load balancing, each finding with evidence and remedy; and what cannot be judged."""
         del caller
         wish = LookWish(table=cluster, topics=topics, properties=True, history=HistoryPart.CHANGES)
-        return await told(DoctorQuestion(), wish, look)
+        return await told(request, DoctorQuestion(), wish, look)
 
     @routes.get("/advice", response_model=AdviceDocument | SizeDocument, responses=ASKING)
     async def advice(
         caller: Reader,
+        request: Request,
         cluster: Table,
         look: Looking,
         aim: Annotated[AimQuery, Depends()],
@@ -215,11 +220,14 @@ def router(inside: RegionInside, inquiries: Inquiries) -> APIRouter:
         """The few moves that balance a cluster, each with its reason, gain and price, or why none is worth it."""
         del caller
         question = aim.question(rolling_restart=rolling_restart, most_usage=most_usage)
-        return await told(question, LookWish(table=cluster, topics=aim.cuts, history=HistoryPart.OUTCOMES), look)
+        return await told(
+            request, question, LookWish(table=cluster, topics=aim.cuts, history=HistoryPart.OUTCOMES), look
+        )
 
     @routes.get("/advice/plan", responses=PLAN)
     async def advice_plan(
         caller: Reader,
+        request: Request,
         cluster: Table,
         look: Looking,
         aim: Annotated[AimQuery, Depends()],
@@ -228,30 +236,35 @@ def router(inside: RegionInside, inquiries: Inquiries) -> APIRouter:
         """The plan of these moves, to be sent to /move-runs."""
         del caller
         wish = LookWish(table=cluster, topics=aim.cuts, history=HistoryPart.OUTCOMES)
-        return await told(plan.question(aim.question()), wish, look)
+        return await told(request, plan.question(aim.question()), wish, look)
 
     @routes.get("/drain", response_model=AdviceDocument, responses=ASKING)
-    async def drain(caller: Reader, cluster: Table, look: Looking, brokers: Brokers) -> Response:
+    async def drain(caller: Reader, request: Request, cluster: Table, look: Looking, brokers: Brokers) -> Response:
         """The moves that empty brokers, each bundle moving once to where there is room, and what they cost."""
         del caller
         wish = LookWish(table=cluster, history=HistoryPart.OUTCOMES)
-        return await told(DrainQuestion(tuple(brokers)), wish, look)
+        return await told(request, DrainQuestion(tuple(brokers)), wish, look)
 
     @routes.get("/drain/plan", responses=PLAN)
     async def drain_plan(
-        caller: Reader, cluster: Table, look: Looking, brokers: Brokers, plan: Annotated[PlanQuery, Depends()]
+        caller: Reader,
+        request: Request,
+        cluster: Table,
+        look: Looking,
+        brokers: Brokers,
+        plan: Annotated[PlanQuery, Depends()],
     ) -> Response:
         """The plan of these moves, to be sent to /move-runs."""
         del caller
         question = plan.question(DrainQuestion(tuple(brokers)))
-        return await told(question, LookWish(table=cluster, history=HistoryPart.OUTCOMES), look)
+        return await told(request, question, LookWish(table=cluster, history=HistoryPart.OUTCOMES), look)
 
     @routes.get("/comparison", response_model=ComparisonDocument, responses=ASKING)
     async def comparison(
-        caller: Reader, cluster: Table, look: Looking, query: Annotated[ComparisonQuery, Depends()]
+        caller: Reader, request: Request, cluster: Table, look: Looking, query: Annotated[ComparisonQuery, Depends()]
     ) -> Response:
         """Strategies and settings of Pulsar over the cluster's load, beside each our cheapest plan as even."""
         del caller
-        return await told(query.question(), query.wish(cluster), look)
+        return await told(request, query.question(), query.wish(cluster), look)
 
     return routes
