@@ -10,11 +10,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+import anyio
 import pytest
 import uvicorn
+from fastapi import FastAPI, Request
 
 from api.app import create_app
-from api.connections import MAX_HEAD_BYTES, Bounded, Dropped, Room, bounded
+from api.connections import MAX_HEAD_BYTES, Bounded, Dropped, Room, allow_time, bounded
 from syncer.metrics import HTTP_DROPPED
 from tests.api.test_app import Daemon
 
@@ -65,12 +67,12 @@ def until(condition: Callable[[], object], what: str) -> None:
 
 
 @contextlib.contextmanager
-def serving(room: Room) -> Iterator[Served]:
+def serving(room: Room, app: FastAPI | None = None) -> Iterator[Served]:
     """Run the application as the daemon does, in a thread."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         server = uvicorn.Server(
             uvicorn.Config(
-                create_app(Daemon()),
+                app or create_app(Daemon()),
                 http=bounded(room),
                 h11_max_incomplete_event_size=MAX_HEAD_BYTES,
                 log_config=None,
@@ -204,6 +206,25 @@ def test_a_client_that_reads_nothing_is_let_go(monkeypatch: pytest.MonkeyPatch) 
         until(lambda: served.gone(Dropped.UNREAD) == 1, "it is let go")
         assert len(served.room) == 0
         assert served.livez().startswith(b"HTTP/1.1 200")
+
+
+@pytest.mark.parametrize(("more_s", "answered"), [(DEADLINE_S, True), (0.0, False)])
+def test_an_answer_takes_as_long_as_its_request_says(
+    more_s: float, answered: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("api.connections.UNREAD_S", 1.0)
+    app = create_app(Daemon())
+
+    @app.get("/slow")
+    async def slow(request: Request) -> str:
+        allow_time(request.scope, more_s)
+        await anyio.sleep(2.0)
+        return "made"
+
+    with serving(Room(request_s=REQUEST_S, most=8, most_of_one=8), app) as served:
+        with served.connect(b"GET /slow HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n") as client:
+            assert (b"made" in everything(client)) is answered
+        assert served.gone(Dropped.UNREAD) == (not answered)
 
 
 def test_each_reason_is_a_value_of_the_metric() -> None:
