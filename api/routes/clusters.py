@@ -167,7 +167,7 @@ class ComparisonQuery:
     def wish(self, table: str) -> LookWish:
         """The look that it is answered by."""
         if not self.recorded:
-            return LookWish(table=table)
+            return LookWish(table=table, history=HistoryPart.OUTCOMES)
         since = None if self.since is None else timedelta(seconds=self.since)
         return LookWish(table=table, history=HistoryPart.SAMPLES, since=since)
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final, assert_never
 from syncer.balancer.comparing.comparison import compare
 from syncer.balancer.comparing.contending import contenders
 from syncer.balancer.comparing.pictured import pictured_load, recorded_load
-from syncer.balancer.cost.tariff import Tariff
+from syncer.balancer.cost.calibration import calibrated
+from syncer.balancer.cost.tariff import Tariff, UnloadTimes
 from syncer.balancer.doctor.case import Case
 from syncer.balancer.doctor.checkup import checkup
 from syncer.balancer.history.sample import picture_then
@@ -36,6 +37,7 @@ from syncer.inspection.balancing.questions import (
 
 if TYPE_CHECKING:
     from syncer.balancer.comparing.comparison import ComparedLoad, ComparedRow
+    from syncer.balancer.cost.calibration import Calibration
     from syncer.balancer.inquiry import AskedCluster
     from syncer.balancer.planner.advice import AdvisedPlan
     from syncer.documents.balancing.advice import AdviceDocument, SizeDocument
@@ -146,7 +148,7 @@ def compared(question: ComparisonQuestion, look: ClusterLook) -> ComparisonDocum
         unknown_brokers=len(left_out.brokers),
         unknown_bundles=len(left_out.bundles),
     )
-    return comparison_document(shown, told, rows_of(load, question, 0))
+    return comparison_document(shown, told, rows_of(load, question, 0, look.recorded.calibration))
 
 
 def _replayed(question: ComparisonQuestion, look: ClusterLook) -> ComparisonDocument:
@@ -163,16 +165,19 @@ def _replayed(question: ComparisonQuestion, look: ClusterLook) -> ComparisonDocu
         last_ms=samples[-1].taken_ms,
     )
     asked = replace(question, rounds=max(question.rounds, len(load.frames)))
-    return comparison_document(shown, told, rows_of(load, asked, 0))
+    return comparison_document(shown, told, rows_of(load, asked, 0, look.recorded.calibration))
 
 
-def rows_of(load: ComparedLoad, question: ComparisonQuestion, seed: int) -> list[ComparedRow]:
+def rows_of(
+    load: ComparedLoad, question: ComparisonQuestion, seed: int, observed: Calibration | None = None
+) -> list[ComparedRow]:
     """Play the strategies that are asked for.
 
     Args:
         load: Over it.
         question: Which, and for how long.
         seed: Of the dice with which Pulsar draws one of equally good brokers.
+        observed: What prices are corrected by.
 
     Raises:
         RequestInvalid: There is no such strategy.
@@ -182,11 +187,12 @@ def rows_of(load: ComparedLoad, question: ComparisonQuestion, seed: int) -> list
     names = sorted({each.strategy for each in listed})
     for each in sorted(set(wanted) - set(names)):
         raise RequestInvalid(f"{each!r} is none of {', '.join(names)}", hint="Name strategies as they stand there.")
+    times = calibrated(UnloadTimes(), observed)
     return list(
         compare(
             load,
             [each for each in listed if not wanted or each.strategy in wanted],
-            lambda kind: Tariff(kind=kind),
+            lambda kind: Tariff(kind=kind, times=times),
             lambda: random.Random(seed).choice,  # noqa: S311 - it draws brokers, no secret
             question.rounds,
         )

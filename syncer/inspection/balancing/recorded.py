@@ -70,7 +70,9 @@ def recorded_for(config: Config, wish: LookWish) -> RecordedLoad:
                 case HistoryPart.CHANGES:
                     return RecordedLoad(samples=tuple(reader.samples(newest=RECENT)), changes=tuple(reader.changes()))
                 case HistoryPart.SAMPLES:
-                    return RecordedLoad(samples=tuple(_samples(reader, wish.since)))
+                    return RecordedLoad(
+                        samples=tuple(_samples(reader, wish.since)), calibration=calibration(reader.outcomes())
+                    )
     except HistoryError as exc:
         if wish.history is HistoryPart.SAMPLES:
             raise

@@ -96,7 +96,7 @@ def compare_strategies(
     )
     with usage("--strategy"):
         if cluster is not None:
-            history = HistoryPart.SAMPLES if recorded else None
+            history = HistoryPart.SAMPLES if recorded else HistoryPart.OUTCOMES
             wish = LookWish(table=cluster, listen_s=listen, history=history, since=since_of(since))
             found = session.clusters().comparison(wish, question)
         else:
