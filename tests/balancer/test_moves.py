@@ -14,6 +14,7 @@ from typing import Any, Final
 import pytest
 from typer.testing import CliRunner, Result
 
+from deploy.lab import rest
 from deploy.lab.brokers.broker import Broker
 from deploy.lab.brokers.cluster import BrokersCluster, LoadManager
 from deploy.lab.ports import free_ports
@@ -23,6 +24,7 @@ from deploy.lab.waiting import wait_for
 from syncer.access.roles import AccessRole
 from syncer.admin.stillness import STILL
 from syncer.balancer.moving.bounds import RunBounds
+from syncer.balancer.moving.holding import CLAIM_NAMESPACE, claim_key
 from syncer.balancer.moving.move_plan import MovePlan, MovePrediction, PlannedMove
 from syncer.balancer.moving.split import PlannedSplit
 from syncer.balancer.ranges import range_of_bundle, topic_hash
@@ -168,6 +170,8 @@ def daemon(cluster: BrokersCluster, tmp_path: Path) -> Iterator[MovingDaemon]:
         for key in (*STILL, SHEDDING):
             if key in cluster.dynamic():
                 cluster.unset_dynamic(key)
+        claim = f"{CLAIM_NAMESPACE}/property/{claim_key(cluster.settings.name)}"
+        rest.send("DELETE", f"{cluster.admin_url}/admin/v2/namespaces/{claim}")
 
 
 def plan_of(cluster: BrokersCluster, owners: Mapping[str, Broker], namespace: str, count: int) -> MovePlan:
