@@ -22,9 +22,9 @@ from deploy.lab.traffic.loads import uneven
 from deploy.lab.traffic.traffic import ClusterTraffic
 from deploy.lab.waiting import wait_for
 from syncer.access.roles import AccessRole
+from syncer.admin.balancing_claim import CLAIM_NAMESPACE, claim_key
 from syncer.admin.stillness import STILL
 from syncer.balancer.moving.bounds import RunBounds
-from syncer.balancer.moving.holding import CLAIM_NAMESPACE, claim_key
 from syncer.balancer.moving.move_plan import MovePlan, MovePrediction, PlannedMove
 from syncer.balancer.moving.split import PlannedSplit
 from syncer.balancer.ranges import range_of_bundle, topic_hash

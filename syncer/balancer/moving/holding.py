@@ -7,7 +7,7 @@ two that claim at once the last one stays. Migrations of other daemons, and oper
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from syncer.admin.stillness import STILL
 from syncer.balancer.moving.run import RunStop
@@ -15,15 +15,6 @@ from syncer.errors import BalancingOwned
 
 if TYPE_CHECKING:
     from syncer.balancer.moving.sight import ClusterSight
-
-CLAIM_NAMESPACE: Final = "pulsar/system"
-"""Brokers make it with the cluster. Clusters that share a configuration store share it."""
-_CLAIM: Final = "pulsar-syncer.moves"
-
-
-def claim_key(cluster: str) -> str:
-    """Name the property that holds the claim on a cluster."""
-    return f"{_CLAIM}.{cluster}"
 
 
 def held_by_others(sight: ClusterSight, claim: str = "") -> RunStop | None:

@@ -11,6 +11,7 @@ from typing import Final
 import anyio
 import structlog
 
+from syncer.admin.balancing_claim import CLAIM_NAMESPACE, claim_key
 from syncer.admin.calls import AdminCalls, AdminRefused
 from syncer.balancer.moving import course, splitting
 from syncer.balancer.moving.acts import (
@@ -23,7 +24,6 @@ from syncer.balancer.moving.acts import (
     Unload,
     UnsetSetting,
 )
-from syncer.balancer.moving.holding import CLAIM_NAMESPACE, claim_key
 from syncer.balancer.moving.run import MoveRun, RunPhase, RunStop
 from syncer.balancer.ranges import namespace_of_bundle, range_of_bundle, topic_hash
 from syncer.errors import AdminDenied, AdminError, AdminRedirectRefused

@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 
 import anyio
 
+from syncer.admin.balancing_claim import CLAIM_NAMESPACE, claim_in
 from syncer.admin.calls import AdminCalls, AdminRefused
-from syncer.balancer.moving.holding import CLAIM_NAMESPACE, claim_key
 from syncer.balancer.moving.sight import BundleSight, ClusterSight
 from syncer.balancer.ranges import namespace_of_bundle, parsed_boundaries, range_of_bundle
 from syncer.errors import AdminError
@@ -88,11 +88,7 @@ class MoveLooking:
 
     async def _claim(self) -> str | None:
         """Name of the run that has claimed the cluster; empty: none has. ``None``: there is no place for it."""
-        told = await self._calls.namespace(CLAIM_NAMESPACE)
-        if told is None:
-            return None
-        properties = told.get("properties")
-        return str(properties.get(claim_key(self._cluster), "")) if isinstance(properties, Mapping) else ""
+        return claim_in(await self._calls.namespace(CLAIM_NAMESPACE), self._cluster)
 
     async def _most_bundles(self) -> int:
         """How many bundles a namespace may have."""

@@ -14,10 +14,11 @@ from uuid import uuid4
 import anyio
 import structlog
 
+from syncer.admin.balancing_claim import CLAIM_NAMESPACE
 from syncer.admin.calls import AdminCalls
 from syncer.admin.stillness import SHEDDING
 from syncer.balancer.moving import course
-from syncer.balancer.moving.holding import CLAIM_NAMESPACE, held_by_others
+from syncer.balancer.moving.holding import held_by_others
 from syncer.balancer.moving.move_plan import MovePlan
 from syncer.balancer.moving.run import RunPhase, RunStopCode
 from syncer.balancer.moving.split import AGAIN

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from syncer.admin.stillness import STILL
-from syncer.balancer.moving.holding import claim_key, claimed_by_others, held_by_others
+from syncer.balancer.moving.holding import claimed_by_others, held_by_others
 from syncer.balancer.moving.sight import ClusterSight
 from syncer.model import Millis
 
@@ -23,7 +23,3 @@ def test_a_pause_of_all_is_somebody_elses_and_one_of_a_part_is_the_operators() -
     assert held.code == "balancing-owned"
     part = dict(list(STILL.items())[:2])
     assert held_by_others(ClusterSight(at_ms=Millis(1), dynamic=part, claim="")) is None
-
-
-def test_clusters_that_share_a_store_have_claims_of_their_own() -> None:
-    assert claim_key("east") != claim_key("west")
