@@ -10,8 +10,8 @@ were told the new owner and tried at once, so they waited for the load alone.
 Outages lasted 204, 230 and 475 ms in the median by the modular manager, 85, 115 and 395 ms by the extensible one: not
 until a next attempt, but until the topic was loaded for the first one. So did those of producers in Java, 0.35 to
 1.3 s with 60 topics, each after one attempt. The first bundle that a broker serves takes about a second longer, which
-no median shows. The first ones of a broker that was just started took 4.5 s, then 1.2 to 1.4 s, and from the fifth on no
-longer than others, on two cores with 20 threads at work: no price has that.
+no median shows. The first ones of a broker that was just started took 4.5 s, then 1.2 to 1.4 s, and from the fifth on
+no longer than others, on two cores with 20 threads at work: no price has that.
 
 Source: Pulsar 4.0.8, pulsar-client 3.13.0 (Pulsar-CPP 4.2.0), three brokers and a bookie on two cores that others used
 too. Delays beyond 6.4 s are by the library's rule: Backoff of the C++ library.
