@@ -13,14 +13,19 @@ import anyio
 import pulsar
 import pytest
 
-from deploy.lab.pulsar import ClusterSettings, PulsarCluster
-from deploy.lab.software import java, pulsar_home
+from deploy.lab.pulsar import ClusterSettings, PulsarCluster, StoreKind
+from deploy.lab.software import etcd_binary, java, pulsar_home
 from syncer.admin.client import AdminClient, AdminSettings
+from syncer.balancer.decoding.entries import UNITS
+from syncer.balancer.decoding.records import CHANNEL
 from syncer.balancer.loads import constraints_of, extensible_load, fleet_of, modular_load, stats_of, unknown
 from syncer.balancer.picture import LoadFinding, LoadManager, LoadPicture, LoadSource, Tenure
 from syncer.balancer.ranges import bundle_range, namespace_of_topic, topic_hash
-from syncer.balancer.reading.cluster import LoadSources, read_picture
+from syncer.balancer.reading.cluster import LoadSources, owners_in_store, read_picture
 from syncer.balancer.reading.listener import LoadListener, listener_to
+from syncer.stores.contract import MetadataStore
+from syncer.stores.etcd.config import EtcdConfig
+from syncer.stores.etcd.store import EtcdStore
 from syncer.stores.zookeeper.store import ZooKeeperConfig, ZooKeeperStore
 from tests.conftest import require
 from tests.support.opening import opened
@@ -29,6 +34,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.real("pulsar", "zookeeper"), pytest
 
 MODULAR = "org.apache.pulsar.broker.loadbalance.impl.ModularLoadManagerImpl"
 EXTENSIBLE = "org.apache.pulsar.broker.loadbalance.extensions.ExtensibleLoadManagerImpl"
+UNITS_IN_STORE = "org.apache.pulsar.broker.loadbalance.extensions.channel.ServiceUnitStateMetadataStoreTableViewImpl"
 TOPIC = "persistent://public/default/loaded"
 SEEN_S = 90.0
 """How long a broker may take until it reports its topics."""
@@ -43,10 +49,12 @@ QUICK = {
 
 
 @contextmanager
-def running(directory: Path, manager: str) -> Iterator[PulsarCluster]:
+def running(
+    directory: Path, manager: str, store: StoreKind = StoreKind.ZOOKEEPER, **broker: str
+) -> Iterator[PulsarCluster]:
     """A cluster of one broker with a load manager."""
-    require(java, pulsar_home)
-    settings = ClusterSettings(name="one", broker={**QUICK, "loadManagerClassName": manager})
+    require(java, pulsar_home, *([etcd_binary] if store is StoreKind.ETCD else []))
+    settings = ClusterSettings(name="one", store=store, broker={**QUICK, "loadManagerClassName": manager, **broker})
     made = PulsarCluster(directory / "one", settings, leashed=True)
     try:
         made.start()
@@ -145,6 +153,61 @@ async def test_a_cluster_of_the_extensible_manager_is_heard(tmp_path: Path) -> N
     load, fleet = extensible_load(picture), fleet_of(picture)
     assert load.brokers[broker].usage == figures.value.average_usage
     assert fleet.owners[bundle_of(picture)] == broker
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", StoreKind)
+async def test_owners_that_the_extensible_manager_keeps_in_the_store_are_read_there(
+    tmp_path: Path, kind: StoreKind
+) -> None:
+    own = {"loadManagerServiceUnitStateTableViewClassName": UNITS_IN_STORE}
+    with running(tmp_path, EXTENSIBLE, kind, **own) as cluster, sending(cluster) as producer:
+        settings = settings_of(cluster)
+        async with (
+            AdminClient(settings) as admin,
+            opened(store_of(cluster)) as store,
+            listener_to(cluster.service_url, settings, channel=False) as listener,
+        ):
+            sources = LoadSources(table="one", calls=admin, store=store)
+            picture = await loaded(sources, producer, listener)
+            system = await admin.topics("pulsar/system", system=True)
+    (broker,) = picture.registered
+    owner = picture.bundles[bundle_of(picture)].owner
+    assert owner is not None
+    assert (owner.value.tenure, owner.value.broker) == (Tenure.OWNED, broker)
+    assert (owner.origin.source, owner.origin.where) == (LoadSource.STORE, f"{UNITS}/{bundle_of(picture)}")
+    assert owners_in_store(picture)
+    assert CHANNEL not in system, "nobody has made the topic that such a cluster does not have"
+    assert fleet_of(picture).owners[bundle_of(picture)] == broker
+
+
+@pytest.mark.slow
+async def test_a_cluster_of_the_extensible_manager_on_etcd_is_read_at_once(tmp_path: Path) -> None:
+    with running(tmp_path, EXTENSIBLE, StoreKind.ETCD) as cluster, sending(cluster) as producer:
+        async with AdminClient(settings_of(cluster)) as admin, opened(store_of(cluster)) as store:
+            with anyio.fail_after(SEEN_S):
+                while True:
+                    await anyio.to_thread.run_sync(producer.send, b"x" * 1000)
+                    picture = await read_picture(LoadSources(table="one", calls=admin, store=store), now_ms())
+                    fleet = fleet_of(picture)
+                    seen = fleet.bundles.get(bundle_of(picture)) if picture.namespaces else None
+                    if seen is not None and seen.stats.traffic.rate_in > 0:
+                        break
+                    await anyio.sleep(0.5)
+    (broker,) = picture.registered
+    assert fleet.owners[bundle_of(picture)] == broker
+    figures = picture.brokers[broker].figures
+    assert figures is not None
+    assert (figures.origin.source, figures.value.asked) == (LoadSource.REST, True)
+    assert figures.value.traffic is not None
+    assert figures.value.traffic.rate_in > 0
+
+
+def store_of(cluster: PulsarCluster) -> MetadataStore:
+    """The cluster's own store, not yet open."""
+    if cluster.settings.store is StoreKind.ETCD:
+        return EtcdStore(EtcdConfig(endpoints=(cluster.store.endpoint,)))
+    return ZooKeeperStore(ZooKeeperConfig(hosts=cluster.store.endpoint))
 
 
 def bundle_of(picture: LoadPicture) -> str:
