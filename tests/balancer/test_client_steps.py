@@ -10,7 +10,6 @@ What 32 unloads each showed on two busy cores, as least, median, 90 % and most m
 
 from __future__ import annotations
 
-from bisect import bisect
 from pathlib import Path
 
 import pulsar
@@ -31,7 +30,7 @@ from syncer.balancer.cost.measured import (
 )
 from syncer.balancer.cost.price import MovedBundle, MoveKind, price
 from tests.balancer.conftest import Namespace
-from tests.balancer.unloads import follows, unload_repeatedly
+from tests.balancer.unloads import follows, unload_repeatedly, within_a_step
 
 pytestmark = [pytest.mark.real("pulsar", "zookeeper"), pytest.mark.timeout(300)]
 
@@ -68,11 +67,6 @@ def predicted_ms(topics: int) -> float:
     seconds = price(move, OTHER_STEPS).client_seconds.value
     assert seconds is not None
     return seconds * 1000
-
-
-def within_a_step(lasted_ms: float, expected_ms: float) -> bool:
-    """Whether no more than one attempt lies between an outage's end and the one that was expected."""
-    return abs(bisect(CPP_STEPS.latest_ms, lasted_ms) - bisect(CPP_STEPS.latest_ms, expected_ms)) <= 1
 
 
 @pytest.mark.parametrize(("topics", "unloads", "share"), [SHORT_FORM, *LONG_FORM])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Sequence
 from math import ceil
 from typing import Final
@@ -11,6 +12,7 @@ from deploy.lab.brokers.cluster import BrokersCluster
 from deploy.lab.traffic.outages import ClientOutage
 from deploy.lab.traffic.traffic import ClusterTraffic
 from deploy.lab.waiting import wait_for
+from syncer.balancer.cost.measured import CPP_STEPS
 
 BACK_S: Final = 60.0
 _SHORTENED: Final = 0.91
@@ -57,3 +59,8 @@ def follows(delays_ms: Sequence[int], latest_ms: Sequence[int]) -> bool:
     return all(
         max(whole[0], ceil(_SHORTENED * most)) <= delay <= most for delay, most in zip(delays_ms, whole, strict=False)
     )
+
+
+def within_a_step(lasted_ms: float, expected_ms: float) -> bool:
+    """Whether no more than one attempt lies between an outage's end and the one that was expected."""
+    return abs(bisect(CPP_STEPS.latest_ms, lasted_ms) - bisect(CPP_STEPS.latest_ms, expected_ms)) <= 1
