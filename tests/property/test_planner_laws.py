@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, product
 
 import pytest
 from hypothesis import assume, given, settings
@@ -200,3 +200,34 @@ def test_a_plan_that_is_kept_says_what_was_advised(data: st.DataObject) -> None:
     assert all(each.source == fleet.owners[each.bundle] for each in kept.moves)
     assert all(each.throughput == fleet.bundles[each.bundle].stats.traffic.throughput for each in kept.moves)
     assert plan_file.from_text(plan_file.to_text(kept).encode()) == kept
+
+
+def cheapest_by_trying(fleet: Fleet, own: MoveBounds, tariff: Tariff, spread: float) -> float | None:
+    """Try every single move that no hard goal forbids; what the cheapest weighs that comes within the spread."""
+    goals, weights = HardGoals(fleet, own), list[float]()
+    for bundle, broker in product(fleet.bundles, fleet.brokers):
+        if fleet.owners[bundle] == broker or goals.stays(bundle) or goals.forbids(bundle, broker):
+            continue
+        if moved(fleet, ((bundle, broker),)).spread <= spread + EXACT:
+            weights.append(tariff.weight(fleet.bundles[bundle]))
+    return min(weights, default=None)
+
+
+FEW_BUNDLES = st.lists(st.tuples(st.sampled_from([1.0, 2.5, 7.0, 20.0, 33.0]), st.integers(1, 60)), max_size=3)
+
+
+@FEW
+@given(
+    st.lists(FEW_BUNDLES, min_size=2, max_size=3).map(
+        lambda held: fleet_of({f"b{number}:8080": each for number, each in enumerate(held)})
+    ),
+    st.sampled_from([0.02, 0.05, 0.1, 0.15, 0.2]),
+)
+def test_where_one_move_suffices_no_dearer_plan_is_found_than_by_trying_all(fleet: Fleet, spread: float) -> None:
+    own, tariff = bounds_of(fleet), Tariff()
+    referee = cheapest_by_trying(fleet, own, tariff, spread)
+    assume(referee is not None and fleet.spread > spread)
+    assert referee is not None
+    found = Search(Scene(fleet, own, tariff)).to_spread(spread)
+    assert found.spread <= spread + EXACT
+    assert found.weight <= referee + EXACT

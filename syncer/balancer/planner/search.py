@@ -22,6 +22,9 @@ RUNGS: Final = (0.8, 0.6, 0.45, 0.3, 0.2, 0.1)
 _FINE: Final = 5
 _COARSE: Final = 3
 _SHIFTS: Final = 3
+_TARGETS_TRIED: Final = 8
+_MEAN_MOVES: Final = 0.02
+"""By so much the mean may rise with one move, at most, of those that are tried alone."""
 _HIGHER: Final = (0.01, 0.02, 0.04, 0.08, 0.16)
 
 
@@ -63,10 +66,33 @@ class Search:
         best = self.unmoved
         if best.spread <= spread + EXACT:
             return best
-        for sketch in (*self._around(self._scene.fleet.mean + spread, spread), *self.lightened(known)):
+        around = self._around(self._scene.fleet.mean + spread, spread)
+        for sketch in (*around, *self.lightened(known), *self._alone(spread)):
             if better(sketch, best, spread):
                 best = sketch
         return best
+
+    def _alone(self, spread: float) -> list[Sketch]:
+        """Try the bundles of the fullest broker alone, the lightest first, until one of them suffices."""
+        scene, fleet = self._scene, self._scene.fleet
+        source = min(fleet.usages, key=lambda name: (-fleet.usages[name], name))
+        highest = fleet.mean + spread + _MEAN_MOVES
+        if any(usage > highest for name, usage in fleet.usages.items() if name != source):
+            return []
+        order = sorted(fleet.usages, key=lambda name: (fleet.usages[name], name))
+        for weight, bundle in scene.by_weight(source):
+            if fleet.without_bundle(source, bundle) > highest:
+                continue
+            receivers = scene.receivers(bundle) - {source}
+            for target in [name for name in order if name in receivers][:_TARGETS_TRIED]:
+                if fleet.with_bundle(target, bundle) > highest or scene.forbids(bundle, target) is not None:
+                    continue
+                fleet.move(bundle, target)
+                reached = fleet.spread
+                fleet.rewind()
+                if reached <= spread + EXACT:
+                    return [Sketch(((bundle, target),), reached, weight)]
+        return []
 
     def lightened(self, known: Sequence[tuple[str, str]]) -> list[Sketch]:
         """Take known moves as they are, and without what they do not need to keep every broker as low.
