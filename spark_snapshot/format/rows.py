@@ -13,7 +13,7 @@ from pyspark.sql.types import BinaryType, LongType, StringType, StructField, Str
 
 from spark_snapshot.format.words import StampOrigin
 
-__all__ = ["REGISTERS", "SNAPSHOT", "STORE", "StampOrigin"]
+__all__ = ["DATED_STORE", "REGISTERS", "SNAPSHOT", "STORE", "StampOrigin"]
 
 
 def _field(name: str, kind: type[StringType | LongType | BinaryType], *, nullable: bool = False) -> StructField:
@@ -36,6 +36,9 @@ STORE: Final = StructType(
 ``digest`` is :func:`syncer.plan.diffing.fingerprint`: 16 bytes of the projection, or ``raw:`` and 16 of the bytes where
 the value cannot be read.
 """
+
+DATED_STORE: Final = StructType([*STORE, _field("created_ms", LongType, nullable=True)])
+"""The same where times of creation are asked for. ``created_ms``: null where the store does not keep them."""
 
 REGISTERS: Final = StructType(
     [

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from spark_snapshot.format.places import Place
+    from syncer.wanted.shapes import ShapedPaths
 
-__all__ = ["PlaceFacts", "StorePlace", "facts", "kept", "live", "offline", "register", "registers"]
+__all__ = ["PlaceFacts", "StorePlace", "facts", "kept", "live", "offline", "register", "registers", "shaped"]
 
 
 def register(spark: SparkSession) -> None:
@@ -102,6 +103,20 @@ def offline(
 
     place = StorePlace.offline(files, logs=logs, prefix=prefix)
     return datasource.store(spark, place, _reach(scope, tenants, under), readers)
+
+
+def shaped(spark: SparkSession, place: StorePlace, wanted: ShapedPaths, *, readers: int | None = None) -> DataFrame:
+    """Paths of given shapes, as those of ledgers: rows of ``STORE``, or of ``DATED_STORE`` as the terms say.
+
+    Args:
+        spark: The session.
+        place: The store, or its files.
+        wanted: The paths, and the terms on which they are read.
+        readers: How many read at once, as for :func:`live`.
+    """
+    from spark_snapshot.sources import datasource  # noqa: PLC0415 - Spark loads where it is used
+
+    return datasource.store(spark, place, wanted, readers)
 
 
 def registers(

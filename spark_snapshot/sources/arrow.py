@@ -23,6 +23,8 @@ _STORE: Final[list[pa.Field[Any]]] = [
 ]
 STORE: Final = pa.schema(_STORE)
 """As ``spark_snapshot.format.rows.STORE``."""
+DATED_STORE: Final = pa.schema([*_STORE, pa.field("created_ms", pa.int64())])
+"""As ``spark_snapshot.format.rows.DATED_STORE``."""
 
 _REGISTERS: Final[list[pa.Field[Any]]] = [
     pa.field("path", pa.string(), nullable=False),
@@ -41,16 +43,24 @@ REGISTERS: Final = pa.schema(_REGISTERS)
 """As ``spark_snapshot.format.rows.REGISTERS``."""
 
 
-def stored(batches: Iterable[ResourceBatch]) -> Iterator[pa.RecordBatch]:
-    """Rows of a store; a batch for each."""
+def stored(batches: Iterable[ResourceBatch], *, dated: bool = False) -> Iterator[pa.RecordBatch]:
+    """Rows of a store; a batch for each.
+
+    Args:
+        batches: What a reader finds.
+        dated: With times of creation.
+    """
+    schema = DATED_STORE if dated else STORE
     for batch in batches:
-        paths, kinds, tenants, values, times, revisions = batch.columns
+        paths, kinds, tenants, values, times, revisions, created = batch.columns
         batch.digest()
-        found = (paths, kinds, tenants, batch.digests, times, revisions, values)
+        found: list[list[Any]] = [paths, kinds, tenants, batch.digests, times, revisions, values]
+        if dated:
+            found.append(created)
         columns: list[pa.Array[Any]] = [
-            pa.array(column, field.type) for column, field in zip(found, STORE, strict=True)
+            pa.array(column, field.type) for column, field in zip(found, schema, strict=True)
         ]
-        yield pa.RecordBatch.from_arrays(columns, schema=STORE)
+        yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def registered(pages: Iterable[list[RegisterRow]]) -> Iterator[pa.RecordBatch]:

@@ -3,23 +3,25 @@
 One reader scans while the adapter's watch tells what changes. What it has told of is read again until nothing has
 changed between two beats: then all is of one moment. A store that does not rest so long is taken as it is after some
 rounds; each path is then what it was at some moment of the last one. Nobody can tell from outside which of them it was,
-so no moment is claimed of a snapshot that was read like this.
+so no moment is claimed of a snapshot that was read like this. Where no moment is asked for, one scan is all.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import aclosing, asynccontextmanager
 from typing import Final, cast
 
 from spark_snapshot.sources.folders import Folders
-from spark_snapshot.sources.found import Found, ResourceBatch
-from spark_snapshot.sources.reach import WHOLE, Reach, Share
+from spark_snapshot.sources.found import Found, ResourceBatch, refused
+from spark_snapshot.sources.reach import WHOLE, Share
 from spark_snapshot.sources.spool import BatchSpool, settled
-from syncer.errors import StoreError, StoreUnavailable
+from spark_snapshot.sources.throttle import Throttle
+from syncer.errors import AccessDenied, StoreError, StoreUnavailable
 from syncer.model import MetaPath
 from syncer.stores.contract import Armed, Beat, Changed, Entry, Gap, MetadataStore, WatchSignal
+from syncer.wanted.contract import WantedPaths
 
 ROUNDS: Final = 4
 """How often what has changed meanwhile is read again; each takes two beats, of at most 5 seconds."""
@@ -33,7 +35,7 @@ Make = Callable[[], MetadataStore]
 """Makes the adapter; nothing is connected."""
 
 
-def read(make: Make, reach: Reach, share: Share = WHOLE) -> Iterator[ResourceBatch]:
+def read(make: Make, wanted: WantedPaths, share: Share = WHOLE) -> Iterator[ResourceBatch]:
     """Read what is asked for, in batches of bounded size.
 
     Begins anew, a few times, when the store does not answer or its watch has a gap.
@@ -44,9 +46,9 @@ def read(make: Make, reach: Reach, share: Share = WHOLE) -> Iterator[ResourceBat
     """
 
     def attempt(spool: BatchSpool) -> None:
-        asyncio.run(_read(make, Folders(reach, share), reach.roots, spool))
+        asyncio.run((_read if wanted.terms.moment else _scan)(make, Folders(wanted, share), wanted, spool))
 
-    return settled(attempt, again=(StoreUnavailable,), digests=reach.digests)
+    return settled(attempt, again=(StoreUnavailable,), digests=wanted.terms.digests)
 
 
 def value_at(make: Make, path: MetaPath) -> bytes | None:
@@ -64,21 +66,49 @@ def value_at(make: Make, path: MetaPath) -> bytes | None:
     return asyncio.run(ask())
 
 
-async def _read(make: Make, folders: Folders, roots: Sequence[MetaPath], spool: BatchSpool) -> None:
+async def _read(make: Make, folders: Folders, wanted: WantedPaths, spool: BatchSpool) -> None:
+    """Scan, and read again what has changed."""
     store, watch = make(), _Watch()
     try:
         await store.open()
-        async with watch.following(store.watch(roots)):
+        async with watch.following(store.watch(wanted.roots)):
             await watch.armed()
-            for root in roots:
-                async with aclosing(cast("AsyncGenerator[tuple[Entry, ...]]", store.scan(root))) as pages:
-                    async for page in pages:
-                        found = (_found(folders, each) for each in page)
-                        spool.add(ResourceBatch.of(each for each in found if each is not None))
-                        watch.check()
+            throttle = Throttle(wanted.terms)
+            for root in wanted.roots:
+                async for batch in _batches(store, folders, root, throttle):
+                    spool.add(batch)
+                    watch.check()
             await _settle(store, folders, watch, spool)
     finally:
         await store.close()
+
+
+async def _scan(make: Make, folders: Folders, wanted: WantedPaths, spool: BatchSpool) -> None:
+    """Scan, and nothing else."""
+    store, throttle = make(), Throttle(wanted.terms)
+    try:
+        await store.open()
+        for root in wanted.roots:
+            try:
+                async for batch in _batches(store, folders, root, throttle):
+                    spool.add(batch)
+            except AccessDenied:
+                if not wanted.terms.forgiving:
+                    raise
+                spool.add(ResourceBatch.of([refused(root)]))
+    finally:
+        await store.close()
+
+
+async def _batches(
+    store: MetadataStore, folders: Folders, root: MetaPath, throttle: Throttle
+) -> AsyncIterator[ResourceBatch]:
+    async with aclosing(cast("AsyncGenerator[tuple[Entry, ...]]", store.scan(root))) as pages:
+        async for page in pages:
+            found = (_found(folders, each) for each in page)
+            yield ResourceBatch.of(each for each in found if each is not None)
+            throttle.took(len(page))
+            await throttle.wait_in_loop()
 
 
 async def _settle(store: MetadataStore, folders: Folders, watch: _Watch, spool: BatchSpool) -> None:
@@ -94,9 +124,7 @@ async def _settle(store: MetadataStore, folders: Folders, watch: _Watch, spool: 
 
 
 def _found(folders: Folders, entry: Entry) -> Found | None:
-    if not entry.value or entry.ephemeral:  # an inner node is empty, the other a session's
-        return None
-    return folders.found(entry.path, entry.value, entry.modified_at_ms, entry.revision)
+    return folders.found(entry.path, entry.value, entry.modified_at_ms, entry.revision, session=entry.ephemeral)
 
 
 class _Watch:

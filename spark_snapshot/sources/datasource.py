@@ -7,10 +7,10 @@ a reader takes from one query for the next one on the same table, so a later que
 from __future__ import annotations
 
 import atexit
+import json
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,16 +18,18 @@ from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StringType, StructField, StructType
 
-from spark_snapshot.format.rows import REGISTERS, STORE
+from spark_snapshot.format.rows import DATED_STORE, REGISTERS, STORE
 from spark_snapshot.sources.place import Part, StorePlace, source
 from spark_snapshot.sources.reach import Reach
 from syncer.errors import ConfigError
+from syncer.wanted.shapes import ShapedPaths
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from spark_snapshot.format.places import Place
     from spark_snapshot.sources.sidecar import Database
+    from syncer.wanted.contract import WantedPaths
 
 STORE_FORMAT: Final = "syncer-store"
 KEPT_FORMAT: Final = "syncer-store-kept"
@@ -43,21 +45,23 @@ def register(spark: SparkSession) -> None:
     spark.dataSource.register(RegistersSource)
 
 
-def store(spark: SparkSession, place: StorePlace, reach: Reach, readers: int | None) -> DataFrame:
+def store(spark: SparkSession, place: StorePlace, wanted: WantedPaths, readers: int | None) -> DataFrame:
     """The rows of a store."""
-    return _reading(spark, STORE_FORMAT, place, reach, readers).load()
+    return _reading(spark, STORE_FORMAT, place, wanted, readers).load()
 
 
-def kept(spark: SparkSession, place: StorePlace, reach: Reach, readers: int | None, target: Place) -> DataFrame:
+def kept(spark: SparkSession, place: StorePlace, wanted: WantedPaths, readers: int | None, target: Place) -> DataFrame:
     """Files that hold the rows of a store, made when the table is read: see :mod:`spark_snapshot.sources.keeping`."""
-    reading = _reading(spark, KEPT_FORMAT, place, reach, readers)
+    reading = _reading(spark, KEPT_FORMAT, place, wanted, readers)
     return reading.option("target", target.location).load().where("file IS NOT NULL")
 
 
-def _reading(spark: SparkSession, form: str, place: StorePlace, reach: Reach, readers: int | None) -> DataFrameReader:
+def _reading(
+    spark: SparkSession, form: str, place: StorePlace, wanted: WantedPaths, readers: int | None
+) -> DataFrameReader:
     register(spark)
     count = readers or min(MAX_READERS, spark.sparkContext.defaultParallelism)
-    options = {"place": place.to_json(), "reach": reach.to_json(), "readers": str(count)}
+    options = {"place": place.to_json(), "wanted": wanted.to_json(), "readers": str(count)}
     return spark.read.format(form).options(**options)
 
 
@@ -87,14 +91,14 @@ class _Partition(InputPartition):
 
 
 class _StoreReader(DataSourceReader):
-    def __init__(self, place: str, reach: str, readers: int) -> None:
+    def __init__(self, place: str, wanted: str, readers: int) -> None:
         self._place = place
-        self._reach = reach  # as text: a scope cannot be pickled
+        self._wanted = wanted  # as text: a scope cannot be pickled
         self._readers = readers
 
     def partitions(self) -> Sequence[InputPartition]:
         """One for each reader; none where nothing is asked for."""
-        parts = source(StorePlace.from_json(self._place)).parts(Reach.from_json(self._reach), self._readers)
+        parts = source(StorePlace.from_json(self._place)).parts(wanted_of(self._wanted), self._readers)
         return [_Partition(part) for part in parts] or [_Partition(None)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -103,13 +107,14 @@ class _StoreReader(DataSourceReader):
 
         assert isinstance(partition, _Partition)  # noqa: S101 - narrows the type
         if partition.part is not None:
-            reach = replace(Reach.from_json(self._reach), digests=True)
-            yield from stored(source(StorePlace.from_json(self._place)).read(reach, partition.part))
+            wanted = wanted_of(self._wanted).digested()
+            found = source(StorePlace.from_json(self._place)).read(wanted, partition.part)
+            yield from stored(found, dated=wanted.terms.created)
 
 
 class _KeptReader(_StoreReader):
-    def __init__(self, place: str, reach: str, readers: int, target: str) -> None:
-        super().__init__(place, reach, readers)
+    def __init__(self, place: str, wanted: str, readers: int, target: str) -> None:
+        super().__init__(place, wanted, readers)
         self._target = target
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -139,7 +144,7 @@ class _RegistersReader(DataSourceReader):
 
 
 class StoreSource(DataSource):
-    """A store's resources. Options: ``place`` and ``reach`` (JSON), ``readers``."""
+    """What a store holds of what is wanted. Options: ``place`` and ``wanted`` (JSON), ``readers``."""
 
     @classmethod
     def name(cls) -> str:
@@ -148,17 +153,18 @@ class StoreSource(DataSource):
 
     def schema(self) -> StructType:
         """Its rows."""
-        return STORE
+        options: Any = self.options
+        return DATED_STORE if wanted_of(options["wanted"]).terms.created else STORE
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """What reads it."""
         del schema
         options: Any = self.options
-        return _StoreReader(options["place"], options["reach"], int(options.get("readers", "1")))
+        return _StoreReader(options["place"], options["wanted"], int(options.get("readers", "1")))
 
 
 class KeptSource(DataSource):
-    """Files with a store's resources. Options: ``place`` and ``reach`` (JSON), ``readers``, ``target`` (a folder)."""
+    """Files with the same. Options: ``place`` and ``wanted`` (JSON), ``readers``, ``target`` (a folder)."""
 
     @classmethod
     def name(cls) -> str:
@@ -166,14 +172,14 @@ class KeptSource(DataSource):
         return KEPT_FORMAT
 
     def schema(self) -> StructType:
-        """A row for each resource; only those that tell of a file say something."""
+        """A row for each path; only those that tell of a file say something."""
         return StructType([StructField("file", StringType())])
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """What reads and writes."""
         del schema
         options: Any = self.options
-        return _KeptReader(options["place"], options["reach"], int(options.get("readers", "1")), options["target"])
+        return _KeptReader(options["place"], options["wanted"], int(options.get("readers", "1")), options["target"])
 
 
 class RegistersSource(DataSource):
@@ -197,6 +203,11 @@ class RegistersSource(DataSource):
         file = options.get("passwordFile", "")
         database = Database(url=options["database"], password_file=Path(file) if file else None)
         return _RegistersReader(database, options["reach"])
+
+
+def wanted_of(text: str) -> WantedPaths:
+    """What is wanted, from its text: policies, or paths by their shapes."""
+    return ShapedPaths.from_json(text) if "shapes" in json.loads(text) else Reach.from_json(text)
 
 
 def _private(password: str) -> Path:

@@ -10,17 +10,15 @@ from collections.abc import Sequence
 from typing import Final
 
 from spark_snapshot.sources.found import Found
-from spark_snapshot.sources.reach import WHOLE, Reach, Share
-from syncer.conflict.settings import Direction
+from spark_snapshot.sources.reach import WHOLE, Share
 from syncer.conflict.withholding import carried_value
-from syncer.model import MetaPath, Millis, ResourceKind, Revision
-from syncer.paths import classify, is_under, tenant_of
+from syncer.model import MetaPath, Millis, Revision
+from syncer.wanted.contract import NamesBelow, WantedPaths
 
 MAX_FOLDERS: Final = 4_096
 """Kept in mind; readers come to the same ones again shortly, or never."""
 
-_NAME: Final = "namespaceIsolationPolicies"
-"""Of all names the only one that means something by itself, and only below a cluster."""
+_NOTHING: Final = NamesBelow(kind="", tenant="")
 
 
 class Folder:
@@ -28,33 +26,28 @@ class Folder:
 
     Args:
         path: The path.
-        reach: What is asked for.
+        wanted: What is asked for.
         share: This reader's.
 
     Attributes:
-        kind: Of the resources directly below it; empty where there are none.
+        kind: Of what is asked for directly below it; empty where that has several kinds: see :meth:`kind_of`.
         tenant: Theirs; ``None``: each is a tenant itself.
         every: All of them are asked for; otherwise ask :meth:`wants`.
+        empties: What has no value is asked for, too.
+        sessions: What ends with a session is asked for, too.
     """
 
-    __slots__ = ("_named", "_none", "_of", "_path", "_reach", "_seed", "_share", "every", "kind", "tenant")
+    __slots__ = ("_kind_of", "_none", "_seed", "_share", "empties", "every", "kind", "sessions", "tenant")
 
-    def __init__(self, path: MetaPath, reach: Reach, share: Share) -> None:
-        child = MetaPath(f"{path}/{_NAME}")
-        resource = classify(child)
-        self._path, self._reach, self._of, self._share = path, reach, share.of, share.index
-        self.kind = "" if resource is None else resource.kind.value
-        self.tenant = None if self.kind == ResourceKind.TENANT else tenant_of(child)
-        self._seed = share.seed(path)
-        direction = None if resource is None else reach.scope.direction_below(path)
-        self._none = (
-            resource is None
-            or direction is Direction.IGNORE
-            or self._elsewhere()
-            or (self._seed is None and not share.holds(child))
-        )
-        self._named = not self._none and (direction is None or self._by_name())
-        self.every = not self._none and not self._named and (share.of == 1 or self._seed is None)
+    def __init__(self, path: MetaPath, wanted: WantedPaths, share: Share) -> None:
+        below = wanted.below(path)
+        names = below or _NOTHING
+        self.kind, self.tenant = names.kind or "", names.tenant
+        self.empties, self.sessions = names.empties, names.sessions
+        self._kind_of, self._share = names.kind_of, share
+        self._seed = _seed(path, wanted, share)
+        self._none = below is None or (self._seed is None and not share.holds(wanted.together(path)))
+        self.every = not self._none and self._kind_of is None and self._seed is None
 
     def wants(self, name: str) -> bool:
         """Whether what has this name is asked for, and is this reader's."""
@@ -62,9 +55,13 @@ class Folder:
             return bool(name)
         if self._none or not name:
             return False
-        if self._seed is not None and zlib.crc32(name.encode(), self._seed) % self._of != self._share:
+        if self._seed is not None and not self._share.holds_from(self._seed, name):
             return False
-        return not self._named or self._wants_by_name(name)
+        return self._kind_of is None or self._kind_of(name) is not None
+
+    def kind_of(self, name: str) -> str:
+        """Kind of what has this name; empty where it is not asked for."""
+        return self.kind if self._kind_of is None else self._kind_of(name) or ""
 
     def sift(self, names: Sequence[str]) -> Sequence[str]:
         """The names of what is asked for."""
@@ -72,43 +69,22 @@ class Folder:
             return names
         if self._none:
             return ()
-        if self._named or self._seed is None:
+        if self._kind_of is not None or self._seed is None:
             return [name for name in names if self.wants(name)]
-        crc, seed, of, mine = zlib.crc32, self._seed, self._of, self._share
+        crc, seed, of, mine = zlib.crc32, self._seed, self._share.of, self._share.index
         return [name for name in names if crc(name.encode(), seed) % of == mine]
-
-    def _elsewhere(self) -> bool:
-        """Whether nothing of it can be asked for."""
-        reach = self._reach
-        if reach.tenants is not None and self.tenant is not None and self.tenant not in reach.tenants:
-            return True
-        return reach.under is not None and not (is_under(self._path, reach.under) or is_under(reach.under, self._path))
-
-    def _by_name(self) -> bool:
-        reach = self._reach
-        return (
-            self.kind == ResourceKind.ISOLATION_POLICY
-            or (reach.tenants is not None and self.tenant is None)
-            or (reach.under is not None and not is_under(self._path, reach.under))
-        )
-
-    def _wants_by_name(self, name: str) -> bool:
-        reach = self._reach
-        if self.kind == ResourceKind.ISOLATION_POLICY and name != _NAME:
-            return False
-        if reach.tenants is not None and self.tenant is None and name not in reach.tenants:
-            return False
-        path = MetaPath(f"{self._path}/{name}")
-        if reach.under is not None and not is_under(path, reach.under):
-            return False
-        return reach.scope.direction_of_resource(path) is not Direction.IGNORE
 
 
 class Folders:
-    """The folders that a reader meets."""
+    """The folders that a reader meets.
 
-    def __init__(self, reach: Reach, share: Share = WHOLE) -> None:
-        self._reach = reach
+    Args:
+        wanted: What is asked for.
+        share: This reader's.
+    """
+
+    def __init__(self, wanted: WantedPaths, share: Share = WHOLE) -> None:
+        self._wanted = wanted
         self._share = share
         self._met: dict[str, Folder] = {}
 
@@ -118,19 +94,55 @@ class Folders:
         if folder is None:
             if len(self._met) >= MAX_FOLDERS:
                 self._met.clear()
-            folder = self._met[path] = Folder(MetaPath(path), self._reach, self._share)
+            folder = self._met[path] = Folder(MetaPath(path), self._wanted, self._share)
         return folder
 
-    def found(self, path: MetaPath, value: bytes, modified_ms: Millis | None, revision: Revision) -> Found | None:
-        """A resource with what it holds, if it is asked for and is this reader's."""
+    def found(
+        self,
+        path: MetaPath,
+        value: bytes,
+        modified_ms: Millis | None,
+        revision: Revision,
+        *,
+        created_ms: Millis | None = None,
+        session: bool = False,
+    ) -> Found | None:
+        """What a path holds, if it is asked for and is this reader's.
+
+        Args:
+            path: The path.
+            value: It; empty for an inner node.
+            modified_ms: When it was written, where the store tells.
+            revision: Of it.
+            created_ms: When the path was created, where the store tells.
+            session: It ends with the session of whoever made it.
+        """
         above, _, name = path.rpartition("/")
         folder = self.at(above)
-        if not folder.wants(name):
+        if not folder.wants(name) or not (value or folder.empties) or (session and not folder.sessions):
             return None
-        value = carried_value(path, value)
-        return Found(path, folder.kind, name if folder.tenant is None else folder.tenant, value, modified_ms, revision)
+        tenant = name if folder.tenant is None else folder.tenant
+        kind = folder.kind or folder.kind_of(name)
+        return Found(path, kind, tenant, carried_value(path, value), modified_ms, revision, created_ms)
 
     def wants(self, path: MetaPath) -> bool:
-        """Whether a path is a resource that is asked for and is this reader's."""
+        """Whether a path is asked for and is this reader's."""
         folder, _, name = path.rpartition("/")
         return self.at(folder).wants(name)
+
+    def enters(self, path: MetaPath) -> bool:
+        """Whether something that is asked for and is this reader's may lie below a path."""
+        if not self._wanted.enters(path):
+            return False
+        return self._share.of == 1 or self._share.enters(self._wanted.together(path))
+
+
+def _seed(path: MetaPath, wanted: WantedPaths, share: Share) -> int | None:
+    """The checksum that goes on over a name directly below a path, to tell whose it is.
+
+    ``None``: all below the path belongs to one share, as one child does.
+    """
+    if share.of == 1 or wanted.together(path).whole:
+        return None
+    child = wanted.together(MetaPath(f"{path}/_"))
+    return zlib.crc32(child.name[:-1].encode())

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import starmap
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from syncer.model import Digest, MetaPath, Millis, ResourceKind, Revision
-from syncer.plan.diffing import fingerprint_of
+from syncer.plan.diffing import fingerprint_of, raw_fingerprint
+from syncer.wanted.contract import REFUSED
 
 BATCH_ROWS: Final = 2_000
 BATCH_BYTES: Final = 8 << 20
@@ -16,10 +18,11 @@ BATCH_BYTES: Final = 8 << 20
 
 
 _DIGEST_OF: Final = {kind.value: partial(fingerprint_of, kind) for kind in ResourceKind}
+_REFUSED_AT: Final = Revision("")
 
 
 class Found(NamedTuple):
-    """A resource as its store holds it. ``modified_ms``: the store's own time, if it keeps one."""
+    """A path as its store holds it. Times: the store's own, if it keeps any; that of creation only where asked for."""
 
     path: MetaPath
     kind: str
@@ -27,17 +30,22 @@ class Found(NamedTuple):
     value: bytes
     modified_ms: Millis | None
     revision: Revision
+    created_ms: Millis | None = None
 
 
-Row: TypeAlias = tuple[MetaPath, str, str, bytes, Millis | None, Revision]
-"""As :class:`Found`; quicker to make."""
+Row: TypeAlias = (
+    tuple[MetaPath, str, str, bytes, Millis | None, Revision]
+    | tuple[MetaPath, str, str, bytes, Millis | None, Revision, Millis | None]
+)
+"""As :class:`Found`; quicker to make. All rows of a batch have a time of creation, which may be none, or no place."""
 
 
 @dataclass(slots=True)
 class ResourceBatch:
     """Resources by column, since millions are read and columns are what becomes of them; rows for whoever wants those.
 
-    All lists are equally long, but for the digests: those may be left to whoever needs them, see :meth:`digest`.
+    All lists are equally long, but for two that may be empty: times of creation, where the rows have none, and the
+    digests, which may be left to whoever needs them, see :meth:`digest`.
     """
 
     paths: list[MetaPath] = field(default_factory=list)
@@ -46,6 +54,7 @@ class ResourceBatch:
     values: list[bytes] = field(default_factory=list)
     modified_ms: list[Millis | None] = field(default_factory=list)
     revisions: list[Revision] = field(default_factory=list)
+    created_ms: list[Millis | None] = field(default_factory=list)
     digests: list[Digest] = field(default_factory=list)
 
     @classmethod
@@ -57,13 +66,14 @@ class ResourceBatch:
     @property
     def columns(self) -> tuple[list[Any], ...]:
         """All that the store holds, in the order of :class:`Found`."""
-        return self.paths, self.kinds, self.tenants, self.values, self.modified_ms, self.revisions
+        return self.paths, self.kinds, self.tenants, self.values, self.modified_ms, self.revisions, self.created_ms
 
     def __len__(self) -> int:
         return len(self.paths)
 
     def __iter__(self) -> Iterator[Found]:
-        return map(Found._make, zip(*self.columns, strict=True))
+        told = self.columns if self.created_ms else self.columns[:-1]
+        return starmap(Found, zip(*told, strict=True))
 
     def extend(self, other: ResourceBatch) -> None:
         """Add the rows of another."""
@@ -73,16 +83,23 @@ class ResourceBatch:
         self.values += other.values
         self.modified_ms += other.modified_ms
         self.revisions += other.revisions
+        self.created_ms += other.created_ms
 
     def digest(self) -> None:
         """Make the digests, if they are not there; nothing may be added afterwards."""
         if not self.digests:
-            self.digests = [_DIGEST_OF[kind](value) for kind, value in zip(self.kinds, self.values, strict=True)]
+            pairs = zip(self.kinds, self.values, strict=True)
+            self.digests = [_DIGEST_OF.get(kind, raw_fingerprint)(value) for kind, value in pairs]
 
     def part(self, start: int, end: int) -> ResourceBatch:
         """The rows from one up to another."""
         columns: list[list[Any]] = [column[start:end] for column in self.columns]
         return ResourceBatch(*columns)
+
+
+def refused(path: MetaPath) -> Row:
+    """The row that tells of a path which may not be read, nor what lies below it."""
+    return path, REFUSED, "", b"", None, _REFUSED_AT, None
 
 
 def batched(parts: Iterable[ResourceBatch]) -> Iterator[ResourceBatch]:

@@ -15,13 +15,14 @@ from typing import Any, Final, Protocol, Self
 from pydantic import BaseModel, ValidationError
 
 from spark_snapshot.sources.found import ResourceBatch
-from spark_snapshot.sources.reach import Reach, Share
+from spark_snapshot.sources.reach import Share
 from syncer.config import adapters
 from syncer.config.model import Config
 from syncer.errors import ConfigError, ValueInvalid
 from syncer.model import MetaPath, Region
 from syncer.paths import fence_path
 from syncer.replication.fence import Fence
+from syncer.wanted.contract import WantedPaths
 
 Part = Any
 """What one of several readers reads; each kind of place has its own, which can be pickled."""
@@ -149,12 +150,12 @@ class StorePlace:
 class Source(Protocol):
     """How one kind of place is read."""
 
-    def parts(self, reach: Reach, count: int) -> list[Part]:
+    def parts(self, wanted: WantedPaths, count: int) -> list[Part]:
         """What each of at most ``count`` readers reads; together all that is asked for, each path once."""
         ...
 
-    def read(self, reach: Reach, part: Part) -> Iterator[ResourceBatch]:
-        """Read a part, as it was at one moment. Complete, or an error."""
+    def read(self, wanted: WantedPaths, part: Part) -> Iterator[ResourceBatch]:
+        """Read a part, on the terms of what is wanted. Complete, or an error."""
         ...
 
     def facts(self, region: str) -> PlaceFacts:
@@ -185,15 +186,15 @@ def facts(place: StorePlace) -> PlaceFacts:
 class _Made:
     """A reader made of what its module does."""
 
-    parts_of: Callable[[Reach, int], list[Part]]
-    read_part: Callable[[Reach, Part], Iterator[ResourceBatch]]
+    parts_of: Callable[[WantedPaths, int], list[Part]]
+    read_part: Callable[[WantedPaths, Part], Iterator[ResourceBatch]]
     facts_of: Callable[[str], PlaceFacts]
 
-    def parts(self, reach: Reach, count: int) -> list[Part]:
-        return self.parts_of(reach, count)
+    def parts(self, wanted: WantedPaths, count: int) -> list[Part]:
+        return self.parts_of(wanted, count)
 
-    def read(self, reach: Reach, part: Part) -> Iterator[ResourceBatch]:
-        return self.read_part(reach, part)
+    def read(self, wanted: WantedPaths, part: Part) -> Iterator[ResourceBatch]:
+        return self.read_part(wanted, part)
 
     def facts(self, region: str) -> PlaceFacts:
         return self.facts_of(region)
@@ -243,7 +244,7 @@ def _sqlite(config: Any) -> Source:  # noqa: ANN401 - the adapter's own model
         )
 
     # One reader: two would have two moments.
-    return _Made(parts_of=lambda reach, _: _shares(reach, 1), read_part=partial(sqlite.read, config), facts_of=facts_of)
+    return _Made(parts_of=_one, read_part=partial(sqlite.read, config), facts_of=facts_of)
 
 
 def _any(kind: str, settings: BaseModel) -> Source:
@@ -261,7 +262,7 @@ def _any(kind: str, settings: BaseModel) -> Source:
         )
 
     # One reader: two would have two moments.
-    return _Made(parts_of=lambda reach, _: _shares(reach, 1), read_part=partial(contract.read, make), facts_of=facts_of)
+    return _Made(parts_of=_one, read_part=partial(contract.read, make), facts_of=facts_of)
 
 
 def _zookeeper_files(settings: dict[str, str | None]) -> Source:
@@ -301,14 +302,18 @@ def _etcd_file(settings: dict[str, str | None]) -> Source:
             )
 
     return _Made(
-        parts_of=lambda reach, count: snapshot_file.parts(place, count) if reach.roots else [],
+        parts_of=lambda wanted, count: snapshot_file.parts(place, count) if wanted.roots else [],
         read_part=partial(snapshot_file.read, place),
         facts_of=facts_of,
     )
 
 
-def _shares(reach: Reach, count: int) -> list[Part]:
-    return [Share(index, count) for index in range(count)] if reach.roots else []
+def _shares(wanted: WantedPaths, count: int) -> list[Part]:
+    return [Share(index, count) for index in range(count)] if wanted.roots else []
+
+
+def _one(wanted: WantedPaths, _: int) -> list[Part]:
+    return _shares(wanted, 1)
 
 
 def _identity(value_at: Callable[[MetaPath], bytes | None], region: str) -> str | None:

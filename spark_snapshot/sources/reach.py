@@ -1,4 +1,4 @@
-"""The reach of a reader: the scope, narrowed to tenants or a subtree, and its share among several readers.
+"""The reach of a reader of policies: the scope, narrowed to tenants or a subtree; and a share among several readers.
 
 Pushed down to where names become known, so that a reader asks for no value that nobody wants.
 """
@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Self
 
 from syncer.conflict.scope import DEFAULT_RULES, Rule, Scope
 from syncer.conflict.settings import Direction
-from syncer.model import MetaPath
+from syncer.model import MetaPath, ResourceKind
 from syncer.paths import (
     CLUSTERS,
     DOMAINS,
@@ -21,9 +21,11 @@ from syncer.paths import (
     PARTITIONED_TOPICS,
     POLICIES,
     RESOURCE_GROUPS,
+    classify,
     is_under,
     tenant_of,
 )
+from syncer.wanted.contract import NamesBelow, ReadTerms, ReadTogether
 
 LEVELS: Final = {
     POLICIES: 2,
@@ -35,11 +37,13 @@ LEVELS: Final = {
 """Below each prefix of a scope, how many levels hold resources."""
 
 _WITHOUT_TENANT: Final = (RESOURCE_GROUPS, CLUSTERS)
+_NAME: Final = "namespaceIsolationPolicies"
+"""Of all names the only one that means something by itself, and only below a cluster."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reach:
-    """What is asked for.
+    """The policies that are asked for: a :class:`syncer.wanted.contract.WantedPaths`, all of one moment.
 
     Args:
         scope: The region's rules.
@@ -70,6 +74,69 @@ class Reach:
             if tenant and tenant not in self.tenants:
                 return False
         return self.under is None or is_under(path, self.under) or is_under(self.under, path)
+
+    @property
+    def terms(self) -> ReadTerms:
+        """Terms on which it is read."""
+        return ReadTerms(digests=self.digests)
+
+    def levels_below(self, path: MetaPath) -> int:
+        """How many levels below the path may hold resources."""
+        return levels_below(path)
+
+    def below(self, path: MetaPath) -> NamesBelow | None:
+        """What is asked for directly below the path; ``None``: nothing."""
+        child = MetaPath(f"{path}/{_NAME}")
+        resource = classify(child)
+        direction = None if resource is None else self.scope.direction_below(path)
+        if resource is None or direction is Direction.IGNORE:
+            return None
+        kind = resource.kind
+        tenant = None if kind is ResourceKind.TENANT else tenant_of(child)
+        if self.tenants is not None and tenant is not None and tenant not in self.tenants:
+            return None
+        if self.under is not None and not (is_under(path, self.under) or is_under(self.under, path)):
+            return None
+        by_name = (
+            direction is None
+            or kind is ResourceKind.ISOLATION_POLICY
+            or (self.tenants is not None and tenant is None)
+            or (self.under is not None and not is_under(path, self.under))
+        )
+
+        def kind_of(name: str) -> str | None:
+            return kind.value if self._wants_named(path, name, kind, tenant) else None
+
+        return NamesBelow(kind=kind.value, tenant=tenant, kind_of=kind_of if by_name else None)
+
+    def _wants_named(self, above: MetaPath, name: str, kind: ResourceKind, tenant: str | None) -> bool:
+        if kind is ResourceKind.ISOLATION_POLICY and name != _NAME:
+            return False
+        if self.tenants is not None and tenant is None and name not in self.tenants:
+            return False
+        path = MetaPath(f"{above}/{name}")
+        if self.under is not None and not is_under(path, self.under):
+            return False
+        return self.scope.direction_of_resource(path) is not Direction.IGNORE
+
+    def together(self, path: MetaPath) -> ReadTogether:
+        """A namespace and all of it, or all else of a tenant."""
+        match path.split("/")[1:]:
+            case ["admin", "policies" | "partitioned-topics", tenant, namespace, *_]:
+                return ReadTogether(f"{tenant}/{namespace}", True)
+            case ["admin", "policies" | "partitioned-topics", tenant]:
+                return ReadTogether(tenant, False)
+            case ["admin", "topic-policies", "global", first, *rest]:
+                names = rest if first in DOMAINS else [first, *rest]
+                return ReadTogether("/".join(names[:2]), True) if len(names) >= 2 else ReadTogether(path, False)
+            case ["admin", "clusters", cluster, *_]:
+                return ReadTogether(cluster, True)
+            case _:
+                return ReadTogether(path, False)
+
+    def digested(self) -> Self:
+        """The same, with digests of the values."""
+        return replace(self, digests=True)
 
     @property
     def roots(self) -> tuple[MetaPath, ...]:
@@ -108,7 +175,7 @@ class Reach:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """One of ``of`` readers; a namespace and all of it, and all else of a tenant, is in exactly one share.
+    """One of ``of`` readers; what is read together is in exactly one share.
 
     Decided by names alone, so that what is made while others read already is in one share, too.
     """
@@ -116,45 +183,20 @@ class Share:
     index: int = 0
     of: int = 1
 
-    def holds(self, path: MetaPath) -> bool:
-        """Whether a resource is this reader's."""
-        return self.of == 1 or zlib.crc32(_unit(path)[0].encode()) % self.of == self.index
+    def holds(self, together: ReadTogether) -> bool:
+        """Whether a path is this reader's, by what is read together with it."""
+        return self.of == 1 or zlib.crc32(together.name.encode()) % self.of == self.index
 
-    def enters(self, path: MetaPath) -> bool:
-        """Whether something below the path may be this reader's."""
-        if self.of == 1:
-            return True
-        unit, whole = _unit(path)
-        return not whole or zlib.crc32(unit.encode()) % self.of == self.index
+    def enters(self, together: ReadTogether) -> bool:
+        """Whether something below a path may be this reader's, by what is read together with the path."""
+        return not together.whole or self.holds(together)
 
-    def seed(self, folder: MetaPath) -> int | None:
-        """The checksum that goes on over a name directly below a path, to tell whose it is.
-
-        ``None``: all below the path belongs to one share, as one child does.
-        """
-        if self.of == 1 or _unit(folder)[1]:
-            return None
-        unit, _ = _unit(MetaPath(f"{folder}/_"))
-        return zlib.crc32(unit[:-1].encode())
+    def holds_from(self, seed: int, name: str) -> bool:
+        """Whether what is read together under a name is this reader's: the checksum goes on from that of its begin."""
+        return self.of == 1 or zlib.crc32(name.encode(), seed) % self.of == self.index
 
 
 WHOLE: Final = Share()
-
-
-def _unit(path: MetaPath) -> tuple[str, bool]:
-    """What is read together with a path, and whether all below the path belongs to the same."""
-    match path.split("/")[1:]:
-        case ["admin", "policies" | "partitioned-topics", tenant, namespace, *_]:
-            return f"{tenant}/{namespace}", True
-        case ["admin", "policies" | "partitioned-topics", tenant]:
-            return tenant, False
-        case ["admin", "topic-policies", "global", first, *rest]:
-            names = rest if first in DOMAINS else [first, *rest]
-            return ("/".join(names[:2]), True) if len(names) >= 2 else (path, False)
-        case ["admin", "clusters", cluster, *_]:
-            return cluster, True
-        case _:
-            return path, False
 
 
 def levels_below(path: MetaPath) -> int:

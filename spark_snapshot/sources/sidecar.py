@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 from sqlalchemy import URL, and_, or_, select
 
-from spark_snapshot.sources.reach import WHOLE, Reach, Share
+from spark_snapshot.sources.reach import Reach
 from syncer.conflict.register import HoldReason
 from syncer.errors import ConfigError, StateUnavailable
 from syncer.local_files import secret_text
@@ -74,7 +74,7 @@ class Database:
             raise ConfigError(f"the password of the sidecar database cannot be read: {exc.strerror}") from exc
 
 
-def read(database: Database, reach: Reach, share: Share = WHOLE) -> Iterator[list[RegisterRow]]:
+def read(database: Database, reach: Reach) -> Iterator[list[RegisterRow]]:
     """Read the registers of what is asked for.
 
     One that was never seated says nothing of the store: it comes only when it is held, as absent at the time 0.
@@ -103,7 +103,7 @@ def read(database: Database, reach: Reach, share: Share = WHOLE) -> Iterator[lis
                 query = select(*_COLUMNS).where(or_(here, below)).order_by(_TABLE.path).limit(PAGE_ROWS)
                 with opening.translated(url), engine.connect() as connection, connection.begin():
                     rows = connection.execute(query).all()
-                page = [_register(row) for row in rows if _asked_for(row, reach, share)]
+                page = [_register(row) for row in rows if _asked_for(row, reach)]
                 if page:
                     yield page
                 if len(rows) < PAGE_ROWS:
@@ -132,9 +132,9 @@ def without_password(url: str) -> tuple[str, str | None]:
     return shown.render_as_string(hide_password=False), None if password is None else str(password)
 
 
-def _asked_for(row: Sequence[Any], reach: Reach, share: Share) -> bool:
+def _asked_for(row: Sequence[Any], reach: Reach) -> bool:
     path, stored, hold = MetaPath(row[0]), row[2], row[8]
-    return (stored is not None or hold is not None) and reach.wants(path) and share.holds(path)
+    return (stored is not None or hold is not None) and reach.wants(path)
 
 
 def _register(row: Sequence[Any]) -> RegisterRow:

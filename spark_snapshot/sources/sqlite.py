@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 
 from spark_snapshot.sources.folders import Folders
 from spark_snapshot.sources.found import ResourceBatch, batched
-from spark_snapshot.sources.reach import WHOLE, Reach, Share
+from spark_snapshot.sources.reach import WHOLE, Share
 from syncer.errors import StoreUnavailable
 from syncer.model import MetaPath
 from syncer.stores.contract import Entry
@@ -17,9 +17,10 @@ from syncer.stores.sqlite.entries import page
 from syncer.stores.sqlite.entries import read as read_paths
 from syncer.stores.sqlite.file import File, snapshot
 from syncer.stores.sqlite.lane import translated
+from syncer.wanted.contract import WantedPaths
 
 
-def read(config: SqliteConfig, reach: Reach, share: Share = WHOLE) -> Iterator[ResourceBatch]:
+def read(config: SqliteConfig, wanted: WantedPaths, share: Share = WHOLE) -> Iterator[ResourceBatch]:
     """Read what is asked for in batches of bounded size.
 
     Raises:
@@ -27,8 +28,8 @@ def read(config: SqliteConfig, reach: Reach, share: Share = WHOLE) -> Iterator[R
         StoreError: It is no metadata store, or damaged.
     """
     with _reading(config) as file, snapshot(file.connection()):
-        folders = Folders(reach, share)
-        for root in reach.roots:
+        folders = Folders(wanted, share)
+        for root in wanted.roots:
             yield from batched(_asked_for(entries, folders) for entries in _pages(file, root))
 
 
@@ -55,7 +56,7 @@ def _pages(file: File, root: MetaPath) -> Iterator[Iterable[Entry]]:
 
 
 def _asked_for(entries: Iterable[Entry], folders: Folders) -> ResourceBatch:
-    found = (folders.found(each.path, each.value, each.modified_at_ms, each.revision) for each in entries if each.value)
+    found = (folders.found(each.path, each.value, each.modified_at_ms, each.revision) for each in entries)
     return ResourceBatch.of(each for each in found if each is not None)
 
 

@@ -32,8 +32,12 @@ def fingerprint_of(kind: ResourceKind, value: bytes) -> Digest:
     try:
         return PROJECTIONS[kind].digest(value)
     except ValueInvalid:
-        raw = carried(kind, value)
-        return Digest(_RAW + hashlib.blake2b(raw, digest_size=DIGEST_BYTES).digest())
+        return raw_fingerprint(carried(kind, value))
+
+
+def raw_fingerprint(value: bytes) -> Digest:
+    """Digest of bytes that nobody has read, or that are no resource's."""
+    return Digest(_RAW + hashlib.blake2b(value, digest_size=DIGEST_BYTES).digest())
 
 
 def readable(value: bytes | None) -> bool:

@@ -1,6 +1,7 @@
 """Reads a live etcd: pages of one revision, so that all of it is of one moment; ranges of keys for several readers.
 
-A revision that was compacted away while it was read is given up for a later one, and the reading begins anew.
+A revision that was compacted away while it was read is given up for a later one, and the reading begins anew. Where no
+moment is asked for, each page is of the newest revision, which no compaction takes away.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ from functools import partial
 from typing import Any, Final, Self, TypeVar
 
 from spark_snapshot.sources.folders import Folders
-from spark_snapshot.sources.found import ResourceBatch, Row, batched
-from spark_snapshot.sources.reach import Reach
+from spark_snapshot.sources.found import ResourceBatch, Row, batched, refused
+from spark_snapshot.sources.reach import WHOLE, Share
 from spark_snapshot.sources.spool import BatchSpool, settled
+from spark_snapshot.sources.throttle import Throttle
 from syncer.conflict.withholding import carried_value
-from syncer.errors import StoreUnavailable
+from syncer.errors import AccessDenied, StoreUnavailable
 from syncer.model import MetaPath, Revision
 from syncer.stores.etcd.config import EtcdConfig
 from syncer.stores.etcd.connection import AnswerTooLarge, EtcdConnection, RevisionCompacted
@@ -24,6 +26,7 @@ from syncer.stores.etcd.keys import KeySpace
 from syncer.stores.etcd.paging import PageSize, Paging
 from syncer.stores.etcd.store import connection_of
 from syncer.stores.etcd.wire import Dynamic, load
+from syncer.wanted.contract import WantedPaths
 
 PAGE: Final = PageSize(first_keys=64, max_keys=10_000, page_bytes=4 << 20)
 FEW: Final = 1_000
@@ -31,6 +34,8 @@ FEW: Final = 1_000
 TRIES: Final = 24
 """Counts that are asked for to find one boundary between readers; each walks the server's index."""
 NEAR: Final = 0.1
+NEWEST: Final = 0
+"""As the revision of a request."""
 
 T = TypeVar("T")
 
@@ -45,57 +50,61 @@ class Spans:
     Args:
         spans: In order; none overlaps another.
         revision: The moment; ``None``: the newest one.
+        share: Which of how many readers it is.
     """
 
     spans: tuple[Span, ...]
     revision: int | None
+    share: Share = WHOLE
 
 
-def read(config: EtcdConfig, reach: Reach, part: Spans | None = None) -> Iterator[ResourceBatch]:
-    """Read what is asked for, as it was at one revision, in batches of bounded size.
+def read(config: EtcdConfig, wanted: WantedPaths, part: Spans | None = None) -> Iterator[ResourceBatch]:
+    """Read what is asked for, on its terms, in batches of bounded size.
 
     Args:
         config: Where the servers are, and how they are spoken to.
-        reach: What is asked for.
+        wanted: What is asked for.
         part: Of several readers: what this one reads. When its revision is gone, it takes a later one for all it reads.
 
     Raises:
         StoreUnavailable: No answer in time.
-        AccessDenied: The credentials do not allow it.
+        AccessDenied: The credentials do not allow it, unless the terms are forgiving.
         Compacted: The revisions are compacted away faster than they can be read.
         ConfigError: A file of the settings cannot be read.
     """
-    whole = part or Spans(spans=spans_of(config, reach), revision=None)
+    whole = part or Spans(spans=spans_of(config, wanted), revision=None)
     due = [whole]
 
     def attempt(spool: BatchSpool) -> None:
         with _Caller(config) as caller:
             try:
-                for batch in _Reader(caller, config, reach).batches(due[0]):
+                for batch in _Reader(caller, config, wanted, whole.share).batches(due[0]):
                     spool.add(batch)
             except RevisionCompacted:
                 due[0] = replace(whole, revision=None)  # a new attempt takes the newest one
                 raise
 
-    return settled(attempt, again=(RevisionCompacted, StoreUnavailable), digests=reach.digests)
+    return settled(attempt, again=(RevisionCompacted, StoreUnavailable), digests=wanted.terms.digests)
 
 
-def spans_of(config: EtcdConfig, reach: Reach) -> tuple[Span, ...]:
+def spans_of(config: EtcdConfig, wanted: WantedPaths) -> tuple[Span, ...]:
     """Ranges of keys that hold all that is asked for."""
     keys = KeySpace(config.namespace)
-    return _merged(sorted(keys.range(root) for root in reach.roots))
+    return _merged(sorted(keys.range(root) for root in wanted.roots))
 
 
-def parts(config: EtcdConfig, reach: Reach, count: int) -> list[Spans]:
+def parts(config: EtcdConfig, wanted: WantedPaths, count: int) -> list[Spans]:
     """Divide what is asked for among readers, about equally, at one revision."""
-    spans = spans_of(config, reach)
+    spans, terms = spans_of(config, wanted), wanted.terms
     if not spans:
         return []
+    if count == 1 and not terms.moment:
+        return [Spans(spans=spans, revision=None)]
     with _Caller(config) as caller:
-        revision = caller.newest()
+        revision = caller.newest() if terms.moment else NEWEST
         if count == 1:
             return [Spans(spans=spans, revision=revision)]
-        found = [(span, caller.count(span, revision)) for span in spans]
+        found = [(span, _counted(caller, span, revision, forgiving=terms.forgiving)) for span in spans]
         due = max(FEW, -(-sum(keys for _, keys in found) // count))
         divided: list[list[Span]] = [[]]
         room = due
@@ -111,7 +120,21 @@ def parts(config: EtcdConfig, reach: Reach, count: int) -> list[Spans]:
                 room = due
             divided[-1].append(rest)
             room -= left
-    return [Spans(spans=tuple(each), revision=revision) for each in divided if each]
+    divided = [each for each in divided if each]
+    return [
+        Spans(spans=tuple(each), revision=revision if terms.moment else None, share=Share(index, len(divided)))
+        for index, each in enumerate(divided)
+    ]
+
+
+def _counted(caller: _Caller, span: Span, revision: int, *, forgiving: bool) -> int:
+    """How many keys a span has; none where that may not be known."""
+    try:
+        return caller.count(span, revision)
+    except AccessDenied:
+        if not forgiving:
+            raise
+        return 0
 
 
 def boundary(count: Callable[[bytes], int], span: Span, due: int) -> bytes:
@@ -239,23 +262,40 @@ class _Caller:
 
 
 class _Reader:
-    """One whole read at one revision."""
+    """One whole read."""
 
-    def __init__(self, caller: _Caller, config: EtcdConfig, reach: Reach) -> None:
+    def __init__(self, caller: _Caller, config: EtcdConfig, wanted: WantedPaths, share: Share) -> None:
         self._caller = caller
+        self._terms = wanted.terms
+        self._throttle = Throttle(wanted.terms, share)
+        most = self._throttle.most
+        self._page = replace(PAGE, first_keys=min(PAGE.first_keys, most), max_keys=min(PAGE.max_keys, most))
         self._keys = KeySpace(config.namespace)
         self._cut = len(config.namespace.encode())
-        self._folders = Folders(reach)
+        self._folders = Folders(wanted)
 
     def batches(self, part: Spans) -> Iterator[ResourceBatch]:
         """Everything once."""
-        revision = self._caller.newest() if part.revision is None else part.revision
+        revision = part.revision
+        if not self._terms.moment:
+            revision = NEWEST
+        elif revision is None:
+            revision = self._caller.newest()
         for span in part.spans:
-            yield from batched(map(self._found, self._pages(span, revision)))
+            yield from batched(self._parts(span, revision))
+
+    def _parts(self, span: Span, revision: int) -> Iterator[ResourceBatch]:
+        """A span page by page, and at last that it may not be read, or not further, where that is forgiven."""
+        try:
+            yield from map(self._found, self._pages(span, revision))
+        except AccessDenied:
+            if not self._terms.forgiving:
+                raise
+            yield ResourceBatch.of([refused(MetaPath(span[0][self._cut :].decode(errors="replace")))])
 
     def _pages(self, span: Span, revision: int) -> Iterator[Dynamic]:
         """The pages of a span; the next one is on its way while one is looked at."""
-        paging = Paging(*span, PAGE)
+        paging = Paging(*span, self._page)
         self._begin(paging, revision)
         while paging.due is not None:
             try:
@@ -266,11 +306,13 @@ class _Reader:
                 self._begin(paging, revision)
                 continue
             paging.took(answer)
+            self._throttle.took(len(answer.kvs))
             self._begin(paging, revision)
             yield answer
 
     def _begin(self, paging: Paging, revision: int) -> None:
         if (due := paging.due) is not None:
+            self._throttle.wait()
             self._caller.begin(**due, revision=revision)
 
     def _found(self, answer: Dynamic) -> ResourceBatch:
@@ -278,8 +320,6 @@ class _Reader:
         rows: list[Row] = []
         last: str | None = None
         for kv in answer.kvs:
-            if kv.lease:  # it is a session's
-                continue
             try:
                 path = MetaPath(kv.key[cut:].decode())
             except UnicodeDecodeError:
@@ -289,10 +329,11 @@ class _Reader:
             if above != last:
                 last, folder = above, folder_at(above)
             value = kv.value
-            if value and folder.wants(name):
+            if (value or folder.empties) and (folder.sessions or not kv.lease) and folder.wants(name):
                 tenant = name if folder.tenant is None else folder.tenant
                 value = carried_value(path, value)
-                rows.append((path, folder.kind, tenant, value, None, Revision(str(kv.mod_revision))))
+                kind = folder.kind or folder.kind_of(name)
+                rows.append((path, kind, tenant, value, None, Revision(str(kv.mod_revision)), None))
         return ResourceBatch.of(rows)
 
 

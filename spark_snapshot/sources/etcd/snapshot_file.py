@@ -26,11 +26,12 @@ from google.protobuf.message import DecodeError
 from spark_snapshot.sources.etcd.bolt import HEAD_BYTES, Bolt, Leaf, begins_like_one
 from spark_snapshot.sources.folders import Folders
 from spark_snapshot.sources.found import ResourceBatch, Row, batched
-from spark_snapshot.sources.reach import WHOLE, Reach, Share
+from spark_snapshot.sources.reach import WHOLE, Share
 from syncer.errors import ConfigError, StoreError, StoreFilesDamaged
 from syncer.model import MetaPath, Revision
 from syncer.stores.etcd.keys import KeySpace
 from syncer.stores.etcd.wire import Dynamic, load
+from syncer.wanted.contract import WantedPaths
 
 SEAL_BYTES: Final = hashlib.sha256().digest_size
 BLOCK_BYTES: Final = 512
@@ -80,7 +81,7 @@ def parts(place: EtcdFile, count: int) -> list[ReaderPart]:
         return [ReaderPart(Share(index, count), saved.seal) for index in range(count)]
 
 
-def read(place: EtcdFile, reach: Reach, part: ReaderPart | None = None) -> Iterator[ResourceBatch]:
+def read(place: EtcdFile, wanted: WantedPaths, part: ReaderPart | None = None) -> Iterator[ResourceBatch]:
     """Read what is asked for, as it was at the newest revision of the file.
 
     The names of the keys that are asked for stay in memory, no values.
@@ -93,7 +94,7 @@ def read(place: EtcdFile, reach: Reach, part: ReaderPart | None = None) -> Itera
     share, seal = part or ReaderPart()
     with SnapshotFile(place) as saved:
         saved.check(seal)
-        yield from batched(saved.found(reach, share))
+        yield from batched(saved.found(wanted, share))
 
 
 class SnapshotFile:
@@ -151,10 +152,10 @@ class SnapshotFile:
         if summed.digest() != self.seal:
             raise self._damaged("its checksum does not fit its content")
 
-    def found(self, reach: Reach, share: Share) -> Iterator[ResourceBatch]:
+    def found(self, wanted: WantedPaths, share: Share) -> Iterator[ResourceBatch]:
         """What is asked for, the newest first, page by page. Check the file before."""
-        prefixes = tuple(self._keys.key(root) for root in reach.roots)
-        folders, path_of = Folders(reach, share), self._keys.path
+        prefixes = tuple(self._keys.key(root) for root in wanted.roots)
+        folders, path_of = Folders(wanted, share), self._keys.path
         seen: set[bytes] = set()
         for leaf in self._bolt().backwards(_KEYS):
             page = leaf.page
@@ -172,9 +173,8 @@ class SnapshotFile:
                 newest = kv.mod_revision
                 if kv.key != name or newest != _main(revision):
                     raise self._damaged(f"a value of {name!r} has another revision than its key")
-                value = kv.value
-                row = folders.found(path, value, None, Revision(str(newest))) if value and not kv.lease else None
-                if row is not None:  # a key with a lease is a session's
+                row = folders.found(path, kv.value, None, Revision(str(newest)), session=bool(kv.lease))
+                if row is not None:
                     rows.append(row)
             yield ResourceBatch.of(rows)
 

@@ -13,8 +13,9 @@ from typing import Final
 
 from spark_snapshot.sources.folders import Folder, Folders
 from spark_snapshot.sources.found import Found, ResourceBatch, Row, batched
-from spark_snapshot.sources.reach import WHOLE, Reach, Share
+from spark_snapshot.sources.reach import WHOLE, Share
 from spark_snapshot.sources.zookeeper.snapshot_file import (
+    CREATED_AT,
     STAT,
     SavedNode,
     Span,
@@ -27,6 +28,7 @@ from spark_snapshot.sources.zookeeper.transaction_log import LogDamaged, Replay,
 from syncer.errors import ConfigError, StoreError
 from syncer.model import MetaPath, Millis, Revision
 from syncer.stores.zookeeper.requests import is_ephemeral, revision_of
+from syncer.wanted.contract import WantedPaths
 
 VERSION_FOLDER: Final = "version-2"
 
@@ -55,7 +57,7 @@ class _Opened:
     replay: Replay
 
 
-def read(place: ZooKeeperFolder, reach: Reach, share: Share = WHOLE) -> Iterator[ResourceBatch]:
+def read(place: ZooKeeperFolder, wanted: WantedPaths, share: Share = WHOLE) -> Iterator[ResourceBatch]:
     """Read what is asked for, as it was after the last logged transaction.
 
     Raises:
@@ -64,9 +66,9 @@ def read(place: ZooKeeperFolder, reach: Reach, share: Share = WHOLE) -> Iterator
         LogDamaged: The log is damaged, was cut, or transactions are missing.
         StoreError: A file cannot be read.
     """
-    prefixes = tuple((place.chroot + root).encode() for root in reach.roots)
+    prefixes = _prefixes(place.chroot, wanted)
     opened = _opened(place, lambda path: path.startswith(prefixes))
-    yield from batched(_Reader(opened, place.chroot, prefixes, Folders(reach, share)).parts())
+    yield from batched(_Reader(opened, place.chroot, wanted, share).parts())
 
 
 def position(place: ZooKeeperFolder) -> int:
@@ -92,15 +94,16 @@ class _Reader:
     Args:
         opened: The files.
         chroot: Where the brokers' paths begin.
-        prefixes: All that is asked for begins with one of them.
-        folders: Tell what is asked for.
+        wanted: What is asked for.
+        share: Which of several readers it is.
     """
 
-    def __init__(self, opened: _Opened, chroot: str, prefixes: tuple[bytes, ...], folders: Folders) -> None:
+    def __init__(self, opened: _Opened, chroot: str, wanted: WantedPaths, share: Share) -> None:
         self._opened = opened
         self._cut = len(chroot)
-        self._prefixes = prefixes
-        self._folders = folders
+        self._prefixes = _prefixes(chroot, wanted)
+        self._folders = Folders(wanted, share)
+        self._created = wanted.terms.created
 
     def parts(self) -> Iterator[ResourceBatch]:
         """What is asked for, in the order of the file, and then what only the log has."""
@@ -114,6 +117,7 @@ class _Reader:
     def _sifted(self, data: bytes, spans: list[Span]) -> ResourceBatch:
         replay, stat_of, slash_of = self._opened.replay, STAT.unpack_from, data.rfind
         rows: list[Row] = []
+        created: Millis | None = None
         last: bytes | None = None
         folder: Folder | None = None
         for span in spans:
@@ -131,12 +135,15 @@ class _Reader:
                 found = None if node is None else self._found(node)
                 if found is not None:
                     rows.append(found)
-            elif value_at < stat_at and not (owner and is_ephemeral(owner)):
+            elif (value_at < stat_at or folder.empties) and (not owner or folder.sessions or not is_ephemeral(owner)):
                 path = self._path(raw)
                 if folder.every or folder.wants(path.rpartition("/")[2]):
                     tenant = path.rpartition("/")[2] if folder.tenant is None else folder.tenant
+                    kind = folder.kind or folder.kind_of(path.rpartition("/")[2])
                     revision = Revision(f"{mzxid}.{version}.{czxid}")
-                    rows.append((path, folder.kind, tenant, data[value_at:stat_at], mtime, revision))
+                    if self._created:
+                        (created,) = CREATED_AT.unpack_from(data, stat_at)
+                    rows.append((path, kind, tenant, data[value_at:stat_at], mtime, revision, created))
         return ResourceBatch.of(rows)
 
     def _folder(self, above: bytes) -> Folder | None:
@@ -147,16 +154,25 @@ class _Reader:
         return self._folders.at(self._path(above))
 
     def _found(self, node: SavedNode) -> Found | None:
-        if not node.value or (node.owner and is_ephemeral(node.owner)):
-            return None
-        revision = revision_of(node.mzxid, node.version, node.czxid)
-        return self._folders.found(self._path(node.path), node.value, Millis(node.mtime), revision)
+        return self._folders.found(
+            self._path(node.path),
+            node.value,
+            Millis(node.mtime),
+            revision_of(node.mzxid, node.version, node.czxid),
+            created_ms=Millis(node.ctime) if self._created else None,
+            session=bool(node.owner and is_ephemeral(node.owner)),
+        )
 
     def _path(self, path: bytes) -> MetaPath:
         try:
             return MetaPath(path.decode()[self._cut :])
         except UnicodeDecodeError as exc:
             raise StoreError(f"{self._opened.snapshot}: a path that is no text: {path!r}") from exc
+
+
+def _prefixes(chroot: str, wanted: WantedPaths) -> tuple[bytes, ...]:
+    """All that is asked for begins with one of them."""
+    return tuple((chroot + root).encode() for root in wanted.roots)
 
 
 def _opened(place: ZooKeeperFolder, keeps: Callable[[bytes], bool]) -> _Opened:

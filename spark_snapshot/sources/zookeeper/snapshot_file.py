@@ -29,6 +29,8 @@ _LONG: Final = struct.Struct("!q")
 _SESSION: Final = struct.Struct("!qi")
 STAT: Final = struct.Struct("!8xqq8xqi8xq8x")
 """ACL's number, then the stat: of it created by, written by, written at, version, owner."""
+CREATED_AT: Final = struct.Struct("!24xq")
+"""Of the same: the time of creation."""
 _STAT_BYTES: Final = STAT.size
 _ZXIDS: Final = struct.Struct("!16xq36xq")
 """Of the same: written by, and the children's last change; the creation is not later than the last write."""
@@ -53,6 +55,7 @@ class SavedNode(NamedTuple):
     mtime: int
     version: int
     owner: int
+    ctime: int
 
 
 class ZooKeeperFileDamaged(StoreFilesDamaged):
@@ -84,7 +87,10 @@ def windows(file: Path) -> Iterator[Window]:
 def saved(data: bytes, span: Span) -> SavedNode:
     """A node of a window."""
     path_at, value_at, stat_at = span
-    return SavedNode(data[path_at : value_at - 4], data[value_at:stat_at], *STAT.unpack_from(data, stat_at))
+    czxid, mzxid, mtime, version, owner = STAT.unpack_from(data, stat_at)
+    (ctime,) = CREATED_AT.unpack_from(data, stat_at)
+    value = data[value_at:stat_at]
+    return SavedNode(data[path_at : value_at - 4], value, czxid, mzxid, mtime, version, owner, ctime)
 
 
 class _Tape:

@@ -220,7 +220,7 @@ class Replay:
                 if self.keeps(path):
                     value, at = _buffer(body, at)
                     owner = _owner(kind, body, at, txn.session)
-                    self._create(SavedNode(path, value, txn.zxid, txn.zxid, txn.time, 0, owner))
+                    self._create(SavedNode(path, value, txn.zxid, txn.zxid, txn.time, 0, owner, txn.time))
             case LoggedKind.DELETE | LoggedKind.DELETE_CONTAINER:
                 self._delete(_buffer(body, 0)[0])
             case LoggedKind.SET_DATA | LoggedKind.RECONFIG:
@@ -228,7 +228,7 @@ class Replay:
                 if self.keeps(path):
                     value, at = _buffer(body, at)
                     (version,) = _INT.unpack_from(body, at)
-                    self._write(SavedNode(path, value, 0, txn.zxid, txn.time, version, 0))
+                    self._write(SavedNode(path, value, 0, txn.zxid, txn.time, version, 0, 0))
             case LoggedKind.CLOSE_SESSION:
                 self._close(txn.session, txn.zxid)
             case LoggedKind.CREATE_SESSION | LoggedKind.ERROR | LoggedKind.SET_ACL | LoggedKind.CHECK:

@@ -21,6 +21,7 @@ SCOPES = (
     Scope([Rule("/admin/policies/a", Direction.BOTH), Rule("/admin/topic-policies/global/**/a-*", Direction.PUBLISH)]),
 )
 EVERYTHING = Scope([Rule(f"{prefix}/**", Direction.BOTH) for prefix in ALLOWED_PREFIXES])
+together = Reach().together
 NAMES = st.sampled_from(["a", "b", "persistent", "non-persistent", "a-b", "é"])
 
 
@@ -66,12 +67,12 @@ def test_no_root_lies_in_another(tenants: frozenset[str], under: MetaPath | None
 
 @given(path=paths(), of=st.integers(1, 5))
 def test_a_path_is_in_one_share_and_its_reader_gets_there(path: MetaPath, of: int) -> None:
-    holders = [share for share in (Share(index, of) for index in range(of)) if share.holds(path)]
+    holders = [share for share in (Share(index, of) for index in range(of)) if share.holds(together(path))]
     assert len(holders) == 1
     way = path
     while way.count("/") > 2:
         way = MetaPath(way.rpartition("/")[0])
-        assert holders[0].enters(way), way
+        assert holders[0].enters(together(way)), way
 
 
 @given(
@@ -95,7 +96,8 @@ def test_what_is_decided_for_a_folder_is_what_each_path_in_it_says(
         child = MetaPath(f"{above}/{name}")
         resource = classify(child)
         found = folders.found(child, b"{}", None, Revision("1"))
-        assert folders.wants(child) == (found is not None) == (reach.wants(child) and share.holds(child)), child
+        mine = reach.wants(child) and share.holds(together(child))
+        assert folders.wants(child) == (found is not None) == mine, child
         if found is not None:
             assert resource is not None
             assert (found.kind, found.tenant) == (resource.kind.value, tenant_of(child))
@@ -124,8 +126,9 @@ def test_the_direction_below_a_folder_is_that_of_every_resource_in_it(path: Meta
 )
 def test_a_namespace_is_read_together(below: str) -> None:
     for of in (2, 3, 4):
-        (holder,) = [share for share in (Share(index, of) for index in range(of)) if share.holds(MetaPath(below))]
-        assert holder.holds(MetaPath("/admin/policies/t/n"))
+        shares = [Share(index, of) for index in range(of)]
+        (holder,) = [share for share in shares if share.holds(together(MetaPath(below)))]
+        assert holder.holds(together(MetaPath("/admin/policies/t/n")))
 
 
 @given(tenants=st.none() | st.frozensets(NAMES), under=st.none() | paths())
