@@ -17,6 +17,7 @@ from pydantic import BaseModel, ValidationError
 from spark_snapshot.sources.found import ResourceBatch
 from spark_snapshot.sources.reach import Share
 from syncer.config import adapters
+from syncer.config.clusters import cluster_store_settings
 from syncer.config.model import Config
 from syncer.errors import ConfigError, ValueInvalid
 from syncer.model import MetaPath, Region
@@ -75,6 +76,17 @@ class StorePlace:
             ConfigError: Its settings cannot be sent to workers; most often they hold a secret.
         """
         return cls.made(config.store.kind, config.store_settings, region=config.region)
+
+    @classmethod
+    def of_cluster(cls, config: Config, name: str) -> Self:
+        """A cluster's own store: that of its table ``[cluster.NAME]``, or else the region's.
+
+        Raises:
+            NotFound: There is no such table.
+            ConfigError: As :meth:`of`.
+        """
+        kind, settings = cluster_store_settings(config, name)
+        return cls.made(kind, settings)
 
     @classmethod
     def made(cls, kind: str, settings: BaseModel, *, region: str = "") -> Self:

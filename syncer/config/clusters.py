@@ -49,10 +49,15 @@ def cluster_store(config: Config, name: str) -> MetadataStore:
         ConfigError: The adapter is none, or a file that its settings name cannot be read.
         pydantic.ValidationError: Its settings are wrong; :func:`syncer.config.load` has told already.
     """
+    return adapters.make_store(*cluster_store_settings(config, name))
+
+
+def cluster_store_settings(config: Config, name: str) -> tuple[str, BaseModel]:
+    """Find the kind and the settings of a cluster's own store; arguments and errors as of :func:`cluster_store`."""
     table = cluster_table(config, name).store
     if table is None:
-        return config.make_store()
-    return adapters.make_store(table.kind, adapters.checked(table.group, table.raw, {"region": config.region}))
+        return config.store.kind, config.store_settings
+    return table.kind, adapters.checked(table.group, table.raw, {"region": config.region})
 
 
 def history_file(config: Config, name: str) -> Path:
@@ -87,9 +92,7 @@ def store_settings_by_cluster(config: Config) -> dict[str, tuple[str, BaseModel]
         config: The configuration.
     """
     return {
-        name: (table.store.kind, adapters.checked(table.store.group, table.store.raw, {"region": config.region}))
-        for name, table in config.cluster.items()
-        if table.store is not None
+        name: cluster_store_settings(config, name) for name, table in config.cluster.items() if table.store is not None
     }
 
 

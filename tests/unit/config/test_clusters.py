@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from spark_snapshot.sources.place import StorePlace
 from syncer.config import Config, ConfigInvalid, load
-from syncer.config.clusters import cluster_store, cluster_table, raw_stores, store_settings_by_cluster
+from syncer.config.clusters import (
+    cluster_store,
+    cluster_store_settings,
+    cluster_table,
+    raw_stores,
+    store_settings_by_cluster,
+)
 from syncer.config.showing import schema, shown
 from syncer.errors import NotFound
 from syncer.stores.sqlite import SqliteStore
@@ -53,10 +61,19 @@ def test_a_cluster_has_a_store_of_its_own(tmp_path: Path) -> None:
     assert [kind for kind, _ in store_settings_by_cluster(config).values()] == ["zookeeper"]
 
 
+def test_readers_take_the_store_of_a_cluster_from_where_its_adapter_does(tmp_path: Path) -> None:
+    own = loaded(tmp_path, '[cluster.green.store]\nkind = "zookeeper"\nhosts = "green:2181"\n')
+    place = StorePlace.of_cluster(own, "green")
+    assert (place.kind, json.loads(place.settings)["hosts"]) == ("zookeeper", "green:2181")
+
+    regions = StorePlace.of_cluster(loaded(tmp_path), "green")
+    assert (regions.kind, regions.settings) == ("sqlite", StorePlace.of(loaded(tmp_path)).settings)
+
+
 def test_a_cluster_that_has_no_table_is_not_found(tmp_path: Path) -> None:
     config = loaded(tmp_path)
     assert cluster_table(config, "green").service_url == "http://green:8080"
-    for look in (cluster_table, cluster_store):
+    for look in (cluster_table, cluster_store, cluster_store_settings, StorePlace.of_cluster):
         with pytest.raises(NotFound, match=r"no table \[cluster\.blue\]") as caught:
             look(config, "blue")
         assert "green" in caught.value.hint
