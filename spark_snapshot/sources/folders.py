@@ -130,6 +130,10 @@ class Folders:
         folder, _, name = path.rpartition("/")
         return self.at(folder).wants(name)
 
+    def holds(self, path: MetaPath) -> bool:
+        """Whether a path is this reader's, be it asked for or not."""
+        return self._share.holds(self._wanted.together(path))
+
     def enters(self, path: MetaPath) -> bool:
         """Whether something that is asked for and is this reader's may lie below a path."""
         if not self._wanted.enters(path):

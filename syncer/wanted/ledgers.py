@@ -78,7 +78,7 @@ def ledger_paths(
 
 def _ledgers(root: MetaPath) -> tuple[PathShape, ...]:
     """Ledgers in all layouts, which may lie beside each other: ten thousand in a row are read together."""
-    kind = LedgerPathKind.LEDGER
+    kind = LedgerPathKind.LEDGER.value
     return (
         PathShape(kind=kind, root=root, names=(_TWO, _FOUR, ANY), together=2),
         PathShape(kind=kind, root=root, names=(_THREE, _FOUR, _FOUR, _FOUR, ANY), together=4),
@@ -88,7 +88,7 @@ def _ledgers(root: MetaPath) -> tuple[PathShape, ...]:
 
 def _references(_: MetaPath) -> tuple[PathShape, ...]:
     """Managed ledgers, their cursors and schemas; the first two also below the cluster's name that old topics have."""
-    topic, cursor = LedgerPathKind.MANAGED_LEDGER, LedgerPathKind.CURSOR
+    topic, cursor = LedgerPathKind.MANAGED_LEDGER.value, LedgerPathKind.CURSOR.value
     forms = (
         (topic, (ANY, ANY, _DOMAIN, ANY)),
         (cursor, (ANY, ANY, _DOMAIN, ANY, ANY)),
@@ -100,7 +100,7 @@ def _references(_: MetaPath) -> tuple[PathShape, ...]:
         for kind, names in forms
     )
     schema = PathShape(
-        kind=LedgerPathKind.SCHEMA, root=SCHEMAS, names=(ANY, ANY, ANY), together=2, of_tenants=True, empties=True
+        kind=LedgerPathKind.SCHEMA.value, root=SCHEMAS, names=(ANY, ANY, ANY), together=2, of_tenants=True, empties=True
     )
     return (*managed, schema, *_unfamiliar(MetaPath(MANAGED_LEDGERS), 6), *_unfamiliar(SCHEMAS, 4))
 
@@ -108,25 +108,29 @@ def _references(_: MetaPath) -> tuple[PathShape, ...]:
 def _unfamiliar(root: MetaPath, deepest: int) -> Iterator[PathShape]:
     """Values at a place where Pulsar puts none: they may refer to ledgers, so none of these is proven an orphan."""
     for names in range(1, deepest + 1):
-        yield PathShape(kind=LedgerPathKind.UNFAMILIAR, root=root, names=(ANY,) * names, together=2, of_tenants=True)
+        yield PathShape(
+            kind=LedgerPathKind.UNFAMILIAR.value, root=root, names=(ANY,) * names, together=2, of_tenants=True
+        )
 
 
 def _bookies(root: MetaPath) -> tuple[PathShape, ...]:
     """Bookies that are there, those that ever were, their racks, and the names of their cluster."""
     available = MetaPath(f"{root}/available")
     return (
-        PathShape(kind=LedgerPathKind.BOOKIE, root=available, names=("(?!readonly$).+",), empties=True, sessions=True),
         PathShape(
-            kind=LedgerPathKind.READ_ONLY_BOOKIE,
+            kind=LedgerPathKind.BOOKIE.value, root=available, names=("(?!readonly$).+",), empties=True, sessions=True
+        ),
+        PathShape(
+            kind=LedgerPathKind.READ_ONLY_BOOKIE.value,
             root=available,
             names=("readonly", ANY),
             empties=True,
             sessions=True,
         ),
-        PathShape(kind=LedgerPathKind.COOKIE, root=MetaPath(f"{root}/cookies"), names=(ANY,)),
-        PathShape(kind=LedgerPathKind.RACKS, root=RACKS),
-        PathShape(kind=LedgerPathKind.LAYOUT, root=MetaPath(f"{root}/LAYOUT")),
-        PathShape(kind=LedgerPathKind.INSTANCE, root=MetaPath(f"{root}/INSTANCEID")),
+        PathShape(kind=LedgerPathKind.COOKIE.value, root=MetaPath(f"{root}/cookies"), names=(ANY,)),
+        PathShape(kind=LedgerPathKind.RACKS.value, root=RACKS),
+        PathShape(kind=LedgerPathKind.LAYOUT.value, root=MetaPath(f"{root}/LAYOUT")),
+        PathShape(kind=LedgerPathKind.INSTANCE.value, root=MetaPath(f"{root}/INSTANCEID")),
     )
 
 
@@ -136,18 +140,23 @@ def _recovery(root: MetaPath) -> tuple[PathShape, ...]:
     Each mark lies below four folders of hexadecimal digits, alone in the last.
     """
     here = MetaPath(f"{root}/underreplication")
-    state, auditor = LedgerPathKind.RECOVERY_STATE, LedgerPathKind.AUDITOR
+    state, auditor = LedgerPathKind.RECOVERY_STATE.value, LedgerPathKind.AUDITOR.value
     together = 4
     return (
         PathShape(
-            kind=LedgerPathKind.UNDER_REPLICATED,
+            kind=LedgerPathKind.UNDER_REPLICATED.value,
             root=here,
             names=("ledgers", _HEX, _HEX, _HEX, _HEX, ANY),
             together=together,
             empties=True,
         ),
         PathShape(
-            kind=LedgerPathKind.LOCK, root=here, names=("locks", ANY), together=together, empties=True, sessions=True
+            kind=LedgerPathKind.LOCK.value,
+            root=here,
+            names=("locks", ANY),
+            together=together,
+            empties=True,
+            sessions=True,
         ),
         PathShape(kind=auditor, root=here, names=("auditorelection", ANY), together=together, sessions=True),
         PathShape(kind=auditor, root=here, names=("auditorelection|leader",), together=together, sessions=True),

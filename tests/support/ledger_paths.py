@@ -33,6 +33,7 @@ KINDS: Final = {
     "/ledgers/underreplication/leader": LedgerPathKind.AUDITOR,
     "/managed-ledgers/acme/orders/persistent/invoices": LedgerPathKind.MANAGED_LEDGER,
     "/managed-ledgers/acme/orders/persistent/invoices/a%2Fb": LedgerPathKind.CURSOR,
+    "/managed-ledgers/acme/orders/persistent/persistent": LedgerPathKind.MANAGED_LEDGER,
     "/managed-ledgers/acme/orders/persistent/persistent/sub": LedgerPathKind.CURSOR,
     "/managed-ledgers/acme/west/orders/persistent/invoices": LedgerPathKind.MANAGED_LEDGER,
     "/managed-ledgers/acme/west/orders/persistent/invoices/sub": LedgerPathKind.CURSOR,

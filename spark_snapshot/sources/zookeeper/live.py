@@ -291,7 +291,7 @@ class _Reader:
         if code == wire.NO_NODE:
             return []
         if code == wire.NO_AUTH and self._terms.forgiving:
-            return [refused(path)]
+            return [refused(path)] if self._folders.holds(path) else []  # the others have met it, too
         if code == wire.NO_AUTH:
             raise AccessDenied(f"{path} may not be read in ZooKeeper {self._link.where}")
         raise StoreError(f"{path}: ZooKeeper {self._link.where} answered a read with code {code}")

@@ -97,3 +97,7 @@ def test_a_topic_is_its_tenants_and_a_ledger_nobodys() -> None:
         found = folders.found(MetaPath(path), b"v", None, Revision("1"))
         assert found is not None
         assert found.tenant == tenant
+
+
+def test_kinds_are_plain_texts_which_every_encoding_can_hold() -> None:
+    assert {type(shape.kind) for shape in EVERYTHING.shapes} == {str}
