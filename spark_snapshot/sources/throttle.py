@@ -5,7 +5,7 @@ The rate is that of all readers together; each has its part of it.
 
 from __future__ import annotations
 
-import asyncio
+from asyncio import sleep as sleep_in_loop
 from time import monotonic, sleep
 from typing import Final
 
@@ -41,7 +41,7 @@ class Throttle:
     async def wait_in_loop(self) -> None:
         """Wait until the next request is due; the event loop goes on."""
         if self._pace is not None and (wait_s := self._pace.wait_s(monotonic())) > 0:
-            await asyncio.sleep(wait_s)
+            await sleep_in_loop(wait_s)
 
     def took(self, paths: int) -> None:
         """Count the paths of a request."""

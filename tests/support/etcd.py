@@ -163,6 +163,14 @@ class EtcdGateway:
         found = self.call("kv/range", {"key": _b64(path.encode())}).get("kvs")
         return base64.b64decode(found[0].get("value", "")) if found else None
 
+    def held(self, start: str, end: str) -> list[tuple[str, tuple[bytes, int]]]:
+        """Of each key of a range the value, and the revision of its last write."""
+        found = self.call("kv/range", {"key": _b64(start.encode()), "range_end": _b64(end.encode())}).get("kvs", [])
+        return [
+            (base64.b64decode(kv["key"]).decode(), (base64.b64decode(kv.get("value", "")), int(kv["mod_revision"])))
+            for kv in found
+        ]
+
     def grant_lease(self, ttl_s: int) -> int:
         """A lease that lives for so long unless it is renewed."""
         return int(self.call("lease/grant", {"TTL": str(ttl_s)})["ID"])

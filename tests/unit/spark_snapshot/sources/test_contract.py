@@ -6,12 +6,14 @@ import json
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
+from spark_snapshot.sources import throttle
 from spark_snapshot.sources.contract import PATIENCE_S
+from spark_snapshot.sources.found import Found
 from spark_snapshot.sources.place import StorePlace, facts, source
 from spark_snapshot.sources.reach import Reach
 from syncer.config import adapters
@@ -19,8 +21,11 @@ from syncer.conflict.scope import Rule, Scope
 from syncer.conflict.settings import Direction
 from syncer.errors import AccessDenied, ConfigError, StoreError, StoreUnavailable
 from syncer.model import MetaPath
+from syncer.stores.contract import Entry
 from syncer.stores.sqlite import OutsideWriter
 from syncer.stores.sqlite.config import SqliteConfig
+from syncer.wanted.contract import REFUSED
+from syncer.wanted.ledgers import ledger_paths
 from tests.support.planning import resources, value
 from tests.support.tables_store import ENTRY_POINTS, KIND, Tables, TablesConfig, TablesStore
 
@@ -164,6 +169,68 @@ def test_a_gap_begins_the_reading_anew_some_times(url: str, tables: Tables, monk
     TablesStore.gaps = 10
     with pytest.raises(StoreUnavailable, match="the test wants one"):
         read(place_of(url), Reach())
+
+
+LEDGERS = {MetaPath(f"/ledgers/00/0000/L{number:04d}"): b"a ledger" for number in range(23)}
+TOPICS = {MetaPath("/managed-ledgers/acme/orders/persistent/new"): b""}
+
+
+def ledgers_of(url: str, **terms: int) -> dict[MetaPath, Found]:
+    """All that belongs to ledgers; no path twice."""
+    reader, wanted = source(place_of(url)), ledger_paths(**terms)  # type: ignore[arg-type]
+    rows = [row for part in reader.parts(wanted, 4) for batch in reader.read(wanted, part) for row in batch]
+    assert len({row.path for row in rows}) == len(rows)
+    return {row.path: row for row in rows}
+
+
+@pytest.fixture
+def ledgers(tables: Tables) -> Tables:
+    for path, held in {**LEDGERS, **TOPICS}.items():
+        tables.put(path, held)
+    return tables
+
+
+def test_where_no_moment_is_asked_for_one_scan_is_all(
+    url: str, ledgers: Tables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is watched, so that nothing that a watch says, or does not say, ends the reading."""
+    monkeypatch.setattr(TablesStore, "failure", ValueError("of a watch"))
+    monkeypatch.setattr(TablesStore, "between_pages", staticmethod(lambda: ledgers.put(next(iter(LEDGERS)), b"new")))
+    found = {path: row.value for path, row in ledgers_of(url).items()}
+    assert found.keys() == {**LEDGERS, **TOPICS}.keys()
+    assert {value for path, value in found.items() if path in LEDGERS} <= {b"a ledger", b"new"}
+
+
+def test_a_subtree_that_may_not_be_read_is_told_where_that_is_forgiven(
+    url: str, ledgers: Tables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del ledgers
+    scan = TablesStore.scan
+
+    def guarded(self: TablesStore, prefix: MetaPath) -> AsyncIterator[tuple[Entry, ...]]:
+        if prefix == "/managed-ledgers":
+            raise AccessDenied(prefix)
+        return scan(self, prefix)
+
+    monkeypatch.setattr(TablesStore, "scan", guarded)
+    found = ledgers_of(url)
+    assert {path: row.value for path, row in found.items() if row.kind != REFUSED} == LEDGERS
+    assert {path for path, row in found.items() if row.kind == REFUSED} == {"/managed-ledgers"}
+
+
+def test_a_scan_waits_as_long_as_its_pages_are_large(
+    url: str, ledgers: Tables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del ledgers
+    now_s = [0.0]
+
+    async def slept(wait_s: float) -> None:
+        now_s[0] += wait_s
+
+    monkeypatch.setattr(throttle, "monotonic", lambda: now_s[0])
+    monkeypatch.setattr(throttle, "sleep_in_loop", slept)
+    ledgers_of(url, max_reads_per_s=2)
+    assert now_s[0] == pytest.approx((len(LEDGERS) + len(TOPICS)) / 2)
 
 
 def test_a_secret_is_never_sent_to_readers(url: str) -> None:
