@@ -6,5 +6,6 @@ All of it is pure: values of a store go in, judgements come out. Equal input giv
     metadata    a ledger: its quorums, its segments, its end
     managed     topics, cursors and schemas, and the ledgers that they refer to
     nodes       all else that BookKeeper keeps in the store: bookies, marks, locks, auditor
+    decoding    values of a store, made all of these
     paths       ids of ledgers and their paths, in each layout
 """

@@ -54,10 +54,10 @@ class AuditorVote:
 
 @dataclass(frozen=True, slots=True)
 class AuditorCheck:
-    """The end of the last run of a periodic check."""
+    """The end of the last run of a periodic check; None where none has ended."""
 
     task: AuditorTask
-    ended_ms: int
+    ended_ms: int | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ ALWAYS_THE_SAME: Final = "FUZZ_EXAMPLES" not in os.environ
 """The short form draws the same examples each time: it guards what was found. The long form looks for more."""
 
 SHARES: Final = {
-    "garbage": 0.20,
-    "spoilt": 0.20,
+    "garbage": 0.15,
+    "spoilt": 0.15,
     "signed": 0.12,
     "tree bodies": 0.10,
     "projections": 0.12,
@@ -29,11 +29,13 @@ SHARES: Final = {
     "REST": 0.01,
     "REST of a region": 0.03,
     "command line": 0.02,
+    "ledgers": 0.10,
 }
 """By what one example of each costs."""
 
-AT_LEAST: Final = {"REST of a region": 10_000}
-"""Examples of a share that are drawn in any form, beyond the total: 9 ms of one core each, most of it to make them."""
+AT_LEAST: Final = {"REST of a region": 10_000, "ledgers": 10_000}
+"""Examples of a share that are drawn in any form, beyond the total: 9 and 2 ms of one core each, most of it to make
+them."""
 
 
 def drawing(share: str, parts: int = 1) -> Callable[[Any], Any]:
