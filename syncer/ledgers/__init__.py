@@ -7,5 +7,7 @@ All of it is pure: values of a store go in, judgements come out. Equal input giv
     managed     topics, cursors and schemas, and the ledgers that they refer to
     nodes       all else that BookKeeper keeps in the store: bookies, marks, locks, auditor
     decoding    values of a store, made all of these
+    placement   entries laid over bookies, bookies over racks
+    judging     the state of ledgers once bookies are lost
     paths       ids of ledgers and their paths, in each layout
 """
