@@ -11,9 +11,12 @@ from tests.vectors import (
     ledger_values,
     managed_values,
     placing,
+    rack_placement,
+    replicas,
     shedding,
     splitting,
     store_dumps,
+    write_sets,
     znodes,
 )
 
@@ -28,6 +31,9 @@ PLAYERS: Final[dict[str, Player]] = {
     "ledger-metadata.json": ledger_values.differences,
     "managed-ledger-info.json": managed_values.differences,
     "ledger-paths.json": ledger_paths.differences,
+    "write-set.json": write_sets.differences,
+    "bk-rack-placement.json": rack_placement.differences,
+    "underreplication.json": replicas.differences,
     "bk-znodes.json": znodes.differences,
     "bk-store-dumps.json": store_dumps.differences,
 }
