@@ -9,5 +9,6 @@ All of it is pure: values of a store go in, judgements come out. Equal input giv
     decoding    values of a store, made all of these
     placement   entries laid over bookies, bookies over racks
     judging     the state of ledgers once bookies are lost
+    losses      the price of bookies that die, leave, or are stopped
     paths       ids of ledgers and their paths, in each layout
 """
