@@ -46,7 +46,7 @@ class ClusterBookies:
 
 
 @dataclass(slots=True)
-class MovePlan:
+class DecommissionPlan:
     """What the end of some bookies moves: ledgers that name them, entries and bytes that are copied, what is blocked.
 
     ``unknown_bytes`` counts ledgers whose length is not known yet; their entries are counted as far as they are
@@ -91,7 +91,7 @@ def decommission(
     leaving: Sequence[str],
     cluster: ClusterBookies,
     gone_before: AbstractSet[str] = frozenset(),
-) -> MovePlan:
+) -> DecommissionPlan:
     """Tell what it moves to stop bookies, all at once.
 
     Args:
@@ -100,7 +100,7 @@ def decommission(
         cluster: All of its bookies, those that are leaving among them.
         gone_before: Bookies that were emptied before: nothing moves to them, nothing is on them.
     """
-    plan = MovePlan(tuple(leaving))
+    plan = DecommissionPlan(tuple(leaving))
     stopped = frozenset(leaving)
     move = _Move(stopped, gone_before, cluster.writable - stopped - gone_before, cluster)
     for ledger in ledgers:
@@ -112,7 +112,7 @@ def decommission(
 
 def decommission_in_turn(
     ledgers: Sequence[LedgerMetadata], leaving: Sequence[str], cluster: ClusterBookies
-) -> list[MovePlan]:
+) -> list[DecommissionPlan]:
     """Find the order in which to stop bookies one after the other, each emptied before the next one is stopped.
 
     What blocks least comes first, and of these what moves least: so most is done before anything blocks.
@@ -137,7 +137,7 @@ class _Move:
     cluster: ClusterBookies
 
 
-def _take(plan: MovePlan, ledger: LedgerMetadata, touched: Sequence[SegmentExtent], move: _Move) -> None:
+def _take(plan: DecommissionPlan, ledger: LedgerMetadata, touched: Sequence[SegmentExtent], move: _Move) -> None:
     """Count a ledger that names a bookie which is stopped."""
     ensemble, write = ledger.quorums.ensemble, max(ledger.quorums.write, 0)
     plan.ledgers += 1
