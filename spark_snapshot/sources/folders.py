@@ -46,7 +46,8 @@ class Folder:
         self.empties, self.sessions = names.empties, names.sessions
         self._kind_of, self._share = names.kind_of, share
         self._seed = _seed(path, wanted, share)
-        self._none = below is None or (self._seed is None and not share.holds(wanted.together(path)))
+        elsewhere = share.of > 1 and self._seed is None and not share.holds(wanted.together(path))
+        self._none = below is None or elsewhere
         self.every = not self._none and self._kind_of is None and self._seed is None
 
     def wants(self, name: str) -> bool:

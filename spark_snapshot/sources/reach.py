@@ -103,11 +103,13 @@ class Reach:
             or (self.tenants is not None and tenant is None)
             or (self.under is not None and not is_under(path, self.under))
         )
+        if not by_name:
+            return NamesBelow(kind=kind.value, tenant=tenant)
 
         def kind_of(name: str) -> str | None:
             return kind.value if self._wants_named(path, name, kind, tenant) else None
 
-        return NamesBelow(kind=kind.value, tenant=tenant, kind_of=kind_of if by_name else None)
+        return NamesBelow(kind=kind.value, tenant=tenant, kind_of=kind_of)
 
     def _wants_named(self, above: MetaPath, name: str, kind: ResourceKind, tenant: str | None) -> bool:
         if kind is ResourceKind.ISOLATION_POLICY and name != _NAME:

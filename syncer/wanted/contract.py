@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol, Self
 
+from syncer.making import made_quickly
 from syncer.model import MetaPath
 
 REFUSED: Final = "refused"
@@ -40,6 +41,7 @@ class ReadTerms:
             raise ValueError(f"max_reads_per_s is {self.max_reads_per_s}: a read of less than one a second never ends")
 
 
+@made_quickly
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamesBelow:
     """The wanted ones of the names directly below a path.
