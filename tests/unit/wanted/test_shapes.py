@@ -13,6 +13,7 @@ from spark_snapshot.sources.folders import Folders
 from spark_snapshot.sources.reach import Share
 from syncer.model import MetaPath, Revision
 from syncer.paths import is_under
+from syncer.wanted import shapes as module
 from syncer.wanted.contract import ReadTerms
 from syncer.wanted.shapes import ANY, PathShape, ShapedPaths
 
@@ -146,6 +147,15 @@ def test_inner_nodes_and_those_of_sessions_come_only_where_they_are_wanted(
     shape = PathShape(kind="k", root=MetaPath("/r"), names=(ANY,), empties=empties, sessions=sessions)
     found = Folders(ShapedPaths(shapes=(shape,))).found(MetaPath("/r/a"), value, None, Revision("1"), session=session)
     assert (found is not None) == there
+
+
+def test_memory_is_bounded_and_what_is_forgotten_is_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_MET", 3)
+    wanted = ShapedPaths(shapes=(PathShape(kind="k", root=MetaPath("/r"), names=(r"\d+", "x")),))
+    for number in range(50):
+        assert wanted.levels_below(MetaPath(f"/r/{number}")) == 1
+        assert not wanted.enters(MetaPath(f"/r/{number}/y"))
+        assert len(wanted._met) <= 3
 
 
 @pytest.mark.parametrize("limit", [0, -1])
