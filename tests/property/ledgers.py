@@ -115,7 +115,7 @@ def message_of(ledger: LedgerMetadata) -> Dynamic:
         cToken=origin.creation_token,
     )
     for first, bookies in ledger.segments:
-        message.segment.add(firstEntryId=first, ensembleMember=bookies)
+        message.segment.add(firstEntryId=first, ensembleMember=map(str.encode, bookies))
     for key, value in origin.custom.items():
         message.customMetadata.add(key=key.encode(), value=value)
     if origin.created_in_value:

@@ -1,6 +1,9 @@
 """Metadata of a ledger: a header with the version, then lines (1), protobuf's text (2) or a delimited message (3).
 
-Source: LedgerMetadataSerDe, LedgerMetadataBuilder, BookieId, BookKeeper 4.17.2. What Java refuses is refused here.
+An audit decodes millions of these, so that time is looked at: repeated fields are taken whole by ``[:]``, which is
+twice as fast as to walk them. What Java refuses is refused here.
+
+Source: LedgerMetadataSerDe, LedgerMetadataBuilder, BookieId, BookKeeper 4.17.2.
 """
 
 from __future__ import annotations
@@ -27,11 +30,9 @@ _IN_RECOVERY: Final = -102
 _BOOKIE: Final = re.compile(r"[A-Za-z0-9:-_.\-]+")
 _STATES: Final = {1: LedgerState.OPEN, 2: LedgerState.IN_RECOVERY, 3: LedgerState.CLOSED}
 _DIGESTS: Final = {1: DigestType.CRC32, 2: DigestType.MAC, 3: DigestType.CRC32C, 4: DigestType.DUMMY}
-_SOUND: Final[set[str]] = set()
-"""Ids of bookies that were met and are sound: a cluster has few, and a pattern is slow."""
 _NO_SEGMENT: Final = "it has no segment"
 _TWICE: Final = "its custom metadata has a key twice"
-_SOUND_KEPT: Final = 10_000
+_BOOKIES_KEPT: Final = 10_000
 _new: Final = tuple.__new__
 _binary: Final = MESSAGES["LedgerWithRawCustomMetadata"].FromString
 _custom_parsed: Final = MESSAGES["CustomMetadata"].FromString
@@ -40,6 +41,22 @@ _PULSARS: Final = {
     for key, value in [(b"application", b"pulsar"), (b"component", b"managed-ledger"), (b"component", b"schema")]
 }
 """Custom metadata that most ledgers have, as bytes."""
+
+
+class _BookieIds(dict[bytes, str]):
+    """Ids of bookies, as bytes and as one text for all ledgers: a cluster has few, and a pattern is slow."""
+
+    def __missing__(self, data: bytes) -> str:
+        bookie = text(data)
+        if _BOOKIE.fullmatch(bookie) is None or bookie.lower() == "readonly":
+            raise ValueDamaged("a segment names a bookie by what is no id of one")
+        if len(self) >= _BOOKIES_KEPT:
+            self.clear()
+        self[data] = bookie
+        return bookie
+
+
+_bookie_of: Final = _BookieIds().__getitem__
 
 
 def ledger_metadata(path: str, ledger_id: int, value: bytes, created_ms: int | None) -> LedgerMetadata | Undecodable:
@@ -63,7 +80,7 @@ def ledger_metadata(path: str, ledger_id: int, value: bytes, created_ms: int | N
             case 3:
                 return _of_binary(ledger_id, value, start, created_ms)
         raise ValueDamaged(f"its format has version {version}; 1 to 3 are known")
-    except (ValueDamaged, UnicodeDecodeError) as error:
+    except ValueDamaged as error:
         return undecodable(ValueKind.LEDGER, path, error)
 
 
@@ -90,8 +107,15 @@ def _of_binary(ledger_id: int, value: bytes, start: int, created_ms: int | None)
             else:
                 size, start = _long_size(value, start - 1)
         message = _binary(value[start : start + size])
-        entries = message.customMetadata
-        custom = dict([_PULSARS.get(entry) or _custom(entry) for entry in entries])
+        entries = message.customMetadata[:]
+        custom: dict[str, bytes] = {}
+        for entry in entries:
+            pair = _PULSARS.get(entry)
+            if pair is None:
+                one = _custom_parsed(entry)
+                custom[text(one.key)] = one.value
+            else:
+                custom[pair[0]] = pair[1]
     except (DecodeError, IndexError) as error:
         raise ValueDamaged("its bytes are no protobuf message, or end too early") from error
     if len(custom) != len(entries):
@@ -122,11 +146,6 @@ def _of_text(ledger_id: int, data: bytes, created_ms: int | None) -> LedgerMetad
     return _ledger(ledger_id, 2, message, custom, created_ms)
 
 
-def _custom(data: bytes) -> tuple[str, bytes]:
-    message = _custom_parsed(data)
-    return text(message.key), message.value
-
-
 def _ledger(
     ledger_id: int,
     version: int,
@@ -145,10 +164,10 @@ def _ledger(
         _refuse_quorums(ensemble, write, ack)
     segments = []
     before = UNSET_64
-    for each in message.segment:
-        first, bookies = each.firstEntryId, tuple(each.ensembleMember)
-        if len(bookies) != ensemble or first <= before or not _SOUND.issuperset(bookies):
-            _check_segment(first, bookies, before, ensemble)
+    for each in message.segment[:]:
+        first, bookies = each.firstEntryId, tuple(map(_bookie_of, each.ensembleMember[:]))
+        if len(bookies) != ensemble or first <= before:
+            _refuse_segment(first, bookies, before, ensemble)
         before = first
         segments.append(_new(Segment, (first, bookies)))
     if not segments:
@@ -198,9 +217,14 @@ def _of_lines(ledger_id: int, given: str) -> LedgerMetadata:
             last_entry = int64(parts[0], "the last entry")
             state = LedgerState.IN_RECOVERY if last_entry == _IN_RECOVERY else LedgerState.CLOSED
             break
-        segment = Segment(int64(parts[0], "the first entry of a segment"), tuple(parts[1:]))
-        _check_segment(*segment, segments[-1].first_entry if segments else UNSET_64, ensemble)
-        segments.append(segment)
+        first, bookies = (
+            int64(parts[0], "the first entry of a segment"),
+            tuple(map(_bookie_of, map(str.encode, parts[1:]))),
+        )
+        before = segments[-1].first_entry if segments else UNSET_64
+        if len(bookies) != ensemble or first <= before:
+            _refuse_segment(first, bookies, before, ensemble)
+        segments.append(Segment(first, bookies))
     if not segments:
         raise ValueDamaged(_NO_SEGMENT)
     closed = state is LedgerState.CLOSED
@@ -228,17 +252,9 @@ def _refuse_quorums(ensemble: int, write: int, ack: int) -> NoReturn:
     )
 
 
-def _check_segment(first: int, bookies: tuple[str, ...], before: int, ensemble: int) -> None:
+def _refuse_segment(first: int, bookies: tuple[str, ...], before: int, ensemble: int) -> NoReturn:
     if len(bookies) != ensemble:
         raise ValueDamaged(f"a segment names {len(bookies)} bookies, its ensemble has {ensemble}")
     if first == UNSET_64:
         raise ValueDamaged("a segment does not say where it begins")
-    if first <= before:
-        raise ValueDamaged(f"a segment begins at {first}, not behind the one before it")
-    for bookie in bookies:
-        # a text that is no UTF-8 comes as bytes
-        if not isinstance(bookie, str) or _BOOKIE.fullmatch(bookie) is None or bookie.lower() == "readonly":
-            raise ValueDamaged("a segment names a bookie by what is no id of one")
-    if len(_SOUND) >= _SOUND_KEPT:
-        _SOUND.clear()
-    _SOUND.update(bookies)
+    raise ValueDamaged(f"a segment begins at {first}, not behind the one before it, at {before}")

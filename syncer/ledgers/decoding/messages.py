@@ -62,7 +62,7 @@ _LEDGER: Final = (
 """Of a ledger, with defaults that none has: they tell what is not there without being asked one by one."""
 
 _MESSAGES: Final[Mapping[str, tuple[str, ...]]] = {
-    "Segment": ("repeated string ensembleMember 1", f"optional int64 firstEntryId 2 {UNSET_64}"),
+    "Segment": ("repeated bytes ensembleMember 1", f"optional int64 firstEntryId 2 {UNSET_64}"),
     "CustomMetadata": ("optional bytes key 1", "optional bytes value 2"),
     "LedgerMetadataFormat": (*_LEDGER, "repeated CustomMetadata customMetadata 11"),
     "LedgerWithRawCustomMetadata": (*_LEDGER, "repeated bytes customMetadata 11"),

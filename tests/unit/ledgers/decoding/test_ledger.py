@@ -19,7 +19,7 @@ def binary(*, firsts: tuple[int | None, ...] = (0,), bookies: tuple[str, ...] = 
     known = {"quorumSize": 2, "ensembleSize": 2, "length": 0, "state": 1, **fields}
     message = MESSAGES["LedgerMetadataFormat"](**{name: value for name, value in known.items() if value is not None})
     for first in firsts:
-        message.segment.add(firstEntryId=first, ensembleMember=bookies)
+        message.segment.add(firstEntryId=first, ensembleMember=map(str.encode, bookies))
     data: bytes = message.SerializeToString()
     return HEADER + b"3\n" + bytes([len(data)]) + data
 
@@ -75,7 +75,7 @@ def test_what_java_refuses_is_an_answer_that_says_where_and_why(value: bytes, wo
 
 def test_custom_metadata_with_a_key_twice_are_refused_in_binary_too() -> None:
     message = MESSAGES["LedgerMetadataFormat"](quorumSize=1, ensembleSize=1, length=0, state=1)
-    message.segment.add(firstEntryId=0, ensembleMember=["a"])
+    message.segment.add(firstEntryId=0, ensembleMember=[b"a"])
     message.customMetadata.add(key=b"k", value=b"1")
     message.customMetadata.add(key=b"k", value=b"2")
     data = message.SerializeToString()
