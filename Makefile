@@ -89,7 +89,7 @@ bench: servers ## Measure against the peer: make bench NAME=sync
 	@$(BIN)/python -m tests.bench $(or $(NAME),$(error say which one: make bench NAME=sync))
 
 .PHONY: vectors
-vectors: setup ## Compare our load balancing with the answers of Pulsar's own classes: make vectors DIR=directory
+vectors: setup ## Compare our load balancing and ledgers with the answers of Java's own classes: make vectors DIR=directory
 	@$(BIN)/python -m tests.vectors $(DIR)
 
 .PHONY: faults

@@ -20,6 +20,8 @@ _FLAT: Final = re.compile(r"L(\d{10,19})")
 _NUMBER: Final = re.compile(r"[+-]?\d+")
 _MARK: Final = re.compile(r"urL(\d{1,19})")
 _PARTS: Final = (3, 5)
+_DIGITS: Final = 100
+"""A path with more is none, be they zeros."""
 
 
 def flat_path(ledger_id: int) -> str:
@@ -64,19 +66,33 @@ def holds_ledgers(top: str) -> bool:
 
 
 def ledger_id_of(relative: str) -> int | None:
-    """Read the id out of a path, as BookKeeper does: digits are joined, whatever their groups; None where it is none.
+    """Read the id out of a path of any layout; None where it is none.
 
     Args:
         relative: The path, relative to the root.
     """
     flat = _FLAT.fullmatch(relative)
-    if flat is not None:
-        return _within(int(flat[1]))
-    parts = relative.split("/")
-    if len(parts) not in _PARTS or not parts[-1]:
+    found = int(flat[1]) if flat is not None else hierarchical_number(relative)
+    return None if found is None else _within(found)
+
+
+def hierarchical_number(relative: str) -> int | None:
+    """Read the number out of a path of 3 or 5 parts, as BookKeeper does: digits are joined, whatever their groups.
+
+    Args:
+        relative: The path, relative to the root.
+
+    Returns:
+        None where it is no number of 64 bits; one below zero is a number, and no id.
+    """
+    parts = relative.rstrip("/").split("/")
+    if len(parts) not in _PARTS:
         return None
     joined = "".join([*parts[:-1], parts[-1][1:]])
-    return _within(int(joined)) if _NUMBER.fullmatch(joined) else None
+    if _NUMBER.fullmatch(joined) is None or len(joined) > _DIGITS:
+        return None
+    number = int(joined)
+    return number if -LAST_ID - 1 <= number <= LAST_ID else None
 
 
 def marked_ledger_id(leaf: str) -> int | None:

@@ -182,8 +182,7 @@ def _ledger(
         stored,
         message.cToken,
         has_password,
-        # one that is not set is the first, as in Java
-        _DIGESTS.get(message.digestType, DigestType.CRC32) if has_password else None,
+        _DIGESTS[message.digestType] if has_password else None,  # one that is not set is the first, as in Java
         custom,
     )
     whole = (

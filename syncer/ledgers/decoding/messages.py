@@ -42,7 +42,7 @@ _TYPES: Final = {
 
 _ENUMS: Final[Mapping[str, Mapping[str, int]]] = {
     "LedgerState": {"UNSET": 0, "OPEN": 1, "IN_RECOVERY": 2, "CLOSED": 3},
-    "LedgerDigest": {"NO_DIGEST": 0, "CRC32": 1, "HMAC": 2, "CRC32C": 3, "DUMMY": 4},
+    "LedgerDigest": {"CRC32": 1, "HMAC": 2, "CRC32C": 3, "DUMMY": 4},
     "CompressionType": {"NONE": 0, "LZ4": 1, "ZLIB": 2, "ZSTD": 3, "SNAPPY": 4},
 }
 

@@ -10,6 +10,7 @@ from syncer.ledgers.paths import (
     LAST_ID,
     SHORT_IDS,
     flat_path,
+    hierarchical_number,
     holds_ledgers,
     ledger_id_of,
     ledger_path,
@@ -58,6 +59,22 @@ def test_a_mark_has_its_folders_in_hexadecimal_and_its_name_in_decimal() -> None
 )
 def test_what_is_no_id_of_a_ledger_is_none(relative: str) -> None:
     assert ledger_id_of(relative) is None
+
+
+@pytest.mark.parametrize(
+    ("relative", "number"),
+    [
+        ("1/2/L3", 123),
+        ("00/0001/X0042", 10042),
+        ("-1/2/L3", -123),
+        ("00/0000/L0042/", 42),
+        ("L0000000042", None),
+        ("999/9999/9999/9999/L9999", None),
+        (f"00/{'0' * 200}/L1", None),
+    ],
+)
+def test_numbers_of_paths_are_read_as_loosely_as_bookkeeper_does(relative: str, number: int | None) -> None:
+    assert hierarchical_number(relative) == number
 
 
 @pytest.mark.parametrize("leaf", ["urL", "urL-7", "L0000000007", "urL99999999999999999999", "urL00000x"])
