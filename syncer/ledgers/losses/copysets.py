@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, groupby
 from math import comb
 from typing import Final
 
@@ -19,8 +19,8 @@ from syncer.ledgers.judging.replicas import extents
 from syncer.ledgers.metadata import LedgerMetadata
 from syncer.ledgers.placement.write_sets import entries_alike, write_set
 
-MAX_SETS: Final = 10_000
-"""Of one ledger's unfinished write sets; quorums that have more are absurd, and are counted as left out."""
+MOST_STEPS: Final = 1_000_000
+"""To find the sets of one ledger; one that needs more has absurd quorums, or absurdly many segments."""
 
 
 class BookieBits(dict[str, int]):
@@ -62,15 +62,20 @@ class BookieBits(dict[str, int]):
         return tuple(bookie for bookie, bit in self.items() if bits & bit)
 
 
-def losing_sets(ledger: LedgerMetadata, bits: BookieBits) -> frozenset[int]:
+def losing_sets(ledger: LedgerMetadata, bits: BookieBits) -> frozenset[int] | None:
     """The least sets of bookies whose loss loses an entry of a ledger that is certain.
 
     Args:
         ledger: The ledger.
         bits: Of the bookies.
+
+    Returns:
+        None where there are absurdly many.
     """
     found = set()
     write = max(ledger.quorums.write, 0)
+    if ledger.quorums.ensemble * write * len(ledger.segments) > MOST_STEPS:
+        return None
     for (first, bookies), last in extents(ledger):
         ensemble = len(bookies)
         for residue in range(ensemble):
@@ -87,14 +92,14 @@ def blocking_sets(ledger: LedgerMetadata, bits: BookieBits) -> frozenset[int] | 
         bits: Of the bookies.
 
     Returns:
-        None where the ledger's quorums are so great that the sets are not counted.
+        None where there are absurdly many.
     """
     if ledger.is_closed:
         return frozenset()
     ensemble, write, ack = ledger.quorums
     if not 0 < ack <= write:
         return frozenset()
-    if ensemble * comb(write, ack) > MAX_SETS:
+    if ensemble * ack > MOST_STEPS or ensemble * ack * comb(write, ack) > MOST_STEPS:
         return None
     bookies = ledger.segments[-1].bookies
     found: set[int] = set()
@@ -111,10 +116,10 @@ def least(sets: Iterable[int]) -> frozenset[int]:
     Args:
         sets: The sets.
     """
+    by_size = sorted(set(sets) - {0}, key=int.bit_count)
     kept: list[int] = []
-    for bits in sorted(set(sets) - {0}, key=int.bit_count):
-        if not any(bits & smaller == smaller for smaller in kept):
-            kept.append(bits)
+    for _, alike in groupby(by_size, key=int.bit_count):
+        kept += [bits for bits in alike if not any(bits & smaller == smaller for smaller in kept)]
     return frozenset(kept)
 
 
@@ -133,12 +138,10 @@ class Copysets:
         Args:
             ledger: The ledger.
         """
-        self.losing.update(losing_sets(ledger, self.bits))
-        blocking = blocking_sets(ledger, self.bits)
-        if blocking is None:
-            self.left_out += 1
-        else:
-            self.blocking.update(blocking)
+        losing, blocking = losing_sets(ledger, self.bits), blocking_sets(ledger, self.bits)
+        self.left_out += losing is None or blocking is None
+        self.losing.update(losing or ())
+        self.blocking.update(blocking or ())
 
     def worst_guess(self, size: int) -> tuple[str, ...]:
         """Gather bookies whose loss harms many ledgers: always the next one that completes, or nears, the most sets.

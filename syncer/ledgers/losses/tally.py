@@ -41,7 +41,7 @@ def can_tally(bookies: int, size: int) -> bool:
 class LossTally:
     """The ledgers that each set of ``size`` out of some bookies harms.
 
-    ``left_out`` counts ledgers with absurd quorums, of which it is not known whether they can be recovered.
+    ``left_out`` counts ledgers with absurd quorums, whose sets are not looked for.
 
     Args:
         bookies: Those that may be lost; a ledger on others is harmed only by sets that are wholly among these.
@@ -63,12 +63,12 @@ class LossTally:
         Args:
             ledger: The ledger.
         """
-        for bits in self._supersets(losing_sets(ledger, self._bits)):
+        losing, blocking = losing_sets(ledger, self._bits), blocking_sets(ledger, self._bits)
+        self.left_out += losing is None or blocking is None
+        for bits in self._supersets(losing or ()):
             row = self._lost.setdefault(bits, [0, 0])
             row[0] += 1
             row[1] += ledger.length_bytes or 0
-        blocking = blocking_sets(ledger, self._bits)
-        self.left_out += blocking is None
         for bits in self._supersets(blocking or ()):
             self._blocked[bits] = self._blocked.get(bits, 0) + 1
 

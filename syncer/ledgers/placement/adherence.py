@@ -9,13 +9,13 @@ Source: RackawareEnsemblePlacementPolicyImpl, RegionAwareEnsemblePlacementPolicy
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 
 from syncer.ledgers.placement.racks import DEFAULT_RACK, RackMap
-from syncer.ledgers.placement.write_sets import write_set
 
 MIN_RACKS: Final = 2
 
@@ -69,9 +69,22 @@ def spans_regions(ensemble: Sequence[str], write: int, racks: RackMap, min_regio
 
 
 def _spread(places: Sequence[str | None], write: int, policy: RackPolicy) -> bool:
+    """Whether each run of as many places as the write quorum, round the end too, has enough that are known."""
+    if write < 1 or not places:
+        return True
     wanted = min(write, policy.min_racks)
-    for start in range(len(places)):
-        found = {places[index] for index in write_set(start, len(places), write)} - {None}
-        if len(found) < wanted or (policy.enforced and DEFAULT_RACK in found):
+    run: Counter[str] = Counter()
+    for step in range(len(places) + write - 1):
+        entering = places[step % len(places)]
+        if entering is not None:
+            run[entering] += 1
+        if step < write - 1:
+            continue
+        if len(run) < wanted or (policy.enforced and DEFAULT_RACK in run):
             return False
+        leaving = places[step - write + 1]
+        if leaving is not None:
+            run[leaving] -= 1
+            if not run[leaving]:
+                del run[leaving]
     return True

@@ -58,7 +58,16 @@ def entries_on(index: int, first: int, last: int, ensemble: int, write: int) -> 
         ensemble: Size of the ensemble.
         write: The write quorum.
     """
-    return sum(entries_alike((index - offset) % ensemble, first, last, ensemble) for offset in range(write))
+    if last < first:
+        return 0
+    start = index - write + 1  # the first residue of a run of Qw that the index holds
+    return _held_below(last + 1 - start, ensemble, write) - _held_below(first - start, ensemble, write)
+
+
+def _held_below(number: int, ensemble: int, write: int) -> int:
+    """Count the numbers from 0 up to, and without, this one whose residue is below the write quorum."""
+    rounds, rest = divmod(number, ensemble)
+    return rounds * write + min(rest, write)
 
 
 def striped(index: int, first: int, last: int, ensemble: int, write: int) -> Iterator[int]:

@@ -69,3 +69,9 @@ def test_bytes_of_a_ledger_without_entries_are_none() -> None:
     found = judge(ledger((2, 2, 2), (0, "ab"), last=-1, length=0), {"a", "b"})
     assert found.bytes_of(0) == 0
     assert found.below_write_quorum == 0
+
+
+def test_an_absurd_ensemble_is_judged_in_one_step_for_each_of_its_bookies() -> None:
+    wide = ledger((200_000, 200_000, 100_000), (0, "ab" * 100_000), last=10**9)
+    assert judge(wide, {"a"}).least_replicas == 100_000
+    assert judge(ledger((200_000, 200_000, 200_000), (0, "a" * 200_000), last=None), {"a"}).recoverable is False

@@ -12,13 +12,13 @@ def test_only_sets_without_a_smaller_one_within_are_kept() -> None:
 
 def test_a_segment_without_entries_has_no_set() -> None:
     bits = BookieBits("abcd")
-    found = losing_sets(ledger((2, 2, 2), (0, "ab"), (100, "cd")), bits)
+    found = losing_sets(ledger((2, 2, 2), (0, "ab"), (100, "cd")), bits) or ()
     assert [bits.named(each) for each in found] == [("a", "b")]
 
 
 def test_a_short_ledger_has_only_the_sets_of_its_entries() -> None:
     bits = BookieBits("abc")
-    found = losing_sets(ledger((3, 2, 2), (0, "abc"), last=0), bits)
+    found = losing_sets(ledger((3, 2, 2), (0, "abc"), last=0), bits) or ()
     assert [bits.named(each) for each in found] == [("a", "b")]
 
 
@@ -39,3 +39,11 @@ def test_the_guess_gathers_bookies_that_share_most_ledgers() -> None:
     assert copysets.worst_guess(2) == ("a", "b")
     assert copysets.worst_guess(3) == ("a", "b", "c")
     assert len(copysets.worst_guess(99)) == 6
+
+
+def test_an_absurd_ensemble_is_left_out_at_once() -> None:
+    copysets = Copysets()
+    copysets.add(ledger((200_000, 200_000, 200_000), (0, "a" * 200_000)))
+    copysets.add(ledger((200_000, 200_000, 200_000), (0, "a" * 200_000), last=None))
+    assert copysets.left_out == 2
+    assert not copysets.losing

@@ -77,3 +77,8 @@ def test_bookies_that_were_emptied_before_take_nothing() -> None:
     cluster = ClusterBookies(readable=three, writable=three)
     plans = decommission_in_turn([ledger((2, 2, 2), (0, "ab"))], ["a", "b"], cluster)
     assert [plan.ends for plan in plans] == [True, False]
+
+
+def test_an_absurd_ensemble_is_counted_in_one_step_for_each_of_its_bookies() -> None:
+    wide = ledger((200_000, 200_000, 2), (0, "ab" * 100_000), last=200_000 - 1, length=10**6)
+    assert decommission([wide], ["a"], CLUSTER).entries == 100_000 * 200_000

@@ -38,3 +38,13 @@ def test_regions_are_the_first_parts_of_racks() -> None:
     assert spans_regions(["a", "c"], 2, RACKS)
     assert not spans_regions(["a", "b"], 2, RACKS)
     assert spans_regions(["a", "b"], 1, RACKS)
+
+
+def test_an_absurd_ensemble_is_walked_once() -> None:
+    assert not adheres_as_configured(["a", "b"] * 100_000 + ["x"], 200_000, RACKS, RackPolicy(enforced=True))
+    assert adheres_as_configured(["a", "b"] * 100_000, 200_000, RACKS, POLICY)
+
+
+@pytest.mark.parametrize("write", [0, -3])
+def test_quorums_that_no_client_takes_need_no_rack(write: int) -> None:
+    assert adheres_as_configured(["a", "x", "x", "x", "x"], write, RACKS, RackPolicy(enforced=True))
