@@ -157,11 +157,17 @@ def test_with_cuts_busy_topics_move_alone_and_the_table_tells_what_is_split(tmp_
         found = AdviceDocument.model_validate_json(result.stdout)
         table = run(tmp_path, "advise", "--cuts", documents={}, answers=answers).output
         whole = advised(tmp_path, "advise", documents={})
+        kept = run(tmp_path, "advise", "--cuts", "--save", str(tmp_path / "moves"), documents={}, answers=answers)
     assert found.plan is not None
     assert whole.plan is not None
     assert not whole.plan.cuts
     assert (found.plan.client_seconds.value or 0) < (whole.plan.client_seconds.value or 0) / 10
     moving = {move.bundle for move in found.plan.moves}
+    assert kept.exit_code == 0, kept.output
+    plan = plan_file.read(tmp_path / "moves")
+    assert {move.bundle for move in plan.moves} == moving
+    assert moving <= {half for split in plan.splits for half in split.halves}
+    assert len(plan.splits) == sum(len(cut.parts) - 1 for cut in found.plan.cuts)
     for cut in found.plan.cuts:
         assert cut.broker == broker
         (going,) = [part for part in cut.parts if part.goes]
@@ -307,7 +313,6 @@ def test_where_nothing_moves_no_plan_is_kept(tmp_path: Path) -> None:
         ("--save m --per-broker 0", 2, "greater than or equal to 1"),
         ("--save m --rolling-restart", 2, "no plan of moves"),
         ("--save m --most-usage 0.5", 2, "no plan of moves"),
-        ("--save m --cuts", 2, "split the bundles first"),
         ("--cuts --rolling-restart", 2, "moves whole bundles"),
         ("--cuts --most-usage 0.5", 2, "moves whole bundles"),
         ("--cuts --fill b3:8080", 2, "moves whole bundles"),
