@@ -328,12 +328,15 @@ class _Reader:
             above, _, name = path.rpartition("/")
             if above != last:
                 last, folder = above, folder_at(above)
+                kind, tenant, every = folder.kind, folder.tenant, folder.every
             value = kv.value
-            if (value or folder.empties) and (folder.sessions or not kv.lease) and folder.wants(name):
-                tenant = name if folder.tenant is None else folder.tenant
+            if not (value or folder.empties) or (kv.lease and not folder.sessions):
+                continue  # an inner node is empty, the other a session's
+            if (every and name) or folder.wants(name):
+                whose = name if tenant is None else tenant
                 value = carried_value(path, value)
-                kind = folder.kind or folder.kind_of(name)
-                rows.append((path, kind, tenant, value, None, Revision(str(kv.mod_revision)), None))
+                what = kind or folder.kind_of(name)
+                rows.append((path, what, whose, value, None, Revision(str(kv.mod_revision)), None))
         return ResourceBatch.of(rows)
 
 
