@@ -77,14 +77,14 @@ def quorums(draw: st.DrawFn, most: int = 5) -> Quorums:
 
 @st.composite
 def ledgers(draw: st.DrawFn, bookies: int = 7) -> LedgerMetadata:
-    """A ledger of up to four segments, of which the last may be empty."""
+    """A ledger of up to four segments, of which the last ones may be empty."""
     sizes = draw(quorums())
     state = draw(st.sampled_from(LedgerState))
     firsts = sorted(draw(st.sets(ENTRIES, min_size=1, max_size=4)))
     names = [f"bk-{number}:3181" for number in range(bookies)]
     ensemble = st.permutations(names).map(lambda some: tuple(some[: sizes.ensemble]))
     closed = state is LedgerState.CLOSED
-    last_entry = draw(st.integers(firsts[-1] - 1, firsts[-1] + 60)) if closed else None
+    last_entry = draw(st.integers(firsts[0] - 1, firsts[-1] + 60)) if closed else None
     has_password = draw(st.booleans())
     created = draw(st.none() | st.integers(0, 2**42))
     origin = LedgerOrigin(

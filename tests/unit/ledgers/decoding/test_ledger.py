@@ -118,6 +118,21 @@ def test_escapes_in_text_are_javas(written: bytes, password: bytes) -> None:
     assert found.origin.custom == {"k": password}
 
 
+@pytest.mark.parametrize("size", [127, 128, 300, 16_383, 16_384, 2**21])
+def test_the_length_of_a_message_may_have_any_number_of_bytes(size: int) -> None:
+    message = MESSAGES["LedgerMetadataFormat"](quorumSize=1, ensembleSize=1, length=0, state=1)
+    message.segment.add(firstEntryId=0, ensembleMember=[b"a"])
+    message.password = b""
+    message.password = b"x" * (size - message.ByteSize())
+    message.password = b"x" * (size - message.ByteSize() + len(message.password))
+    data: bytes = message.SerializeToString()
+    assert len(data) == size
+    length, rest = b"", size
+    while rest > 0x7F:
+        length, rest = length + bytes([rest & 0x7F | 0x80]), rest >> 7
+    assert isinstance(decoded(HEADER + b"3\n" + length + bytes([rest]) + data), LedgerMetadata)
+
+
 def test_more_bookies_than_are_remembered_are_all_checked() -> None:
     for number in range(10_050):
         assert isinstance(decoded(binary(bookies=("a", f"bk-{number}"))), LedgerMetadata)

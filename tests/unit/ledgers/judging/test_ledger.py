@@ -53,6 +53,11 @@ def test_a_trailing_segment_without_entries_puts_nothing_at_risk() -> None:
     assert found.named == {"c", "d"}
 
 
+def test_all_segments_behind_the_end_are_empty() -> None:
+    found = judge(ledger((2, 2, 2), (0, "ab"), (50, "cd"), (80, "ef"), last=20), {"c", "d"})
+    assert found.by_replicas_left == (0, 0, 21)
+
+
 def test_sizes_that_no_client_takes_do_not_break_the_judgement() -> None:
     for sizes, bookies in [((0, 0, 0), ""), ((2, 0, 0), "ab"), ((2, -5, -9), "ab")]:
         found = judge(ledger(sizes, (0, bookies)), {"a"})
