@@ -16,7 +16,7 @@ PHASES: Final = ("waiting", "pausing", "moving", "restoring")
 OPEN_STANDINGS: Final = ("waiting", "asked", "missed-once")
 OUTCOMES: Final = (
     "done", "already-there", "moved-by-others", "bundle-gone", "owned-by-nobody", "load-changed", "target-gone",
-    "not-at-the-target", "refused", "left", "not-begun",
+    "not-at-the-target", "not-made", "refused", "left", "not-begun",
 )  # fmt: skip
 QUESTIONS: Final = ("load", "doctor", "advice", "drain", "comparison", "plan")
 READY_BUCKETS_S: Final = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 30.0, 60.0)

@@ -1,4 +1,4 @@
-"""What is brought along of the history of a cluster's load, where there is one."""
+"""Recorded load: the part of a cluster's history that an answer goes by, where there is one."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ class RecordedLoad:
 
     Args:
         samples: The oldest first.
-        changes: Of owner, the oldest first.
+        changes: Of owner, the oldest first; ``None``: nothing was recorded.
         calibration: Of prices; ``None``: too few moves were observed.
     """
 
     samples: tuple[LoadSample, ...] = ()
-    changes: tuple[OwnerChange, ...] = ()
+    changes: tuple[OwnerChange, ...] | None = None
     calibration: Calibration | None = None
 
 
