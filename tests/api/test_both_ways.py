@@ -11,7 +11,13 @@ from typing import Any, Final
 import pytest
 
 from syncer.cli.reaching.routed import ROUTED
-from tests.api import test_same_answers, test_steering_both_ways, test_syncs_both_ways
+from tests.api import (
+    test_clusters,
+    test_moves_both_ways,
+    test_same_answers,
+    test_steering_both_ways,
+    test_syncs_both_ways,
+)
 from tests.api.two_ways import BothWays, both
 from tests.support.region_database import REMOTE, performing
 from tests.unit.cli.test_refusals import said
@@ -183,4 +189,5 @@ def test_a_region_that_is_not_there_is_a_verdict(both: BothWays) -> None:
 def test_every_routed_command_is_compared_and_no_other_is_routed() -> None:
     assert set(test_same_answers.ROUTED) == ROUTED | BESIDE.keys()
     compared = [*LOOKS, *DECISIONS, *test_steering_both_ways.VERBS, *test_syncs_both_ways.COMMANDS]
+    compared += [*test_moves_both_ways.COMMANDS, *(f"balancer {verb}" for verb, *_ in test_clusters.ASKED.values())]
     assert [each for each in ROUTED if not any(line.startswith(each) for line in compared)] == []

@@ -35,6 +35,16 @@ from tests.unit.cli.commands.balancing.test_advise import CONFIGURED, uneven
 
 GREEN: Final = f"{API}/clusters/green"
 PATIENT: Final = "within=100"
+ASKED: Final[dict[str, tuple[str, ...]]] = {
+    "load?": ("load",),
+    "advice?reach=0.02&": ("advise", "--reach", "0.02"),
+    "drain?broker=b3:8080&": ("drain", "b3:8080"),
+    "doctor?": ("doctor",),
+    "comparison?rounds=2&strategy=ThresholdShedder&setting=maxUnloadPercentage=0.3&": (
+        "compare", "--rounds", "2", "--strategy", "ThresholdShedder", "--set", "maxUnloadPercentage=0.3",
+    ),
+}  # fmt: skip
+"""What is asked over HTTP, and the command that answers the same."""
 
 
 @pytest.fixture(autouse=True)
@@ -91,19 +101,7 @@ def printed(file: Path, *words: str) -> Any:
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize(
-    ("path", "words"),
-    [
-        ("load?", ("load",)),
-        ("advice?reach=0.02&", ("advise", "--reach", "0.02")),
-        ("drain?broker=b3:8080&", ("drain", "b3:8080")),
-        ("doctor?", ("doctor",)),
-        (
-            "comparison?rounds=2&strategy=ThresholdShedder&setting=maxUnloadPercentage=0.3&",
-            ("compare", "--rounds", "2", "--strategy", "ThresholdShedder", "--set", "maxUnloadPercentage=0.3"),
-        ),
-    ],
-)
+@pytest.mark.parametrize(("path", "words"), ASKED.items())
 def test_an_answer_is_the_commands_document(path: str, words: tuple[str, ...], region: Region, green: Path) -> None:
     told = region.get(f"{GREEN}/{path}{PATIENT}", "read").json()
     assert lasting(told) == lasting(printed(green, *words, "--cluster", "green"))
@@ -186,7 +184,7 @@ def test_a_broker_that_hangs_keeps_nobody_longer_than_was_said_nor_too_many(tmp_
 
     async def ask(inquiries: Inquiries, config: Config) -> None:
         try:
-            await inquiries.ask(config, LookWish(table="green", listen_s=0), LoadQuestion(), 15)
+            await inquiries.ask(config, LookWish(table="green", listen_s=0), LoadQuestion(), 4)
         except (InquiriesFull, NotInTime) as exc:
             codes.append(exc.code)
 
@@ -197,7 +195,7 @@ def test_a_broker_that_hangs_keeps_nobody_longer_than_was_said_nor_too_many(tmp_
                 tasks.start_soon(ask, inquiries, config)
         return inquiries
 
-    with hanging(tmp_path) as (config, asked):
+    with hanging(tmp_path) as (config, asked):  # for longer than is waited, shorter than a broker is waited for
         inquiries = anyio.run(all_ask, config)
         assert len(asked) <= 1, "both have shared one look"
     assert sorted(codes) == ["cluster-inquiries-full", "not-in-time", "not-in-time"]

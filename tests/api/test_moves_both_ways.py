@@ -19,6 +19,7 @@ from tests.unit.balancer.moving.test_move_plan import PLAN
 
 __all__ = ["both"]
 
+COMMANDS: Final = ("balancer runs", "balancer apply", "balancer stop")
 SOON: Final = ("--reason", "TICKET-7", "--timeout", "0")
 
 
