@@ -61,6 +61,24 @@ def balancer_rules(version: str) -> BalancerRules:
     Raises:
         VersionUnknown: It is no version, or the rules of its line are not known.
     """
+    return RULES[_known(version)[1]]
+
+
+def taken_from(version: str) -> str | None:
+    """Name the older version of the line whose rules are taken for those of a version; None where it has its own.
+
+    Args:
+        version: As brokers report it.
+
+    Raises:
+        VersionUnknown: It is no version, or the rules of its line are not known.
+    """
+    wanted, known = _known(version)
+    return None if wanted == known else ".".join(map(str, known))
+
+
+def _known(version: str) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
+    """A version, and the one of the table whose rules it has."""
     found = re.match(r"(\d+)\.(\d+)\.(\d+)(?!\d)", version, re.ASCII)
     if found is None:
         raise VersionUnknown(f"'{version}' is no version of Pulsar such as {_listed()}")
@@ -68,7 +86,7 @@ def balancer_rules(version: str) -> BalancerRules:
     known = [each for each in RULES if each[:2] == wanted[:2] and each <= wanted]
     if not known:
         raise VersionUnknown(f"the load balancing of Pulsar {version} is not known here; known are {_listed()}")
-    return RULES[max(known)]
+    return wanted, max(known)
 
 
 def _listed() -> str:

@@ -43,6 +43,7 @@ class DiagnosisCode(StrEnum):
     MIXED_MANAGERS = "mixed-managers"
     MIXED_VERSIONS = "mixed-versions"
     VERSION_UNKNOWN = "version-unknown"
+    VERSION_ASSUMED = "version-assumed"
     REPORT_MISSING = "report-missing"
     REPORT_STALE = "report-stale"
     NIC_LIMIT = "nic-limit-unknown"
@@ -117,6 +118,7 @@ MEANINGS: Final[dict[DiagnosisCode, CodeMeaning]] = {
     DiagnosisCode.MIXED_MANAGERS: CodeMeaning(_ERROR, "BrokerLoadManagerClassFilter, Pulsar 4.0.8"),
     DiagnosisCode.MIXED_VERSIONS: CodeMeaning(_NOTE, "BrokerVersionFilter, Pulsar 4.0.8"),
     DiagnosisCode.VERSION_UNKNOWN: CodeMeaning(_WARNING, "the brokers' registrations"),
+    DiagnosisCode.VERSION_ASSUMED: CodeMeaning(_NOTE, "the brokers' registrations"),
     DiagnosisCode.REPORT_MISSING: CodeMeaning(_ERROR, "LocalBrokerData, BrokerLoadData, Pulsar 4.0.8"),
     DiagnosisCode.REPORT_STALE: CodeMeaning(_WARNING, "LocalBrokerData, BrokerLoadData, Pulsar 4.0.8"),
     DiagnosisCode.NIC_LIMIT: CodeMeaning(_WARNING, "ResourceUsage, LinuxInfoUtils, Pulsar 4.0.8"),

@@ -9,7 +9,7 @@ from syncer.balancer.doctor.case import Case, short
 from syncer.balancer.doctor.codes import DiagnosisCode
 from syncer.balancer.doctor.diagnosis import Answer, Diagnosis, DiagnosisEvidence, Unjudged
 from syncer.balancer.picture import Known
-from syncer.balancer.versions import balancer_rules
+from syncer.balancer.versions import taken_from
 from syncer.errors import VersionUnknown
 
 _PREFIXES: Final = ("loadBalancer", "loadBalance", "maxUnload", "minUnload", "defaultNamespaceBundle")
@@ -102,7 +102,7 @@ def _versions(case: Case) -> Iterator[Answer]:
         )
     for broker, known in told.items():
         try:
-            balancer_rules(known.value)
+            older = taken_from(known.value)
         except VersionUnknown as exc:
             yield Diagnosis(
                 code=DiagnosisCode.VERSION_UNKNOWN,
@@ -110,6 +110,15 @@ def _versions(case: Case) -> Iterator[Answer]:
                 what=f"{exc.message}; what is said of its load balancing may not hold",
                 evidence=(DiagnosisEvidence("version", known.value, known.origin),),
                 remedy="Upgrade this daemon to one that knows the version.",
+            )
+            continue
+        if older is not None:
+            yield Diagnosis(
+                code=DiagnosisCode.VERSION_ASSUMED,
+                where=broker,
+                what=f"its load balancing is taken for that of {older}, the last version of its line that is known",
+                evidence=(DiagnosisEvidence("version", known.value, known.origin),),
+                remedy="None is needed; look whether the release notes since tell of load balancing.",
             )
     if len({known.value for known in told.values()}) > 1:
         yield Diagnosis(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from syncer.balancer.settings import BalancerSettings, balancer_settings
-from syncer.balancer.versions import RULES, balancer_rules
+from syncer.balancer.versions import RULES, balancer_rules, taken_from
 from syncer.errors import VersionUnknown
 
 
@@ -21,6 +21,7 @@ from syncer.errors import VersionUnknown
 )
 def test_a_version_has_the_rules_of_the_last_one_known_of_its_line(version: str, read: tuple[int, int, int]) -> None:
     assert balancer_rules(version) is RULES[read]
+    assert taken_from(version) == ("4.0.8" if version == "4.0.12" else None)
 
 
 @pytest.mark.parametrize("version", ["", "master", "4.0", "4.0.7", "4.1.0", "5.1.0", "6.0.0"])
