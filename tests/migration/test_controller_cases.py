@@ -281,7 +281,7 @@ async def test_a_replicated_topic_waits_until_all_is_sent() -> None:
 @pytest.mark.parametrize("healed", [True, False])
 async def test_a_subscription_that_stands_still_at_green_is_told_before_it_is_closed(*, healed: bool) -> None:
     """Its consumer is connected and has room, and is given nothing: no error tells so."""
-    play = NamespacePlay(4)
+    play = NamespacePlay(8)  # in which messages are still sent then
     control = Control(play)
     name, by = topic("plain"), SubscriptionKind.KEY_SHARED.value
     stops: list[str] = []

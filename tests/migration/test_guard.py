@@ -6,8 +6,9 @@ from typing import Final
 
 import pytest
 
+from syncer.admin.balancing_claim import CLAIM_NAMESPACE, claim_key
 from syncer.admin.stillness import STILL
-from syncer.errors import AdminError, PreconditionFailed
+from syncer.errors import AdminError, BalancingOwned, PreconditionFailed
 from syncer.migration.brake import FlipTiming
 from syncer.migration.evidence import StatsAnswer
 from syncer.migration.running.former import FormerValues
@@ -19,6 +20,7 @@ from tests.migration import truth
 from tests.migration.calls import SimulatedCalls
 from tests.migration.clock import SimulatedClock
 from tests.migration.clusters.broker import BrokerSettings
+from tests.migration.clusters.namespace import Namespace
 from tests.migration.flips import CountedCalls, Killed, MemoryJournal, calls_of
 from tests.migration.plays import LONG, NAMESPACE, NamespacePlay
 from tests.migration.rest import AdminApi
@@ -70,6 +72,19 @@ async def test_balancing_is_frozen_and_as_it_was_once_it_is_released() -> None:
     await released(play, journal)
     assert play.blue.dynamic == {SHEDDING: "true"}
     assert journal.kept == {}
+
+
+async def test_a_run_of_moves_that_holds_the_settings_is_waited_for() -> None:
+    """It would put them back in the middle of the migration, which then strands what moves."""
+    play, journal = NamespacePlay(0), MemoryJournal()
+    play.blue.dynamic |= STILL
+    system = Namespace(CLAIM_NAMESPACE, {"properties": {claim_key("blue"): "west 7"}})
+    play.blue.namespaces[CLAIM_NAMESPACE] = system
+    with pytest.raises(BalancingOwned, match="west 7 keeps blue"):
+        await guarded(play, calls_of(play.blue), journal)
+    assert journal.kept == {}
+    system.policies["properties"] = {claim_key("green"): "west 7"}
+    assert (await guarded(play, calls_of(play.blue), journal)).holds
 
 
 async def test_a_guard_that_stands_is_left_as_it_is() -> None:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
+from syncer.admin.balancing_claim import CLAIM_NAMESPACE, claim_in
 from syncer.admin.calls import AdminCalls
 from syncer.admin.stillness import STILL
-from syncer.errors import PreconditionFailed
+from syncer.errors import BalancingOwned, PreconditionFailed
 from syncer.migration.evidence import ClusterUrls, StatsAnswer
 from syncer.migration.reading import forms
 from syncer.migration.reading.at_once import all_of
@@ -60,10 +61,11 @@ class Guard:
             namespaces: Whose topics are loaded.
 
         Raises:
+            BalancingOwned: A run of moves holds the same settings, and would put them back in the middle.
             PreconditionFailed: The whole cluster is marked already.
             AdminError: A call was refused, or not answered.
         """
-        frozen = await self._freeze()
+        frozen = await self._freeze(cluster)
         await self._point(cluster, target)
         loaded, unloaded = await self._load(cluster, namespaces)
         return Guarded(frozen=frozen, loaded=loaded, unloaded=unloaded)
@@ -72,7 +74,10 @@ class Guard:
         """Let the cluster balance as it did before."""
         await self._former.put_all_back((Setting.DYNAMIC,))
 
-    async def _freeze(self) -> tuple[str, ...]:
+    async def _freeze(self, cluster: str) -> tuple[str, ...]:
+        owner = claim_in(await insist(self._clock, lambda: self._blue.namespace(CLAIM_NAMESPACE)), cluster)
+        if owner:
+            raise BalancingOwned(f"the run of moves {owner} keeps {cluster} from balancing, and lets go when it ends")
         there = await insist(self._clock, self._blue.dynamic_settings)
         moving = [key for key, value in STILL.items() if there.get(key) != value]
         for key in moving:
