@@ -16,7 +16,10 @@ from tests.support.moving_cluster import MovingCluster
 
 @dataclass
 class MovingCalls(AdminCalls):
-    """Answers for a :class:`MovingCluster`; ``refusals`` is by a part of the call, 0 being no answer."""
+    """Answers for a :class:`MovingCluster`; ``refusals`` is by a part of the call, 0 being no answer.
+
+    ``unstarted`` brokers are registered, and own not even their own heartbeat yet.
+    """
 
     moving: MovingCluster
     refusals: dict[str, int] = field(default_factory=dict)
@@ -24,9 +27,12 @@ class MovingCalls(AdminCalls):
     asked: list[str] = field(default_factory=list)
     broker: str = ""
     most_bundles: str = "128"
+    unstarted: set[str] = field(default_factory=set)
 
     def at(self, broker: str) -> Self:
-        return type(self)(self.moving, self.refusals, self.topics_of, self.asked, broker, self.most_bundles)
+        return type(self)(
+            self.moving, self.refusals, self.topics_of, self.asked, broker, self.most_bundles, self.unstarted
+        )
 
     async def get(self, path: str) -> Any:
         self._ask(f"GET {self.broker}{path}")
@@ -41,7 +47,8 @@ class MovingCalls(AdminCalls):
                 return sorted(self.moving.brokers)
             case ["brokers", "east-1", broker, "ownedNamespaces"]:
                 assert broker == self.broker, "a broker tells of its own only"
-                return {bundle: {} for bundle, owner in self.moving.owners.items() if owner == broker}
+                own = {} if broker in self.unstarted else {f"pulsar/{broker}/0x00000000_0xffffffff": {}}
+                return own | {bundle: {} for bundle, owner in self.moving.owners.items() if owner == broker}
             case ["namespaces", "pulsar", "system"]:
                 return self._system()
             case ["namespaces", tenant, namespace, span, "topicHashPositions"]:

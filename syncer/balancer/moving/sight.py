@@ -31,7 +31,7 @@ class ClusterSight:
     Attributes:
         at_ms: When the look began.
         dynamic: Settings that were set for all brokers at run time.
-        brokers: Those that are active.
+        brokers: Those that are active; of those that were asked only the ones that are started.
         bundles: Those that were looked at.
         boundaries: Of each namespace of these, where it is cut; none when it does not exist.
         claim: Name of the run that has claimed the cluster's balancing; empty: none has. ``None``: none can, as the

@@ -3,6 +3,9 @@
 The brokers that a bundle is probably at are asked first. Where none of them owns it, any broker says whether somebody
 does, and one look-up who: a cluster may have a thousand of them, which are asked in turn only where that does not tell,
 as of a bundle without topics. A bundle whose owner did not answer is left out: that nobody owns it is not known.
+
+A broker is registered before its load manager is started, and a bundle that is brought to it then may be served by
+nobody for a minute. One that owns nothing, not even its own heartbeat, is therefore not taken for active.
 """
 
 from __future__ import annotations
@@ -69,7 +72,9 @@ class MoveLooking:
         boundaries = {each: await self._boundaries(each) for each in {namespace_of_bundle(each) for each in bundles}}
         ranges = {namespace: set(pairwise(each)) for namespace, each in boundaries.items()}
         there = {each: range_of_bundle(each) in ranges[namespace_of_bundle(each)] for each in bundles}
-        owners = await self._owners({each: bundles[each] for each, exists in there.items() if exists}, brokers)
+        asked = {each: bundles[each] for each, exists in there.items() if exists}
+        owned = await self._ask({each for likely in asked.values() for each in likely} & brokers)
+        owners = await self._owners(asked, brokers, owned)
         loads = await self._loads({each: owners[each] for each in weighed if owners.get(each)})
         seen = {
             each: BundleSight(exists=exists, owner=owners.get(each), throughput=loads.get(each))
@@ -79,7 +84,7 @@ class MoveLooking:
         return ClusterSight(
             at_ms=now_ms,
             dynamic=dynamic,
-            brokers=brokers,
+            brokers=brokers - {each for each, has in owned.items() if has is not None and not has},
             bundles=seen,
             boundaries=boundaries,
             claim=await self._claim(),
@@ -110,10 +115,10 @@ class MoveLooking:
             raise AdminError(f"the bundles of {namespace} were told without their boundaries")
         return tuple(parsed_boundaries(told, namespace))
 
-    async def _owners(self, bundles: Mapping[str, Iterable[str]], brokers: frozenset[str]) -> dict[str, str | None]:
+    async def _owners(
+        self, bundles: Iterable[str], brokers: frozenset[str], owned: Mapping[str, frozenset[str] | None]
+    ) -> dict[str, str | None]:
         """Find who owns each; those that may be owned by a broker that did not answer are left out."""
-        likely = {each for likely in bundles.values() for each in likely} & brokers
-        owned = await self._ask(likely)
         found, asking = _owned(bundles, owned), list[str]()
         for bundle in (each for each in bundles if each not in found):
             try:
@@ -131,7 +136,7 @@ class MoveLooking:
                 else:
                     asking.append(bundle)
         if asking:
-            owned |= await self._ask(brokers - likely)
+            owned = {**owned, **await self._ask(brokers - owned.keys())}
             found |= (dict.fromkeys(asking) if None not in owned.values() else {}) | _owned(asking, owned)
         return found
 

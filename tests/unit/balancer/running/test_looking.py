@@ -48,6 +48,15 @@ async def test_an_owner_and_its_load_are_seen_and_only_likely_owners_are_asked(c
     assert not any("c:80" in each for each in calls.asked)
 
 
+async def test_a_broker_whose_load_manager_is_not_started_is_none_to_move_to(calls: MovingCalls) -> None:
+    calls.unstarted.add("b:80")
+    sight = await look(calls, LOW)
+    assert sight.brokers == {"a:80", "c:80"}
+    assert sight.bundles == {LOW: BundleSight(exists=True, owner="a:80")}
+    calls.refusals["b%3A80/ownedNamespaces"] = 0
+    assert (await look(calls, LOW)).brokers == {"a:80", "b:80", "c:80"}, "that it owns nothing is not known"
+
+
 async def test_where_no_likely_broker_owns_it_all_are_asked(calls: MovingCalls) -> None:
     assert (await look(calls, HIGH)).bundles == {HIGH: BundleSight(exists=True, owner="c:80")}
     calls.moving.owners[HIGH] = None
