@@ -9,13 +9,13 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Final
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from syncer.admin.stillness import STILL
 from syncer.balancer.moving import acts, course
 from syncer.balancer.moving.bounds import HOUR_MS, QuietHours, RunBounds
-from syncer.balancer.moving.move_plan import MovePlan, PlannedMove
+from syncer.balancer.moving.move_plan import MovePlan, MovePrediction, PlannedMove
 from syncer.balancer.moving.run import OPEN, MoveProgress, MoveRun, MoveStanding, RunPhase, RunStop, progress_from
 from syncer.balancer.moving.run import move_run_from as run_from
 from syncer.balancer.moving.sight import ClusterSight
@@ -196,6 +196,25 @@ def test_without_trouble_every_bundle_is_moved_by_one_unload(plan: MovePlan, dyn
     assert {each.standing for each in played.run.splits} <= {SplitStanding.DONE}
 
 
+ONE: Final = MovePlan(
+    table="x",
+    cluster="x",
+    taken_ms=Millis(1),
+    moves=(
+        PlannedMove(
+            bundle="t/n/0x00000000_0x40000000",
+            source="a:80",
+            target="b:80",
+            throughput=None,
+            prediction=MovePrediction(ready_s=None, client_seconds=None, spread=None),
+        ),
+    ),
+    bounds=RunBounds(per_hour=1),
+)
+
+
+@example(plan=ONE, dynamic={}, schedule=["look a", "b", "b", "look b"])
+@example(plan=ONE, dynamic={}, schedule=["look a", "b", "b", "a"])
 @given(plan=plans(), dynamic=settings, schedule=st.lists(st.sampled_from(["a", "b", "look a", "look b"]), max_size=60))
 def test_of_two_daemons_one_moves_at_most_and_the_settings_are_as_they_were(
     plan: MovePlan, dynamic: dict[str, str], schedule: list[str]

@@ -28,7 +28,7 @@ from syncer.balancer.moving.acts import (
     UnsetSetting,
 )
 from syncer.balancer.moving.bounds import UnderWay
-from syncer.balancer.moving.holding import claimed_by_others, held_by_others
+from syncer.balancer.moving.holding import claim_lost, held_by_others
 from syncer.balancer.moving.move_plan import MovePlan, PlannedMove
 from syncer.balancer.moving.run import OPEN, MoveProgress, MoveRun, MoveStanding, RunPhase, RunStop, RunStopCode
 from syncer.balancer.moving.sight import BundleSight, ClusterSight
@@ -45,6 +45,8 @@ FREE_MS: Final = 180_000
 """A bundle that nobody has owned for so long after its unload is given up."""
 MOST_UNLOADS: Final = 3
 """Of one move. The modular manager forgets the target at the first look-up, whoever makes it (issue 24884)."""
+MOST_PAUSINGS: Final = 20
+"""Settings that are not seen as they were set after so many times are put back by somebody else."""
 LONG_WAIT_MS: Final = 600_000
 """Before a longer wait the cluster gets its settings back."""
 
@@ -171,23 +173,27 @@ def _wait(plan: MovePlan, run: MoveRun, sight: ClusterSight) -> RunTurn:
     if sight.claim == "" != run.claim:
         return RunTurn(run, (TakeClaim(run.claim),))
     former = {key: sight.dynamic.get(key) for key in STILL}
-    return RunTurn(replace(run, phase=RunPhase.PAUSING, former=former, until_ms=Millis(0)))
+    return RunTurn(replace(run, phase=RunPhase.PAUSING, former=former, until_ms=Millis(0), pausings=0))
 
 
 def _pause(run: MoveRun, sight: ClusterSight) -> RunTurn:
     former = run.former or {}
-    if claimed_by_others(sight, run.claim):
+    if claim_lost(sight, run.claim):
         run = stopped(run, _CLAIMED)
     if any(sight.dynamic.get(key) not in {STILL[key], former.get(key)} for key in STILL):
         run = stopped(run, _SETTINGS)
     if run.stop is not None:
         return RunTurn(replace(run, phase=RunPhase.RESTORING))
     loose = tuple(SetSetting(key, value) for key, value in STILL.items() if sight.dynamic.get(key) != value)
-    return RunTurn(run, loose) if loose else RunTurn(replace(run, phase=RunPhase.MOVING))
+    if not loose:
+        return RunTurn(replace(run, phase=RunPhase.MOVING))
+    if run.pausings >= MOST_PAUSINGS:
+        return RunTurn(replace(stopped(run, _SETTINGS), phase=RunPhase.RESTORING))
+    return RunTurn(replace(run, pausings=run.pausings + 1), loose)
 
 
 def _move(plan: MovePlan, run: MoveRun, sight: ClusterSight) -> RunTurn:
-    if claimed_by_others(sight, run.claim):
+    if claim_lost(sight, run.claim):
         run = stopped(run, _CLAIMED)
     if any(sight.dynamic.get(key) != value for key, value in STILL.items()):
         run = stopped(run, _SETTINGS)
@@ -233,7 +239,9 @@ def _let_go(then: MoveRun, run: MoveRun, sight: ClusterSight) -> RunTurn:
     return RunTurn(then)
 
 
-_CLAIMED: Final = RunStop(code=BalancingOwned.code, words="another run of moves has claimed the cluster since")
+_CLAIMED: Final = RunStop(
+    code=BalancingOwned.code, words="the claim on the cluster is lost: another run of moves has claimed it since"
+)
 _SETTINGS: Final = RunStop(
     code=RunStopCode.SETTINGS,
     words="somebody else has set one of the settings that keep Pulsar from moving bundles itself",

@@ -138,6 +138,7 @@ class MoveRun:
         stop: Why it ends early.
         until_ms: Before that it begins no move; 0: at once.
         claim: Its name in the cluster, which no other run has; empty: runs of before had none.
+        pausings: How often it has asked for the settings since it began to.
     """
 
     phase: RunPhase = RunPhase.WAITING
@@ -147,6 +148,7 @@ class MoveRun:
     stop: RunStop | None = None
     until_ms: Millis = field(default=Millis(0))
     claim: str = ""
+    pausings: int = 0
 
     def document(self) -> dict[str, Any]:
         """All of it but its moves, as plain data."""

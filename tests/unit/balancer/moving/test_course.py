@@ -45,7 +45,7 @@ def test_settings_are_remembered_before_they_are_set_and_seen_before_anything_mo
     assert first.run.former == {**dict.fromkeys(STILL), **former}
     second = course.step(PLAN, first.run, seen(dynamic=former))
     assert set(second.acts) == {SetSetting(key, value) for key, value in STILL.items()}
-    assert second.run == first.run
+    assert second.run == replace(first.run, pausings=1)
     assert course.step(PLAN, second.run, seen()).run.phase is RunPhase.MOVING
 
 
@@ -170,6 +170,26 @@ def test_a_setting_of_somebody_else_stops_the_run() -> None:
         run = course.step(PLAN, replace(moving(), phase=phase), seen(HERE, {**STILL, key: "other"})).run
         assert run.stop is not None
         assert (run.stop.code, run.phase) == ("settings-changed", RunPhase.RESTORING)
+
+
+def test_settings_that_do_not_stay_set_end_the_run() -> None:
+    run = course.step(PLAN, course.begun(PLAN), seen(dynamic={})).run
+    for _ in range(course.MOST_PAUSINGS):
+        turn = course.step(PLAN, run, seen(dynamic={}))
+        assert turn.acts
+        run = turn.run
+    run = course.step(PLAN, run, seen(dynamic={})).run
+    assert run.stop is not None
+    assert (run.stop.code, run.phase) == ("settings-changed", RunPhase.RESTORING)
+
+
+@pytest.mark.parametrize("phase", [RunPhase.PAUSING, RunPhase.MOVING])
+@pytest.mark.parametrize("claim", ["", "theirs"])
+def test_a_run_whose_claim_is_lost_begins_nothing_more(phase: RunPhase, claim: str) -> None:
+    run = replace(moving(), phase=phase, claim="mine")
+    turn = course.step(PLAN, run, replace(seen(HERE), claim=claim))
+    assert turn.run.stop is not None
+    assert (turn.run.stop.code, turn.run.phase, turn.acts) == ("balancing-owned", RunPhase.RESTORING, ())
 
 
 def test_before_a_long_wait_the_settings_are_put_back() -> None:

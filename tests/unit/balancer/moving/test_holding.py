@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from syncer.admin.stillness import STILL
-from syncer.balancer.moving.holding import claimed_by_others, held_by_others
+from syncer.balancer.moving.holding import claim_lost, claimed_by_others, held_by_others
 from syncer.balancer.moving.sight import ClusterSight
 from syncer.model import Millis
 
@@ -14,6 +14,7 @@ from syncer.model import Millis
 def test_only_another_runs_claim_is_theirs(claim: str | None, *, theirs: bool) -> None:
     sight = ClusterSight(at_ms=Millis(1), dynamic={}, claim=claim)
     assert claimed_by_others(sight, "mine") is theirs
+    assert claim_lost(sight, "mine") is (theirs or claim == "")
     assert (held_by_others(sight, "mine") is not None) is theirs
 
 
