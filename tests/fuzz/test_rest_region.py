@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Final
 
 import pytest
 import schemathesis
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 from schemathesis import GenerationMode
@@ -64,6 +64,7 @@ THERE: Final[dict[str, list[object]]] = {
     "number": [1, 2],
     "reason": ["first-contact", "mass-delete", "from-the-future"],
     "region": ["here", "there"],
+    "cluster": ["green"],  # which the configuration has not: a look at one is what tests/api/test_clusters.py is for
 }
 """What the region has, by the parameter of a path that names it."""
 
@@ -138,7 +139,10 @@ def test_every_answer_of_a_region_is_as_described(mode: GenerationMode, part: in
     @given(data=st.data())
     def ask(data: st.DataObject) -> None:
         path, method = data.draw(st.sampled_from(region.operations[part::PARTS]))
-        region.ask(data.draw(region.described[path][method].as_strategy(generation_mode=mode)))
+        case: Any = data.draw(region.described[path][method].as_strategy(generation_mode=mode))
+        # A list of one is written as its only value is, so that what was broken by it is whole again when it is sent.
+        assume(not any(isinstance(each, list) and len(each) == 1 for each in (case.query or {}).values()))
+        region.ask(case)
 
     ask()
 
