@@ -47,7 +47,9 @@ class MovingCalls(AdminCalls):
                 return sorted(self.moving.brokers)
             case ["brokers", "east-1", broker, "ownedNamespaces"]:
                 assert broker == self.broker, "a broker tells of its own only"
-                own = {} if broker in self.unstarted else {f"pulsar/{broker}/0x00000000_0xffffffff": {}}
+                own: dict[str, dict[str, str]] = (
+                    {} if broker in self.unstarted else {f"pulsar/{broker}/0x00000000_0xffffffff": {}}
+                )
                 return own | {bundle: {} for bundle, owner in self.moving.owners.items() if owner == broker}
             case ["namespaces", "pulsar", "system"]:
                 return self._system()
