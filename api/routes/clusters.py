@@ -27,6 +27,7 @@ from syncer.documents.balancing.load import LoadDocument
 from syncer.errors import RequestInvalid
 from syncer.inspection.balancing.questions import (
     LISTEN_S,
+    MOST_ROUNDS,
     AdviceQuestion,
     ComparisonQuestion,
     DoctorQuestion,
@@ -42,7 +43,6 @@ from syncer.inspection.balancing.questions import (
 MOST_LISTEN_S: Final = 60.0
 WITHIN_S: Final = 60.0
 MOST_WITHIN_S: Final = 300.0
-MOST_ROUNDS: Final = 1440
 MOST_SINCE_S: Final = 366 * 86400.0
 _BOUNDS: Final = RunBounds()
 ASKING: Final[dict[int | str, dict[str, Any]]] = {

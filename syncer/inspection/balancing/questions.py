@@ -14,6 +14,8 @@ from syncer.balancer.planner.picking import Aim
 
 LISTEN_S: Final = 5.0
 """How long the load topics of the extensible manager are heard where nobody says."""
+MOST_ROUNDS: Final = 1440
+"""A day of rounds, at one a minute."""
 _HOURS: Final = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)", re.ASCII)
 
 

@@ -13,7 +13,7 @@ from syncer.balancer.cost.calibration import calibration
 from syncer.balancer.recording.reading import HistoryReader
 from syncer.config.clusters import history_file
 from syncer.errors import HistoryError, HistoryMissing
-from syncer.inspection.balancing.questions import HistoryPart
+from syncer.inspection.balancing.questions import MOST_ROUNDS, HistoryPart
 
 if TYPE_CHECKING:
     from syncer.balancer.cost.calibration import Calibration
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 RECENT: Final = 5
 """Samples that are judged as pictures; changes of owner are taken of all of it."""
-MOST_SAMPLES: Final = 1440
 MOST_REPLAYED: Final = 1_000_000
 """Bundles of all samples together that are played over; of more, the latest samples are taken."""
 _MS: Final = timedelta(milliseconds=1)
@@ -83,6 +82,6 @@ def recorded_for(config: Config, wish: LookWish) -> RecordedLoad:
 
 def _samples(reader: HistoryReader, since: timedelta | None) -> list[LoadSample]:
     size = max((len(each.bundles) for each in reader.samples(newest=1)), default=0)
-    most = min(MOST_SAMPLES, max(1, MOST_REPLAYED // max(1, size)))
+    most = min(MOST_ROUNDS, max(1, MOST_REPLAYED // max(1, size)))
     begin_ms = 0 if since is None else max(0, time.time_ns() // 1_000_000 - since // _MS)
     return list(reader.samples(begin_ms, newest=most))

@@ -15,15 +15,13 @@ from syncer.cli.commands.balancing.looking import ListenOption
 from syncer.cli.commands.balancing.recorded import SinceOption, since_of
 from syncer.cli.render.output import say
 from syncer.cli.session import session_of
-from syncer.inspection.balancing.questions import LISTEN_S, ComparisonQuestion, HistoryPart, LookWish
+from syncer.inspection.balancing.questions import LISTEN_S, MOST_ROUNDS, ComparisonQuestion, HistoryPart, LookWish
 
 if TYPE_CHECKING:
     from syncer.documents.balancing.comparison import ComparisonDocument
 
 MOST_BROKERS: Final = 1000
 MOST_BUNDLES: Final = 100_000
-MOST_ROUNDS: Final = 1440
-"""A day of rounds, at one a minute."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
