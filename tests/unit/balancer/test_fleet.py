@@ -41,8 +41,8 @@ def fleet() -> Fleet:
 def test_a_bundle_takes_its_bytes_and_its_share_of_the_cpu_along_and_the_rest_stays() -> None:
     found = fleet()
     found.move(X, B2)
-    assert found.resources(B1).cpu.usage == pytest.approx(150.0)
-    assert found.resources(B2).cpu.usage == pytest.approx(530.0)
+    assert found.resources(B1).cpu.usage == pytest.approx(210.0)
+    assert found.resources(B2).cpu.usage == pytest.approx(470.0)
     assert found.resources(B1).bandwidth_in.usage == pytest.approx(3_000.0)
     assert found.resources(B2).bandwidth_in.usage == pytest.approx(6_000.0)
     assert (found.owners[X], list(found.bundles_of(B1))) == (B2, [Y])
@@ -114,7 +114,7 @@ def test_bundles_of_a_namespace_are_counted_as_they_move() -> None:
 
 def test_a_bundle_pulls_by_the_resource_that_leads() -> None:
     found = fleet()
-    assert [found.pull(B1, name) for name in (X, Y)] == pytest.approx([0.5625, 0.1875])
+    assert [found.pull(B1, name) for name in (X, Y)] == pytest.approx([0.4875, 0.1625])
     for bits, wanted in (({"bits_in": 9e5}, 0.006), ({"bits_out": 9e5}, 0.0), ({"direct": 4000.0}, 0.0)):
         busy = read_fleet([(B1, usages(80.0, **bits))], [(X, B1, stats(750_000.0))], UsageSettings(direct_memory=1.0))
         share = 4000 / 4096 if "direct" in bits else 0.0
@@ -124,7 +124,7 @@ def test_a_bundle_pulls_by_the_resource_that_leads() -> None:
 
 def test_parts_of_a_bundle_take_its_place() -> None:
     found = fleet()
-    parts = [FleetBundle(name=name, owner="", stats=stats(375_000.0), cpu=225.0) for name in (X + "1", X + "2")]
+    parts = [FleetBundle(name=name, owner="", stats=stats(375_000.0), cpu=195.0) for name in (X + "1", X + "2")]
     found.split(X, parts)
     assert found.usages[B1] == pytest.approx(0.75)
     assert {found.owners[part.name] for part in parts} == {B1}
