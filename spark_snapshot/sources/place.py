@@ -136,14 +136,28 @@ class StorePlace:
         Raises:
             ConfigError: There is nothing, or a store of another kind writes such files.
         """
-        settings = config.store_settings
+        store = config.store.kind, config.store_settings
+        return cls._written(files, *store, whose=f"region {config.region}", region=config.region)
+
+    @classmethod
+    def files_of_cluster(cls, config: Config, name: str, files: Path) -> Self:
+        """Files that a cluster's own store has written.
+
+        Raises:
+            NotFound: There is no table of this name.
+            ConfigError: As :meth:`files_of`.
+        """
+        return cls._written(files, *cluster_store_settings(config, name), whose=f"cluster {name}")
+
+    @classmethod
+    def _written(cls, files: Path, kind: str, settings: BaseModel, *, whose: str, region: str = "") -> Self:
         prefix = str(getattr(settings, "chroot", "") or getattr(settings, "namespace", ""))
-        place = cls.offline(files, prefix=prefix, region=config.region)
-        kind = WRITTEN_BY[place.kind]
-        if kind != config.store.kind:
+        place = cls.offline(files, prefix=prefix, region=region)
+        found = WRITTEN_BY[place.kind]
+        if found != kind:
             raise ConfigError(
-                f"{files} is read as {'a folder' if files.is_dir() else 'a file'} of {kind}, and the store of region "
-                f"{config.region} is {config.store.kind}",
+                f"{files} is read as {'a folder' if files.is_dir() else 'a file'} of {found}, and the store of {whose} "
+                f"is {kind}",
                 hint="Of ZooKeeper name the folder (dataDir), of etcd a file of 'etcdctl snapshot save'; "
                 "a store of another kind is read live.",
             )

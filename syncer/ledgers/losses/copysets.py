@@ -22,6 +22,8 @@ from syncer.ledgers.placement.write_sets import entries_alike, write_set
 MOST_STEPS: Final = 1_000_000
 """To find the sets of one ledger; one that needs more has absurd quorums, or absurdly many segments."""
 
+_MISSING: Final = 1 / 3
+
 
 class BookieBits(dict[str, int]):
     """Bookie → its bit; a bookie that is met for the first time gets the next one."""
@@ -158,6 +160,6 @@ class Copysets:
         return self.bits.named(chosen)
 
     def _weight(self, chosen: int) -> float:
-        """Ledgers by sets: each set counts half for each of its bookies that is still missing."""
+        """Ledgers by sets: each set counts a third for each bookie that is missing, so that one is worth completing."""
         sets: Iterator[tuple[int, int]] = iter([*self.losing.items(), *self.blocking.items()])
-        return sum(ledgers * 0.5 ** (bits & ~chosen).bit_count() for bits, ledgers in sets if bits & chosen)
+        return sum(ledgers * _MISSING ** (bits & ~chosen).bit_count() for bits, ledgers in sets if bits & chosen)

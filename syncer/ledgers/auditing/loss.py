@@ -1,0 +1,78 @@
+"""Loss of bookies beside those that are away already: what it harms, and the worst of a given size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from syncer.ledgers.auditing.loading import not_recoverable_topics
+from syncer.ledgers.auditing.picture import LedgersPicture
+from syncer.ledgers.losses.copysets import Copysets
+from syncer.ledgers.losses.impact import LossImpact, loss_impact
+from syncer.ledgers.losses.odds import LossOdds, loss_odds
+from syncer.ledgers.losses.tally import LossTally, SetLoss, can_tally
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LossAnswer:
+    """What the loss of bookies harms; ``not_loadable`` topics have a last ledger that nobody can recover then."""
+
+    bookies: tuple[str, ...]
+    away_already: tuple[str, ...]
+    impact: LossImpact
+    not_loadable: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnyLossAnswer:
+    """Odds of harm by as many bookies, and the worst sets of them; one guess where not all can be tried."""
+
+    odds: LossOdds
+    worst: tuple[SetLoss, ...]
+    left_out: int
+
+
+def loss_of(picture: LedgersPicture, bookies: Iterable[str]) -> LossAnswer:
+    """Tell what the loss of bookies harms.
+
+    Args:
+        picture: The picture.
+        bookies: Those that are lost.
+    """
+    going = frozenset(bookies)
+    away = picture.lost()
+    lost = away | going
+    return LossAnswer(
+        bookies=tuple(sorted(going)),
+        away_already=tuple(sorted(away - going)),
+        impact=loss_impact(picture.ledgers.values(), lost, picture.topics_by_ledger()),
+        not_loadable=tuple(each.topic for each in not_recoverable_topics(picture, lost)),
+    )
+
+
+def loss_of_any(picture: LedgersPicture, size: int, shown: int, pick: Callable[[int], int]) -> AnyLossAnswer:
+    """Tell what the loss of so many bookies harms, whichever they are; those that are away already stay away.
+
+    Args:
+        picture: The picture.
+        size: How many are lost of those that ledgers name.
+        shown: How many of the worst sets are told.
+        pick: Gives a random number from 0 up to, and without, the one that it is given.
+    """
+    bookies = sorted(picture.named())
+    sets = Copysets()
+    for bookie in bookies:
+        sets.bits.bit(bookie)
+    tally = LossTally(bookies, size) if can_tally(len(bookies), size) else None
+    for ledger in picture.ledgers.values():
+        sets.add(ledger)
+        if tally is not None:
+            tally.add(ledger)
+    odds = loss_odds({*sets.losing, *sets.blocking}, sets.bits.values(), size, pick)
+    worst = tally.worst(shown) if tally is not None else _guessed(picture, sets.worst_guess(size))
+    return AnyLossAnswer(odds=odds, worst=tuple(worst), left_out=sets.left_out)
+
+
+def _guessed(picture: LedgersPicture, bookies: Sequence[str]) -> list[SetLoss]:
+    impact = loss_impact(picture.ledgers.values(), frozenset(bookies))
+    return [SetLoss(tuple(bookies), len(impact.lost_ledgers), impact.lost_bytes, len(impact.blocked_ledgers))]

@@ -1,0 +1,175 @@
+"""Ledgers that nobody refers to, and references to ledgers that are not there, judged by two looks.
+
+A broker makes a ledger before it refers to it, and takes the reference away before the ledger. So each look reads the
+ledgers first and the references after; what has no reference then may have been made just now, or may be about to go.
+Only what a second look finds as it was, is told as found. Nothing is proven where the references were not read whole,
+or where other clusters may refer to the same bookies' ledgers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, NamedTuple
+from urllib.parse import unquote_plus
+
+from syncer.ledgers.auditing.gathering import managed_path
+from syncer.ledgers.auditing.picture import LedgerReference, LedgersPicture
+from syncer.ledgers.auditing.standing import is_of_pulsar
+from syncer.ledgers.metadata import LedgerMetadata
+from syncer.wanted.ledgers import LedgerPart
+
+COMPONENT: Final = "component"
+TOPIC: Final = "pulsar/managed-ledger"
+COMPACTED: Final = "pulsar/compactedTopic"
+_COMPACTED_COMPONENT: Final = b"compacted-ledger"
+
+
+class Unproven(StrEnum):
+    """Why a ledger that nobody refers to is not proven to be an orphan."""
+
+    OTHER_CLUSTERS = "other-clusters"
+    REFERENCES_INCOMPLETE = "references-incomplete"
+    COMPACTED_WHILE_LOADED = "compacted-while-loaded"
+
+
+class UnreferencedLedger(NamedTuple):
+    """A ledger of Pulsar that both looks found without a reference.
+
+    ``unproven`` is None for an orphan. ``topic`` is the one that its own metadata names, ``topic_exists`` whether it is
+    there.
+    """
+
+    ledger: LedgerMetadata
+    unproven: Unproven | None
+    topic: str | None
+    topic_exists: bool
+
+    @property
+    def component(self) -> str:
+        """What Pulsar says it made the ledger for; empty where it does not say."""
+        return _text(self.ledger.origin.custom.get(COMPONENT, b""))
+
+
+class MissingLedger(NamedTuple):
+    """A ledger that somebody refers to, and that both looks did not find."""
+
+    ledger_id: int
+    references: tuple[LedgerReference, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReferenceAudit:
+    """What two looks found.
+
+    Attributes:
+        passing: Ledgers that had no reference at the first look only, or were gone at the second.
+        foreign: Ledgers that Pulsar did not make.
+    """
+
+    unreferenced: tuple[UnreferencedLedger, ...]
+    missing: tuple[MissingLedger, ...]
+    foreign: tuple[LedgerMetadata, ...]
+    passing: int
+
+    @property
+    def orphans(self) -> tuple[UnreferencedLedger, ...]:
+        """Those that are proven."""
+        return tuple(each for each in self.unreferenced if each.unproven is None)
+
+
+def without_reference(picture: LedgersPicture) -> Iterator[LedgerMetadata]:
+    """Yield ledgers of Pulsar that a single look found without a reference; it proves nothing.
+
+    Args:
+        picture: The look.
+    """
+    for ledger_id, ledger in picture.ledgers.items():
+        if ledger_id not in picture.references and is_of_pulsar(ledger):
+            yield ledger
+
+
+def audit_references(first: LedgersPicture, second: LedgersPicture, *, whole: bool) -> ReferenceAudit:
+    """Judge references by two looks.
+
+    Args:
+        first: The earlier look.
+        second: The later one.
+        whole: All clusters whose ledgers these bookies keep were looked at.
+    """
+    candidates = list(without_reference(first))
+    still = [ledger for ledger in candidates if _is_still(ledger, second)]
+    known = {path for topic in [*first.topics, *second.topics] if (path := managed_path(topic)) is not None}
+    unproven = _unproven(first, second, whole=whole)
+    return ReferenceAudit(
+        unreferenced=tuple(_unreferenced(each, known, unproven) for each in still),
+        missing=tuple(_missing(first, second)),
+        foreign=tuple(
+            ledger
+            for ledger_id, ledger in second.ledgers.items()
+            if ledger_id not in second.references and not is_of_pulsar(ledger)
+        ),
+        passing=len(candidates) - len(still),
+    )
+
+
+def _is_still(ledger: LedgerMetadata, later: LedgersPicture) -> bool:
+    """The later look found the same ledger, by who made it and when, and again no reference."""
+    found = later.ledgers.get(ledger.ledger_id)
+    return found is not None and found.origin == ledger.origin and ledger.ledger_id not in later.references
+
+
+def _unproven(first: LedgersPicture, second: LedgersPicture, *, whole: bool) -> Unproven | None:
+    for picture in (first, second):
+        extent = picture.extents.get(LedgerPart.REFERENCES)
+        if extent is None or not extent.whole:
+            return Unproven.REFERENCES_INCOMPLETE
+    return None if whole else Unproven.OTHER_CLUSTERS
+
+
+def _unreferenced(ledger: LedgerMetadata, known: Iterable[str], unproven: Unproven | None) -> UnreferencedLedger:
+    custom = ledger.origin.custom
+    topic = own_topic(ledger)
+    exists = topic is not None and topic in known
+    if unproven is None and custom.get(COMPONENT) == _COMPACTED_COMPONENT and exists:
+        # a broker that has the topic loaded knows a newer ledger than the store has
+        unproven = Unproven.COMPACTED_WHILE_LOADED
+    return UnreferencedLedger(ledger, unproven, topic, exists)
+
+
+def own_topic(ledger: LedgerMetadata) -> str | None:
+    """Give the topic that a ledger's own metadata names, as its managed ledger is named.
+
+    Args:
+        ledger: The ledger.
+    """
+    custom = ledger.origin.custom
+    if TOPIC in custom:
+        space, slash, name = _text(custom[TOPIC]).rpartition("/")
+        return f"{space}{slash}{unquote_plus(name)}"
+    return managed_path(_text(custom[COMPACTED])) if COMPACTED in custom else None
+
+
+def _missing(first: LedgersPicture, second: LedgersPicture) -> Iterator[MissingLedger]:
+    """References of both looks whose ledger neither has found, and that was not taken away by intent."""
+    for ledger_id, references in first.references.items():
+        if ledger_id in first.ledgers or ledger_id in second.ledgers:
+            continue
+        still = tuple(
+            each
+            for each in second.references.get(ledger_id, ())
+            if any((each.topic, each.role) == (other.topic, other.role) for other in references)
+        )
+        here = tuple(each for each in still if not each.cluster and not _is_elsewhere(each))
+        if here:
+            yield MissingLedger(ledger_id, here)
+
+
+def _is_elsewhere(reference: LedgerReference) -> bool:
+    listed = reference.listed
+    return listed is not None and listed.offload is not None and listed.offload.deleted
+
+
+def _text(value: bytes) -> str:
+    return value.decode(errors="replace")

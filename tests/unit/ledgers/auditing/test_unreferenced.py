@@ -1,0 +1,116 @@
+"""Orphans are proven by two looks; nothing that a broker makes or deletes meanwhile is taken for one."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from syncer.ledgers.auditing.picture import LedgersPicture
+from syncer.ledgers.auditing.unreferenced import Unproven, audit_references, own_topic, without_reference
+from syncer.wanted.ledgers import LedgerPart
+from tests.support.stored_ledgers import PULSAR, StoredLedgers
+
+T = "persistent://acme/orders/t%"
+PARTS = (LedgerPart.LEDGERS, LedgerPart.REFERENCES)
+
+
+def looks(stored: StoredLedgers) -> tuple[LedgersPicture, LedgersPicture]:
+    return stored.picture(*PARTS), stored.picture(*PARTS)
+
+
+def test_orphans_missing_and_foreign_ledgers_are_apart() -> None:
+    stored = StoredLedgers().topic(T, 1, 2, 3, offloaded=[3]).ledger(1, (1, 1, 1), (0, "a"))
+    named = {**PULSAR, "pulsar/managed-ledger": b"acme/orders/persistent/t%25"}
+    stored.ledger(7, (1, 1, 1), (0, "a"), custom=named).ledger(8, (1, 1, 1), (0, "a"), custom={})
+    found = audit_references(*looks(stored), whole=True)
+    assert [(each.ledger.ledger_id, each.topic, each.topic_exists) for each in found.orphans] == [
+        (7, "acme/orders/persistent/t%", True)
+    ]
+    assert found.orphans[0].component == "managed-ledger"
+    assert [(each.ledger_id, each.references[0].topic) for each in found.missing] == [(2, T)]
+    assert [each.ledger_id for each in found.foreign] == [8]
+    assert found.passing == 0
+
+
+def test_nothing_is_proven_where_others_may_refer() -> None:
+    stored = StoredLedgers().ledger(7, (1, 1, 1), (0, "a"))
+    found = audit_references(*looks(stored), whole=False)
+    assert [each.unproven for each in found.unreferenced] == [Unproven.OTHER_CLUSTERS]
+    assert found.orphans == ()
+
+
+def test_nothing_is_proven_where_references_were_not_read() -> None:
+    stored = StoredLedgers().ledger(7, (1, 1, 1), (0, "a")).put("/managed-ledgers/a/b/persistent/t", b"\xff")
+    found = audit_references(*looks(stored), whole=True)
+    assert [each.unproven for each in found.unreferenced] == [Unproven.REFERENCES_INCOMPLETE]
+    only_ledgers = stored.picture(LedgerPart.LEDGERS)
+    found = audit_references(only_ledgers, only_ledgers, whole=True)
+    assert [each.unproven for each in found.unreferenced] == [Unproven.REFERENCES_INCOMPLETE]
+
+
+def test_a_compacted_ledger_of_a_topic_that_is_there_is_not_proven() -> None:
+    custom = {"application": b"pulsar", "component": b"compacted-ledger", "pulsar/compactedTopic": T.encode()}
+    stored = StoredLedgers().topic(T).ledger(7, (1, 1, 1), (0, "a"), custom=custom)
+    (found,) = audit_references(*looks(stored), whole=True).unreferenced
+    assert found.unproven is Unproven.COMPACTED_WHILE_LOADED
+    gone = StoredLedgers().ledger(7, (1, 1, 1), (0, "a"), custom=custom)
+    assert len(audit_references(*looks(gone), whole=True).orphans) == 1
+
+
+def test_a_ledger_of_another_make_under_the_same_id_is_another_ledger() -> None:
+    before = StoredLedgers().ledger(7, (1, 1, 1), (0, "a"))
+    after = StoredLedgers().ledger(7, (1, 1, 1), (0, "a"), custom={**PULSAR, "pulsar/cursor": b"s"})
+    found = audit_references(before.picture(*PARTS), after.picture(*PARTS), whole=True)
+    assert (found.unreferenced, found.passing) == ((), 1)
+
+
+def test_a_ledger_that_tells_no_topic_has_none() -> None:
+    picture = StoredLedgers().ledger(7, (1, 1, 1), (0, "a")).picture()
+    assert [own_topic(each) for each in without_reference(picture)] == [None]
+
+
+class Life(NamedTuple):
+    """When a ledger is made, referred to, no longer referred to, and deleted; the last two may never come."""
+
+    made: int
+    referred: int
+    let_go: int
+    deleted: int
+
+
+NEVER = 10_000
+LONGEST = 50
+"""A broker needs at most so long between a ledger and its reference, at either end."""
+LOOKS = ((100, 200), (200, 300), (360, 460), (460, 560))
+"""When ledgers and references are read, twice; between the looks is more than a broker needs."""
+lives = st.builds(
+    lambda made, first, use, last, ends: Life(
+        made, made + first, made + first + use if ends else NEVER, made + first + use + last if ends else NEVER
+    ),
+    st.integers(0, 560),
+    st.integers(1, LONGEST),
+    st.integers(0, 400),
+    st.integers(1, LONGEST),
+    st.booleans(),
+)
+
+
+@given(st.lists(st.tuples(lives, st.tuples(*(st.integers(*look) for look in LOOKS))), max_size=8), st.integers(0, 3))
+def test_no_ledger_is_taken_for_an_orphan_while_a_broker_makes_or_deletes_it(
+    worlds: list[tuple[Life, tuple[int, int, int, int]]], orphans: int
+) -> None:
+    first, second = StoredLedgers(), StoredLedgers()
+    for number, (life, moments) in enumerate(worlds):
+        for stored, seen, asked in ((first, moments[0], moments[1]), (second, moments[2], moments[3])):
+            if life.made <= seen < life.deleted:
+                stored.ledger(number, (1, 1, 1), (0, "a"))
+            if life.referred <= asked < life.let_go:
+                stored.topic(f"persistent://a/b/{number}", number)
+    for number in range(orphans):
+        for stored in (first, second):
+            stored.ledger(1000 + number, (1, 1, 1), (0, "a"))
+    found = audit_references(first.picture(*PARTS), second.picture(*PARTS), whole=True)
+    assert [each.ledger.ledger_id for each in found.orphans] == [1000 + number for number in range(orphans)]
+    assert found.missing == ()
