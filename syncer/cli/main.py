@@ -43,6 +43,7 @@ from syncer.cli.commands.balancing import doctor as _balancer_doctor  # noqa: F4
 from syncer.cli.commands.balancing import history as _balancer_history  # noqa: F401 - its group goes into balancer's
 from syncer.cli.commands.balancing import load as _balancer_load  # noqa: F401 - its command goes into balancer's group
 from syncer.cli.commands.balancing import moves as _balancer_moves  # noqa: F401 - its commands go into balancer's group
+from syncer.cli.commands.ledgers import ledgers
 from syncer.cli.commands.migrations import control as _migration_control  # noqa: F401 - its commands go into migration's group
 from syncer.cli.commands.migrations import migration
 from syncer.cli.commands.migrations import rehearsal as _migration_rehearsal  # noqa: F401 - as control's
@@ -230,6 +231,7 @@ app.add_typer(operations.app, name="operations")
 app.add_typer(notify.app, name="notify")
 app.add_typer(migration.app, name="migration")
 app.add_typer(balancer.app, name="balancer")
+app.add_typer(ledgers.app, name="ledgers")
 app.command("diff")(plan.diff)
 app.add_typer(plan.app, name="plan")
 app.add_typer(backup.app, name="backup")

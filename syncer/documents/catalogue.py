@@ -25,6 +25,11 @@ from syncer.documents.conflicts import ConflictDetail, ConflictList
 from syncer.documents.explain import DecisionDocument, ExplainDocument
 from syncer.documents.holds import HoldList, ParkedList
 from syncer.documents.jobs import JobDocument, JobList
+from syncer.documents.ledgers.audit import LedgerAuditDocument
+from syncer.documents.ledgers.explained import ExplainedLedgerDocument, ExplainedTopicDocument
+from syncer.documents.ledgers.losses import AnyLossDocument, DecommissionDocument, LossDocument
+from syncer.documents.ledgers.recovery import UnderReplicatedDocument
+from syncer.documents.ledgers.references import OrphansDocument
 from syncer.documents.migration import (
     MigrationEventDocument,
     MigrationList,
@@ -55,5 +60,7 @@ DOCUMENTS: Final = (
     RehearsalDocument, PreparationDocument, NewTokenDocument, TokenList, ClientCertificateList, NotifyTestDocument,
     JobDocument, JobList, ContextList, ReachedRegionList, LoadDocument, ComparisonDocument,
     AdviceDocument, SizeDocument, DoctorDocument, LoadHistoryDocument, MoveRunList, MoveRunDocument,
+    LedgerAuditDocument, ExplainedLedgerDocument, ExplainedTopicDocument, LossDocument, AnyLossDocument,
+    DecommissionDocument, UnderReplicatedDocument, OrphansDocument,
     *SNAPSHOT_DOCUMENTS,
 )  # fmt: skip

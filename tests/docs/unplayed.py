@@ -20,6 +20,7 @@ _BROKERS: Final = "it needs brokers under load; tests/unit/cli/commands/balancin
 _SCRIPT: Final = "tests/edges/test_http_script.py runs the script of the page"
 _REMOTE: Final = "it needs daemons of other hosts; tests/api/test_both_ways.py gives these commands to a served region"
 _LOAD: Final = "it needs a Pulsar cluster at work; tests/real/test_load.py reads real ones"
+_LEDGERS: Final = "it needs a Pulsar cluster at work; tests/ledgers asks a real one"
 
 UNPLAYED: Final = (
     ("tutorial/first-sync", "make setup*", "the suite 'setup' runs it; here it stands installed"),
@@ -41,6 +42,7 @@ UNPLAYED: Final = (
     ("how-to/migrate-a-cluster", "syncer migration *", _TWO_CLUSTERS),
     ("how-to/move-the-bus", "*", "tests/real/test_migration_synced_pair.py moves the bus of a region by these steps"),
     ("how-to/read-the-load", "syncer balancer *", _LOAD),
+    ("how-to/audit-ledgers", "syncer ledgers *", _LEDGERS),
     ("how-to/put-a-proxy-before-it", "curl *", "it needs a proxy, and a name that leads to it"),
     ("how-to/run-as-sidecar", "make wheel", "tests/real/test_wheel.py builds it"),
     ("how-to/run-as-sidecar", "podman *", _PODMAN),

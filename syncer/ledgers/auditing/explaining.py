@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from syncer.ledgers.auditing.loading import NoLoading, cannot_go_on, why_not_loadable
-from syncer.ledgers.auditing.picture import LedgerReference, LedgersPicture, ReferenceRole, TopicRecord
+from syncer.ledgers.auditing.picture import LedgerReference, LedgersPicture, ReferenceRole, TopicOfLedgers
 from syncer.ledgers.judging.ledger import LedgerJudgement, judge, lost_ranges
 from syncer.ledgers.judging.replicas import SegmentExtent, extents, replicas_left
 from syncer.ledgers.metadata import LedgerMetadata
@@ -137,7 +137,7 @@ def explain_topic(picture: LedgersPicture, topic: str) -> ExplainedTopic | None:
     )
 
 
-def _needed(picture: LedgersPicture, topic: str, record: TopicRecord) -> Iterator[tuple[int, ReferenceRole, str]]:
+def _needed(picture: LedgersPicture, topic: str, record: TopicOfLedgers) -> Iterator[tuple[int, ReferenceRole, str]]:
     """Yield the ledgers of a topic: id, what for, and the cursor's name."""
     for each in record.managed.ledgers if record.managed is not None else ():
         yield each.ledger_id, ReferenceRole.DATA, ""

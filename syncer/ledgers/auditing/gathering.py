@@ -14,7 +14,7 @@ from syncer.ledgers.auditing.picture import (
     LedgersPicture,
     PartExtent,
     ReferenceRole,
-    TopicRecord,
+    TopicOfLedgers,
 )
 from syncer.ledgers.decoding.entries import Decoded, ledger_entry
 from syncer.ledgers.decoding.managed import managed_cursor, managed_ledger, schema_ledgers
@@ -193,9 +193,9 @@ class PictureGathering:
         del extent
         self.picture.racks = rack_map(entry.value)
 
-    def _record(self, path: str) -> tuple[str, TopicRecord]:
+    def _record(self, path: str) -> tuple[str, TopicOfLedgers]:
         topic = topic_at(path)
-        return topic, self.picture.topics.setdefault(topic, TopicRecord())
+        return topic, self.picture.topics.setdefault(topic, TopicOfLedgers())
 
     def _refer(self, ledger_id: int, reference: LedgerReference) -> None:
         references = self.picture.references

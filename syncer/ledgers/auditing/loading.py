@@ -13,7 +13,7 @@ from collections.abc import Set as AbstractSet
 from enum import StrEnum
 from typing import NamedTuple
 
-from syncer.ledgers.auditing.picture import LedgersPicture, TopicRecord
+from syncer.ledgers.auditing.picture import LedgersPicture, TopicOfLedgers
 from syncer.ledgers.judging.ledger import is_recoverable
 from syncer.ledgers.losses.opening import OpeningVerdict, may_open
 from syncer.ledgers.metadata import Quorums
@@ -42,7 +42,7 @@ class UnloadableTopic(NamedTuple):
 
 
 def why_not_loadable(
-    picture: LedgersPicture, record: TopicRecord, lost: AbstractSet[str]
+    picture: LedgersPicture, record: TopicOfLedgers, lost: AbstractSet[str]
 ) -> tuple[NoLoading, int] | None:
     """Tell why a topic's own ledgers keep it from being loaded; None where they do not.
 
@@ -67,7 +67,7 @@ def why_not_loadable(
     return NoLoading.LAST_LEDGER_MISSING, ledger_id
 
 
-def cannot_go_on(picture: LedgersPicture, record: TopicRecord) -> tuple[NoLoading, int | None] | None:
+def cannot_go_on(picture: LedgersPicture, record: TopicOfLedgers) -> tuple[NoLoading, int | None] | None:
     """Tell whether a topic cannot be loaded since there are too few bookies for its next ledger.
 
     Its quorums are taken to be those of its last ledger, and racks not to be enforced.

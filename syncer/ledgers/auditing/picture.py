@@ -52,7 +52,7 @@ class LedgerReference(NamedTuple):
 
 
 @dataclass(slots=True)
-class TopicRecord:
+class TopicOfLedgers:
     """A topic with its cursors by name; ``managed`` is None where its own value was not understood, or is not there."""
 
     managed: ManagedLedger | None = None
@@ -122,7 +122,7 @@ class LedgersPicture:
     root: str = ROOT
     ledgers: dict[int, LedgerMetadata] = field(default_factory=dict)
     references: dict[int, tuple[LedgerReference, ...]] = field(default_factory=dict)
-    topics: dict[str, TopicRecord] = field(default_factory=dict)
+    topics: dict[str, TopicOfLedgers] = field(default_factory=dict)
     schemas: dict[str, tuple[int, ...]] = field(default_factory=dict)
     writable: set[str] = field(default_factory=set)
     read_only: set[str] = field(default_factory=set)

@@ -287,6 +287,8 @@ def test_the_commands_are_these() -> None:
         "balancer load", "balancer advise", "balancer drain",
         "balancer compare", "balancer doctor", "balancer apply", "balancer stop", "balancer runs",
         "balancer history show", "balancer history export",
+        "ledgers audit", "ledgers explain", "ledgers what-if", "ledgers decommission", "ledgers under-replicated",
+        "ledgers orphans",
         "state check", "state compact", "state rebuild",
     }  # fmt: skip
 
