@@ -75,7 +75,10 @@ class ExplainedLedgerDocument(Document):
 
 
 class TopicLedgerDocument(Document):
-    """A ledger that a topic needs; the class is null where the ledger is not there."""
+    """A ledger that a topic needs; the class is null where the ledger is not there.
+
+    ``entries`` and ``bytes`` are as the topic lists them, or else those of a closed ledger's own metadata.
+    """
 
     ledger_id: int
     role: ReferenceRole
@@ -174,12 +177,15 @@ def _reference(each: LedgerReference) -> LedgerReferenceDocument:
 
 def _part(part: ExplainedPart) -> TopicLedgerDocument:
     listed, judgement = part.reference.listed, part.judgement
+    entries, size = (None, None) if listed is None else (listed.entries, listed.size_bytes)
+    if entries is None and judgement is not None and judgement.recoverable is None:
+        entries, size = judgement.entries, judgement.length_bytes
     return TopicLedgerDocument(
         ledger_id=part.ledger_id,
         role=part.role,
         cursor=part.cursor or None,
-        entries=None if listed is None else listed.entries,
-        bytes=None if listed is None else listed.size_bytes,
+        entries=entries,
+        bytes=size,
         offloaded=_offloaded(part.reference),
         replica_class=None if judgement is None else judgement.replica_class,
         recoverable=None if judgement is None else judgement.recoverable,

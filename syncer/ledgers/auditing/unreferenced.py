@@ -8,7 +8,8 @@ or where other clusters may refer to the same bookies' ledgers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple
@@ -24,6 +25,8 @@ COMPONENT: Final = "component"
 TOPIC: Final = "pulsar/managed-ledger"
 COMPACTED: Final = "pulsar/compactedTopic"
 _COMPACTED_COMPONENT: Final = b"compacted-ledger"
+COMPACTION_MS: Final = 3_600_000
+"""A compaction that is at work when its topic is deleted keeps its ledger until it fails: seen for most of a minute."""
 
 
 class Unproven(StrEnum):
@@ -32,6 +35,7 @@ class Unproven(StrEnum):
     OTHER_CLUSTERS = "other-clusters"
     REFERENCES_INCOMPLETE = "references-incomplete"
     COMPACTED_WHILE_LOADED = "compacted-while-loaded"
+    COMPACTION_MAY_WORK = "compaction-may-work"
 
 
 class UnreferencedLedger(NamedTuple):
@@ -103,7 +107,7 @@ def audit_references(first: LedgersPicture, second: LedgersPicture, *, whole: bo
     known = {path for topic in [*first.topics, *second.topics] if (path := managed_path(topic)) is not None}
     unproven = _unproven(first, second, whole=whole)
     return ReferenceAudit(
-        unreferenced=tuple(_unreferenced(each, known, unproven) for each in still),
+        unreferenced=tuple(_unreferenced(each, known, unproven, first.taken_ms) for each in still),
         missing=tuple(_missing(first, second)),
         foreign=tuple(
             ledger
@@ -128,13 +132,18 @@ def _unproven(first: LedgersPicture, second: LedgersPicture, *, whole: bool) -> 
     return None if whole else Unproven.OTHER_CLUSTERS
 
 
-def _unreferenced(ledger: LedgerMetadata, known: Iterable[str], unproven: Unproven | None) -> UnreferencedLedger:
-    custom = ledger.origin.custom
+def _unreferenced(
+    ledger: LedgerMetadata, known: AbstractSet[str], unproven: Unproven | None, looked_ms: int
+) -> UnreferencedLedger:
+    origin = ledger.origin
     topic = own_topic(ledger)
     exists = topic is not None and topic in known
-    if unproven is None and custom.get(COMPONENT) == _COMPACTED_COMPONENT and exists:
-        # a broker that has the topic loaded knows a newer ledger than the store has
-        unproven = Unproven.COMPACTED_WHILE_LOADED
+    if unproven is None and origin.custom.get(COMPONENT) == _COMPACTED_COMPONENT:
+        if exists:
+            # a broker that has the topic loaded knows a newer ledger than the store has
+            unproven = Unproven.COMPACTED_WHILE_LOADED
+        elif origin.created_ms is None or looked_ms - origin.created_ms < COMPACTION_MS:
+            unproven = Unproven.COMPACTION_MAY_WORK
     return UnreferencedLedger(ledger, unproven, topic, exists)
 
 

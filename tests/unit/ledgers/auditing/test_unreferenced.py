@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from syncer.ledgers.auditing.picture import LedgersPicture
-from syncer.ledgers.auditing.unreferenced import Unproven, audit_references, own_topic, without_reference
+from syncer.ledgers.auditing.unreferenced import COMPACTION_MS, Unproven, audit_references, own_topic, without_reference
 from syncer.wanted.ledgers import LedgerPart
 from tests.support.stored_ledgers import PULSAR, StoredLedgers
 
@@ -55,8 +55,17 @@ def test_a_compacted_ledger_of_a_topic_that_is_there_is_not_proven() -> None:
     stored = StoredLedgers().topic(T).ledger(7, (1, 1, 1), (0, "a"), custom=custom)
     (found,) = audit_references(*looks(stored), whole=True).unreferenced
     assert found.unproven is Unproven.COMPACTED_WHILE_LOADED
-    gone = StoredLedgers().ledger(7, (1, 1, 1), (0, "a"), custom=custom)
-    assert len(audit_references(*looks(gone), whole=True).orphans) == 1
+
+
+def test_a_compacted_ledger_of_a_topic_that_is_gone_is_proven_once_no_compaction_can_be_at_work() -> None:
+    custom = {"application": b"pulsar", "component": b"compacted-ledger", "pulsar/compactedTopic": T.encode()}
+    first, second = looks(StoredLedgers().ledger(7, (1, 1, 1), (0, "a"), custom=custom))
+    (found,) = audit_references(first, second, whole=True).unreferenced
+    assert found.unproven is Unproven.COMPACTION_MAY_WORK
+    first.taken_ms += COMPACTION_MS - 1
+    assert audit_references(first, second, whole=True).orphans == ()
+    first.taken_ms += 1
+    assert len(audit_references(first, second, whole=True).orphans) == 1
 
 
 def test_a_ledger_of_another_make_under_the_same_id_is_another_ledger() -> None:

@@ -1,0 +1,1 @@
+"""Ledgers of real clusters: what is said of them, and what then happens."""
