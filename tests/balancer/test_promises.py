@@ -43,6 +43,8 @@ SETTLED_S: Final = 20.0
 """By then clients are back, and have said so."""
 UNEVEN: Final = 0.12
 """A spread to begin with; brokers look at their CPU once a minute."""
+AT_ONCE_MS: Final = 100
+"""A connection that is given up cuts off all that are on it at once."""
 REACHED: Final = 0.03
 """How far a measured spread may be from the promised one: CPU figures are those of one minute, on a busy machine."""
 
@@ -52,6 +54,7 @@ class Promises:
     """What runs have promised and what was seen of them."""
 
     outages: list[tuple[float, ClientOutage]] = field(default_factory=list)
+    bystanders: list[ClientOutage] = field(default_factory=list)
     ready: list[tuple[float, float]] = field(default_factory=list)
 
     @property
@@ -67,7 +70,8 @@ class Promises:
         return (
             f"{len(self.ready)} moves, {len(lasted)} outages, said {said[0]} to {said[-1]} ms, were {lasted[0]} least, "
             f"{median(lasted):.0f} median, {lasted[9 * len(lasted) // 10]} at 90 %, {lasted[-1]} most; within a step: "
-            f"{self.near:.1%}; ready was said {min(s for s, _ in self.ready):.2f} to "
+            f"{self.near:.1%}; {len(self.bystanders)} outages of bystanders; "
+            f"ready was said {min(s for s, _ in self.ready):.2f} to "
             f"{max(s for s, _ in self.ready):.2f} s, was {ready[0]} least, {median(ready)} median, {ready[-1]} most"
         )
 
@@ -130,7 +134,12 @@ class Operator:
         said = {each.bundle: each.prediction.client_seconds or 0.0 for each in plan.moves}
         for outage in self.traffic.outages()[seen:]:
             bundle = self._bundle(outage.topic)
-            self.promises.outages.append((said[bundle] / clients[bundle], outage))
+            if bundle in said:
+                self.promises.outages.append((said[bundle] / clients[bundle], outage))
+                continue
+            broken = self.traffic.connections_broken()
+            assert any(0 <= outage.cut_ms - at_ms <= AT_ONCE_MS for at_ms in broken), f"nothing explains {outage}"
+            self.promises.bystanders.append(outage)
         self.promises.ready += [
             (each.predicted_ready_s, each.observed_ready_s)
             for each in found.moves

@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 _TIME: Final = r"^(?P<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}) .*?"
+_SEND_ERROR: Final = re.compile(_TIME + r"Received send error from server")
 _LOOK_UP: Final = re.compile(_TIME + r"Reschedule get-broker-(?P<topic>\S+) for (?P<delay>\d+) ms")
 _LINE: Final = re.compile(
     _TIME + r"\[(?P<who>[^\]]*)\] "
@@ -99,6 +100,14 @@ def outages(lines: Iterable[str]) -> list[ClientOutage]:
                 )
             )
     return ended
+
+
+def connections_broken(lines: Iterable[str]) -> list[int]:
+    """Read out of a log when a client gave up a whole connection since a publish met a topic that was being closed.
+
+    All producers and consumers on it are cut off then, whatever their topics are.
+    """
+    return [_milliseconds(found["time"]) for line in lines if (found := _SEND_ERROR.match(line))]
 
 
 def _milliseconds(text: str) -> int:

@@ -16,7 +16,7 @@ from deploy.lab.process import ServerFailed
 from deploy.lab.traffic.account import TrafficAccount
 from deploy.lab.traffic.clients import Clients
 from deploy.lab.traffic.loads import TopicLoad
-from deploy.lab.traffic.outages import ClientOutage, outages
+from deploy.lab.traffic.outages import ClientOutage, connections_broken, outages
 
 _BEGUN_S: Final = 180.0
 """Until all clients are there; those in Java take longest."""
@@ -100,6 +100,13 @@ class ClusterTraffic:
             return []
         with self._log.open(encoding="utf-8", errors="replace") as lines:
             return outages(lines)
+
+    def connections_broken(self) -> list[int]:
+        """When its clients gave up a whole connection, since the epoch."""
+        if self._log is None:
+            return []
+        with self._log.open(encoding="utf-8", errors="replace") as lines:
+            return connections_broken(lines)
 
     def settle(self, within_s: float) -> TrafficAccount:
         """Publish no more, wait until all receipts and messages have come or the time is over, and give account."""

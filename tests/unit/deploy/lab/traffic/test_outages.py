@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deploy.lab.traffic.outages import outages
+from deploy.lab.traffic.outages import connections_broken, outages
 
 HEAD = "2026-11-25 12:00:0{} INFO  [140001] HandlerBase:158 | [persistent://t/n/x, {}] {}"
 BROKER = "[127.0.0.1:4 -> 127.0.0.1:5] "
@@ -56,3 +56,14 @@ def test_a_look_up_that_is_repeated_counts_for_those_of_its_topic_that_wait() ->
     ]
     (outage,) = outages(lines)
     assert outage.look_up_delays_ms == (100,)
+
+
+def test_a_connection_that_is_given_up_is_told_by_the_error_of_a_publish() -> None:
+    lines = [
+        line("1.000", "p", "Schedule reconnection in 0.1 s"),
+        f"2026-11-25 12:00:02.000 WARN  [1] ClientConnection:1521 | [{BROKER}] Received send error from server: fenced",
+        line("3.000", "p", "Created producer on broker " + BROKER),
+    ]
+    (broken,) = connections_broken(lines)
+    (outage,) = outages(lines)
+    assert broken - outage.cut_ms == 1000
