@@ -59,6 +59,9 @@ summary { cursor: pointer; }
 .only-in { background: var(--only-in); } .differs { background: var(--differs); }
 .deleted { background: var(--deleted); } .held { background: var(--held); }
 .pulsar { background: var(--pulsar); } .ours { background: var(--ours); }
+.whole { background: var(--ours); } .lacking { background: var(--pulsar); } .lost { background: var(--deleted); }
+.heat td { padding: 0; border: 1px solid var(--line); width: 1.1rem; height: 1.1rem; min-width: 1.1rem; }
+.heat th { border: 0; padding: 0 .6rem 0 0; font-weight: 400; white-space: nowrap; }
 @media (max-width: 40rem) {
   .bar { grid-template-columns: 1fr auto; } .name { grid-column: 1 / -1; }
   details .wide, details p { margin-left: 0; }

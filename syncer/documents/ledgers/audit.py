@@ -12,6 +12,7 @@ from syncer.ledgers.auditing.standing import KeptFor
 
 if TYPE_CHECKING:
     from syncer.ledgers.auditing.findings import LedgerFinding
+    from syncer.ledgers.auditing.loss import LossOverview
     from syncer.ledgers.auditing.picture import LedgersPicture
     from syncer.ledgers.auditing.standing import LedgersStanding, ReplicaTally
 
@@ -67,8 +68,33 @@ class LedgerFindingDocument(Document):
     remedy: str
 
 
+class LossOddsDocument(Document):
+    """The probability that so many bookies at random harm anything; ``exact`` where all sets were tried."""
+
+    size: int
+    tried: int
+    harmful: int
+    exact: bool
+    probability: float
+
+
+class PairLossDocument(Document):
+    """Two bookies whose loss harms something."""
+
+    bookies: list[str]
+    lost_ledgers: int
+    blocked_ledgers: int
+
+
+class LossOverviewDocument(Document):
+    """How harm grows with the number of lost bookies, and the pairs that harm something, the worst first."""
+
+    odds: list[LossOddsDocument]
+    pairs: list[PairLossDocument]
+
+
 class LedgerAuditDocument(Document):
-    """``syncer ledgers audit``."""
+    """``syncer ledgers audit``; ``loss`` is there where a page was asked for."""
 
     read: LedgersReadDocument
     total: ReplicaTallyDocument
@@ -76,10 +102,14 @@ class LedgerAuditDocument(Document):
     kept: list[KeptBytesDocument]
     bookies: list[AuditedBookieDocument]
     findings: list[LedgerFindingDocument]
+    loss: LossOverviewDocument | None = None
 
 
 def ledger_audit_document(
-    picture: LedgersPicture, standing: LedgersStanding, findings: list[LedgerFinding]
+    picture: LedgersPicture,
+    standing: LedgersStanding,
+    findings: list[LedgerFinding],
+    loss: LossOverview | None = None,
 ) -> LedgerAuditDocument:
     """Make the document of an audit.
 
@@ -87,6 +117,7 @@ def ledger_audit_document(
         picture: The picture.
         standing: Its ledgers as they stand.
         findings: What was found.
+        loss: What the loss of bookies would harm, where that was asked for.
     """
     return LedgerAuditDocument(
         read=ledgers_read_document(picture),
@@ -114,6 +145,28 @@ def ledger_audit_document(
                 remedy=each.remedy,
             )
             for each in findings
+        ],
+        loss=None if loss is None else _loss(loss),
+    )
+
+
+def _loss(loss: LossOverview) -> LossOverviewDocument:
+    return LossOverviewDocument(
+        odds=[
+            LossOddsDocument(
+                size=each.size,
+                tried=each.tried,
+                harmful=each.harmful,
+                exact=each.exact,
+                probability=each.probability,
+            )
+            for each in loss.odds
+        ],
+        pairs=[
+            PairLossDocument(
+                bookies=list(each.bookies), lost_ledgers=each.lost_ledgers, blocked_ledgers=each.blocked_ledgers
+            )
+            for each in loss.pairs
         ],
     )
 

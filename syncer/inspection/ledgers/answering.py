@@ -23,7 +23,7 @@ from syncer.inspection.ledgers.reading import read_ledgers
 from syncer.ledgers.auditing.explaining import explain_ledger, explain_topic
 from syncer.ledgers.auditing.findings import findings, recovery_is_known
 from syncer.ledgers.auditing.loading import opening_after, usual_quorums
-from syncer.ledgers.auditing.loss import loss_of, loss_of_any
+from syncer.ledgers.auditing.loss import loss_of, loss_of_any, loss_overview
 from syncer.ledgers.auditing.recovery import recovery_standing
 from syncer.ledgers.auditing.standing import by_namespace, by_topic, standing
 from syncer.ledgers.auditing.unreferenced import audit_references
@@ -65,13 +65,14 @@ class OpeningWish:
     policy: RackPolicy = field(default_factory=RackPolicy)
 
 
-def audit(config: Config, wish: LedgersWish, *, topics: bool = False) -> LedgerAuditDocument:
+def audit(config: Config, wish: LedgersWish, *, topics: bool = False, overview: bool = False) -> LedgerAuditDocument:
     """Audit a cluster's ledgers.
 
     Args:
         config: Of the region.
         wish: Which ledgers are read.
         topics: Ledgers are grouped by topic, not by namespace.
+        overview: Say, too, what the loss of bookies would harm.
 
     Raises:
         NotFound: There is no such table.
@@ -80,7 +81,8 @@ def audit(config: Config, wish: LedgersWish, *, topics: bool = False) -> LedgerA
     """
     picture = read_ledgers(config, wish)
     found = standing(picture, picture.lost(), by_topic if topics else by_namespace)
-    return ledger_audit_document(picture, found, findings(picture, found))
+    loss = loss_overview(picture, random.SystemRandom().randrange) if overview else None
+    return ledger_audit_document(picture, found, findings(picture, found), loss)
 
 
 def explain(config: Config, wish: LedgersWish, what: str) -> ExplainedLedgerDocument | ExplainedTopicDocument:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from syncer.ledgers.auditing.loading import not_recoverable_topics
 from syncer.ledgers.auditing.picture import LedgersPicture
@@ -11,6 +12,12 @@ from syncer.ledgers.losses.copysets import Copysets
 from syncer.ledgers.losses.impact import LossImpact, loss_impact
 from syncer.ledgers.losses.odds import LossOdds, loss_odds
 from syncer.ledgers.losses.tally import LossTally, SetLoss, can_tally
+
+MOST_LOST: Final = 5
+"""Bookies up to which an overview goes."""
+PAIRS: Final = 5_000
+"""Pairs that an overview has: all of a hundred bookies."""
+_PAIR: Final = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +37,38 @@ class AnyLossAnswer:
     odds: LossOdds
     worst: tuple[SetLoss, ...]
     left_out: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LossOverview:
+    """Odds of harm by one bookie, by two and so on, and what each pair that harms anything harms."""
+
+    odds: tuple[LossOdds, ...]
+    pairs: tuple[SetLoss, ...]
+
+
+def loss_overview(picture: LedgersPicture, pick: Callable[[int], int]) -> LossOverview:
+    """Tell how harm grows with the number of bookies that are lost, and which pairs harm most.
+
+    Args:
+        picture: The picture.
+        pick: Gives a random number from 0 up to, and without, the one that it is given.
+    """
+    bookies = sorted(picture.named())
+    sets = Copysets()
+    for bookie in bookies:
+        sets.bits.bit(bookie)
+    tally = LossTally(bookies, _PAIR) if can_tally(len(bookies), _PAIR) else None
+    for ledger in picture.ledgers.values():
+        sets.add(ledger)
+        if tally is not None:
+            tally.add(ledger)
+    harmful = {*sets.losing, *sets.blocking}
+    sizes = range(1, min(len(bookies), MOST_LOST) + 1)
+    return LossOverview(
+        odds=tuple(loss_odds(harmful, sets.bits.values(), size, pick) for size in sizes),
+        pairs=tuple(tally.worst(PAIRS)) if tally is not None else (),
+    )
 
 
 def loss_of(picture: LedgersPicture, bookies: Iterable[str]) -> LossAnswer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Final
 
 import typer
@@ -38,6 +39,9 @@ def audit(
     context: typer.Context,
     cluster: ClusterOption,
     by_topic: Annotated[bool, typer.Option("--by-topic", help="Group ledgers by topic, not by namespace.")] = False,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write a page with plots, too; never overwritten.")
+    ] = None,
     files: FilesOption = None,
     max_reads: ReadsOption = None,
     root: RootOption = ROOT,
@@ -47,14 +51,20 @@ def audit(
     Read-only: no ledger is opened, no broker and no bookie is asked. Exits with 3 where there are findings.
     """
     from syncer.cli.render.ledgers.audit import show_audit
+    from syncer.cli.render.ledgers.page import audit_page
+    from syncer.cli.render.output import say
     from syncer.inspection.ledgers import answering
+    from syncer.planning.whole_file import whole
 
-    session = session_of(context)
+    session, wish = session_of(context), ledgers_wish(cluster, files=files, max_reads=max_reads, root=root)
     with read_beside(session) as config:
-        found = answering.audit(
-            config, ledgers_wish(cluster, files=files, max_reads=max_reads, root=root), topics=by_topic
-        )
+        found = answering.audit(config, wish, topics=by_topic, overview=html is not None)
+    if html is not None:
+        with whole(html) as file:
+            file.write(audit_page(found).encode())
     show_audit(found, session.form)
+    if html is not None:
+        say(f"wrote {html}")
     raise typer.Exit(ExitCode.DIFFERENT if found.findings else ExitCode.DONE)
 
 
