@@ -62,9 +62,14 @@ class CommandSession:
 
         if self.server is not None:
             return RemoteClusters(self.server)
-        return LocalClusters(self._looking_config)
+        return LocalClusters(self.looking_config)
 
-    def _looking_config(self) -> Config:
+    def looking_config(self) -> Config:
+        """Read the configuration for a command that looks at clusters beside the daemon; trouble is told on stderr.
+
+        Raises:
+            ConfigError: It is wrong, or not there.
+        """
         config = self.config(whole=False)
         log_to_stderr()
         return config

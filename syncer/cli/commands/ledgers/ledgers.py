@@ -19,7 +19,6 @@ from syncer.cli.commands.ledgers.options import (
     RootOption,
     ledgers_wish,
     opening_wish,
-    read_beside,
 )
 from syncer.cli.session import session_of
 from syncer.dispositions import ExitCode
@@ -57,8 +56,7 @@ def audit(
     from syncer.planning.whole_file import whole
 
     session, wish = session_of(context), ledgers_wish(cluster, files=files, max_reads=max_reads, root=root)
-    with read_beside(session) as config:
-        found = answering.audit(config, wish, topics=by_topic, overview=html is not None)
+    found = answering.audit(session.looking_config(), wish, topics=by_topic, overview=html is not None)
     if html is not None:
         with whole(html) as file:
             file.write(audit_page(found).encode())
@@ -85,8 +83,9 @@ def explain(
     from syncer.inspection.ledgers import answering
 
     session = session_of(context)
-    with read_beside(session) as config:
-        found = answering.explain(config, ledgers_wish(cluster, files=files, max_reads=max_reads, root=root), what)
+    found = answering.explain(
+        session.looking_config(), ledgers_wish(cluster, files=files, max_reads=max_reads, root=root), what
+    )
     show_explained(found, session.form)
     raise typer.Exit(ExitCode.DIFFERENT if is_harmed(found) else ExitCode.DONE)
 
@@ -121,12 +120,11 @@ def what_if(
         raise typer.BadParameter("give bookies or --rack, or else --any K")
     session, wish = session_of(context), ledgers_wish(cluster, files=files, max_reads=max_reads, root=root)
     opening = opening_wish(quorums, enforce_racks)
-    with read_beside(session) as config:
-        if size is not None:
-            worst = answering.what_if_any(config, wish, size, limit)
-            show_any_loss(worst, session.form)
-            raise typer.Exit(ExitCode.DIFFERENT if worst.harmful else ExitCode.DONE)
-        found = answering.what_if(config, wish, bookie or (), rack or (), opening)
+    if size is not None:
+        worst = answering.what_if_any(session.looking_config(), wish, size, limit)
+        show_any_loss(worst, session.form)
+        raise typer.Exit(ExitCode.DIFFERENT if worst.harmful else ExitCode.DONE)
+    found = answering.what_if(session.looking_config(), wish, bookie or (), rack or (), opening)
     show_loss(found, session.form)
     blocked = found.opening is not None and not found.opening.possible
     harmed = found.lost_ledgers_count or found.blocked_ledgers_count or blocked
@@ -163,16 +161,15 @@ def decommission(
     if not (bookie or rack):
         raise typer.BadParameter("give bookies or --rack")
     session, opening = session_of(context), opening_wish(quorums, enforce_racks)
-    with read_beside(session) as config:
-        found = answering.leaving(
-            config,
-            ledgers_wish(cluster, files=files, max_reads=max_reads, root=root),
-            bookie or (),
-            rack or (),
-            opening,
-            together=together,
-            bytes_per_s=None if rate is None else rate * _MIB,
-        )
+    found = answering.leaving(
+        session.looking_config(),
+        ledgers_wish(cluster, files=files, max_reads=max_reads, root=root),
+        bookie or (),
+        rack or (),
+        opening,
+        together=together,
+        bytes_per_s=None if rate is None else rate * _MIB,
+    )
     show_decommission(found, session.form)
     blocked = found.opening is not None and not found.opening.possible
     ends = all(each.ends for each in found.steps)
@@ -195,8 +192,9 @@ def under_replicated(
     from syncer.inspection.ledgers import answering
 
     session = session_of(context)
-    with read_beside(session) as config:
-        found = answering.under_replicated(config, ledgers_wish(cluster, files=files, max_reads=max_reads, root=root))
+    found = answering.under_replicated(
+        session.looking_config(), ledgers_wish(cluster, files=files, max_reads=max_reads, root=root)
+    )
     show_under_replicated(found, session.form)
     raise typer.Exit(ExitCode.DIFFERENT if found.marked or found.unmarked else ExitCode.DONE)
 
@@ -230,12 +228,11 @@ def orphans(
     from syncer.inspection.ledgers import answering
 
     session = session_of(context)
-    with read_beside(session) as config:
-        found = answering.orphans(
-            config,
-            ledgers_wish(cluster, others=beside, max_reads=max_reads, root=root),
-            whole=all_clusters,
-            apart_s=answering.LOOKS_APART_S if apart is None else apart,
-        )
+    found = answering.orphans(
+        session.looking_config(),
+        ledgers_wish(cluster, others=beside, max_reads=max_reads, root=root),
+        whole=all_clusters,
+        apart_s=answering.LOOKS_APART_S if apart is None else apart,
+    )
     show_orphans(found, session.form)
     raise typer.Exit(ExitCode.DIFFERENT if found.orphans or found.missing else ExitCode.DONE)

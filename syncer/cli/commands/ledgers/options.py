@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import re
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from syncer.cli.session import CommandSession
-    from syncer.config import Config
     from syncer.inspection.ledgers.answering import OpeningWish
     from syncer.inspection.ledgers.reading import LedgersWish
 
@@ -122,20 +117,3 @@ def opening_wish(quorums: str | None, racks: int | None) -> OpeningWish:
     if not wanted.ensemble >= wanted.write >= wanted.ack >= 1:
         raise typer.BadParameter(f"'{quorums}' cannot be: E >= QW >= QA >= 1")
     return OpeningWish(quorums=wanted, policy=policy)
-
-
-@contextmanager
-def read_beside(session: CommandSession) -> Iterator[Config]:
-    """Give the configuration to a command that reads a store beside the daemon, with trouble told on stderr.
-
-    Args:
-        session: Of the command.
-
-    Raises:
-        ConfigError: The configuration is wrong.
-    """
-    from syncer.cli.session import log_to_stderr
-
-    config = session.config(whole=False)
-    log_to_stderr()
-    yield config
