@@ -11,4 +11,5 @@ All of it is pure: values of a store go in, judgements come out. Equal input giv
     judging     the state of ledgers once bookies are lost
     losses      the price of bookies that die, leave, or are stopped
     paths       ids of ledgers and their paths, in each layout
+    owners      the topic whose ledger it is, by its own metadata and by what refers to it
 """
