@@ -102,6 +102,34 @@ def ledgers(draw: st.DrawFn, bookies: int = 7) -> LedgerMetadata:
     return LedgerMetadata(1, state, sizes, segments, last_entry, draw(ENTRIES) if closed else None, origin)
 
 
+@st.composite
+def uneven_ledgers(draw: st.DrawFn, bookies: int = 12) -> LedgerMetadata:
+    """A ledger as it may be found after years: many segments, bookies named twice, absurd quorums and entries."""
+    ensemble = draw(st.integers(0, 7))
+    write = draw(st.integers(-1, ensemble))
+    sizes = Quorums(ensemble, write, draw(st.integers(-1, write)))
+    chance = draw(st.randoms(use_true_random=False))
+    first = draw(st.sampled_from([0, 0, 0, 7, -9, 2**31 - 3, 2**61, -(2**63)]))
+    segments = []
+    for _ in range(draw(st.sampled_from([1, 1, 2, 5, 40]))):
+        segments.append(Segment(first, tuple(f"bk-{chance.randrange(bookies):02}:3181" for _ in range(ensemble))))
+        first += chance.choice((1, 2, 60, 2**40))
+    state = draw(st.sampled_from(LedgerState))
+    closed = state is LedgerState.CLOSED
+    end = segments[-1].first_entry
+    ends = st.sampled_from([-1, end - 70, end - 1, end, end + 5, end + 2**33, 2**63 - 1])
+    last_entry = draw(ends) if closed else None
+    return LedgerMetadata(
+        draw(st.integers(0, 2**63 - 1)),
+        state,
+        sizes,
+        tuple(segments),
+        None if last_entry is None else max(last_entry, -(2**63)),
+        draw(st.sampled_from([0, 1, 700, 2**50 + 1, 2**63 - 1])) if closed else None,
+        LedgerOrigin(format_version=3, creation_token=draw(INT64)),
+    )
+
+
 def message_of(ledger: LedgerMetadata) -> Dynamic:
     """Write a ledger as protobuf's message."""
     origin = ledger.origin

@@ -1,0 +1,11 @@
+"""Ledger audits in bulk: the judgement of :mod:`syncer.ledgers` over as many ledgers as a cluster has, on Spark.
+
+The pure judge is the referee: where rules are written anew, by column, the answers are equal in every column.
+
+    rows         the tables of an audit, as Arrow and as Spark have them
+    flattening   ledgers as columns, and back
+    decoding     values of a store, made rows: ledgers, references, what cannot be decoded
+    columns      a batch of ledgers, its segments and bookies by column
+    judging      the judgement of a batch, by column
+    frames       all of this on tables of Spark
+"""

@@ -1,0 +1,169 @@
+"""Values of a store made rows: ledgers, references to them, and what cannot be decoded. Runs in a worker of Spark.
+
+A value that cannot be decoded is a row of its own, and so is a path that may not be read: an audit that does not show
+them would say that all is well.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+
+from spark_snapshot.audit.flattening import flattened
+from spark_snapshot.audit.rows import DECODED, LEDGERS, REFERENCES, REFERRED, UNDECODABLE
+from syncer.ledgers.decoding.entries import ledger_entry
+from syncer.ledgers.decoding.managed import managed_cursor, managed_ledger, schema_ledgers
+from syncer.ledgers.decoding.undecodable import Undecodable
+from syncer.ledgers.managed import ManagedCursor, ManagedLedger, SchemaLedgers
+from syncer.ledgers.metadata import LedgerMetadata
+from syncer.ledgers.owners import ReferenceRole, topic_of_path
+from syncer.ledgers.paths import LAST_ID, ROOT
+from syncer.wanted.contract import REFUSED
+from syncer.wanted.ledgers import LedgerPathKind
+
+_REFUSED: Final = "it may not be read, nor what lies below it"
+_UNFAMILIAR: Final = "Pulsar puts no value there"
+_Flaw = tuple[str, str, str]
+_Reference = tuple[int, str | None, str, int | None, int | None, int | None, bool, bool]
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerRows:
+    """Decodes ledgers; what ``mapInArrow`` calls. Rows of ``DATED_STORE`` become rows of ``DECODED``.
+
+    Args:
+        root: Where BookKeeper's own paths begin.
+    """
+
+    root: str = ROOT
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield a batch for each; nodes that are no ledgers are passed over."""
+        for batch in batches:
+            with _uncollected():
+                ledgers, flaws = self.decoded(batch)
+                arrays = flattened(ledgers)
+                del ledgers
+            yield from _batches(LEDGERS, arrays, flaws, DECODED)
+
+    def decoded(self, batch: pa.RecordBatch) -> tuple[list[LedgerMetadata], list[_Flaw]]:
+        """Decode a batch.
+
+        Args:
+            batch: Rows of ``DATED_STORE``.
+
+        Returns:
+            Ledgers, and rows of ``UNDECODABLE``.
+        """
+        ledgers: list[LedgerMetadata] = []
+        flaws: list[_Flaw] = []
+        root = self.root
+        for path, kind, value, created_ms in _columns(batch, "path", "kind", "value", "created_ms"):
+            if kind == REFUSED:
+                flaws.append((path, REFUSED, _REFUSED))
+                continue
+            found = ledger_entry(path, value, created_ms, root)
+            if isinstance(found, LedgerMetadata):
+                ledgers.append(found)
+            elif isinstance(found, Undecodable):
+                flaws.append((found.path, found.kind, found.why))
+        return ledgers, flaws
+
+
+def reference_rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Decode what refers to ledgers: rows of ``STORE`` or ``DATED_STORE`` become rows of ``REFERRED``.
+
+    Args:
+        batches: Rows of managed ledgers, cursors and schemas. A value at an unfamiliar place may refer to ledgers, so
+            it is one that cannot be decoded.
+    """
+    for batch in batches:
+        references: list[_Reference] = []
+        flaws: list[_Flaw] = []
+        for path, kind, value in _columns(batch, "path", "kind", "value"):
+            match _referring(path, kind, value):
+                case Undecodable() as found:
+                    flaws.append((found.path, found.kind, found.why))
+                case str() as why:
+                    flaws.append((path, kind, why))
+                case list() as found:
+                    references += found
+        columns: Iterable[Any] = zip(*references, strict=True) if references else ((),) * len(REFERENCES)
+        arrays: list[pa.Array[Any]] = [
+            pa.array(column, each.type) for column, each in zip(columns, REFERENCES, strict=True)
+        ]
+        yield from _batches(REFERENCES, arrays, flaws, REFERRED)
+
+
+def _referring(path: str, kind: str, value: bytes) -> list[_Reference] | Undecodable | str | None:
+    """References of a value; a text says why it cannot be decoded; None where it is none that refers to ledgers."""
+    match kind:
+        case LedgerPathKind.MANAGED_LEDGER:
+            found: ManagedLedger | ManagedCursor | SchemaLedgers | Undecodable = managed_ledger(path, value)
+        case LedgerPathKind.CURSOR:
+            found = managed_cursor(path, value)
+        case LedgerPathKind.SCHEMA:
+            found = schema_ledgers(path, value)
+        case LedgerPathKind.UNFAMILIAR:
+            return _UNFAMILIAR
+        case _:
+            return _REFUSED if kind == REFUSED else None
+    return found if isinstance(found, Undecodable) else list(_references(topic_of_path(path), found))
+
+
+def _references(topic: str | None, found: ManagedLedger | ManagedCursor | SchemaLedgers) -> Iterator[_Reference]:
+    match found:
+        case ManagedLedger():
+            for ledger_id, entries, size_bytes, closed_ms, offload in found.ledgers:
+                offloaded, deleted = (False, False) if offload is None else (offload.complete, offload.deleted)
+                yield ledger_id, topic, ReferenceRole.DATA, entries, size_bytes, closed_ms, offloaded, deleted
+        case ManagedCursor():
+            if found.ledger_id is not None:
+                yield _plain(found.ledger_id, topic, ReferenceRole.CURSOR)
+            if found.compacted_ledger_id is not None:
+                yield _plain(found.compacted_ledger_id, topic, ReferenceRole.COMPACTED)
+            for ledger_id in found.delayed_ledger_ids():
+                if ledger_id <= LAST_ID:
+                    yield _plain(ledger_id, topic, ReferenceRole.DELAYED_INDEX)
+        case SchemaLedgers():
+            for ledger_id in found.ledger_ids:
+                yield _plain(ledger_id, topic, ReferenceRole.SCHEMA)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Have nobody look for circles among a batch: there are none, and looking takes a third of the time."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _plain(ledger_id: int, topic: str | None, role: ReferenceRole) -> _Reference:
+    return ledger_id, topic, role, None, None, None, False, False
+
+
+def _columns(batch: pa.RecordBatch, *names: str) -> Iterator[tuple[Any, ...]]:
+    return zip(*(batch.column(name).to_pylist() for name in names), strict=True)
+
+
+def _batches(
+    of: pa.Schema, arrays: list[pa.Array[Any]], flaws: list[_Flaw], whole: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    """What was decoded, and what could not be: each in rows of the schema that holds both."""
+    count = len(arrays[0])
+    if count:
+        empty: list[pa.Array[Any]] = [pa.nulls(count, each.type) for each in UNDECODABLE]
+        yield pa.RecordBatch.from_arrays([*arrays, *empty], schema=whole)
+    if flaws:
+        nothing: list[pa.Array[Any]] = [pa.nulls(len(flaws), each.type) for each in of]
+        told: list[pa.Array[Any]] = [pa.array(column, pa.string()) for column in zip(*flaws, strict=True)]
+        yield pa.RecordBatch.from_arrays([*nothing, *told], schema=whole)
