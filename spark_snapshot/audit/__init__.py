@@ -7,5 +7,6 @@ The pure judge is the referee: where rules are written anew, by column, the answ
     decoding     values of a store, made rows: ledgers, references, what cannot be decoded
     columns      a batch of ledgers, its segments and bookies by column
     judging      the judgement of a batch, by column
+    copysets     sets of bookies whose loss harms ledgers, of any number of these
     frames       all of this on tables of Spark
 """

@@ -6,6 +6,7 @@ Numpy works on them where they lie.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Self, TypeAlias
 
@@ -18,6 +19,9 @@ Numbers: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 Flags: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
 
 MOST: Final = 2**63 - 1
+"""The greatest number of a column."""
+FAR: Final = 1 << 60
+"""Entries within it: the sums of a ledger stay within 64 bits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +44,18 @@ class SegmentColumns:
     def size(self) -> Numbers:
         """The bookies of each."""
         return np.diff(self.start)
+
+    def entries_alike(self, chosen: Numbers, ensemble: int) -> Numbers:
+        """For some segments the entries of each residue, as in :mod:`syncer.ledgers.placement.write_sets`.
+
+        Args:
+            chosen: The segments, all of one ensemble's size.
+            ensemble: The size.
+        """
+        first, last = self.first[chosen][:, None], self.last[chosen][:, None]
+        residues = np.arange(ensemble)
+        found = (last - residues) // ensemble - (first - 1 - residues) // ensemble
+        return np.asarray(np.where(last < first, 0, found))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +116,29 @@ class LedgerColumns:
 
     def __len__(self) -> int:
         return len(self.write)
+
+    def alike(self, chosen: Numbers) -> Iterator[tuple[Numbers, int, int]]:
+        """Yield segments by the size of their ensemble and by their write quorum.
+
+        Args:
+            chosen: Of which segments.
+        """
+        here = self.segments.ledger[chosen]
+        pairs = np.stack([self.ensemble[here], self.write[here]], axis=1)
+        kinds, which = np.unique(pairs, axis=0, return_inverse=True)
+        for number, (ensemble, write) in enumerate(kinds.tolist()):
+            yield chosen[which.reshape(-1) == number], ensemble, write
+
+    def beyond(self, bound: int) -> Flags:
+        """The ledgers with an entry further from 0 than a bound.
+
+        Args:
+            bound: The bound.
+        """
+        found = np.zeros(len(self), dtype=np.bool_)
+        for entries in (self.segments.first, self.segments.last):
+            found[self.segments.ledger[(entries > bound) | (entries < -bound)]] = True
+        return found
 
     @property
     def newest(self) -> Numbers:

@@ -8,7 +8,6 @@ Entries so absurd that sums of them leave 64 bits are judged one by one, by the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import pairwise
@@ -17,13 +16,11 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from spark_snapshot.audit.columns import MOST, Flags, LedgerColumns, Numbers, numbers
+from spark_snapshot.audit.columns import FAR, MOST, Flags, LedgerColumns, Numbers, numbers
 from spark_snapshot.audit.flattening import ledgers_of, listed
 from spark_snapshot.audit.rows import BOOKIES, JUDGEMENTS
 from syncer.ledgers.judging.ledger import LedgerJudgement, ReplicaClass, judge
 
-_FAR: Final = 1 << 60
-"""Entries within it: the sums of a ledger stay within 64 bits."""
 _CLASSES: Final = pa.array([each.value for each in ReplicaClass], pa.string())
 _EMPTY, _NO_REPLICA, _BELOW_ACK, _BELOW_WRITE, _WHOLE = range(5)  # the order of ReplicaClass
 
@@ -65,17 +62,10 @@ def judgements(rows: pa.RecordBatch, lost: LostBookies) -> pa.RecordBatch:
     if not rows.num_rows:
         return pa.RecordBatch.from_pylist([], schema=JUDGEMENTS)
     ledgers = LedgerColumns.of(rows)
-    absurd = _absurd(ledgers)
+    absurd = ledgers.beyond(FAR)
     if absurd.any():
         return _in_turn(rows, absurd, lost)
     return _by_column(rows, ledgers, lost)
-
-
-def _absurd(ledgers: LedgerColumns) -> Flags:
-    found = np.zeros(len(ledgers), dtype=np.bool_)
-    for entries in (ledgers.segments.first, ledgers.segments.last):
-        found[ledgers.segments.ledger[(entries > _FAR) | (entries < -_FAR)]] = True
-    return found
 
 
 def _in_turn(rows: pa.RecordBatch, absurd: Flags, lost: LostBookies) -> pa.RecordBatch:
@@ -129,10 +119,10 @@ def _by_column(rows: pa.RecordBatch, ledgers: LedgerColumns, lost: LostBookies) 
     blocked = np.zeros(len(ledgers), dtype=np.bool_)
     blocked[(ledgers.ack <= 0) & (ledgers.ensemble > 0)] = True
     counts, place = _all_left(ledgers, entries, touched)
-    for chosen, ensemble, write in _alike(ledgers, touched):
+    for chosen, ensemble, write in ledgers.alike(touched):
         missing = _missing(gone, segments.start[chosen], ensemble, write)
         here = segments.ledger[chosen]
-        alike = _entries_alike(segments.first[chosen], segments.last[chosen], ensemble)
+        alike = segments.entries_alike(chosen, ensemble)
         np.add.at(counts, (place[here] + write)[:, None] - missing, alike)
         newest = ledgers.newest[here] == chosen
         blocked[here[newest]] |= missing.max(axis=1)[newest] >= ledgers.ack[here[newest]]
@@ -152,15 +142,6 @@ def _all_left(ledgers: LedgerColumns, entries: Numbers, touched: Numbers) -> tup
     return counts, place[:-1]
 
 
-def _alike(ledgers: LedgerColumns, chosen: Numbers) -> Iterator[tuple[Numbers, int, int]]:
-    """Segments by the size of their ensemble and by their write quorum."""
-    here = ledgers.segments.ledger[chosen]
-    pairs = np.stack([ledgers.ensemble[here], ledgers.write[here]], axis=1)
-    kinds, which = np.unique(pairs, axis=0, return_inverse=True)
-    for number, (ensemble, write) in enumerate(kinds.tolist()):
-        yield chosen[which.reshape(-1) == number], ensemble, write
-
-
 def _missing(gone: Flags, start: Numbers, ensemble: int, write: int) -> Numbers:
     """For each segment and each residue of entries the lost bookies of the write set."""
     rows = gone[start[:, None] + np.arange(ensemble)].astype(np.int64)
@@ -169,13 +150,6 @@ def _missing(gone: Flags, start: Numbers, ensemble: int, write: int) -> Numbers:
         axis=1,
     )
     return np.asarray(sums[:, write : write + ensemble] - sums[:, :ensemble])
-
-
-def _entries_alike(first: Numbers, last: Numbers, ensemble: int) -> Numbers:
-    """For each segment the entries of each residue, as :func:`syncer.ledgers.placement.write_sets.entries_alike`."""
-    residues = np.arange(ensemble)
-    found = (last[:, None] - residues) // ensemble - (first[:, None] - 1 - residues) // ensemble
-    return np.asarray(np.where((last < first)[:, None], 0, found))
 
 
 def _named(ledgers: LedgerColumns, gone: Flags) -> pa.Array[Any]:

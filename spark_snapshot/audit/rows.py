@@ -96,6 +96,20 @@ JUDGEMENTS: Final = _schema(
 
 ``topic``: as its own metadata says. ``recoverable``: null of a closed one. ``named``: lost bookies of any segment."""
 
+COPYSETS: Final = _schema(
+    {
+        "kind": pa.string(),
+        "bookies": BOOKIES,
+        "ledgers": pa.int64(),
+        "entries": pa.int64(),
+        "bytes": pa.int64(),
+    }
+)
+"""A set of bookies whose loss harms ledgers, by ``kind``: it loses entries (``losing``), or keeps ledgers that are not
+closed from being recovered (``blocking``). ``bookies``: in the order of their names, each once. ``ledgers``: of which
+it is one of the least sets, as :class:`syncer.ledgers.losses.copysets.Copysets` counts. ``entries`` and ``bytes``: of
+what lies on exactly these bookies; the bytes of closed ledgers, by the share of entries."""
+
 DECODED: Final = pa.schema([*LEDGERS, *UNDECODABLE])
 """Both in one table: a row is a ledger where ``why`` is null."""
 REFERRED: Final = pa.schema([*REFERENCES, *UNDECODABLE])
