@@ -8,5 +8,10 @@ The pure judge is the referee: where rules are written anew, by column, the answ
     columns      a batch of ledgers, its segments and bookies by column
     judging      the judgement of a batch, by column
     copysets     sets of bookies whose loss harms ledgers, of any number of these
+    bookies      the bookies of a cluster, and those that are away
+    writing      the tables of an audit, written where they are made
+    manifest     an audit on disk: its tables, and what was found
+    taking       an audit taken, whole or not at all
+    losses       a loss on a finished audit: what it would cost
     frames       all of this on tables of Spark
 """

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
-from itertools import groupby
 from typing import Any, Final
 
 import numpy as np
@@ -211,24 +210,3 @@ def _unpacked(key: int) -> Iterator[int]:
     while key:
         yield (key & _MOST_BOOKIES) - 1
         key >>= _BITS
-
-
-def merged(tables: Sequence[pa.Table]) -> pa.Table:
-    """Put tables of several tasks together, each set once, in their order.
-
-    Args:
-        tables: Of ``COPYSETS``.
-    """
-    rows = sorted(
-        (row["kind"], row["bookies"], row["ledgers"], row["entries"], row["bytes"])
-        for table in tables
-        for row in table.to_pylist()
-    )
-    found = [
-        (*alike, *(min(sum(counts), MOST) for counts in zip(*(row[2:] for row in some), strict=True)))
-        for alike, some in groupby(rows, key=lambda row: row[:2])
-    ]
-    columns: Any = zip(*found, strict=True) if found else ((),) * len(COPYSETS)
-    return pa.table(
-        [pa.array(column, each.type) for column, each in zip(columns, COPYSETS, strict=True)], schema=COPYSETS
-    )

@@ -7,7 +7,7 @@ them would say that all is well.
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
@@ -43,23 +43,27 @@ class LedgerRows:
     root: str = ROOT
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield a batch for each; nodes that are no ledgers are passed over."""
+        """Yield batches for each; nodes that are no ledgers are passed over."""
         for batch in batches:
-            with _uncollected():
-                ledgers, flaws = self.decoded(batch)
-                arrays = flattened(ledgers)
-                del ledgers
-            yield from _batches(LEDGERS, arrays, flaws, DECODED)
+            ledgers, flaws = self.rows(batch)
+            yield from _batches(ledgers, flaws, DECODED)
 
-    def decoded(self, batch: pa.RecordBatch) -> tuple[list[LedgerMetadata], list[_Flaw]]:
+    def rows(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch]:
         """Decode a batch.
 
         Args:
             batch: Rows of ``DATED_STORE``.
 
         Returns:
-            Ledgers, and rows of ``UNDECODABLE``.
+            Rows of ``LEDGERS``, and rows of ``UNDECODABLE``.
         """
+        with _uncollected():
+            ledgers, flaws = self._decoded(batch)
+            arrays = flattened(ledgers)
+            del ledgers
+        return pa.RecordBatch.from_arrays(arrays, schema=LEDGERS), _of_columns(flaws, UNDECODABLE)
+
+    def _decoded(self, batch: pa.RecordBatch) -> tuple[list[LedgerMetadata], list[_Flaw]]:
         ledgers: list[LedgerMetadata] = []
         flaws: list[_Flaw] = []
         root = self.root
@@ -83,21 +87,29 @@ def reference_rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
             it is one that cannot be decoded.
     """
     for batch in batches:
-        references: list[_Reference] = []
-        flaws: list[_Flaw] = []
-        for path, kind, value in _columns(batch, "path", "kind", "value"):
-            match _referring(path, kind, value):
-                case Undecodable() as found:
-                    flaws.append((found.path, found.kind, found.why))
-                case str() as why:
-                    flaws.append((path, kind, why))
-                case list() as found:
-                    references += found
-        columns: Iterable[Any] = zip(*references, strict=True) if references else ((),) * len(REFERENCES)
-        arrays: list[pa.Array[Any]] = [
-            pa.array(column, each.type) for column, each in zip(columns, REFERENCES, strict=True)
-        ]
-        yield from _batches(REFERENCES, arrays, flaws, REFERRED)
+        yield from _batches(*references_of(batch), REFERRED)
+
+
+def references_of(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch]:
+    """Decode a batch of what refers to ledgers.
+
+    Args:
+        batch: As for :func:`reference_rows`.
+
+    Returns:
+        Rows of ``REFERENCES``, and rows of ``UNDECODABLE``.
+    """
+    references: list[_Reference] = []
+    flaws: list[_Flaw] = []
+    for path, kind, value in _columns(batch, "path", "kind", "value"):
+        match _referring(path, kind, value):
+            case Undecodable() as found:
+                flaws.append((found.path, found.kind, found.why))
+            case str() as why:
+                flaws.append((path, kind, why))
+            case list() as found:
+                references += found
+    return _of_columns(references, REFERENCES), _of_columns(flaws, UNDECODABLE)
 
 
 def _referring(path: str, kind: str, value: bytes) -> list[_Reference] | Undecodable | str | None:
@@ -155,15 +167,19 @@ def _columns(batch: pa.RecordBatch, *names: str) -> Iterator[tuple[Any, ...]]:
     return zip(*(batch.column(name).to_pylist() for name in names), strict=True)
 
 
-def _batches(
-    of: pa.Schema, arrays: list[pa.Array[Any]], flaws: list[_Flaw], whole: pa.Schema
-) -> Iterator[pa.RecordBatch]:
+def _of_columns(rows: Sequence[tuple[Any, ...]], schema: pa.Schema) -> pa.RecordBatch:
+    columns: Iterable[Any] = zip(*rows, strict=True) if rows else ((),) * len(schema)
+    return pa.RecordBatch.from_arrays(
+        [pa.array(column, each.type) for column, each in zip(columns, schema, strict=True)], schema=schema
+    )
+
+
+def _batches(found: pa.RecordBatch, flaws: pa.RecordBatch, whole: pa.Schema) -> Iterator[pa.RecordBatch]:
     """What was decoded, and what could not be: each in rows of the schema that holds both."""
-    count = len(arrays[0])
-    if count:
-        empty: list[pa.Array[Any]] = [pa.nulls(count, each.type) for each in UNDECODABLE]
-        yield pa.RecordBatch.from_arrays([*arrays, *empty], schema=whole)
-    if flaws:
-        nothing: list[pa.Array[Any]] = [pa.nulls(len(flaws), each.type) for each in of]
-        told: list[pa.Array[Any]] = [pa.array(column, pa.string()) for column in zip(*flaws, strict=True)]
-        yield pa.RecordBatch.from_arrays([*nothing, *told], schema=whole)
+    for part in (found, flaws):
+        if part.num_rows:
+            held = dict(zip(part.schema.names, part.columns, strict=True))
+            columns: list[Any] = [
+                held[each.name] if each.name in held else pa.nulls(part.num_rows, each.type) for each in whole
+            ]
+            yield pa.RecordBatch.from_arrays(columns, schema=whole)

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812  # what everybody calls it
 
+from spark_snapshot.audit.columns import MOST
 from spark_snapshot.audit.decoding import LedgerRows, reference_rows
 from spark_snapshot.audit.judging import LostBookies, judgements
 from spark_snapshot.audit.rows import (
@@ -86,6 +88,19 @@ def judged(ledgers: DataFrame, lost: LostBookies) -> DataFrame:
         Rows of ``JUDGEMENTS``, one for each.
     """
     return ledgers.select(LEDGERS.names).mapInArrow(_Judging(lost), as_spark(JUDGEMENTS))
+
+
+def merged(copysets: DataFrame) -> DataFrame:
+    """Put the copysets of several tasks together.
+
+    Args:
+        copysets: Rows of ``COPYSETS``.
+
+    Returns:
+        The same, each set once.
+    """
+    sums = [F.coalesce(F.try_sum(name), F.lit(MOST)).alias(name) for name in ("ledgers", "entries", "bytes")]
+    return copysets.groupBy("kind", "bookies").agg(*sums)
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,6 +110,19 @@ closed from being recovered (``blocking``). ``bookies``: in the order of their n
 it is one of the least sets, as :class:`syncer.ledgers.losses.copysets.Copysets` counts. ``entries`` and ``bytes``: of
 what lies on exactly these bookies; the bytes of closed ledgers, by the share of entries."""
 
+BOOKIE_LIST: Final = _schema(
+    {
+        "bookie": pa.string(),
+        "state": pa.string(),
+        "cookie": pa.bool_(),
+        "rack": pa.string(),
+        "named_by": pa.int64(),
+    }
+)
+"""A bookie. ``state``: of :class:`spark_snapshot.audit.bookies.BookieState`. ``cookie``: it once had disks there.
+``rack``: as operators told Pulsar, null where they did not. ``named_by``: of one that is away the ledgers that name it.
+"""
+
 DECODED: Final = pa.schema([*LEDGERS, *UNDECODABLE])
 """Both in one table: a row is a ledger where ``why`` is null."""
 REFERRED: Final = pa.schema([*REFERENCES, *UNDECODABLE])

@@ -12,13 +12,13 @@ import contextlib
 import fcntl
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from spark_snapshot.format.layout import DATA, PARTIAL, new_id, region_folder, snapshots_in
-from spark_snapshot.format.manifest import MANIFEST, SnapshotManifest
+from spark_snapshot.format.manifest import MANIFEST
 from spark_snapshot.format.places import Place
 from syncer.errors import DiskFull, NotFound, PreconditionFailed, SnapshotError, SnapshotUnwritten
 
@@ -27,6 +27,13 @@ READ: Final = "READ.json"
 LOCK: Final = ".lock"
 GIVEN_UP_AFTER_MS: Final = 24 * 3_600_000
 """In an object store there are no locks: an unfinished folder of this age is given up."""
+
+
+class WrittenManifest(Protocol):
+    """The manifest of a snapshot, or of what is written like one."""
+
+    def text(self) -> str:
+        """The manifest as it is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,28 +79,33 @@ class SnapshotDraft:
         with refused(self.place):
             _write_text(self.place, name, text)
 
-    def publish(self, manifest: SnapshotManifest) -> Place:
+    def publish(self, manifest: WrittenManifest, folders: Collection[str] = (DATA,)) -> Place:
         """Make a snapshot of it: only its rows and its manifest stay, and it gets its name.
+
+        Args:
+            manifest: Tells what it holds.
+            folders: Those of its rows.
 
         Raises:
             SnapshotUnwritten: The place refuses that.
         """
         with refused(self.place):
-            self._tidy()
+            self._tidy(folders)
             directory = self.place.local
             if directory is None:
                 _write_text(self.place, MANIFEST, manifest.text())
                 return self.place
-            flush_all(self.place / DATA)
+            for name in folders:
+                flush_all(self.place / name)
             _write_text(self.place, MANIFEST, manifest.text())
             published = directory.rename(directory.parent / self.id)
             self.home.flush()
             (published / LOCK).unlink()  # last: whoever looks for what was given up finds it taken until then
             return self.home / self.id
 
-    def _tidy(self) -> None:
+    def _tidy(self, folders: Collection[str]) -> None:
         for name in self.place.folders():
-            if name != DATA:
+            if name not in folders:
                 self.place.files.delete_dir((self.place / name).path)
         if (self.place / READ).exists():
             self.place.files.delete_file((self.place / READ).path)

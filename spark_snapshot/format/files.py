@@ -33,15 +33,23 @@ def examine(where: Place, bucket: int) -> BucketFile:
     Raises:
         SnapshotDamaged: It is no Parquet of a snapshot, or a path is there twice or out of order.
     """
+    size, checksum = summed(where)
+    return BucketFile(name=where.name, bucket=bucket, rows=_rows_in_order(where), bytes=size, sha256=checksum)
+
+
+def summed(where: Place) -> tuple[int, str]:
+    """Read a whole file: its bytes, and the checksum over them.
+
+    Args:
+        where: The file.
+    """
     checksum = hashlib.sha256()
     size = 0
     with where.files.open_input_stream(where.path) as stream:
         while chunk := stream.read(_CHUNK_BYTES):
             checksum.update(chunk)
             size += len(chunk)
-    return BucketFile(
-        name=where.name, bucket=bucket, rows=_rows_in_order(where), bytes=size, sha256=checksum.hexdigest()
-    )
+    return size, checksum.hexdigest()
 
 
 def _rows_in_order(where: Place) -> int:

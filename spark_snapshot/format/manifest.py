@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any, Final, Literal, Self
+from collections.abc import Mapping
+from typing import Any, Final, Literal, Self, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -39,6 +40,9 @@ class ManifestTable(BaseModel):
     """One table of the manifest."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+_M = TypeVar("_M", bound=ManifestTable)
 
 
 class CapturedRule(ManifestTable):
@@ -170,19 +174,30 @@ class SnapshotManifest(ManifestTable):
 
     def sealed(self) -> SnapshotManifest:
         """The manifest with its own checksum."""
-        return self.model_copy(update={"sha256": self._seal()})
+        return self.model_copy(update={"sha256": seal_of(self)})
 
     def text(self) -> str:
         """The manifest as it is written."""
-        return json.dumps(self.model_dump(mode="json"), indent=2, ensure_ascii=False) + "\n"
+        return text_of(self)
 
-    def intact(self) -> bool:
-        """Whether it is as it was written."""
-        return self.sha256 == self._seal()
 
-    def _seal(self) -> str:
-        content = self.model_dump(mode="json", exclude={"sha256"})
-        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+def seal_of(manifest: ManifestTable) -> str:
+    """The checksum of a manifest over itself, without its field ``sha256``.
+
+    Args:
+        manifest: The manifest.
+    """
+    content = manifest.model_dump(mode="json", exclude={"sha256"})
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def text_of(manifest: ManifestTable) -> str:
+    """A manifest as it is written.
+
+    Args:
+        manifest: The manifest.
+    """
+    return json.dumps(manifest.model_dump(mode="json"), indent=2, ensure_ascii=False) + "\n"
 
 
 def read_manifest(text: bytes, where: str) -> SnapshotManifest:
@@ -208,13 +223,27 @@ def read_manifest(text: bytes, where: str) -> SnapshotManifest:
             f"{VERSION_OF_A_PART}",
             hint="Read it with the version of pulsar-syncer that wrote it, or take a new snapshot.",
         )
+    return validated(SnapshotManifest, document, where)
+
+
+def validated(of: type[_M], document: Mapping[str, Any], where: str) -> _M:
+    """Make a manifest of a document.
+
+    Args:
+        of: The manifest's class.
+        document: What the file holds.
+        where: Its place, for the messages.
+
+    Raises:
+        SnapshotDamaged: It is not as it was written.
+    """
     try:
-        manifest = SnapshotManifest.model_validate(document)
+        manifest = of.model_validate(document)
     except ValidationError as exc:
         first = exc.errors()[0]
         field = ".".join(map(str, first["loc"]))
         raise SnapshotDamaged(f"{where} is not as it was written: {field}: {first['msg']}") from exc
-    if not manifest.intact():
+    if document.get("sha256") != seal_of(manifest):
         raise SnapshotDamaged(f"{where} is not as it was written: its checksum is another")
     return manifest
 

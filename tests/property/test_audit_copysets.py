@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spark_snapshot.audit.copysets import CopysetTable, merged
+from spark_snapshot.audit.copysets import CopysetTable
 from spark_snapshot.audit.flattening import flattened
-from spark_snapshot.audit.rows import COPYSETS, LEDGERS
+from spark_snapshot.audit.rows import LEDGERS
 from syncer.ledgers.judging.ledger import judge
 from syncer.ledgers.losses.copysets import Copysets
 from syncer.ledgers.metadata import LedgerMetadata
@@ -54,18 +52,3 @@ def test_entries_lost_are_those_of_the_sets_that_are_lost(some: list[LedgerMetad
     assert wanted > MOST or min(sum(row["entries"] for row in gone), MOST) == wanted
     size = sum(each.bytes_of(each.lost_entries) or 0 for each in judged)
     assert size > MOST or 0 <= size - sum(row["bytes"] for row in gone) <= len(gone) * len(held)
-
-
-@settings(max_examples=50, deadline=None)
-@given(SOME, SOME)
-def test_tables_of_two_tasks_are_one(some: list[LedgerMetadata], more: list[LedgerMetadata]) -> None:
-    both = merged([table_of(some), table_of(more)])
-    assert both.schema == COPYSETS
-    assert counted(both) == counted(table_of(some, more))
-    assert both.to_pylist() == sorted(both.to_pylist(), key=lambda row: (row["kind"], row["bookies"]))
-
-
-def counted(table: pa.Table) -> Counter[tuple[object, ...]]:
-    return Counter(
-        (row["kind"], tuple(row["bookies"]), row["ledgers"], row["entries"], row["bytes"]) for row in table.to_pylist()
-    )
