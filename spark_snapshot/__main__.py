@@ -1,7 +1,7 @@
-"""``python -m spark_snapshot take|diff …``: the jobs as a program of their own, and as ``spark-submit`` starts it.
+"""``python -m spark_snapshot take|diff|audit …``: the jobs as a program, and as ``spark-submit`` starts it.
 
-The commands are those of ``syncer snapshot``; progress comes as lines of JSON on stdout unless it is wished otherwise,
-and the last line says what has become of it.
+The commands are those of ``syncer snapshot``, and the audit of ledgers in bulk; progress comes as lines of JSON on
+stdout unless it is wished otherwise, and the last line says what has become of it.
 """
 
 from __future__ import annotations
@@ -16,13 +16,17 @@ from typing import Annotated
 
 import typer
 
+from spark_snapshot import commands
 from syncer.cli.commands.snapshots import snapshot, steps
 from syncer.cli.main import DEFAULT_CONFIG, Root
 from syncer.cli.render.output import Format
 from syncer.cli.session import CommandSession
 
 app = typer.Typer(
-    cls=Root, no_args_is_help=True, pretty_exceptions_enable=False, help="Snapshots of metadata stores, on Spark."
+    cls=Root,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Snapshots of metadata stores, and audits of ledgers, on Spark.",
 )
 
 
@@ -42,6 +46,7 @@ def root(
 app.command("take")(snapshot.take)
 app.command("diff")(snapshot.diff)
 app.command("prune")(snapshot.prune)
+app.add_typer(commands.app, name="audit")
 
 
 def main() -> None:

@@ -171,9 +171,9 @@ def what_if(spark: SparkSession, audit: FinishedAudit, lost: LostBookies) -> Los
         SnapshotDamaged: A file of the audit is gone or damaged.
     """
     found = judged_again(spark, audit, lost).persist()
-    topics = _harmed_topics(found, _referring(spark, audit)).persist()
     try:
-        counts = counts_in(found)
+        counts = counts_in(found)  # first: how much is harmed decides how it is best joined
+        topics = _harmed_topics(found, _references(spark, audit)).persist()
         nameless = topics.where("topic is null").select("ledgers").collect()
         return LossOutcome(
             counts=counts,
@@ -182,13 +182,17 @@ def what_if(spark: SparkSession, audit: FinishedAudit, lost: LostBookies) -> Los
             without_topic=nameless[0]["ledgers"] if nameless else 0,
         )
     finally:
-        topics.unpersist()
-        found.unpersist()
+        found.unpersist()  # and what was made of it
 
 
-def _harmed_topics(found: DataFrame, referring: DataFrame) -> DataFrame:
+def _harmed_topics(found: DataFrame, references: DataFrame) -> DataFrame:
     """Topics with their harmed ledgers, and with what harms them; what refers to a ledger goes before what it says."""
     harmed = found.where("counts is null").select("ledger_id", "lost_entries", "recoverable", "topic")
+    referring = (
+        references.join(harmed.select("ledger_id"), "ledger_id", "left_semi")
+        .groupBy("ledger_id")
+        .agg(F.min("topic").alias("referring"))
+    )
     return (
         harmed.join(referring, "ledger_id", "left")
         .groupBy(F.coalesce("referring", "topic").alias("topic"))
@@ -200,12 +204,10 @@ def _harmed_topics(found: DataFrame, referring: DataFrame) -> DataFrame:
     )
 
 
-def _referring(spark: SparkSession, audit: FinishedAudit) -> DataFrame:
-    """Each ledger that a topic refers to, with one such topic."""
+def _references(spark: SparkSession, audit: FinishedAudit) -> DataFrame:
     files = [each.location for each in audit.files("references")]
     schema = as_spark(REFERENCES)
-    rows = spark.read.schema(schema).parquet(*files) if files else spark.createDataFrame([], schema)
-    return rows.groupBy("ledger_id").agg(F.min("topic").alias("referring"))
+    return spark.read.schema(schema).parquet(*files) if files else spark.createDataFrame([], schema)
 
 
 def _named(topics: DataFrame) -> tuple[int, tuple[str, ...]]:
