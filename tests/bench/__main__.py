@@ -7,13 +7,14 @@ import sys
 from pathlib import Path
 
 from syncer.log import configure
-from tests.bench import anti_entropy, api, balance, diff, migration, read, sync
+from tests.bench import anti_entropy, api, balance, diff, ledgers, migration, read, sync
 
 BENCHES = {
     "anti-entropy": anti_entropy.run,
     "api": api.run,
     "balance": balance.run,
     "diff": diff.run,
+    "ledgers": ledgers.run,
     "migration": migration.run,
     "read": read.run,
     "sync": sync.run,
