@@ -1,4 +1,4 @@
-"""``python -m spark_snapshot audit take|what-if``: audits of ledgers in bulk, on any master and by ``spark-submit``.
+"""``python -m spark_snapshot audit take|what-if|worst``: audits of ledgers in bulk, on any master of Spark.
 
 The last line is a document: the manifest of an audit, or the price of a loss. Exit code 3 says that there is harm, or
 that something could not be read.
@@ -6,6 +6,7 @@ that something could not be read.
 
 from __future__ import annotations
 
+import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -106,6 +107,46 @@ class WhatIfDocument(BaseModel):
         )
 
 
+class WorstSet(BaseModel):
+    """A set of bookies, and the cost of its loss: entries and bytes exactly, ledgers within bounds."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    bookies: tuple[str, ...]
+    entries: int
+    bytes: int
+    ledgers_at_least: int
+    ledgers_at_most: int
+    not_recoverable_at_least: int
+    not_recoverable_at_most: int
+
+
+class WorstSetsDocument(BaseModel):
+    """The sets of bookies whose loss costs most, on a finished audit.
+
+    Args:
+        audit: The audit.
+        taken_at_ms: Its age. Units: milliseconds since the epoch, UTC.
+        complete: Nothing was left out of it; otherwise there may be more than is told.
+        size: Bookies of a set.
+        tried: Sets that were tried.
+        harmful: Of these, those whose loss harms a ledger.
+        exact: All sets were tried; otherwise as many were drawn at random.
+        items: The worst.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    audit: str
+    taken_at_ms: int
+    complete: bool
+    size: int
+    tried: int
+    harmful: int
+    exact: bool
+    items: tuple[WorstSet, ...]
+
+
 @app.command("take")
 def take(
     context: typer.Context,
@@ -177,13 +218,9 @@ def what_if(
     with bulk():
         from spark_snapshot.audit.judging import LostBookies
         from spark_snapshot.audit.losses import what_if as losses
-        from spark_snapshot.audit.manifest import newest_audit, open_audit
 
         log_to_stderr()
-        if audit.startswith("/") or "://" in audit:
-            opened = open_audit(audit)
-        else:
-            opened = newest_audit(folder_of(session_of(context), folder), audit)
+        opened = _opened(context, audit, folder)
         lost = frozenset(bookie)
         with (
             job_of(context, "what-if", progress, master, memory, ui=ui, scratch=scratch, conf=conf) as job,
@@ -192,6 +229,58 @@ def what_if(
             found = losses(job.session, opened, LostBookies(lost))
     document = WhatIfDocument.of(opened, lost, found)
     _end(context, document, harm=bool(document.lost_entries or document.not_recoverable))
+
+
+@app.command("worst")
+def worst(
+    context: typer.Context,
+    audit: Annotated[str, typer.Argument(metavar="AUDIT", help="A folder or URI; or a cluster, for its newest.")],
+    *,
+    folder: Annotated[
+        str | None, typer.Option("--folder", metavar="DIR|URI", help="Where audits lie, to find a cluster's newest.")
+    ] = None,
+    size: Annotated[int, typer.Option("--size", min=1, help="Bookies that are lost together.")] = 2,
+    count: Annotated[int, typer.Option("--count", min=1, help="Sets that are named.")] = 10,
+) -> None:
+    """Name the sets of bookies whose loss costs most, and the odds of harm, by the copysets of a finished audit."""
+    with bulk():
+        from spark_snapshot.audit.worst import copyset_costs
+
+        opened = _opened(context, audit, folder)
+        costs = copyset_costs(opened, size)
+        found = costs.worst(size, count)
+        odds = costs.odds(size, secrets.randbelow)
+    summary = opened.manifest.summary
+    document = WorstSetsDocument(
+        audit=opened.manifest.id,
+        taken_at_ms=opened.manifest.about.taken_at_ms,
+        complete=not summary.undecodable and not summary.sets_left_out,
+        size=size,
+        tried=odds.tried,
+        harmful=odds.harmful,
+        exact=odds.exact,
+        items=tuple(
+            WorstSet(
+                bookies=each.bookies,
+                entries=each.entries,
+                bytes=each.bytes,
+                ledgers_at_least=each.ledgers.at_least,
+                ledgers_at_most=each.ledgers.at_most,
+                not_recoverable_at_least=each.blocked.at_least,
+                not_recoverable_at_most=each.blocked.at_most,
+            )
+            for each in found
+        ),
+    )
+    _end(context, document, harm=bool(found))
+
+
+def _opened(context: typer.Context, audit: str, folder: str | None) -> FinishedAudit:
+    from spark_snapshot.audit.manifest import newest_audit, open_audit
+
+    if audit.startswith("/") or "://" in audit:
+        return open_audit(audit)
+    return newest_audit(folder_of(session_of(context), folder), audit)
 
 
 def _end(context: typer.Context, document: BaseModel, *, harm: bool) -> None:

@@ -13,5 +13,6 @@ The pure judge is the referee: where rules are written anew, by column, the answ
     manifest     an audit on disk: its tables, and what was found
     taking       an audit taken, whole or not at all
     losses       a loss on a finished audit: what it would cost
+    worst        sets of bookies that cost most, by the copysets of a finished audit
     frames       all of this on tables of Spark
 """

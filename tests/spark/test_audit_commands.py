@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from deploy.lab.zookeeper import ZooKeeperServer
 from spark_snapshot.__main__ import app
 from spark_snapshot.audit.manifest import AuditManifest
-from spark_snapshot.commands import WhatIfDocument
+from spark_snapshot.commands import WhatIfDocument, WorstSetsDocument
 from syncer.ledgers.decoding.entries import ledger_entry
 from syncer.ledgers.losses.impact import loss_impact
 from syncer.ledgers.metadata import LedgerMetadata
@@ -74,6 +74,14 @@ def test_a_cluster_is_audited_and_asked_what_a_loss_would_cost(
     assert found.lost_entries == wanted.lost_entries > 0
     assert found.not_recoverable == len(wanted.blocked_ledgers)
     assert found.topics_lost.count == len(found.topics_lost.first) == len(wanted.lost_ledgers)
+    pairs = WorstSetsDocument.model_validate(run("worst", "green", "--folder", folder, "--count", "3", code=3))
+    assert (pairs.audit, pairs.tried, pairs.exact, pairs.complete) == (harmed.id, 1_225, True, False)
+    for each in pairs.items:
+        cost = loss_impact(ledgers, frozenset(each.bookies))
+        assert each.entries == cost.lost_entries
+        assert 0 <= cost.lost_bytes - each.bytes <= 3 * len(cost.lost_ledgers)  # shares are rounded set by set
+        assert each.ledgers_at_least <= len(cost.lost_ledgers) <= each.ledgers_at_most
+    assert len(pairs.items) == 3
     older = str(tmp_path / "audits" / "green" / manifest.id)
     spared = WhatIfDocument.model_validate(run("what-if", older, "--bookie", "nobody:3181", code=0))
     assert (spared.audit, spared.complete, spared.lost_entries) == (manifest.id, True, 0)
