@@ -1,7 +1,7 @@
 """Losses of a finished audit: its ledgers judged once more, given bookies that are lost. No ledger is decoded again.
 
-A task takes files of the table of ledgers, reads of it the columns that a judgement needs, and gives on only what is
-harmed, and counts of all.
+A task takes some of the row groups of a file, reads of them the columns that a judgement needs, and gives on only what
+is harmed, and counts of all.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from syncer.errors import SnapshotDamaged
 SHOWN: Final = 1_000
 """Topics that are named; all are counted."""
 
+_TASKS_PER_CORE: Final = 2
 _BATCH_ROWS: Final = 20_000
 _NEEDED: Final = (
     "ledger_id", "ensemble", "write_quorum", "ack_quorum", "last_entry", "length_bytes", "format_version",
@@ -127,8 +128,8 @@ def judged_again(spark: SparkSession, audit: FinishedAudit, lost: LostBookies, *
         lacking: Also rows of ledgers that only lack a replica, else only of those that are harmed.
 
     Returns:
-        Rows of ``JUDGEMENTS``; and for each file one more without an id, whose column ``counts`` has the JSON of
-        :class:`LossCounts` of all its ledgers.
+        Rows of ``JUDGEMENTS``; and for each part of a file one more without an id, whose column ``counts`` has the JSON
+        of :class:`LossCounts` of all its ledgers.
     """
     return judged_files(spark, audit.files("ledgers"), lost, lacking=lacking)
 
@@ -142,8 +143,10 @@ def judged_files(spark: SparkSession, files: list[Place], lost: LostBookies, *, 
         lost: Bookies that are lost.
         lacking: Also rows of ledgers that only lack a replica.
     """
-    judge = _FileJudging(tuple(each.location for each in files), lost, lacking)
-    numbers = spark.range(0, len(files), numPartitions=max(len(files), 1))
+    parts = -(-_TASKS_PER_CORE * spark.sparkContext.defaultParallelism // max(len(files), 1))
+    judge = _FileJudging(tuple(each.location for each in files), parts, lost, lacking)
+    tasks = len(files) * parts
+    numbers = spark.range(0, tasks, numPartitions=max(tasks, 1))
     return numbers.mapInArrow(judge, as_spark(_FOUND))
 
 
@@ -218,9 +221,10 @@ def _named(topics: DataFrame) -> tuple[int, tuple[str, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class _FileJudging:
-    """Judges files; what ``mapInArrow`` calls."""
+    """Judges files, each in some parts; what ``mapInArrow`` calls."""
 
     files: tuple[str, ...]
+    parts: int
     lost: LostBookies
     lacking: bool
 
@@ -229,7 +233,8 @@ class _FileJudging:
             chosen: list[Any] = batch.column(0).to_pylist()
             for number in chosen:
                 counts = LossCounts()
-                for rows in _ledgers(place(self.files[number])):
+                file, part = divmod(number, self.parts)
+                for rows in _ledgers(place(self.files[file]), part, self.parts):
                     found = judgements(rows, self.lost)
                     counts.take(found)
                     shown = found.filter(self._shown(found))
@@ -246,12 +251,17 @@ class _FileJudging:
         return pc.or_(harmed, _some(found.column("below_write_quorum"))) if self.lacking else harmed
 
 
-def _ledgers(file: Place) -> Iterator[pa.RecordBatch]:
+def _ledgers(file: Place, part: int, parts: int) -> Iterator[pa.RecordBatch]:
+    """The ledgers of a file's row groups, of which a part has every so-many-th."""
     try:
         with pq.ParquetFile(
             file.path, filesystem=file.files, page_checksum_verification=True, pre_buffer=False
         ) as opened:
-            yield from opened.iter_batches(_BATCH_ROWS, columns=list(_NEEDED), use_threads=False)
+            groups = range(part, opened.num_row_groups, parts)
+            if groups:
+                yield from opened.iter_batches(
+                    _BATCH_ROWS, row_groups=list(groups), columns=list(_NEEDED), use_threads=False
+                )
     except (pa.ArrowException, OSError) as exc:
         raise SnapshotDamaged(f"{file} cannot be read: {exc}") from exc
 

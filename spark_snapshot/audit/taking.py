@@ -32,6 +32,7 @@ from spark_snapshot.audit.writing import (
     only,
 )
 from spark_snapshot.format.drafts import SnapshotDraft
+from spark_snapshot.format.manifest import StoreFacts
 from spark_snapshot.format.places import Place
 from spark_snapshot.runtime.phases import Job
 
@@ -48,11 +49,13 @@ class AuditParts:
         ledgers: Of ledgers.
         references: Of what refers to them.
         bookies: Of bookies, their cookies and racks.
+        ended: Tells what the store is when all of this was read.
     """
 
     ledgers: Callable[[], DataFrame]
     references: Callable[[], DataFrame]
     bookies: Callable[[], DataFrame]
+    ended: Callable[[], StoreFacts]
 
 
 def take_tables(job: Job, draft: SnapshotDraft, about: AuditedStore, parts: AuditParts) -> FinishedAudit:
@@ -66,6 +69,7 @@ def take_tables(job: Job, draft: SnapshotDraft, about: AuditedStore, parts: Audi
 
     Raises:
         StoreError: The store does not answer, or does not let us in.
+        SnapshotRefused: It became another one meanwhile.
         SnapshotUnwritten: The place refuses it.
         JobCancelled: It was asked to stop.
     """
@@ -80,6 +84,7 @@ def take_tables(job: Job, draft: SnapshotDraft, about: AuditedStore, parts: Audi
         files = _both(files, files_told(told))
     with job.phase("bookies", f"reading the bookies of {cluster}"):
         bookies = ListedBookies.of(parts.bookies().collect(), about.root)
+        store = parts.ended()
     lost = LostBookies(frozenset(bookies.states) if bookies.known else frozenset(), others=bookies.known)
     with job.phase("judge", f"judging the ledgers of {cluster}"):
         ledgers = [here / "ledgers" / each.name for each in files.get("ledgers", ())]
@@ -93,7 +98,7 @@ def take_tables(job: Job, draft: SnapshotDraft, about: AuditedStore, parts: Audi
         only(here / table, some)
     manifest = AuditManifest(
         id=draft.id,
-        about=about,
+        about=about.model_copy(update={"store": store}),
         summary=_summary(counts, files, here, left_out, bookies),
         tables={table: files.get(table, ()) for table in TABLES},
     ).sealed()

@@ -114,7 +114,7 @@ def read_region(job: Job, draft: SnapshotDraft, wanted: CaptureRequest, place: S
             region=config.region,
             taken_at_ms=wanted.taken_at_ms,
             made_by=made_by(),
-            store=_store_facts(before, after),
+            store=store_facts(before, after),
             registers=sidecar is not None,
             watermark=dict(sidecar.watermark) if sidecar is not None else {},
             scope=described_scope(scope),
@@ -208,7 +208,13 @@ def _registers(session: SparkSession, sidecar: Sidecar, config: Config, extent: 
     )
 
 
-def _store_facts(before: PlaceFacts, after: PlaceFacts) -> StoreFacts:
+def store_facts(before: PlaceFacts, after: PlaceFacts) -> StoreFacts:
+    """The record of a store that was read.
+
+    Args:
+        before: What it was when the reading began.
+        after: What it is when the reading has ended.
+    """
     return StoreFacts(
         kind=before.kind,
         identity=before.identity or before.where,

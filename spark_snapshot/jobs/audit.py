@@ -10,11 +10,13 @@ from pyspark.sql import DataFrame
 from spark_snapshot import sources
 from spark_snapshot.audit.manifest import AuditedStore, FinishedAudit
 from spark_snapshot.audit.taking import AuditParts, take_tables
+from spark_snapshot.capture.reading import store_facts
 from spark_snapshot.format.drafts import begun
 from spark_snapshot.format.manifest import StoreFacts
 from spark_snapshot.format.places import Place
 from spark_snapshot.runtime.phases import Job
 from spark_snapshot.sources import StorePlace
+from syncer.errors import SnapshotRefused
 from syncer.model import MetaPath
 from syncer.version import made_by
 from syncer.wanted.ledgers import LEDGERS_ROOT, LedgerPart, ledger_paths
@@ -50,6 +52,7 @@ def audit(job: Job, order: AuditOrder) -> FinishedAudit:
 
     Raises:
         StoreError: The store does not answer, or does not let us in. Nothing is left.
+        SnapshotRefused: It became another store meanwhile. Nothing is left.
         SnapshotUnwritten: The folder refuses it. Nothing is left.
         JobError: It was asked to stop, or Spark has failed. Nothing is left.
     """
@@ -60,22 +63,27 @@ def audit(job: Job, order: AuditOrder) -> FinishedAudit:
         wanted = ledger_paths(part, root=order.root, max_reads_per_s=order.max_reads_per_s)
         return sources.shaped(job.session, order.place, wanted, readers=order.readers)
 
+    def ended() -> StoreFacts:
+        after = sources.facts(order.place)
+        if (before.cluster, before.identity) != (after.cluster, after.identity):
+            raise SnapshotRefused(
+                f"the store of cluster {order.cluster} became another one while it was read",
+                hint="Audit it again when the store is the one that it should be.",
+            )
+        return store_facts(before, after)
+
     with begun(order.folder, order.cluster, taken_at_ms=taken_at_ms) as draft:
         about = AuditedStore(
             cluster=order.cluster,
             taken_at_ms=taken_at_ms,
             made_by=made_by(),
-            store=StoreFacts(
-                kind=before.kind,
-                identity=before.identity or before.where,
-                revision_before=before.position,
-                cluster_id=before.cluster or "",
-            ),
+            store=store_facts(before, before),
             root=order.root,
         )
         parts = AuditParts(
             ledgers=lambda: read(LedgerPart.LEDGERS),
             references=lambda: read(LedgerPart.REFERENCES),
             bookies=lambda: read(LedgerPart.BOOKIES),
+            ended=ended,
         )
         return take_tables(job, draft, about, parts)

@@ -87,6 +87,7 @@ class _Side:
             ledgers=lambda: self._read("ledgers", files),
             references=lambda: self._read("topics", files),
             bookies=self._bookies,
+            ended=lambda: store,
         )
         with begun(place(self._folder / "audits"), "bench", taken_at_ms=1) as draft:
             self._last = take_tables(Job(self._spark), draft, about, parts)

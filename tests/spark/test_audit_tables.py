@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from deploy.lab.zookeeper import ZooKeeperServer
+from spark_snapshot import sources
 from spark_snapshot.audit.judging import LostBookies
 from spark_snapshot.audit.losses import judged_again, what_if
 from spark_snapshot.audit.manifest import (
@@ -25,7 +27,7 @@ from spark_snapshot.format.rows import DATED_STORE
 from spark_snapshot.jobs.audit import AuditOrder, audit
 from spark_snapshot.runtime.phases import Job
 from spark_snapshot.sources import StorePlace
-from syncer.errors import NotFound, SnapshotDamaged, SnapshotInvalid, SyncerError
+from syncer.errors import NotFound, SnapshotDamaged, SnapshotInvalid, SnapshotRefused, SyncerError
 from syncer.ledgers.decoding.entries import ledger_entry
 from syncer.ledgers.decoding.messages import MESSAGES
 from syncer.ledgers.judging.ledger import judge
@@ -39,6 +41,7 @@ from tests.spark.stores import kazoo
 
 COUNT = 2_000
 AWAY = (bookie(4), bookie(9))
+ENDED = StoreFacts(kind="zookeeper", revision_before="0x1", revision_after="0x2")
 TOPIC = "/managed-ledgers/acme/orders/persistent/t"
 
 
@@ -86,6 +89,7 @@ def taken(spark: SparkSession, folder: Path) -> FinishedAudit:
         ledgers=lambda: ledger_rows(spark),
         references=lambda: reference_rows(spark),
         bookies=lambda: bookie_rows(spark),
+        ended=lambda: ENDED,
     )
     with begun(place(folder), "green", taken_at_ms=about().taken_at_ms) as draft:
         return take_tables(Job(spark), draft, about(), parts)
@@ -114,6 +118,7 @@ def test_an_audit_has_all_its_tables_and_says_what_was_found(
     assert summary.undecodable == {"ledger": COUNT - len(ledgers), "managed-ledger": 1}
     assert (summary.references, summary.sets_left_out) == (COUNT // 2, 0)
     assert (summary.bookies_known, summary.bookies_away) == (True, AWAY)
+    assert finished.manifest.about.store == ENDED
     tables = {
         table: spark.read.parquet(*(each.location for each in finished.files(table)))
         for table in finished.manifest.tables
@@ -203,7 +208,9 @@ def test_of_a_store_that_fails_nothing_is_left(spark: SparkSession, tmp_path: Pa
     def dead() -> DataFrame:
         return ledger_rows(spark).selectExpr("raise_error('gone') as path", "kind", "value", "created_ms")
 
-    parts = AuditParts(ledgers=lambda: ledger_rows(spark), references=dead, bookies=lambda: bookie_rows(spark))
+    parts = AuditParts(
+        ledgers=lambda: ledger_rows(spark), references=dead, bookies=lambda: bookie_rows(spark), ended=lambda: ENDED
+    )
     with pytest.raises(SyncerError), begun(place(tmp_path), "green", taken_at_ms=1) as draft:
         take_tables(Job(spark), draft, about(), parts)
     assert [each.name for each in tmp_path.joinpath("green").iterdir()] == [".lock"]
@@ -232,7 +239,29 @@ def test_a_cluster_is_audited_from_its_store(
     assert summary.undecodable == {"ledger": len(held) - len(ledgers)}
     assert summary.bookies_away == tuple(sorted(frozenset().union(*(each.bookies() for each in ledgers)) & away))
     assert summary.lost_entries == sum(judge(each, away).lost_entries for each in ledgers)
-    assert audited.manifest.about.store.kind == "zookeeper"
+    store = audited.manifest.about.store
+    assert (store.kind, store.revision_before[:2], store.revision_after[:2]) == ("zookeeper", "0x", "0x")
+
+
+@pytest.mark.real("zookeeper")
+def test_of_a_store_that_became_another_one_nothing_is_left(
+    spark: SparkSession,
+    zookeeper_server: ZooKeeperServer,
+    fresh_prefix: MetaPath,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with kazoo(zookeeper_server.hosts) as client:
+        for path, value in values(0, 3):
+            client.create(fresh_prefix + path, value, makepath=True)
+    place_of_it = StorePlace.made("zookeeper", ZooKeeperConfig(hosts=zookeeper_server.hosts, chroot=fresh_prefix))
+    order = AuditOrder(cluster="green", place=place_of_it, folder=place(tmp_path), readers=1)
+    facts = sources.facts
+    told = iter(["one", "another"])
+    monkeypatch.setattr(sources, "facts", lambda where: replace(facts(where), identity=next(told)))
+    with pytest.raises(SnapshotRefused, match="another one"):
+        audit(Job(spark), order)
+    assert [each.name for each in tmp_path.joinpath("green").iterdir()] == [".lock"]
 
 
 def test_where_no_bookie_is_there_nobody_is_taken_for_lost(spark: SparkSession, tmp_path: Path) -> None:
@@ -240,6 +269,7 @@ def test_where_no_bookie_is_there_nobody_is_taken_for_lost(spark: SparkSession, 
         ledgers=lambda: ledger_rows(spark),
         references=lambda: rows_of(spark, []),
         bookies=lambda: rows_of(spark, [("/ledgers/available", "refused", b"")]),
+        ended=lambda: ENDED,
     )
     with begun(place(tmp_path), "green", taken_at_ms=1) as draft:
         summary = take_tables(Job(spark), draft, about(), nobody).manifest.summary
