@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Any
 
 import pyarrow as pa
@@ -13,18 +12,10 @@ from pyspark.sql import Row
 from spark_snapshot.audit.rows import BOOKIE_LIST, UNDECODABLE
 from syncer.ledgers.decoding.entries import ledger_entry
 from syncer.ledgers.decoding.undecodable import Undecodable
-from syncer.ledgers.nodes import BookieCookie, BookieRegistration
+from syncer.ledgers.nodes import BookieCookie, BookieRegistration, BookieState
 from syncer.ledgers.placement.racks import RackMap, rack_map
 from syncer.wanted.contract import REFUSED
 from syncer.wanted.ledgers import LedgerPathKind
-
-
-class BookieState(StrEnum):
-    """A bookie as the store shows it."""
-
-    WRITABLE = "writable"
-    READ_ONLY = "read-only"
-    AWAY = "away"
 
 
 @dataclass(slots=True)

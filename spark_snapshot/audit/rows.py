@@ -119,7 +119,7 @@ BOOKIE_LIST: Final = _schema(
         "named_by": pa.int64(),
     }
 )
-"""A bookie. ``state``: of :class:`spark_snapshot.audit.bookies.BookieState`. ``cookie``: it once had disks there.
+"""A bookie. ``state``: of :class:`syncer.ledgers.nodes.BookieState`. ``cookie``: it once had disks there.
 ``rack``: as operators told Pulsar, null where they did not. ``named_by``: of one that is away the ledgers that name it.
 """
 

@@ -26,6 +26,14 @@ class AuditorTask(StrEnum):
     REPLICAS = "replicas"
 
 
+class BookieState(StrEnum):
+    """How a bookie stands; one that ledgers or cookies name, and that is not up, is away."""
+
+    WRITABLE = "writable"
+    READ_ONLY = "read-only"
+    AWAY = "away"
+
+
 @dataclass(frozen=True, slots=True)
 class UnderReplicationMark:
     """A ledger that is to be copied; without bookies it was marked for its placement, or by hand."""

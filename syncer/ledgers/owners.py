@@ -18,8 +18,10 @@ PULSAR: Final = b"pulsar"
 """The application of all ledgers that Pulsar makes for itself; a ledger without it is somebody else's."""
 
 _DOMAINS: Final = frozenset({"persistent", "non-persistent"})
-_APPLICATION: Final = "application"
-_COMPONENT: Final = "component"
+APPLICATION: Final = "application"
+COMPONENT: Final = "component"
+COMPACTED_COMPONENT: Final = b"compacted-ledger"
+"""The component of the ledger of a topic's compacted messages."""
 _MANAGED_LEDGER: Final = "pulsar/managed-ledger"
 _COMPACTED: Final = "pulsar/compactedTopic"
 _SCHEMA: Final = "pulsar/schemaId"
@@ -50,7 +52,7 @@ def owner_of(custom: Mapping[str, bytes]) -> LedgerOwner:
     Args:
         custom: The metadata; a value that is no UTF-8 is shown with replacements.
     """
-    application, component = custom.get(_APPLICATION), custom.get(_COMPONENT)
+    application, component = custom.get(APPLICATION), custom.get(COMPONENT)
     return LedgerOwner(
         None if application is None else application.decode(errors="replace"),
         None if component is None else component.decode(errors="replace"),

@@ -26,9 +26,9 @@ from syncer.documents.ledgers.audit import LedgerAuditDocument
 from syncer.documents.ledgers.explained import ExplainedTopicDocument
 from syncer.documents.ledgers.losses import LossDocument
 from syncer.documents.ledgers.references import OrphansDocument
-from syncer.ledgers.auditing.picture import ReferenceRole
 from syncer.ledgers.auditing.unreferenced import Unproven
 from syncer.ledgers.judging.ledger import ReplicaClass
+from syncer.ledgers.owners import ReferenceRole
 from syncer.ledgers.paths import ledger_path
 from syncer.paths import MANAGED_LEDGERS
 from tests.conftest import PulsarPair
@@ -188,7 +188,7 @@ def test_an_orphan_a_missing_and_a_foreign_ledger_are_found(asked: AskedCluster)
     new = [each for each in found.unreferenced if each.ledger_id not in before]
     assert {each.ledger_id for each in new} == set(of_orphan)
     assert {each.unproven for each in new} == {None}
-    assert {each.topic for each in new} == {f"{NAMESPACE}/persistent/{orphaned.rpartition('/')[2]}"}
+    assert {each.topic for each in new} == {orphaned}
     assert not any(each.topic_exists for each in new)
     assert [(each.ledger_id, each.references[0].topic) for each in found.missing] == [(of_lacking[0], lacking)]
     assert [each.ledger_id for each in found.foreign] == [FOREIGN]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from syncer.documents.document import Document
 from syncer.documents.ledgers.read import LedgersReadDocument, ledgers_read_document
 from syncer.ledgers.auditing.findings import LedgerFindingCode, LedgerFindingSeverity
-from syncer.ledgers.auditing.picture import BookieState
 from syncer.ledgers.auditing.standing import KeptFor
+from syncer.ledgers.nodes import BookieState
 
 if TYPE_CHECKING:
     from syncer.ledgers.auditing.findings import LedgerFinding

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from syncer.documents.document import Document
 from syncer.documents.ledgers.read import LedgersReadDocument, ledgers_read_document
 from syncer.ledgers.auditing.loading import NoLoading
-from syncer.ledgers.auditing.picture import ReferenceRole
 from syncer.ledgers.judging.ledger import ReplicaClass
 from syncer.ledgers.metadata import LedgerState
+from syncer.ledgers.owners import ReferenceRole
 
 if TYPE_CHECKING:
     from syncer.ledgers.auditing.explaining import ExplainedLedger, ExplainedPart, ExplainedSegment, ExplainedTopic

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from syncer.documents.document import Document
 from syncer.documents.ledgers.read import LedgersReadDocument, ledgers_read_document
-from syncer.ledgers.auditing.picture import ReferenceRole
 from syncer.ledgers.auditing.unreferenced import Unproven
 from syncer.ledgers.metadata import LedgerState
+from syncer.ledgers.owners import ReferenceRole
 
 if TYPE_CHECKING:
     from syncer.ledgers.auditing.picture import LedgersPicture

@@ -9,11 +9,12 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from syncer.ledgers.auditing.loading import NoLoading, cannot_go_on, why_not_loadable
-from syncer.ledgers.auditing.picture import LedgerReference, LedgersPicture, ReferenceRole, TopicOfLedgers
+from syncer.ledgers.auditing.picture import LedgerReference, LedgersPicture, TopicOfLedgers
 from syncer.ledgers.judging.ledger import LedgerJudgement, judge, lost_ranges
 from syncer.ledgers.judging.replicas import SegmentExtent, extents, replicas_left
 from syncer.ledgers.metadata import LedgerMetadata
 from syncer.ledgers.nodes import RecoveryLock, UnderReplicationMark
+from syncer.ledgers.owners import ReferenceRole
 from syncer.ledgers.paths import ledger_path
 from syncer.ledgers.placement.write_sets import entries_on, write_set
 
@@ -147,7 +148,7 @@ def _needed(picture: LedgersPicture, topic: str, record: TopicOfLedgers) -> Iter
         if cursor.compacted_ledger_id is not None:
             yield cursor.compacted_ledger_id, ReferenceRole.COMPACTED, name
         for ledger_id in cursor.delayed_ledger_ids():
-            yield ledger_id, ReferenceRole.DELAYED, name
+            yield ledger_id, ReferenceRole.DELAYED_INDEX, name
     for ledger_id in picture.schemas.get(topic, ()):
         yield ledger_id, ReferenceRole.SCHEMA, ""
 

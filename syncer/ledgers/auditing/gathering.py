@@ -6,14 +6,13 @@ Source: ManagedLedgerFactoryImpl, TopicName, BookkeeperSchemaStorage, Pulsar 4.0
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Final, NamedTuple
+from typing import NamedTuple
 from urllib.parse import unquote_plus
 
 from syncer.ledgers.auditing.picture import (
     LedgerReference,
     LedgersPicture,
     PartExtent,
-    ReferenceRole,
     TopicOfLedgers,
 )
 from syncer.ledgers.decoding.entries import Decoded, ledger_entry
@@ -31,14 +30,11 @@ from syncer.ledgers.nodes import (
     RecoveryLock,
     UnderReplicationMark,
 )
+from syncer.ledgers.owners import ReferenceRole, topic_of_path
 from syncer.ledgers.paths import ROOT
 from syncer.ledgers.placement.racks import rack_map
 from syncer.wanted.contract import REFUSED
 from syncer.wanted.ledgers import LedgerPart, LedgerPathKind
-
-_DOMAIN: Final = "persistent"
-_MANAGED_ROOT: Final = 2
-"""Parts of a path before the tenant: an empty one, and the root's name."""
 
 
 class StoredEntry(NamedTuple):
@@ -174,12 +170,11 @@ class PictureGathering:
         if decoded.compacted_ledger_id is not None:
             self._refer(decoded.compacted_ledger_id, LedgerReference(topic, ReferenceRole.COMPACTED))
         for ledger_id in decoded.delayed_ledger_ids():
-            self._refer(ledger_id, LedgerReference(topic, ReferenceRole.DELAYED))
+            self._refer(ledger_id, LedgerReference(topic, ReferenceRole.DELAYED_INDEX))
 
     def _take_schema(self, entry: StoredEntry, extent: PartExtent) -> None:
-        tenant, namespace, name = entry.path.split("/")[_MANAGED_ROOT:]
-        topic = f"{_DOMAIN}://{tenant}/{namespace}/{unquote_plus(name)}"
-        if not entry.value:
+        topic = topic_of_path(entry.path)
+        if not entry.value or topic is None:
             return
         decoded = schema_ledgers(entry.path, entry.value)
         if isinstance(decoded, Undecodable):
@@ -194,7 +189,7 @@ class PictureGathering:
         self.picture.racks = rack_map(entry.value)
 
     def _record(self, path: str) -> tuple[str, TopicOfLedgers]:
-        topic = topic_at(path)
+        topic = topic_of_path(path) or path
         return topic, self.picture.topics.setdefault(topic, TopicOfLedgers())
 
     def _refer(self, ledger_id: int, reference: LedgerReference) -> None:
@@ -202,24 +197,3 @@ class PictureGathering:
         found = references.get(ledger_id, ())
         if not any(each.topic == reference.topic and each.role is reference.role for each in found):
             references[ledger_id] = (*found, reference)
-
-
-def topic_at(path: str) -> str:
-    """Name the topic of a managed ledger's path; one of old has its cluster between tenant and namespace.
-
-    Args:
-        path: The whole path.
-    """
-    *space, domain, name = path.split("/")[_MANAGED_ROOT:]
-    return f"{domain}://{'/'.join(space)}/{unquote_plus(name)}"
-
-
-def managed_path(topic: str) -> str | None:
-    """Give the name that a topic's ledgers have in their own metadata: ``tenant/namespace/persistent/topic``.
-
-    Args:
-        topic: Its whole name; None where it is none.
-    """
-    domain, separator, rest = topic.partition("://")
-    space, slash, name = rest.rpartition("/")
-    return f"{space}/{domain}/{name}" if separator and slash else None

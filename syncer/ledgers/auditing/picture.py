@@ -8,38 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Final, NamedTuple
 
 from syncer.ledgers.decoding.undecodable import Undecodable
 from syncer.ledgers.losses.decommission import ClusterBookies
 from syncer.ledgers.managed import LedgerOfTopic, ManagedCursor, ManagedLedger
 from syncer.ledgers.metadata import LedgerMetadata
-from syncer.ledgers.nodes import AuditorCheck, AuditorVote, BookieCookie, RecoveryLock, UnderReplicationMark
+from syncer.ledgers.nodes import (
+    AuditorCheck,
+    AuditorVote,
+    BookieCookie,
+    BookieState,
+    RecoveryLock,
+    UnderReplicationMark,
+)
+from syncer.ledgers.owners import ReferenceRole
 from syncer.ledgers.paths import ROOT
 from syncer.ledgers.placement.adherence import RackPolicy
 from syncer.ledgers.placement.racks import RackMap
 from syncer.wanted.ledgers import LedgerPart
 
 _POLICY: Final = RackPolicy()
-
-
-class ReferenceRole(StrEnum):
-    """What a topic needs a ledger for."""
-
-    DATA = "data"
-    CURSOR = "cursor"
-    COMPACTED = "compacted"
-    DELAYED = "delayed"
-    SCHEMA = "schema"
-
-
-class BookieState(StrEnum):
-    """How a bookie stands."""
-
-    WRITABLE = "writable"
-    READ_ONLY = "read-only"
-    AWAY = "away"
 
 
 class LedgerReference(NamedTuple):

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from syncer.ledgers.auditing.picture import LedgersPicture, ReferenceRole
+from syncer.ledgers.auditing.picture import LedgersPicture
 from syncer.ledgers.judging.ledger import LedgerJudgement, ReplicaClass, judge
 from syncer.ledgers.metadata import LedgerMetadata, LedgerState
+from syncer.ledgers.owners import APPLICATION, PULSAR, ReferenceRole
 
 HARMED: Final = frozenset({ReplicaClass.NO_REPLICA, ReplicaClass.BELOW_ACK_QUORUM, ReplicaClass.BELOW_WRITE_QUORUM})
 """Classes of ledgers with entries that lack a replica."""
@@ -38,7 +39,7 @@ _ROLES: Final = {
     ReferenceRole.DATA: KeptFor.DATA,
     ReferenceRole.CURSOR: KeptFor.CURSOR,
     ReferenceRole.COMPACTED: KeptFor.COMPACTED,
-    ReferenceRole.DELAYED: KeptFor.DELAYED,
+    ReferenceRole.DELAYED_INDEX: KeptFor.DELAYED,
     ReferenceRole.SCHEMA: KeptFor.SCHEMA,
 }
 
@@ -217,4 +218,4 @@ def is_of_pulsar(ledger: LedgerMetadata) -> bool:
     Args:
         ledger: The ledger.
     """
-    return ledger.origin.custom.get("application") == b"pulsar"
+    return ledger.origin.custom.get(APPLICATION) == PULSAR

@@ -13,18 +13,13 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple
-from urllib.parse import unquote_plus
 
-from syncer.ledgers.auditing.gathering import managed_path
 from syncer.ledgers.auditing.picture import LedgerReference, LedgersPicture
 from syncer.ledgers.auditing.standing import is_of_pulsar
 from syncer.ledgers.metadata import LedgerMetadata
+from syncer.ledgers.owners import COMPACTED_COMPONENT, COMPONENT, owner_of
 from syncer.wanted.ledgers import LedgerPart
 
-COMPONENT: Final = "component"
-TOPIC: Final = "pulsar/managed-ledger"
-COMPACTED: Final = "pulsar/compactedTopic"
-_COMPACTED_COMPONENT: Final = b"compacted-ledger"
 COMPACTION_MS: Final = 3_600_000
 """A compaction that is at work when its topic is deleted keeps its ledger until it fails: seen for most of a minute."""
 
@@ -53,7 +48,7 @@ class UnreferencedLedger(NamedTuple):
     @property
     def component(self) -> str:
         """What Pulsar says it made the ledger for; empty where it does not say."""
-        return _text(self.ledger.origin.custom.get(COMPONENT, b""))
+        return owner_of(self.ledger.origin.custom).component or ""
 
 
 class MissingLedger(NamedTuple):
@@ -104,7 +99,7 @@ def audit_references(first: LedgersPicture, second: LedgersPicture, *, whole: bo
     """
     candidates = list(without_reference(first))
     still = [ledger for ledger in candidates if _is_still(ledger, second)]
-    known = {path for topic in [*first.topics, *second.topics] if (path := managed_path(topic)) is not None}
+    known = first.topics.keys() | second.topics.keys()
     unproven = _unproven(first, second, whole=whole)
     return ReferenceAudit(
         unreferenced=tuple(_unreferenced(each, known, unproven, first.taken_ms) for each in still),
@@ -136,28 +131,15 @@ def _unreferenced(
     ledger: LedgerMetadata, known: AbstractSet[str], unproven: Unproven | None, looked_ms: int
 ) -> UnreferencedLedger:
     origin = ledger.origin
-    topic = own_topic(ledger)
+    topic = owner_of(origin.custom).topic
     exists = topic is not None and topic in known
-    if unproven is None and origin.custom.get(COMPONENT) == _COMPACTED_COMPONENT:
+    if unproven is None and origin.custom.get(COMPONENT) == COMPACTED_COMPONENT:
         if exists:
             # a broker that has the topic loaded knows a newer ledger than the store has
             unproven = Unproven.COMPACTED_WHILE_LOADED
         elif origin.created_ms is None or looked_ms - origin.created_ms < COMPACTION_MS:
             unproven = Unproven.COMPACTION_MAY_WORK
     return UnreferencedLedger(ledger, unproven, topic, exists)
-
-
-def own_topic(ledger: LedgerMetadata) -> str | None:
-    """Give the topic that a ledger's own metadata names, as its managed ledger is named.
-
-    Args:
-        ledger: The ledger.
-    """
-    custom = ledger.origin.custom
-    if TOPIC in custom:
-        space, slash, name = _text(custom[TOPIC]).rpartition("/")
-        return f"{space}{slash}{unquote_plus(name)}"
-    return managed_path(_text(custom[COMPACTED])) if COMPACTED in custom else None
 
 
 def _missing(first: LedgersPicture, second: LedgersPicture) -> Iterator[MissingLedger]:
@@ -178,7 +160,3 @@ def _missing(first: LedgersPicture, second: LedgersPicture) -> Iterator[MissingL
 def _is_elsewhere(reference: LedgerReference) -> bool:
     listed = reference.listed
     return listed is not None and listed.offload is not None and listed.offload.deleted
-
-
-def _text(value: bytes) -> str:
-    return value.decode(errors="replace")

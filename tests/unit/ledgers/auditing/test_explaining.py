@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from syncer.ledgers.auditing.explaining import RANGES, explain_ledger, explain_topic
 from syncer.ledgers.auditing.loading import NoLoading, not_recoverable_topics, usual_quorums
-from syncer.ledgers.auditing.picture import ReferenceRole
 from syncer.ledgers.judging.ledger import ReplicaClass
 from syncer.ledgers.metadata import Quorums
+from syncer.ledgers.owners import ReferenceRole
 from syncer.wanted.ledgers import LedgerPart
 from tests.support.stored_ledgers import StoredLedgers
 

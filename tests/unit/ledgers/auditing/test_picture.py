@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from syncer.ledgers.auditing.picture import BookieState, LedgerReference, ReferenceRole
+from syncer.ledgers.auditing.picture import LedgerReference
 from syncer.ledgers.decoding.messages import MESSAGES
+from syncer.ledgers.nodes import BookieState
+from syncer.ledgers.owners import ReferenceRole
 from syncer.wanted.ledgers import LedgerPart
 from tests.support.stored_ledgers import StoredLedgers
 
@@ -35,7 +37,7 @@ def test_all_that_refers_to_ledgers_is_gathered() -> None:
         3: [(T, ReferenceRole.CURSOR)],
         4: [(T, ReferenceRole.SCHEMA)],
         5: [(T, ReferenceRole.COMPACTED)],
-        6: [(T, ReferenceRole.DELAYED)],
+        6: [(T, ReferenceRole.DELAYED_INDEX)],
         7: [(T, ReferenceRole.SCHEMA)],
     }
     assert picture.topics[T].last_ledger_id == 2
