@@ -7,7 +7,8 @@ from typing import Protocol
 
 import pytest
 
-from deploy.lab.brokers.cluster import BrokersCluster, BrokersSettings, LoadManager
+from deploy.lab.brokers.cluster import BrokersCluster
+from deploy.lab.brokers.settings import BrokersSettings, LoadManager
 from deploy.lab.software import java, pulsar_home
 from tests.conftest import require
 

@@ -16,7 +16,8 @@ from typer.testing import CliRunner, Result
 
 from deploy.lab import rest
 from deploy.lab.brokers.broker import Broker
-from deploy.lab.brokers.cluster import BrokersCluster, LoadManager
+from deploy.lab.brokers.cluster import BrokersCluster
+from deploy.lab.brokers.settings import LoadManager
 from deploy.lab.ports import free_ports
 from deploy.lab.traffic.loads import uneven
 from deploy.lab.traffic.traffic import ClusterTraffic

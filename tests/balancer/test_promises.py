@@ -17,7 +17,8 @@ from typing import Final
 import pytest
 
 from deploy.lab.brokers.broker import Broker
-from deploy.lab.brokers.cluster import BrokersCluster, LoadManager
+from deploy.lab.brokers.cluster import BrokersCluster
+from deploy.lab.brokers.settings import LoadManager
 from deploy.lab.traffic.loads import uneven
 from deploy.lab.traffic.outages import ClientOutage
 from deploy.lab.traffic.traffic import ClusterTraffic

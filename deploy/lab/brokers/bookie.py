@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import urllib.request
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
+from deploy.lab import rest
 from deploy.lab.jvm import Jvm
 from deploy.lab.ports import HOST, free_ports
-from deploy.lab.process import Command
+from deploy.lab.process import Command, ServerFailed
 from deploy.lab.pulsar import BOOKIE_SETTINGS, laid_over, pulsar_environment
 from deploy.lab.server import Server
 from deploy.lab.software import pulsar_home
@@ -18,8 +24,6 @@ _OWN: Final = {
     "advertisedAddress": HOST,
     "allowLoopback": "true",
     "listeningInterface": "lo",
-    "autoRecoveryDaemonEnabled": "false",
-    "statsProviderClass": "org.apache.bookkeeper.stats.NullStatsProvider",  # the other one listens everywhere
     "httpServerEnabled": "false",
     "numReadWorkerThreads": "2",
     "numHighPriorityWorkerThreads": "2",
@@ -28,21 +32,66 @@ _OWN: Final = {
 }
 
 
+class MetadataDriver(StrEnum):
+    """Whose code a bookie keeps its metadata by; the brokers' is always Pulsar's."""
+
+    PULSAR = "pulsar"
+    BOOKKEEPER = "bookkeeper"
+
+
+_SCHEMES: Final[Mapping[MetadataDriver, str]] = {
+    MetadataDriver.PULSAR: "metadata-store:zk:{hosts}",
+    MetadataDriver.BOOKKEEPER: "zk+hierarchical://{hosts}/ledgers",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BookieSettings:
+    """How the bookies of a cluster are set up.
+
+    Args:
+        recovery: They run auto-recovery: one of them audits, all of them copy.
+        driver: Whose code they keep their metadata by.
+        metrics: They serve their figures.
+        further: Settings over the lab's own, as in ``bookkeeper.conf``.
+    """
+
+    recovery: bool = False
+    driver: MetadataDriver = MetadataDriver.PULSAR
+    metrics: bool = False
+    further: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+
 class Bookie(Server):
     """One bookie of a cluster.
+
+    Attributes:
+        configuration: Its file of settings, once it was started.
 
     Args:
         directory: Holds configuration, data, log and pid file.
         name: Name of the process and of its files.
         store: The ZooKeeper of its cluster.
+        settings: How it is set up.
         jvm: Flags of its Java machine.
         leashed: End it when this program ends.
     """
 
-    def __init__(self, directory: Path, *, name: str, store: ZooKeeperServer, jvm: Jvm, leashed: bool) -> None:
-        port = free_ports(1)[0]
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        name: str,
+        store: ZooKeeperServer,
+        settings: BookieSettings,
+        jvm: Jvm,
+        leashed: bool,
+    ) -> None:
+        port, self._metrics_port = free_ports(2)
         super().__init__(directory, name=name, port=port, data_directory=directory / "data" / name, leashed=leashed)
+        self.configuration = directory / "conf" / f"{name}.conf"
         self._store = store
+        self._settings = settings
         self._jvm = jvm
 
     @property
@@ -50,24 +99,44 @@ class Bookie(Server):
         """Its path in the store, for as long as it lives."""
         return f"/ledgers/available/{self.endpoint}"
 
+    def figures(self) -> dict[str, float]:
+        """Its metrics: name with labels, as Prometheus writes it → value.
+
+        Raises:
+            ServerFailed: It does not tell them.
+        """
+        url = f"http://{HOST}:{self._metrics_port}/metrics"
+        try:
+            with urllib.request.urlopen(url, timeout=rest.TIMEOUT_S) as answer:
+                lines = answer.read().decode().splitlines()
+        except OSError as exc:
+            raise ServerFailed(f"{self.process.name} does not tell its figures: {exc}") from exc
+        pairs = (line.rpartition(" ") for line in lines if line and not line.startswith("#"))
+        return {name: float(value) for name, _, value in pairs}
+
     def _serves(self) -> bool:
         return self._store.has_ephemeral(self.registration)
 
     def _command(self) -> Command:
-        configuration = self.directory / "conf" / f"{self.process.name}.conf"
-        configuration.parent.mkdir(parents=True, exist_ok=True)
-        values = {
-            **BOOKIE_SETTINGS,
-            **_OWN,
-            "bookiePort": str(self.port),
-            "metadataServiceUri": f"metadata-store:{self._store.metadata_url}",
-            "journalDirectory": str(self.data_directory / "journal"),
-            "ledgerDirectories": str(self.data_directory / "ledgers"),
-        }
-        configuration.write_text(laid_over(pulsar_home() / "conf" / "bookkeeper.conf", values))
+        self.configuration.parent.mkdir(parents=True, exist_ok=True)
+        values = {**BOOKIE_SETTINGS, **_OWN, **self._chosen(), **self._settings.further}
+        self.configuration.write_text(laid_over(pulsar_home() / "conf" / "bookkeeper.conf", values))
         environment = pulsar_environment(self.directory, self._jvm)
         return Command(
             words=(str(pulsar_home() / "bin" / "pulsar"), "bookie"),
             directory=self.directory,
-            environment={**environment, "PULSAR_BOOKKEEPER_CONF": str(configuration)},
+            environment={**environment, "PULSAR_BOOKKEEPER_CONF": str(self.configuration)},
         )
+
+    def _chosen(self) -> dict[str, str]:
+        provider = "prometheus.PrometheusMetricsProvider" if self._settings.metrics else "NullStatsProvider"
+        return {
+            "bookiePort": str(self.port),
+            "metadataServiceUri": _SCHEMES[self._settings.driver].format(hosts=self._store.hosts),
+            "journalDirectory": str(self.data_directory / "journal"),
+            "ledgerDirectories": str(self.data_directory / "ledgers"),
+            "autoRecoveryDaemonEnabled": str(self._settings.recovery).lower(),
+            "statsProviderClass": f"org.apache.bookkeeper.stats.{provider}",
+            "prometheusStatsHttpAddress": HOST,  # else it listens everywhere
+            "prometheusStatsHttpPort": str(self._metrics_port),
+        }

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from enum import StrEnum
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -15,8 +13,10 @@ from urllib.parse import quote
 
 from deploy.lab import rest
 from deploy.lab.brokers.bookie import Bookie
+from deploy.lab.brokers.bookie_shell import BookieShell
 from deploy.lab.brokers.broker import Broker
 from deploy.lab.brokers.cpu_group import CpuGroup, why_no_groups
+from deploy.lab.brokers.settings import MANAGERS, OWN, BrokersSettings, Replication
 from deploy.lab.jvm import Jvm
 from deploy.lab.process import Command, ServerFailed
 from deploy.lab.pulsar import BROKER_SETTINGS, pulsar_environment
@@ -32,60 +32,6 @@ _ACQUAINTED_S: Final = 60.0
 _OWNED_S: Final = 5.0
 _UNLOADS: Final = 6
 _CPU_USAGE: Final = "brk_lb_cpu_usage"
-
-_EXTENSIONS: Final = "org.apache.pulsar.broker.loadbalance.extensions"
-_OWN: Final[Mapping[str, str]] = {
-    # Rates and reports that follow the traffic at once; the defaults are 60 s, 60 s, 5 s and 15 min.
-    "statsUpdateInitialDelayInSecs": "5",
-    "statsUpdateFrequencyInSecs": "5",
-    "loadBalancerReportUpdateMinIntervalMillis": "1000",
-    "loadBalancerReportUpdateMaxIntervalMinutes": "1",
-    # The speed of a virtual network card cannot be read.
-    "loadBalancerOverrideBrokerNicSpeedGbps": "1",
-    "brokerShutdownTimeoutMs": "10000",
-}
-
-
-class LoadManager(StrEnum):
-    """Which of Pulsar's two load managers the brokers run."""
-
-    MODULAR = "modular"
-    EXTENSIBLE = "extensible"
-
-
-_MANAGERS: Final[Mapping[LoadManager, Mapping[str, str]]] = {
-    LoadManager.MODULAR: {
-        "loadManagerClassName": "org.apache.pulsar.broker.loadbalance.impl.ModularLoadManagerImpl",
-    },
-    LoadManager.EXTENSIBLE: {
-        "loadManagerClassName": f"{_EXTENSIONS}.ExtensibleLoadManagerImpl",
-        "loadBalancerLoadSheddingStrategy": f"{_EXTENSIONS}.scheduler.TransferShedder",
-        "loadBalancerLoadPlacementStrategy": f"{_EXTENSIONS}.strategy.LeastResourceUsageWithWeight",
-    },
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BrokersSettings:
-    """How a cluster is set up.
-
-    Args:
-        name: Name of the cluster in Pulsar.
-        brokers: How many there are.
-        bookies: How many there are.
-        manager: Which load manager its brokers run.
-        broker: Broker settings over the lab's own, as in ``broker.conf``.
-        cpu_percent: Share of each broker in hundredths of a core; none: all report the whole machine's usage.
-        quick_start: See :class:`Jvm`; off for measurements.
-    """
-
-    name: str
-    brokers: int = 3
-    bookies: int = 1
-    manager: LoadManager = LoadManager.MODULAR
-    broker: Mapping[str, str] = field(default_factory=dict)
-    cpu_percent: tuple[int, ...] = (100, 100, 100)
-    quick_start: bool = True
 
 
 class BrokersCluster:
@@ -108,13 +54,14 @@ class BrokersCluster:
         self.settings = settings
         self.no_own_cpu = why_no_groups() if settings.cpu_percent else "no shares of the CPU were asked for"
         quick = settings.quick_start
-        zookeeper = ZooKeeperSettings(jvm=Jvm(heap_mb=512, quick_start=quick), max_session_ms=_SESSION_MS)
-        self.store = ZooKeeperServer(directory, settings=zookeeper, leashed=leashed)
-        bookie_jvm = Jvm(heap_mb=192, direct_mb=256, quick_start=quick)
-        self.bookies = tuple(
-            Bookie(directory, name=f"bookie-{number}", store=self.store, jvm=bookie_jvm, leashed=leashed)
-            for number in range(settings.bookies)
+        zookeeper = ZooKeeperSettings(
+            jvm=Jvm(heap_mb=512, quick_start=quick),
+            max_session_ms=_SESSION_MS,
+            system_properties=settings.store_properties,
         )
+        self.store = ZooKeeperServer(directory, settings=zookeeper, leashed=leashed)
+        self._leashed = leashed
+        self.bookies = tuple(self._bookie(number) for number in range(settings.bookies))
         self.brokers = tuple(
             Broker(
                 directory,
@@ -177,6 +124,35 @@ class BrokersCluster:
         for server in (*self.brokers, *self.bookies, self.store):
             server.kill()
         self._remove_groups()
+
+    def add_bookie(self) -> Bookie:
+        """Start one more bookie; it begins empty."""
+        added = self._bookie(len(self.bookies))
+        self.bookies += (added,)
+        self.bring_back(added)
+        return added
+
+    def bring_back(self, *servers: Bookie | Broker) -> None:
+        """Start some that do not run, side by side, each when the store has forgotten its former self.
+
+        Raises:
+            ServerFailed: One ended, or was not ready in time.
+        """
+        self._start(servers)
+
+    def shell(self) -> BookieShell:
+        """BookKeeper's own shell, with the settings of the first bookie."""
+        return BookieShell(self._directory, self.bookies[0].configuration)
+
+    def set_rack(self, bookie: Bookie, rack: str) -> None:
+        """Tell the brokers, and by them all, in which rack a bookie is."""
+        info = {"rack": rack, "hostname": bookie.endpoint}
+        rest.send("POST", f"{self.admin_url}/admin/v2/bookies/racks-info/{bookie.endpoint}?group=default", info)
+
+    def replicate(self, namespace: str, replication: Replication) -> None:
+        """Have the ledgers that a namespace's topics open from now on laid in another way."""
+        url = f"{self.admin_url}/admin/v2/namespaces/{namespace}/persistence"
+        rest.send("POST", url, replication.policy())
 
     def set_dynamic(self, key: str, value: str) -> None:
         """Override a dynamic setting of all brokers."""
@@ -281,7 +257,18 @@ class BrokersCluster:
             "metadataStoreUrl": self.store.metadata_url,
             "configurationMetadataStoreUrl": self.store.metadata_url,
         }
-        return {**BROKER_SETTINGS, **_OWN, **_MANAGERS[self.settings.manager], **own, **self.settings.broker}
+        manager, replication = MANAGERS[self.settings.manager], self.settings.replication.settings()
+        return {**BROKER_SETTINGS, **OWN, **manager, **replication, **own, **self.settings.broker}
+
+    def _bookie(self, number: int) -> Bookie:
+        return Bookie(
+            self._directory,
+            name=f"bookie-{number}",
+            store=self.store,
+            settings=self.settings.bookie,
+            jvm=Jvm(heap_mb=192, direct_mb=256, quick_start=self.settings.quick_start),
+            leashed=self._leashed,
+        )
 
     def _start(self, servers: Iterable[Bookie | Broker]) -> None:
         """Start those that do not run side by side, each when the store has forgotten its former self."""
