@@ -3,7 +3,11 @@
 BookKeeper moves nothing before the bookie is down, and then waits until no segment names it. So it is said beforehand:
 a ledger of which nothing is left to copy from, that nobody can recover, or for which no bookie is free, is never done.
 
-Source: BookieShell decommissionbookie, ReplicationWorker, BookKeeper 4.17.2; BookKeeper issue 4872.
+More is copied than was on the bookie where an ensemble is larger than its write quorum: all entries of a segment from
+the first to the last one that the bookie holds, whoever holds those between.
+
+Source: BookieShell decommissionbookie, ReplicationWorker, LedgerFragmentReplicator, BookKeeper 4.17.2; BookKeeper issue
+4872.
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ from syncer.ledgers.judging.replicas import SegmentExtent, extents, lost_indexes
 from syncer.ledgers.metadata import LedgerMetadata, Segment
 from syncer.ledgers.placement.adherence import RackPolicy
 from syncer.ledgers.placement.racks import DEFAULT_RACK, RackMap
-from syncer.ledgers.placement.write_sets import entries_on
+from syncer.ledgers.placement.write_sets import first_stored, last_stored
 
 BLOCKED_SHOWN: Final = 1_000
 """Blocked ledgers that are kept by id; all are counted."""
@@ -143,9 +147,8 @@ def _take(plan: DecommissionPlan, ledger: LedgerMetadata, touched: Sequence[Segm
     plan.ledgers += 1
     moved = 0
     for (first, bookies), last in touched:
-        for index, bookie in enumerate(bookies):
-            if bookie in move.stopped:
-                moved += entries_on(index, first, last, ensemble, write)
+        indexes = [index for index, bookie in enumerate(bookies) if bookie in move.stopped]
+        moved += len(indexes) * _stretch(indexes, first, last, ensemble, write)
     plan.entries += moved
     if ledger.length_bytes is None or ledger.last_entry is None:
         plan.unknown_bytes += 1
@@ -155,6 +158,15 @@ def _take(plan: DecommissionPlan, ledger: LedgerMetadata, touched: Sequence[Segm
     reason = _blocking(ledger, touched, move)
     if reason is not None:
         plan.block(ledger.ledger_id, reason)
+
+
+def _stretch(indexes: Sequence[int], first: int, last: int, ensemble: int, write: int) -> int:
+    """Count the entries from the first to the last one that any of these indexes holds: all are copied for each."""
+    firsts = (first_stored(index, first, last, ensemble, write) for index in indexes)
+    lasts = (last_stored(index, first, last, ensemble, write) for index in indexes)
+    start = min((entry for entry in firsts if entry is not None), default=None)
+    end = max((entry for entry in lasts if entry is not None), default=None)
+    return 0 if start is None or end is None else end - start + 1
 
 
 def _blocking(ledger: LedgerMetadata, touched: Sequence[SegmentExtent], move: _Move) -> BlockedBy | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from syncer.ledgers.judging.fragments import damaged_fragments
 from syncer.ledgers.losses.decommission import BlockedBy, ClusterBookies, decommission, decommission_in_turn
 from syncer.ledgers.placement.adherence import RackPolicy
 from syncer.ledgers.placement.racks import RackMap
@@ -13,11 +14,26 @@ FIVE = frozenset("abcde")
 CLUSTER = ClusterBookies(readable=FIVE, writable=FIVE)
 
 
-def test_entries_and_bytes_of_the_bookie_move_by_its_share() -> None:
+def test_all_is_copied_from_the_first_to_the_last_entry_of_the_bookie() -> None:
     plan = decommission([ledger((3, 2, 2), (0, "abc"), (50, "abd"))], ["c"], CLUSTER)
-    assert (plan.ledgers, plan.entries, plan.bytes, plan.unknown_bytes) == (1, 33, 330, 0)
+    assert (plan.ledgers, plan.entries, plan.bytes, plan.unknown_bytes) == (1, 49, 490, 0)
     assert plan.ends
-    assert plan.seconds(33.0) == 10.0
+    assert plan.seconds(49.0) == 10.0
+
+
+@pytest.mark.parametrize("sizes", [(5, 2, 2), (4, 3, 2), (5, 5, 3), (3, 1, 1)])
+@pytest.mark.parametrize("leaving", ["a", "d", "ac", "be"])
+@pytest.mark.parametrize("last", [6, 7, 8, 30])
+def test_as_much_is_copied_as_the_fragments_that_the_checker_finds_hold(
+    sizes: tuple[int, int, int], leaving: str, last: int
+) -> None:
+    wide = ledger(sizes, (0, "abcde"[: sizes[0]]), (7, "bcdea"[: sizes[0]]), last=last)
+    fragments = damaged_fragments(wide, set(leaving), last, last)
+    stretches = [(each.first_stored, each.last_stored, len(each.bookies)) for each in fragments]
+    expected = sum(
+        (end - start + 1) * count for start, end, count in stretches if start is not None and end is not None
+    )
+    assert decommission([wide], list(leaving), CLUSTER).entries == expected
 
 
 def test_a_ledger_that_does_not_name_the_bookie_stays() -> None:
@@ -56,7 +72,7 @@ def test_what_blocks_is_told_with_its_reason(
 
 def test_an_open_ledger_moves_by_what_is_certain_and_its_bytes_are_unknown() -> None:
     plan = decommission([ledger((3, 2, 2), (0, "abc"), (30, "abd"), last=None)], ["a"], CLUSTER)
-    assert (plan.entries, plan.bytes, plan.unknown_bytes) == (20, 0, 1)
+    assert (plan.entries, plan.bytes, plan.unknown_bytes) == (30, 0, 1)
 
 
 def test_two_at_once_may_be_one_too_many_where_one_after_the_other_is_not() -> None:
