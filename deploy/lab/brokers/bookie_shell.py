@@ -129,7 +129,8 @@ class BookieShell:
         except subprocess.TimeoutExpired as exc:
             raise ServerFailed(f"bookkeeper shell {' '.join(words)} did not end in {timeout_s:.0f} s") from exc
         if tool.returncode != 0:
-            said = (tool.stdout + tool.stderr).strip()[-800:]
+            lines = (tool.stdout + tool.stderr).splitlines()
+            said = "\n".join(line for line in lines if " INFO " not in line and not line.startswith("\tat "))[-800:]
             raise ServerFailed(f"bookkeeper shell {' '.join(words)} failed: {said}")
         return tool.stdout
 
