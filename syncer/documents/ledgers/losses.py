@@ -57,6 +57,8 @@ class LossDocument(Document):
     topics_lost: list[str]
     topics_not_loadable_count: int
     topics_not_loadable: list[str]
+    topics_short_of_bookies_count: int
+    topics_short_of_bookies: list[str]
     opening: OpeningDocument | None
 
 
@@ -161,6 +163,8 @@ def loss_document(picture: LedgersPicture, found: LossAnswer, opening: OpeningDo
         topics_lost=sorted(impact.topics_lost)[:SHOWN_LEDGERS],
         topics_not_loadable_count=len(found.not_loadable),
         topics_not_loadable=list(found.not_loadable[:SHOWN_LEDGERS]),
+        topics_short_of_bookies_count=len(found.short_of_bookies),
+        topics_short_of_bookies=list(found.short_of_bookies[:SHOWN_LEDGERS]),
         opening=opening,
     )
 

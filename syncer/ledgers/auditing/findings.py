@@ -8,7 +8,7 @@ from enum import StrEnum
 from itertools import islice
 from typing import Final
 
-from syncer.ledgers.auditing.loading import not_recoverable_topics, opening_after, usual_quorums
+from syncer.ledgers.auditing.loading import NoLoading, not_recoverable_topics, opening_after, usual_quorums
 from syncer.ledgers.auditing.picture import LedgersPicture
 from syncer.ledgers.auditing.recovery import BACK, MarkState, RecoveryFault, RecoveryStanding, recovery_standing
 from syncer.ledgers.auditing.standing import LedgersStanding
@@ -25,6 +25,7 @@ class LedgerFindingCode(StrEnum):
 
     ENTRIES_LOST = "entries-lost"
     TOPICS_NOT_LOADABLE = "topics-not-loadable"
+    TOPICS_SHORT_OF_BOOKIES = "topics-short-of-bookies"
     LEDGERS_NOT_RECOVERABLE = "ledgers-not-recoverable"
     NO_NEW_LEDGERS = "no-new-ledgers"
     BELOW_ACK_QUORUM = "below-ack-quorum"
@@ -54,6 +55,7 @@ _CRITICAL: Final = frozenset(
     {
         LedgerFindingCode.ENTRIES_LOST,
         LedgerFindingCode.TOPICS_NOT_LOADABLE,
+        LedgerFindingCode.TOPICS_SHORT_OF_BOOKIES,
         LedgerFindingCode.LEDGERS_NOT_RECOVERABLE,
         LedgerFindingCode.NO_NEW_LEDGERS,
         LedgerFindingCode.BELOW_ACK_QUORUM,
@@ -66,6 +68,8 @@ _REMEDIES: Final = {
     LedgerFindingCode.ENTRIES_LOST: "Bring these bookies back with their disks; do not delete their cookies.",
     LedgerFindingCode.TOPICS_NOT_LOADABLE: "Bring back enough of the last ensemble's bookies; "
     "'syncer ledgers explain TOPIC' names them.",
+    LedgerFindingCode.TOPICS_SHORT_OF_BOOKIES: "Start another bookie: recovery writes the last entries once more, "
+    "and needs one in the place of each that is away.",
     LedgerFindingCode.LEDGERS_NOT_RECOVERABLE: "Bring back enough of the last ensemble's bookies; "
     "'syncer ledgers explain LEDGER' names them.",
     LedgerFindingCode.NO_NEW_LEDGERS: "Start bookies: no topic can be loaded, nor written to once its ledger is full "
@@ -89,6 +93,20 @@ _REMEDIES: Final = {
     LedgerFindingCode.NOT_UNDERSTOOD: "Look at the paths with 'bookkeeper shell ledgermetadata' or 'pulsar-admin'; "
     "nothing is said of them here.",
 }
+
+
+_UNLOADABLE: Final = (
+    (
+        LedgerFindingCode.TOPICS_NOT_LOADABLE,
+        NoLoading.LAST_LEDGER_NOT_RECOVERABLE,
+        "topics cannot be loaded by another broker: nobody can recover their last ledger",
+    ),
+    (
+        LedgerFindingCode.TOPICS_SHORT_OF_BOOKIES,
+        NoLoading.LAST_LEDGER_SHORT_OF_BOOKIES,
+        "topics may not be loaded by another broker: too few bookies are free for the recovery of their last ledger",
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,12 +154,9 @@ def _of_ledgers(picture: LedgersPicture, found: LedgersStanding) -> Iterator[Led
         _ledgers(picture, found.by_class[ReplicaClass.NO_REPLICA]),
     )
     topics = not_recoverable_topics(picture, found.lost)
-    yield from _some(
-        LedgerFindingCode.TOPICS_NOT_LOADABLE,
-        len(topics),
-        "topics cannot be loaded by another broker: nobody can recover their last ledger",
-        (each.topic for each in topics),
-    )
+    for code, reason, what in _UNLOADABLE:
+        names = [each.topic for each in topics if each.reason is reason]
+        yield from _some(code, len(names), what, names)
     yield from _some(
         LedgerFindingCode.LEDGERS_NOT_RECOVERABLE,
         len(found.not_recoverable),

@@ -1,6 +1,6 @@
 """Loading: topics that brokers cannot load, and ledgers that brokers cannot open.
 
-A broker that loads a topic recovers its last ledger, be it closed or not, and then opens a new one. Earlier ledgers are
+A broker that loads a topic recovers its last ledger, unless that is closed, and then opens a new one. Earlier ones are
 opened when somebody reads them.
 
 Source: ManagedLedgerImpl.initialize, Pulsar 4.0.8.
@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Set as AbstractSet
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from syncer.ledgers.auditing.picture import LedgersPicture, TopicOfLedgers
-from syncer.ledgers.judging.ledger import is_recoverable
+from syncer.ledgers.judging.recovery import RecoveryOutlook, recovery_outlook
 from syncer.ledgers.losses.opening import OpeningVerdict, may_open
 from syncer.ledgers.metadata import Quorums
 from syncer.ledgers.paths import ledger_path
@@ -27,10 +27,14 @@ class NoLoading(StrEnum):
     """Why a topic cannot be loaded."""
 
     LAST_LEDGER_NOT_RECOVERABLE = "last-ledger-not-recoverable"
+    LAST_LEDGER_SHORT_OF_BOOKIES = "last-ledger-short-of-bookies"
     LAST_LEDGER_MISSING = "last-ledger-missing"
     LAST_LEDGER_UNDECODABLE = "last-ledger-undecodable"
     LAST_LEDGER_NOT_READ = "last-ledger-not-read"
     NO_NEW_LEDGER = "no-new-ledger"
+
+
+_RECOVERY: Final = frozenset({NoLoading.LAST_LEDGER_NOT_RECOVERABLE, NoLoading.LAST_LEDGER_SHORT_OF_BOOKIES})
 
 
 class UnloadableTopic(NamedTuple):
@@ -56,8 +60,13 @@ def why_not_loadable(
         return None
     ledger = picture.ledgers.get(ledger_id)
     if ledger is not None:
-        blocked = not ledger.is_closed and not is_recoverable(ledger, lost)
-        return (NoLoading.LAST_LEDGER_NOT_RECOVERABLE, ledger_id) if blocked else None
+        match recovery_outlook(ledger, lost, picture.writable):
+            case RecoveryOutlook.TOO_FEW_ANSWERS:
+                return NoLoading.LAST_LEDGER_NOT_RECOVERABLE, ledger_id
+            case RecoveryOutlook.SHORT_OF_BOOKIES:
+                return NoLoading.LAST_LEDGER_SHORT_OF_BOOKIES, ledger_id
+            case _:
+                return None
     extent = picture.extents[LedgerPart.LEDGERS]
     at = f"{picture.root}/{ledger_path(ledger_id)}"
     if any(each.path == at for each in extent.undecodable):
@@ -87,7 +96,7 @@ def cannot_go_on(picture: LedgersPicture, record: TopicOfLedgers) -> tuple[NoLoa
 
 
 def not_recoverable_topics(picture: LedgersPicture, lost: AbstractSet[str]) -> list[UnloadableTopic]:
-    """Find topics whose last ledger nobody can recover.
+    """Find topics whose last ledger nobody can recover, or for whose recovery bookies may be missing.
 
     A ledger that is not there is left out: it may have been made after the ledgers were read.
 
@@ -98,7 +107,7 @@ def not_recoverable_topics(picture: LedgersPicture, lost: AbstractSet[str]) -> l
     found = []
     for topic, record in picture.topics.items():
         why = why_not_loadable(picture, record, lost)
-        if why is not None and why[0] is NoLoading.LAST_LEDGER_NOT_RECOVERABLE:
+        if why is not None and why[0] in _RECOVERY:
             found.append(UnloadableTopic(topic, *why))
     return sorted(found)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from syncer.ledgers.auditing.loading import not_recoverable_topics
+from syncer.ledgers.auditing.loading import NoLoading, not_recoverable_topics
 from syncer.ledgers.auditing.picture import LedgersPicture
 from syncer.ledgers.losses.copysets import Copysets
 from syncer.ledgers.losses.impact import LossImpact, loss_impact
@@ -22,12 +22,17 @@ _PAIR: Final = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LossAnswer:
-    """What the loss of bookies harms; ``not_loadable`` topics have a last ledger that nobody can recover then."""
+    """What the loss of bookies harms.
+
+    Of ``not_loadable`` topics nobody can recover the last ledger then; of those ``short_of_bookies`` that may fail, as
+    too few bookies are free.
+    """
 
     bookies: tuple[str, ...]
     away_already: tuple[str, ...]
     impact: LossImpact
     not_loadable: tuple[str, ...]
+    short_of_bookies: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,11 +86,13 @@ def loss_of(picture: LedgersPicture, bookies: Iterable[str]) -> LossAnswer:
     going = frozenset(bookies)
     away = picture.lost()
     lost = away | going
+    topics = not_recoverable_topics(picture, lost)
     return LossAnswer(
         bookies=tuple(sorted(going)),
         away_already=tuple(sorted(away - going)),
         impact=loss_impact(picture.ledgers.values(), lost, picture.topics_by_ledger()),
-        not_loadable=tuple(each.topic for each in not_recoverable_topics(picture, lost)),
+        not_loadable=tuple(each.topic for each in topics if each.reason is NoLoading.LAST_LEDGER_NOT_RECOVERABLE),
+        short_of_bookies=tuple(each.topic for each in topics if each.reason is NoLoading.LAST_LEDGER_SHORT_OF_BOOKIES),
     )
 
 

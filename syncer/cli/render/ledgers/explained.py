@@ -19,6 +19,7 @@ from syncer.ledgers.judging.ledger import ReplicaClass
 
 _HINTS: Final = {
     NoLoading.LAST_LEDGER_NOT_RECOVERABLE: "'syncer ledgers explain {}' says which bookies are needed.",
+    NoLoading.LAST_LEDGER_SHORT_OF_BOOKIES: "Start another bookie: its recovery writes the last entries once more.",
     NoLoading.LAST_LEDGER_MISSING: "Look again: it may have been made meanwhile. Else 'syncer ledgers orphans' tells.",
     NoLoading.LAST_LEDGER_UNDECODABLE: "'bookkeeper shell ledgermetadata -ledgerid {}' shows what is there.",
     NoLoading.LAST_LEDGER_NOT_READ: "Give the credentials of this cluster's store the right to read its path.",

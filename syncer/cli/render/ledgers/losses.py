@@ -32,11 +32,15 @@ def show_loss(found: LossDocument, form: Format) -> None:
             ("ledgers not recoverable", found.blocked_ledgers_count),
             ("topics with lost entries", found.topics_lost_count),
             ("topics not loadable", found.topics_not_loadable_count),
+            ("topics not loadable without new bookies", found.topics_short_of_bookies_count),
             *((f"ledgers {name}", count) for name, count in _classes(found.by_class).items()),
         )
     )
     say_names("topics with lost entries", found.topics_lost, found.topics_lost_count)
     say_names("topics not loadable", found.topics_not_loadable, found.topics_not_loadable_count)
+    say_names(
+        "topics not loadable without new bookies", found.topics_short_of_bookies, found.topics_short_of_bookies_count
+    )
     _opening(found.opening)
     rests_on(found.read)
 

@@ -67,6 +67,8 @@ def test_why_a_topic_cannot_be_loaded() -> None:
     assert why(base.ledger(1, (3, 2, 2), (0, "xyc"), last=None)) is NoLoading.LAST_LEDGER_NOT_RECOVERABLE
     assert [each.topic for each in not_recoverable_topics(base.picture(), {"x", "y"})] == [T]
     assert not_recoverable_topics(base.picture(), set()) == []
+    assert why(base.ledger(1, (3, 2, 2), (0, "xab"), last=None)) is None
+    assert why(base.ledger(1, (4, 2, 2), (0, "xabc"), last=None)) is NoLoading.LAST_LEDGER_SHORT_OF_BOOKIES
     assert why(base.ledger(1, (3, 2, 2), (0, "xyc"))) is None
     assert why(base.ledger(1, (4, 2, 2), (0, "abcx"))) is NoLoading.NO_NEW_LEDGER
     assert why(base.put("/ledgers/00/0000/L0001", b"junk")) is NoLoading.LAST_LEDGER_UNDECODABLE
