@@ -86,7 +86,16 @@ def asked_of(
         ),
     )
     fleet = comparable_fleet(picture)
-    tariff = Tariff(kind=kind, times=calibrated(UnloadTimes(), calibration), clients=clients_of(picture))
+    tariff = Tariff(
+        kind=kind,
+        times=calibrated(UnloadTimes(), calibration),
+        clients=clients_of(picture),
+        bystanders={
+            (broker, bundle): count
+            for broker, seen in picture.brokers.items()
+            for bundle, count in seen.bystanders.items()
+        },
+    )
     return AskedCluster(
         fleet=fleet,
         bounds=bounds,

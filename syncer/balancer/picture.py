@@ -139,7 +139,9 @@ class SeenBroker:
     """All that was read of a broker.
 
     A broker without ``registration`` is not there: somebody else's document names it. ``long_rate`` is the leader's
-    long average of its messages a second; ``top`` its busiest bundles, in the order of its report.
+    long average of its messages a second; ``top`` its busiest bundles, in the order of its report. ``bystanders``
+    counts by bundle the clients of its other ones on connections that the bundle's publishers use; not known where a
+    bundle is not there.
     """
 
     broker: str
@@ -147,6 +149,7 @@ class SeenBroker:
     figures: Known[BrokerFigures] | None = None
     long_rate: Known[float] | None = None
     top: Known[tuple[str, ...]] | None = None
+    bystanders: Mapping[str, int] = field(default_factory=dict)
 
 
 class Tenure(StrEnum):

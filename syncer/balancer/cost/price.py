@@ -1,20 +1,26 @@
 """The price of a move: seconds without service of its clients, messages delivered again, bytes to catch up with.
 
+Bystanders are told beside it: a publish to a topic that is being closed is refused by an error, on which clients close
+their whole connection, and with it whatever else it serves.
+
 A bundle is unloaded or transferred. After an unload each client waits for its next attempt, and then for the load that
 this begins: nobody loads a topic before a client asks for it, and who asks is answered when it is loaded. A transfer
 tells clients that understand it where to go, and they are there when the bundle is; the others wait as after an unload.
 
 Source: PIP-307, Pulsar PR 20748; Java clients from 3.2 on, those of the C++ library from 3.5 on (its PR 389).
+ClientCnx.handleSendError, Producer.MessagePublishContext.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from syncer.balancer.cost.estimate import UNKNOWN, Basis, Estimate, assumed, known, total, weakest
+from syncer.balancer.cost.measured import FENCED_S
 from syncer.balancer.cost.retrying import JAVA_CONSUMER, JAVA_PRODUCER, first_step
 from syncer.client_versions import Language, Release, parse
 from syncer.errors import LoadDataInvalid
@@ -51,9 +57,10 @@ class MovedBundle:
     """What is known of a bundle and of its move.
 
     ``close`` and ``load`` are seconds, the look-up and the choice of a broker being part of ``load``. ``producers`` and
-    ``consumers`` count clients by what they say of their version; None where nobody knows. ``rate_out`` is messages a
-    second, ``throughput_out`` bytes a second; ``ack_delay`` the seconds from a delivery to its acknowledgement at the
-    broker, ``unacked`` the messages that wait for one, of which no more can come again.
+    ``consumers`` count clients by what they say of their version; None where nobody knows. ``rate_in`` and ``rate_out``
+    are messages a second, ``throughput_out`` bytes a second; ``ack_delay`` the seconds from a delivery to its
+    acknowledgement at the broker, ``unacked`` the messages that wait for one, of which no more can come again.
+    ``bystanders`` are clients of other bundles on the connections of its publishers.
     """
 
     kind: MoveKind
@@ -61,10 +68,12 @@ class MovedBundle:
     load: Estimate
     producers: Mapping[str, int] | None
     consumers: Mapping[str, int] | None
+    rate_in: Estimate = UNKNOWN
     rate_out: Estimate = UNKNOWN
     throughput_out: Estimate = UNKNOWN
     ack_delay: Estimate = ACK_DELAY_S
     unacked: Estimate = UNKNOWN
+    bystanders: Estimate = UNKNOWN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +96,7 @@ class Price:
     """The price of a move; ``at_least`` are the client-seconds without those that are unknown.
 
     ``ready`` is the time until the bundle is served again: after an unload that of the first client to come back.
+    ``bystanders`` are clients of other bundles that are cut off too, with a chance of at most ``bystanders_chance``.
     """
 
     ready: Estimate
@@ -95,6 +105,8 @@ class Price:
     at_least: float = 0.0
     redelivered: Estimate = UNKNOWN
     catch_up_bytes: Estimate = UNKNOWN
+    bystanders: Estimate = UNKNOWN
+    bystanders_chance: Estimate = UNKNOWN
     unknown_clients: frozenset[str] = field(default_factory=frozenset)
 
 
@@ -133,6 +145,8 @@ def price(move: MovedBundle, others: Mapping[Language, RetrySteps]) -> Price:
         at_least=sum(part.value for part in parts if part.value is not None),
         redelivered=_redelivered(move),
         catch_up_bytes=_catch_up(move, outages),
+        bystanders=move.bystanders,
+        bystanders_chance=_bystanders_chance(move),
         unknown_clients=frozenset(each.said for each in outages if each.client_seconds.value is None),
     )
 
@@ -177,3 +191,14 @@ def _catch_up(move: MovedBundle, outages: tuple[ClientsOutage, ...]) -> Estimate
         return known(0)
     waited = total(each.client_seconds for each in outages if each.role is ClientRole.CONSUMER)
     return waited.times(known(1 / count)).times(move.throughput_out)
+
+
+def _bystanders_chance(move: MovedBundle) -> Estimate:
+    """Chance that a publish arrives while a topic is being closed; a transfer refuses none by an error.
+
+    An upper bound: messages are taken for requests, and a batch of them is one.
+    """
+    if move.kind is MoveKind.TRANSFER:
+        return assumed(0.0)
+    arriving = move.rate_in.times(FENCED_S)
+    return arriving if arriving.value is None else Estimate(-math.expm1(-arriving.value), arriving.basis)

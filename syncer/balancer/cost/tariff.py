@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from syncer.balancer.cost.estimate import Estimate, known, total
+from syncer.balancer.cost.estimate import UNKNOWN, Estimate, known, total
 from syncer.balancer.cost.measured import CLOSE_OF_A_TOPIC_S, CLOSE_S, LOAD_OF_A_TOPIC_S, LOAD_S, OTHER_STEPS
 from syncer.balancer.cost.price import MovedBundle, MoveKind, Price, price
 from syncer.client_versions import Language
@@ -63,12 +63,14 @@ class Tariff:
     """Prices of a fleet's bundles, each reckoned once.
 
     ``clients`` tells the versions of a bundle's clients; those of a bundle that is not there are taken for ``usual``
-    ones, and their price is assumed. ``others`` are the attempts of clients that are not Java's.
+    ones, and their price is assumed. ``bystanders`` are by broker and bundle; those of a pair that is not there are
+    unknown. ``others`` are the attempts of clients that are not Java's.
     """
 
     times: UnloadTimes = field(default_factory=UnloadTimes)
     kind: MoveKind = MoveKind.UNLOAD
     clients: Mapping[str, BundleClients] = field(default_factory=dict)
+    bystanders: Mapping[tuple[str, str], int] = field(default_factory=dict)
     others: Mapping[Language, RetrySteps] = field(default_factory=lambda: OTHER_STEPS)
     usual: str = "Pulsar-Java"
     _weights: dict[str | tuple[int, int, int], float] = field(default_factory=dict)
@@ -83,7 +85,7 @@ class Tariff:
             LoadDataInvalid: A count of clients is below zero.
         """
         stats, told = bundle.stats, self.clients.get(bundle.name)
-        topics = known(stats.topics)
+        topics, bystanders = known(stats.topics), self.bystanders.get((bundle.owner, bundle.name))
         return price(
             MovedBundle(
                 kind=self.kind,
@@ -91,8 +93,10 @@ class Tariff:
                 load=self.times.loading(topics),
                 producers=told.producers if told is not None else {self.usual: stats.producers},
                 consumers=told.consumers if told is not None else {self.usual: stats.consumers},
+                rate_in=known(stats.traffic.rate_in),
                 rate_out=known(stats.traffic.rate_out),
                 throughput_out=known(stats.traffic.throughput_out),
+                bystanders=UNKNOWN if bystanders is None else known(bystanders),
             ),
             self.others,
         )

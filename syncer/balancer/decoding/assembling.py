@@ -153,6 +153,7 @@ class _Assembly:
                 figures=None if broker in stale or broker in known.unstarted else figures.get(broker),
                 long_rate=known.long_rates.get(broker),
                 top=None if top is None else Known(tuple(name for name in top.value if name in bundles), top.origin),
+                bystanders=known.bystanders.get(broker, {}),
             )
             if broker not in figures:
                 self._note(

@@ -10,12 +10,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from syncer.balancer.averages import BundleAverages, TimeAverage
+from syncer.balancer.decoding.connections import BrokerConnections, topic_connections
 from syncer.balancer.decoding.fields import DocumentFields
 from syncer.balancer.decoding.parts import ServedTopics
 from syncer.balancer.load import BundleStats, Rates, summed
 from syncer.balancer.picture import FigureOrigin, Known, LoadFindingKind, SeenTopic
 
 if TYPE_CHECKING:
+    from syncer.balancer.decoding.connections import TopicConnections
     from syncer.balancer.decoding.fields import FlawNotes
     from syncer.balancer.decoding.parts import PictureParts
 
@@ -72,9 +74,10 @@ def take_loaded_topics(broker: str, answer: Mapping[str, object], origin: Figure
         broker: Its id.
         answer: As the broker gave it.
         origin: Where, and when.
-        parts: What they become part of; the sum over all of them only where none has a flaw.
+        parts: What they become part of; sums over all of them, and clients that share connections,
+            only where none has a flaw.
     """
-    flaws, served = len(parts.notes.findings), list[SeenTopic]()
+    flaws, served, connections = len(parts.notes.findings), list[SeenTopic](), BrokerConnections()
     for namespace, bundles in answer.items():
         for range_, domains in _entries(bundles, f"{origin.where} {namespace}", parts.notes):
             bundle = f"{namespace}/{range_}"
@@ -84,29 +87,32 @@ def take_loaded_topics(broker: str, answer: Mapping[str, object], origin: Figure
             found: dict[str, SeenTopic] = {}
             for domain, topics in _entries(domains, f"{origin.where} {bundle}", parts.notes):
                 for topic, values in _entries(topics, f"{origin.where} {bundle} {domain}", parts.notes):
-                    seen = _topic(f"{origin.where} {topic}", values, parts.notes)
-                    if seen is not None:
-                        found[topic] = seen
-                        served.append(seen)
+                    told = _topic(f"{origin.where} {topic}", values, parts.notes)
+                    if told is not None:
+                        found[topic], connected = told
+                        served.append(found[topic])
+                        connections.take(bundle, connected)
             parts.bundles.topics[bundle] = Known(found, origin)
     if len(parts.notes.findings) == flaws:
         parts.brokers.served[broker] = ServedTopics(len(served), summed([seen.traffic for seen in served]))
+        parts.brokers.bystanders[broker] = connections.bystanders()
 
 
-def _topic(where: str, values: object, notes: FlawNotes) -> SeenTopic | None:
+def _topic(where: str, values: object, notes: FlawNotes) -> tuple[SeenTopic, TopicConnections | None] | None:
     fields = DocumentFields(where, dict(_entries(values, where, notes)), notes)
     traffic = rates(fields)
     if traffic is None:
         return None
     publishers, consumers = fields.values.get("publishers"), _consumers(fields)
     listed = publishers if isinstance(publishers, list) else None
-    return SeenTopic(
+    seen = SeenTopic(
         traffic=traffic,
         producers=fields.count("producerCount") if "producerCount" in fields.values else _number(listed),
         consumers=_number(consumers),
         producer_versions=_versions(listed),
         consumer_versions=_versions(consumers),
     )
+    return seen, topic_connections(listed, consumers, producers=seen.producers, rate_in=traffic.rate_in)
 
 
 def _consumers(fields: DocumentFields) -> list[object] | None:

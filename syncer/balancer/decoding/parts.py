@@ -32,6 +32,7 @@ class BrokerParts:
     """By broker: registration, manager, addresses, reports, averages.
 
     ``asked`` are usages that a broker told when it was asked, ``served`` what it serves: they stand in for its report.
+    ``bystanders`` are by bundle, as of :class:`~syncer.balancer.picture.SeenBroker`.
     ``unstarted`` brokers are registered, and can serve nothing yet.
     """
 
@@ -41,6 +42,7 @@ class BrokerParts:
     figures: dict[str, Known[BrokerFigures]] = field(default_factory=dict)
     asked: dict[str, Known[BrokerFigures]] = field(default_factory=dict)
     served: dict[str, ServedTopics] = field(default_factory=dict)
+    bystanders: dict[str, Mapping[str, int]] = field(default_factory=dict)
     long_rates: dict[str, Known[float]] = field(default_factory=dict)
     top: dict[str, Known[tuple[str, ...]]] = field(default_factory=dict)
     unstarted: set[str] = field(default_factory=set)

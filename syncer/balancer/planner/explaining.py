@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from syncer.balancer.goals.stability import cluster_load, next_round, next_transfers
@@ -95,7 +96,7 @@ def explained(scene: Scene, moves: Moves, reason: Callable[[str, str], MoveReaso
                 source_usage=UsageChange(before=usages[0], after=fleet.usages[source]),
                 target_usage=UsageChange(before=usages[1], after=fleet.usages[target]),
                 spread=UsageChange(before=spread, after=fleet.spread),
-                price=scene.tariff.price(fleet.bundles[bundle]),
+                price=scene.tariff.price(replace(fleet.bundles[bundle], owner=source)),
                 rejected=rejected,
             )
         )

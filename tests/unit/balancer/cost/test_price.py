@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -123,3 +124,27 @@ def test_a_load_begins_at_a_step_and_not_before_the_bundle_is_closed(close: floa
         begins = round((outage.seconds.value - load) * 1000)
         assert begins >= close * 999
         assert begins == next(step.latest_ms for step in client.steps() if step.latest_ms >= begins)
+
+
+@given(st.floats(0, 1e6), st.floats(0, 1e6))
+def test_the_more_is_published_the_likelier_it_is_that_bystanders_are_cut_off_but_never_certain_beyond_one(
+    rate: float, more: float
+) -> None:
+    calm = price(replace(MOVE, rate_in=known(rate)), OTHERS).bystanders_chance
+    busy = price(replace(MOVE, rate_in=known(rate + more)), OTHERS).bystanders_chance
+    assert calm.basis is Basis.ASSUMED
+    assert 0 <= (calm.value or 0.0) <= (busy.value or 0.0) <= 1
+
+
+def test_bystanders_are_told_beside_the_price_and_are_no_part_of_it() -> None:
+    move = replace(MOVE, rate_in=known(400.0), bystanders=known(64))
+    found = price(move, OTHERS)
+    assert found.bystanders == known(64)
+    assert found.bystanders_chance.value == pytest.approx(1 - math.exp(-4))
+    assert found.client_seconds == price(MOVE, OTHERS).client_seconds
+    assert price(MOVE, OTHERS).bystanders_chance == price(MOVE, OTHERS).bystanders == UNKNOWN
+
+
+def test_a_transfer_refuses_no_publish_by_an_error() -> None:
+    move = replace(MOVE, kind=MoveKind.TRANSFER, rate_in=known(400.0), bystanders=known(64))
+    assert price(move, OTHERS).bystanders_chance == assumed(0.0)

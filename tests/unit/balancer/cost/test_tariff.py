@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from syncer.balancer.cost.estimate import UNKNOWN, Basis, known
@@ -50,3 +52,10 @@ def test_clients_that_nobody_measured_weigh_a_long_wait() -> None:
 def test_unknown_times_weigh_a_long_wait_for_each_client() -> None:
     tariff = Tariff(times=UnloadTimes(close=UNKNOWN, load=known(0.1)))
     assert tariff.weight(bundle(10, 2, 3)) == pytest.approx(5 * UNMEASURED_CLIENT_S + MOVE_S)
+
+
+def test_bystanders_are_those_of_the_broker_from_which_a_bundle_moves_and_weigh_nothing() -> None:
+    tariff = Tariff(bystanders={("b1:8080", X): 64})
+    assert tariff.price(bundle(10, 2, 3)).bystanders == known(64)
+    assert tariff.price(replace(bundle(10, 2, 3), owner="b2:8080")).bystanders == UNKNOWN
+    assert tariff.weight(bundle(10, 2, 3)) == Tariff().weight(bundle(10, 2, 3))

@@ -32,6 +32,13 @@ def test_without_one_the_cheapest_broker_comes_first_and_its_bundles_alone_move_
     assert [move.target for move in found.steps[0].plan.moves] == [last]
 
 
+def test_of_a_bundle_that_moves_twice_the_bystanders_are_known_at_its_first_broker_alone() -> None:
+    fleet = fleet_of({A: [(20.0, 50), (10.0, 10)], B: [(30.0, 1)], C: [(25.0, 30)]})
+    found = rolling_restart(fleet, bounds_of(fleet), Tariff(bystanders={(B, name_of(2)): 7}))
+    moves = [move for step in found.steps for move in step.plan.moves if move.bundle == name_of(2)]
+    assert [(move.source == B, move.price.bystanders.value) for move in moves] == [(True, 7.0), (False, None)]
+
+
 def test_a_bundle_for_which_no_broker_has_room_is_left() -> None:
     fleet = fleet_of({A: [(60.0, 1)], B: [(60.0, 2)]})
     found = rolling_restart(fleet, bounds_of(fleet), Tariff())
