@@ -23,7 +23,18 @@ if TYPE_CHECKING:
         VetoDocument,
     )
 
-_MOVES: Final = ("bundle", "from", "to", "why", "gain", "client-seconds", "source usage", "target usage", "instead of")
+_MOVES: Final = (
+    "bundle",
+    "from",
+    "to",
+    "why",
+    "gain",
+    "client-seconds",
+    "bystanders",
+    "source usage",
+    "target usage",
+    "instead of",
+)
 _CUTS: Final = ("cut", "of", "at", "why", "gain", "client-seconds", "whole", "parts that go")
 _FRONT: Final = ("moves", "cuts", "spread", "client-seconds", "")
 MOST_LEFT: Final = 20
@@ -133,10 +144,20 @@ def _move(move: AdvisedMoveDocument) -> tuple[object, ...]:
         move.reason.value,
         points(move.gain),
         _figure(move.client_seconds),
+        _bystanders(move),
         _change(move.source_usage),
         _change(move.target_usage),
         None if instead is None else f"{instead.bundle} to {instead.target or 'anybody'}: {instead.reason.value}",
     )
+
+
+def _bystanders(move: AdvisedMoveDocument) -> str:
+    told = move.bystanders
+    number, chance = None if told is None else told.value, move.bystanders_chance
+    if number == 0:
+        return "0"
+    behind = "" if chance is None or chance.value is None else f" ({chance.value:.0%})"
+    return f"{'?' if number is None else f'{number:.0f}'}{behind}"
 
 
 def _left(left: list[VetoDocument]) -> None:

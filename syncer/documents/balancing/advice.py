@@ -79,6 +79,14 @@ class AdvisedMoveDocument(Document):
     ready_s: EstimateDocument = Field(description="From the cut until the bundle is served again.")
     redelivered: EstimateDocument = Field(description="Messages that are delivered again.")
     catch_up_bytes: EstimateDocument
+    bystanders: EstimateDocument | None = Field(
+        default=None,
+        description="Clients of other bundles on the connections of its publishers; null where it is unknown.",
+    )
+    bystanders_chance: EstimateDocument | None = Field(
+        default=None,
+        description="The chance, at most, that they are cut off with it; null where it is unknown.",
+    )
     rejected: list[RejectedMoveDocument]
 
 
@@ -328,6 +336,8 @@ def _move(move: AdvisedMove) -> AdvisedMoveDocument:
         ready_s=_estimate(move.price.ready),
         redelivered=_estimate(move.price.redelivered),
         catch_up_bytes=_estimate(move.price.catch_up_bytes),
+        bystanders=_known(move.price.bystanders),
+        bystanders_chance=_known(move.price.bystanders_chance),
         rejected=[_rejected(each) for each in move.rejected],
     )
 
@@ -366,3 +376,7 @@ def _alone(alone: PulsarAlone) -> PulsarAloneDocument:
 
 def _estimate(estimate: Estimate) -> EstimateDocument:
     return EstimateDocument(value=estimate.value, basis=estimate.basis)
+
+
+def _known(estimate: Estimate) -> EstimateDocument | None:
+    return None if estimate.value is None else _estimate(estimate)

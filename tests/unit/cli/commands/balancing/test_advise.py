@@ -12,11 +12,12 @@ import anyio
 import pytest
 from typer.testing import CliRunner, Result
 
+from syncer.balancer.cost.estimate import Basis
 from syncer.balancer.moving.bounds import QuietHours, RunBounds
 from syncer.balancer.ranges import default_boundaries, range_of_bundle, range_text, topic_hash
 from syncer.balancer.running import plan_file
 from syncer.cli.main import app
-from syncer.documents.balancing.advice import AdviceDocument, SizeDocument
+from syncer.documents.balancing.advice import AdviceDocument, EstimateDocument, SizeDocument
 from tests.support.load_documents import boundaries, isolation, local_broker, owner, stats
 from tests.support.load_sources import RUNTIME, Answer, brokers_with, store_with
 from tests.support.logs import logging_restored
@@ -192,6 +193,36 @@ def test_a_table_tells_the_plan_and_what_pulsar_would_do(tmp_path: Path) -> None
     assert "Pulsar alone (ThresholdShedder)" in result.output
     assert "client-seconds" in result.output
     assert "prices-assumed" in result.output
+
+
+def test_a_move_names_the_bystanders_of_its_bundle_and_their_chance(tmp_path: Path) -> None:
+    producers = [{"address": "/10.0.0.1:40001", "clientVersion": "Pulsar-CPP-v4.2.0"}] * 2
+    served = {
+        bundle.rpartition("/")[2]: {"persistent": {named_in(bundle, 1)[0]: {**loaded(1, 0), "publishers": producers}}}
+        for bundle in BUNDLES[:6]
+    }
+    answers = {**CONFIGURED, "/broker-stats/topics": (200, {"shop/orders": served})}
+    with brokers_with(answers) as url:
+        broker = url.partition("//")[2].partition("/")[0]
+        documents = cluster(
+            {broker: 320.0, "b2:8080": 50.0, "b3:8080": 50.0},
+            {broker: BUNDLES[:6], "b2:8080": BUNDLES[6:7], "b3:8080": BUNDLES[7:]},
+        )
+        result = run(tmp_path, "advise", "--cuts", "-o", "json", documents=documents, answers=answers)
+        table = run(tmp_path, "advise", "--cuts", documents={}, answers=answers).output
+        silent = run(tmp_path, "advise", documents={}, answers=answers).output
+    assert result.exit_code == 0, result.output
+    found = AdviceDocument.model_validate_json(result.stdout)
+    assert found.plan is not None
+    told = [(move.bystanders, move.bystanders_chance) for move in found.plan.moves]
+    assert told
+    for bystanders, chance in told:
+        assert bystanders == EstimateDocument(value=10.0, basis=Basis.KNOWN), "two of each of the five other bundles"
+        assert chance is not None
+        assert chance.value == pytest.approx(1.0)
+        assert chance.basis is Basis.ASSUMED
+    assert "10 (100%)" in table
+    assert "? (100%)" in silent, "topics were not asked for"
 
 
 def test_a_balanced_cluster_is_left_alone(tmp_path: Path) -> None:
