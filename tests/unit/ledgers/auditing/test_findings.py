@@ -52,10 +52,6 @@ def test_a_cluster_that_is_well_has_none() -> None:
             [Code.BOOKIES_LOST, Code.NOT_MARKED],
         ),
         (
-            StoredLedgers().bookies("ab").topic(T, 2).ledger(2, (2, 2, 1), (0, "ax"), last=None).mark(2, "x"),
-            [Code.BOOKIES_LOST, Code.NO_AUDITOR],
-        ),
-        (
             StoredLedgers().bookies("ab").topic(T, 2).ledger(2, (3, 2, 2), (0, "abx"), last=None),
             [Code.TOPICS_SHORT_OF_BOOKIES, Code.NO_NEW_LEDGERS, Code.BOOKIES_LOST, Code.NO_AUDITOR, Code.NOT_MARKED],
         ),
