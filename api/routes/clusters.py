@@ -202,7 +202,7 @@ def router(inside: RegionInside, inquiries: Inquiries) -> APIRouter:
     ) -> Response:
         """Whatever hinders load balancing, each finding with evidence and remedy; and what cannot be judged."""
         del caller
-        wish = LookWish(table=cluster, topics=topics, properties=True, history=HistoryPart.CHANGES)
+        wish = LookWish(table=cluster, topics=topics, properties=True, names=True, history=HistoryPart.CHANGES)
         return await told(request, DoctorQuestion(), wish, look)
 
     @routes.get("/advice", response_model=AdviceDocument | SizeDocument, responses=ASKING)

@@ -75,7 +75,9 @@ def diagnosed(look: ClusterLook) -> DoctorDocument:
     """Find whatever hinders load balancing."""
     picture, recorded = look.picture, look.recorded
     before = tuple(picture_then(each, picture) for each in recorded.samples)
-    case = Case(picture=picture, properties=look.properties, history=before, changes=recorded.changes)
+    case = Case(
+        picture=picture, properties=look.properties, history=before, changes=recorded.changes, topics=look.names
+    )
     return doctor_document(picture, checkup(case))
 
 

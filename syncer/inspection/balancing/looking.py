@@ -19,6 +19,7 @@ from syncer.balancer.picture import LoadManager
 from syncer.balancer.reading.cluster import owners_in_store, read_picture
 from syncer.balancer.reading.listener import listener_to
 from syncer.balancer.reading.properties import read_properties
+from syncer.balancer.reading.topic_names import topic_names
 from syncer.config.admin_clients import cluster_access, load_sources
 from syncer.inspection.balancing.recorded import RecordedLoad, recorded_for
 
@@ -41,12 +42,14 @@ class ClusterLook:
         table: Name of its table in the configuration.
         picture: Of its load.
         properties: Each broker's runtime configuration, where it was asked for.
+        names: Of its topics, where they were asked for, and all could be read.
         recorded: What of the history of its load was asked for.
     """
 
     table: str
     picture: LoadPicture
     properties: Mapping[str, Known[Properties]] = field(default_factory=dict)
+    names: Known[frozenset[str]] | None = None
     recorded: RecordedLoad = field(default_factory=RecordedLoad)
 
 
@@ -73,7 +76,8 @@ async def look_at(config: Config, wish: LookWish) -> ClusterLook:
         told: Mapping[str, Known[Properties]] = {}
         if wish.properties:
             told = await read_properties(sources.calls, picture.registered, picture.taken_ms)
-        return ClusterLook(table=wish.table, picture=picture, properties=told, recorded=recorded)
+        names = await topic_names(sources.store, sources.configuration) if wish.names else None
+        return ClusterLook(table=wish.table, picture=picture, properties=told, names=names, recorded=recorded)
 
 
 async def _heard(config: Config, wish: LookWish, *, channel: bool) -> LoadRecords:

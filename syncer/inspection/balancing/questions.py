@@ -39,6 +39,7 @@ class LookWish:
         listen_s: How long the load topics of the extensible manager are heard.
         topics: Each broker is asked for its topics, too.
         properties: Each broker is asked for its runtime configuration, too.
+        names: The stores are read for the names of all topics, too.
         history: What of the history of its load is brought along.
         since: How far samples go back; ``None``: all.
     """
@@ -47,6 +48,7 @@ class LookWish:
     listen_s: float = LISTEN_S
     topics: bool = False
     properties: bool = False
+    names: bool = False
     history: HistoryPart | None = None
     since: timedelta | None = None
 

@@ -29,5 +29,7 @@ def doctor(
     from syncer.cli.render.balancer_doctor import show_doctor
 
     session = session_of(context)
-    wish = LookWish(table=cluster, listen_s=listen, topics=topics, properties=True, history=HistoryPart.CHANGES)
+    wish = LookWish(
+        table=cluster, listen_s=listen, topics=topics, properties=True, names=True, history=HistoryPart.CHANGES
+    )
     show_doctor(session.clusters().doctor(wish), session.form)

@@ -41,7 +41,8 @@ def run(directory: Path, url: str, *args: str) -> Result:
 
     async def fill() -> None:
         report = {**local_broker(broker, FIRST), "lastUpdate": written_ms}
-        async with store_with(directory, {f"/loadbalance/brokers/{broker}": report}):
+        topic = "/managed-ledgers/acme/orders/persistent/topic-616bbq"
+        async with store_with(directory, {f"/loadbalance/brokers/{broker}": report, topic: b""}):
             pass
 
     anyio.run(fill)
@@ -68,7 +69,7 @@ def test_the_document_holds_findings_with_evidence_and_what_is_not_judged(tmp_pa
     stale = found.found[codes.index("report-stale")].evidence[0]
     assert (stale.source, stale.where is not None) == ("store", True)
     assert 20 * 60_000 <= (stale.age_ms or 0) < 22 * 60_000
-    assert "topic-unservable" in {code.value for each in found.unjudged for code in each.codes}
+    assert found.found[codes.index("topic-unservable")].where == "persistent://acme/orders/topic-616bbq"
     assert "settings-differ" not in {code.value for each in found.unjudged for code in each.codes}
 
 
