@@ -27,11 +27,15 @@ class AuditorTask(StrEnum):
 
 
 class BookieState(StrEnum):
-    """How a bookie stands; one that ledgers or cookies name, and that is not up, is away."""
+    """How a bookie stands; one that ledgers or cookies name, and that is not up, is away.
+
+    Files of a store may not tell who is up.
+    """
 
     WRITABLE = "writable"
     READ_ONLY = "read-only"
     AWAY = "away"
+    UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True)

@@ -263,7 +263,7 @@ def _bookies(picture: LedgersPicture, bookies: Iterable[str], racks: Iterable[st
 
 def _opening(picture: LedgersPicture, going: Iterable[str], wish: OpeningWish) -> OpeningDocument | None:
     quorums = wish.quorums or usual_quorums(picture)
-    if quorums is None:
+    if quorums is None or not picture.bookies_known:
         return None
     verdict = opening_after(picture, quorums, frozenset(going), wish.policy)
     return opening_document(quorums, verdict, assumed=wish.quorums is None)

@@ -64,6 +64,8 @@ def read_ledgers(config: Config, wish: LedgersWish, parts: Sequence[LedgerPart] 
     if LedgerPart.REFERENCES in parts:
         for name in wish.others:
             own.refer(_gathered(sources[name], name, wish, [LedgerPart.REFERENCES]).picture)
+    if wish.files is not None and not own.picture.readable:
+        own.picture.assume_bookies_up()
     return own.picture
 
 

@@ -39,6 +39,7 @@ class LedgerFindingCode(StrEnum):
     NOT_MARKED = "not-marked"
     MARKS_LEFT_OVER = "marks-left-over"
     RACKS_UNREADABLE = "racks-unreadable"
+    BOOKIES_UNKNOWN = "bookies-unknown"
     NOT_READ = "not-read"
     NOT_UNDERSTOOD = "not-understood"
 
@@ -63,7 +64,9 @@ _CRITICAL: Final = frozenset(
         LedgerFindingCode.RECOVERY_BLOCKED,
     }
 )
-_NOTICES: Final = frozenset({LedgerFindingCode.MARKS_LEFT_OVER, LedgerFindingCode.NOT_MARKED})
+_NOTICES: Final = frozenset(
+    {LedgerFindingCode.MARKS_LEFT_OVER, LedgerFindingCode.NOT_MARKED, LedgerFindingCode.BOOKIES_UNKNOWN}
+)
 _REMEDIES: Final = {
     LedgerFindingCode.ENTRIES_LOST: "Bring these bookies back with their disks; do not delete their cookies.",
     LedgerFindingCode.TOPICS_NOT_LOADABLE: "Bring back enough of the last ensemble's bookies; "
@@ -89,6 +92,8 @@ _REMEDIES: Final = {
     LedgerFindingCode.NOT_MARKED: "The auditor marks them after 'lostBookieRecoveryDelay', at its next look.",
     LedgerFindingCode.MARKS_LEFT_OVER: "A worker removes them when it looks at them; if they stay, none works.",
     LedgerFindingCode.RACKS_UNREADABLE: "Correct them: 'pulsar-admin bookies set-bookie-rack'.",
+    LedgerFindingCode.BOOKIES_UNKNOWN: "Read the live store, or name those that are away: "
+    "'syncer ledgers what-if BOOKIE'.",
     LedgerFindingCode.NOT_READ: "Give the credentials of this cluster's store the right to read these paths.",
     LedgerFindingCode.NOT_UNDERSTOOD: "Look at the paths with 'bookkeeper shell ledgermetadata' or 'pulsar-admin'; "
     "nothing is said of them here.",
@@ -142,7 +147,8 @@ def recovery_is_known(picture: LedgersPicture) -> bool:
         picture: The picture.
     """
     parts = (LedgerPart.BOOKIES, LedgerPart.RECOVERY)
-    return all(part in picture.extents and picture.extents[part].whole for part in parts)
+    read = all(part in picture.extents and picture.extents[part].whole for part in parts)
+    return read and picture.bookies_known
 
 
 def _of_ledgers(picture: LedgersPicture, found: LedgersStanding) -> Iterator[LedgerFinding]:
@@ -235,6 +241,12 @@ def _of_recovery(recovery: RecoveryStanding) -> Iterator[LedgerFinding]:
 def _of_reading(picture: LedgersPicture) -> Iterator[LedgerFinding]:
     flaws = picture.racks.flaws
     yield from _some(LedgerFindingCode.RACKS_UNREADABLE, len(flaws), "flaws are in the racks of bookies", flaws)
+    yield from _some(
+        LedgerFindingCode.BOOKIES_UNKNOWN,
+        int(not picture.bookies_known),
+        "these files do not tell which bookies are up: none is taken for lost",
+        (),
+    )
     refused = [path for _, extent in picture.incomplete() for path in extent.refused]
     yield from _some(LedgerFindingCode.NOT_READ, len(refused), "paths may not be read, nor what is below them", refused)
     unclear = [each.path for _, extent in picture.incomplete() for each in extent.undecodable]

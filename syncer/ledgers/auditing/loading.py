@@ -89,7 +89,7 @@ def cannot_go_on(picture: LedgersPicture, record: TopicOfLedgers) -> tuple[NoLoa
     last = record.last_ledger_id
     ledger = None if last is None else picture.ledgers.get(last)
     quorums = usual_quorums(picture) if ledger is None else ledger.quorums
-    if quorums is None or extent is None or not extent.whole:
+    if quorums is None or extent is None or not extent.whole or not picture.bookies_known:
         return None
     possible = opening_after(picture, quorums, frozenset(), RackPolicy()).possible
     return None if possible else (NoLoading.NO_NEW_LEDGER, None)

@@ -104,6 +104,7 @@ class LedgersPicture:
         writable: Bookies that take entries.
         read_only: Bookies that can only be read.
         cookies: Bookies that ever were there.
+        bookies_known: It is known who is up; otherwise nobody is taken for lost.
     """
 
     cluster: str
@@ -116,6 +117,7 @@ class LedgersPicture:
     writable: set[str] = field(default_factory=set)
     read_only: set[str] = field(default_factory=set)
     cookies: dict[str, BookieCookie] = field(default_factory=dict)
+    bookies_known: bool = True
     racks: RackMap = field(default_factory=RackMap)
     instance_id: str | None = None
     recovery: RecoveryRecord = field(default_factory=RecoveryRecord)
@@ -132,9 +134,16 @@ class LedgersPicture:
         Args:
             bookie: Its id.
         """
+        if not self.bookies_known:
+            return BookieState.UNKNOWN
         if bookie in self.writable:
             return BookieState.WRITABLE
         return BookieState.READ_ONLY if bookie in self.read_only else BookieState.AWAY
+
+    def assume_bookies_up(self) -> None:
+        """Take all bookies to be up, where nobody tells who is: a registration lasts as long as its session."""
+        self.writable = {*self.named(), *self.cookies}
+        self.bookies_known = False
 
     def named(self) -> frozenset[str]:
         """Bookies that any ledger names."""

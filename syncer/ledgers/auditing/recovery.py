@@ -123,6 +123,8 @@ def _marked(picture: LedgersPicture, mark: UnderReplicationMark) -> MarkedLedger
         return MarkedLedger(mark, topic, MarkState.LEDGER_GONE, None, worker)
     if lock is not None:
         return MarkedLedger(mark, topic, MarkState.BEING_COPIED, None, worker)
+    if not picture.bookies_known:
+        return MarkedLedger(mark, topic, MarkState.WAITING, None, None)
     away = ledger.bookies() - picture.readable
     if not away:
         state = MarkState.BOOKIES_BACK if mark.bookies else MarkState.FOR_PLACEMENT

@@ -111,7 +111,7 @@ def show_decommission(found: DecommissionDocument, form: Format) -> None:
 
 def _opening(opening: OpeningDocument | None) -> None:
     if opening is None:
-        say("no ledger tells the brokers' quorums: give --quorums")
+        say("whether brokers can open new ledgers is not known: no ledger tells their quorums, or nothing who is up")
         return
     quorums = f"{opening.ensemble}/{opening.write_quorum}/{opening.ack_quorum}"
     source = " (assumed: those of most open ledgers)" if opening.assumed else ""

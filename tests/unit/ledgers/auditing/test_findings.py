@@ -6,6 +6,7 @@ import pytest
 
 from syncer.ledgers.auditing.findings import SHOWN, LedgerFindingCode, LedgerFindingSeverity, findings
 from syncer.ledgers.auditing.standing import standing
+from syncer.ledgers.nodes import BookieState
 from tests.support.stored_ledgers import StoredLedgers
 
 Code = LedgerFindingCode
@@ -87,3 +88,12 @@ def test_findings_name_the_first_and_count_all() -> None:
     assert (first.code, first.severity) == (Code.ENTRIES_LOST, LedgerFindingSeverity.CRITICAL)
     assert (first.count, len(first.names), first.names[0]) == (20, SHOWN, "10")
     assert "2000 entries" in first.what
+
+
+def test_where_nobody_tells_who_is_up_none_is_taken_for_lost() -> None:
+    stored = StoredLedgers().topic(T, 1).ledger(1, (3, 2, 2), (0, "abc"), last=None).mark(1, "a")
+    picture = stored.picture()
+    picture.assume_bookies_up()
+    found = findings(picture, standing(picture, picture.lost()))
+    assert [each.code for each in found] == [Code.BOOKIES_UNKNOWN]
+    assert picture.state_of("a") is BookieState.UNKNOWN
