@@ -59,17 +59,9 @@ def loss_overview(picture: LedgersPicture, pick: Callable[[int], int]) -> LossOv
         picture: The picture.
         pick: Gives a random number from 0 up to, and without, the one that it is given.
     """
-    bookies = sorted(picture.named())
-    sets = Copysets()
-    for bookie in bookies:
-        sets.bits.bit(bookie)
-    tally = LossTally(bookies, _PAIR) if can_tally(len(bookies), _PAIR) else None
-    for ledger in picture.ledgers.values():
-        sets.add(ledger)
-        if tally is not None:
-            tally.add(ledger)
+    sets, tally = _sets(picture, _PAIR)
     harmful = {*sets.losing, *sets.blocking}
-    sizes = range(1, min(len(bookies), MOST_LOST) + 1)
+    sizes = range(1, min(len(sets.bits), MOST_LOST) + 1)
     return LossOverview(
         odds=tuple(loss_odds(harmful, sets.bits.values(), size, pick) for size in sizes),
         pairs=tuple(tally.worst(PAIRS)) if tally is not None else (),
@@ -105,18 +97,23 @@ def loss_of_any(picture: LedgersPicture, size: int, shown: int, pick: Callable[[
         shown: How many of the worst sets are told.
         pick: Gives a random number from 0 up to, and without, the one that it is given.
     """
+    sets, tally = _sets(picture, size)
+    odds = loss_odds({*sets.losing, *sets.blocking}, sets.bits.values(), size, pick)
+    worst = tally.worst(shown) if tally is not None else _guessed(picture, sets.worst_guess(size))
+    return AnyLossAnswer(odds=odds, worst=tuple(worst), left_out=sets.left_out)
+
+
+def _sets(picture: LedgersPicture, size: int) -> tuple[Copysets, LossTally | None]:
+    """The copysets of all ledgers, and what each set of a size harms; None where there are too many of these."""
     bookies = sorted(picture.named())
     sets = Copysets()
-    for bookie in bookies:
-        sets.bits.bit(bookie)
+    sets.bits.bits(bookies)
     tally = LossTally(bookies, size) if can_tally(len(bookies), size) else None
     for ledger in picture.ledgers.values():
         sets.add(ledger)
         if tally is not None:
             tally.add(ledger)
-    odds = loss_odds({*sets.losing, *sets.blocking}, sets.bits.values(), size, pick)
-    worst = tally.worst(shown) if tally is not None else _guessed(picture, sets.worst_guess(size))
-    return AnyLossAnswer(odds=odds, worst=tuple(worst), left_out=sets.left_out)
+    return sets, tally
 
 
 def _guessed(picture: LedgersPicture, bookies: Sequence[str]) -> list[SetLoss]:

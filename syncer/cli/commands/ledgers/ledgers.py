@@ -49,7 +49,8 @@ def audit(
 
     Read-only: no ledger is opened, no broker and no bookie is asked. Exits with 3 where there are findings.
     """
-    from syncer.cli.render.ledgers.audit import show_audit
+    from syncer.cli.render.ledgers.audit import draw_audit
+    from syncer.cli.render.ledgers.common import show
     from syncer.cli.render.ledgers.page import audit_page
     from syncer.cli.render.output import say
     from syncer.inspection.ledgers import answering
@@ -60,7 +61,7 @@ def audit(
     if html is not None:
         with whole(html) as file:
             file.write(audit_page(found).encode())
-    show_audit(found, session.form)
+    show(found, session.form, draw_audit)
     if html is not None:
         say(f"wrote {html}")
     raise typer.Exit(ExitCode.DIFFERENT if found.findings else ExitCode.DONE)
@@ -79,14 +80,15 @@ def explain(
 
     Exits with 3 where entries are lost, the ledger cannot be recovered, or the topic cannot be loaded.
     """
-    from syncer.cli.render.ledgers.explained import is_harmed, show_explained
+    from syncer.cli.render.ledgers.common import show
+    from syncer.cli.render.ledgers.explained import draw_explained, is_harmed
     from syncer.inspection.ledgers import answering
 
     session = session_of(context)
     found = answering.explain(
         session.looking_config(), ledgers_wish(cluster, files=files, max_reads=max_reads, root=root), what
     )
-    show_explained(found, session.form)
+    show(found, session.form, draw_explained)
     raise typer.Exit(ExitCode.DIFFERENT if is_harmed(found) else ExitCode.DONE)
 
 
@@ -112,7 +114,8 @@ def what_if(
 
     Bookies that are away already stay away. Exits with 3 where the loss harms anything.
     """
-    from syncer.cli.render.ledgers.losses import show_any_loss, show_loss
+    from syncer.cli.render.ledgers.common import show
+    from syncer.cli.render.ledgers.losses import draw_any_loss, draw_loss
     from syncer.inspection.ledgers import answering
 
     named = bool(bookie or rack)
@@ -122,10 +125,10 @@ def what_if(
     opening = opening_wish(quorums, enforce_racks)
     if size is not None:
         worst = answering.what_if_any(session.looking_config(), wish, size, limit)
-        show_any_loss(worst, session.form)
+        show(worst, session.form, draw_any_loss)
         raise typer.Exit(ExitCode.DIFFERENT if worst.harmful else ExitCode.DONE)
     found = answering.what_if(session.looking_config(), wish, bookie or (), rack or (), opening)
-    show_loss(found, session.form)
+    show(found, session.form, draw_loss)
     blocked = found.opening is not None and not found.opening.possible
     harmed = found.lost_ledgers_count or found.blocked_ledgers_count or blocked
     raise typer.Exit(ExitCode.DIFFERENT if harmed else ExitCode.DONE)
@@ -155,7 +158,8 @@ def decommission(
 
     Nothing is stopped. Exits with 3 where something blocks it.
     """
-    from syncer.cli.render.ledgers.losses import show_decommission
+    from syncer.cli.render.ledgers.common import show
+    from syncer.cli.render.ledgers.losses import draw_decommission
     from syncer.inspection.ledgers import answering
 
     if not (bookie or rack):
@@ -170,7 +174,7 @@ def decommission(
         together=together,
         bytes_per_s=None if rate is None else rate * _MIB,
     )
-    show_decommission(found, session.form)
+    show(found, session.form, draw_decommission)
     blocked = found.opening is not None and not found.opening.possible
     ends = all(each.ends for each in found.steps)
     raise typer.Exit(ExitCode.DONE if ends and not blocked else ExitCode.DIFFERENT)
@@ -188,14 +192,15 @@ def under_replicated(
 
     Exits with 3 where a ledger is marked, or names a bookie that is away.
     """
-    from syncer.cli.render.ledgers.recovery import show_under_replicated
+    from syncer.cli.render.ledgers.common import show
+    from syncer.cli.render.ledgers.recovery import draw_under_replicated
     from syncer.inspection.ledgers import answering
 
     session = session_of(context)
     found = answering.under_replicated(
         session.looking_config(), ledgers_wish(cluster, files=files, max_reads=max_reads, root=root)
     )
-    show_under_replicated(found, session.form)
+    show(found, session.form, draw_under_replicated)
     raise typer.Exit(ExitCode.DIFFERENT if found.marked or found.unmarked else ExitCode.DONE)
 
 
@@ -224,7 +229,8 @@ def orphans(
     Nothing is deleted. Without --all-clusters nothing is proven: other clusters may keep their ledgers here. Exits
     with 3 where an orphan or a missing ledger is found.
     """
-    from syncer.cli.render.ledgers.recovery import show_orphans
+    from syncer.cli.render.ledgers.common import show
+    from syncer.cli.render.ledgers.recovery import draw_orphans
     from syncer.inspection.ledgers import answering
 
     session = session_of(context)
@@ -234,5 +240,5 @@ def orphans(
         whole=all_clusters,
         apart_s=answering.LOOKS_APART_S if apart is None else apart,
     )
-    show_orphans(found, session.form)
+    show(found, session.form, draw_orphans)
     raise typer.Exit(ExitCode.DIFFERENT if found.orphans or found.missing else ExitCode.DONE)

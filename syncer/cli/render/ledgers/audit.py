@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from syncer.cli.render import output
 from syncer.cli.render.ledgers.common import rests_on, sized
-from syncer.cli.render.output import Format, say
+from syncer.cli.render.output import say
 from syncer.documents.ledgers.audit import LedgerAuditDocument, ReplicaTallyDocument
 
 
-def show_audit(found: LedgerAuditDocument, form: Format) -> None:
+def draw_audit(found: LedgerAuditDocument) -> None:
     """Print an audit.
 
     Args:
         found: The document.
-        form: Of the data.
     """
-    if form is not Format.TABLE:
-        output.document(found, form)
-        return
     rows = [_tally_row(each.name or "(no reference)", each) for each in found.groups]
     output.table(
         ("of", "ledgers", "open", "entries", "lacking", "lost", "bytes", "unknown", "not recoverable"),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Final, TypeVar
 
-from syncer.cli.render.output import say
+from syncer.cli.render import output
+from syncer.cli.render.output import Format, say
+from syncer.documents.document import Document
 from syncer.documents.ledgers.read import LedgersReadDocument
 from syncer.documents.words import counted, moment
 
@@ -13,6 +15,21 @@ _UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 _STEP: Final = 1024
 SHOWN: Final = 20
 """Names that are printed; JSON has more."""
+Answer = TypeVar("Answer", bound=Document)
+
+
+def show(found: Answer, form: Format, draw: Callable[[Answer], None]) -> None:
+    """Print an answer in the form that is wished.
+
+    Args:
+        found: The document.
+        form: Of the data.
+        draw: Prints it for people.
+    """
+    if form is Format.TABLE:
+        draw(found)
+    else:
+        output.document(found, form)
 
 
 def say_names(what: str, names: Sequence[str], count: int) -> None:

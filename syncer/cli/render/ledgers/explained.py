@@ -7,7 +7,7 @@ from typing import Final
 
 from syncer.cli.render import output
 from syncer.cli.render.ledgers.common import SHOWN, rests_on, sized
-from syncer.cli.render.output import Format, say
+from syncer.cli.render.output import say
 from syncer.documents.ledgers.explained import (
     ExplainedLedgerDocument,
     ExplainedSegmentDocument,
@@ -40,16 +40,13 @@ def is_harmed(found: ExplainedLedgerDocument | ExplainedTopicDocument) -> bool:
     return not found.loadable or any(each.lost_entries or each.recoverable is False for each in found.ledgers)
 
 
-def show_explained(found: ExplainedLedgerDocument | ExplainedTopicDocument, form: Format) -> None:
+def draw_explained(found: ExplainedLedgerDocument | ExplainedTopicDocument) -> None:
     """Print a ledger or a topic.
 
     Args:
         found: The document.
-        form: Of the data.
     """
-    if form is not Format.TABLE:
-        output.document(found, form)
-    elif isinstance(found, ExplainedLedgerDocument):
+    if isinstance(found, ExplainedLedgerDocument):
         _ledger(found)
     else:
         _topic(found)

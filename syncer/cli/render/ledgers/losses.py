@@ -6,22 +6,18 @@ from collections.abc import Mapping
 
 from syncer.cli.render import output
 from syncer.cli.render.ledgers.common import SHOWN, rests_on, say_names, sized
-from syncer.cli.render.output import Format, say
+from syncer.cli.render.output import say
 from syncer.documents.ledgers.losses import AnyLossDocument, DecommissionDocument, LossDocument, OpeningDocument
 from syncer.documents.words import counted
 from syncer.ledgers.judging.ledger import ReplicaClass
 
 
-def show_loss(found: LossDocument, form: Format) -> None:
+def draw_loss(found: LossDocument) -> None:
     """Print what a loss harms.
 
     Args:
         found: The document.
-        form: Of the data.
     """
-    if form is not Format.TABLE:
-        output.document(found, form)
-        return
     output.facts(
         (
             ("lost", ", ".join(found.bookies)),
@@ -53,16 +49,12 @@ def _unknown(count: int) -> str:
     return f", and those of {counted(count, 'ledger')} unknown" if count else ""
 
 
-def show_any_loss(found: AnyLossDocument, form: Format) -> None:
+def draw_any_loss(found: AnyLossDocument) -> None:
     """Print the worst sets, and the odds.
 
     Args:
         found: The document.
-        form: Of the data.
     """
-    if form is not Format.TABLE:
-        output.document(found, form)
-        return
     rows = (
         (", ".join(each.bookies), each.lost_ledgers, sized(each.lost_bytes), each.blocked_ledgers)
         for each in found.worst
@@ -78,16 +70,12 @@ def show_any_loss(found: AnyLossDocument, form: Format) -> None:
     rests_on(found.read)
 
 
-def show_decommission(found: DecommissionDocument, form: Format) -> None:
+def draw_decommission(found: DecommissionDocument) -> None:
     """Print what moves.
 
     Args:
         found: The document.
-        form: Of the data.
     """
-    if form is not Format.TABLE:
-        output.document(found, form)
-        return
     rows = (
         (
             number,

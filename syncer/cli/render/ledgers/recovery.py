@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from syncer.cli.render import output
 from syncer.cli.render.ledgers.common import rests_on, say_names, sized
-from syncer.cli.render.output import Format, say
+from syncer.cli.render.output import say
 from syncer.documents.ledgers.recovery import UnderReplicatedDocument
 from syncer.documents.ledgers.references import OrphansDocument
 from syncer.documents.words import counted, moment
 
 
-def show_under_replicated(found: UnderReplicatedDocument, form: Format) -> None:
+def draw_under_replicated(found: UnderReplicatedDocument) -> None:
     """Print marked ledgers, and auto-recovery.
 
     Args:
         found: The document.
-        form: Of the data.
     """
-    if form is not Format.TABLE:
-        output.document(found, form)
-        return
     rows = (
         (
             each.ledger_id,
@@ -51,16 +47,12 @@ def show_under_replicated(found: UnderReplicatedDocument, form: Format) -> None:
     rests_on(found.read)
 
 
-def show_orphans(found: OrphansDocument, form: Format) -> None:
+def draw_orphans(found: OrphansDocument) -> None:
     """Print ledgers without references, and references without ledgers.
 
     Args:
         found: The document.
-        form: Of the data.
     """
-    if form is not Format.TABLE:
-        output.document(found, form)
-        return
     rows = (
         (
             each.ledger_id,
