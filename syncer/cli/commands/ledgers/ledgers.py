@@ -49,8 +49,8 @@ def audit(
 
     Read-only: no ledger is opened, no broker and no bookie is asked. Exits with 3 where there are findings.
     """
+    from syncer.cli.render.ledgers.answer import show
     from syncer.cli.render.ledgers.audit import draw_audit
-    from syncer.cli.render.ledgers.common import show
     from syncer.cli.render.ledgers.page import audit_page
     from syncer.cli.render.output import say
     from syncer.inspection.ledgers import answering
@@ -80,7 +80,7 @@ def explain(
 
     Exits with 3 where entries are lost, the ledger cannot be recovered, or the topic cannot be loaded.
     """
-    from syncer.cli.render.ledgers.common import show
+    from syncer.cli.render.ledgers.answer import show
     from syncer.cli.render.ledgers.explained import draw_explained, is_harmed
     from syncer.inspection.ledgers import answering
 
@@ -114,7 +114,7 @@ def what_if(
 
     Bookies that are away already stay away. Exits with 3 where the loss harms anything.
     """
-    from syncer.cli.render.ledgers.common import show
+    from syncer.cli.render.ledgers.answer import show
     from syncer.cli.render.ledgers.losses import draw_any_loss, draw_loss
     from syncer.inspection.ledgers import answering
 
@@ -158,7 +158,7 @@ def decommission(
 
     Nothing is stopped. Exits with 3 where something blocks it.
     """
-    from syncer.cli.render.ledgers.common import show
+    from syncer.cli.render.ledgers.answer import show
     from syncer.cli.render.ledgers.losses import draw_decommission
     from syncer.inspection.ledgers import answering
 
@@ -192,7 +192,7 @@ def under_replicated(
 
     Exits with 3 where a ledger is marked, or names a bookie that is away.
     """
-    from syncer.cli.render.ledgers.common import show
+    from syncer.cli.render.ledgers.answer import show
     from syncer.cli.render.ledgers.recovery import draw_under_replicated
     from syncer.inspection.ledgers import answering
 
@@ -229,7 +229,7 @@ def orphans(
     Nothing is deleted. Without --all-clusters nothing is proven: other clusters may keep their ledgers here. Exits
     with 3 where an orphan or a missing ledger is found.
     """
-    from syncer.cli.render.ledgers.common import show
+    from syncer.cli.render.ledgers.answer import show
     from syncer.cli.render.ledgers.recovery import draw_orphans
     from syncer.inspection.ledgers import answering
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from syncer.cli.render import output
-from syncer.cli.render.ledgers.common import SHOWN, rests_on, sized
+from syncer.cli.render.ledgers.answer import SHOWN, rests_on, sized
 from syncer.cli.render.output import say
 from syncer.documents.ledgers.explained import (
     ExplainedLedgerDocument,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from syncer.cli.render import output
-from syncer.cli.render.ledgers.common import SHOWN, rests_on, say_names, sized
+from syncer.cli.render.ledgers.answer import SHOWN, rests_on, say_names, sized
 from syncer.cli.render.output import say
 from syncer.documents.ledgers.losses import AnyLossDocument, DecommissionDocument, LossDocument, OpeningDocument
 from syncer.documents.words import counted

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Final
 
-from syncer.cli.render.ledgers.common import sized
+from syncer.cli.render.ledgers.answer import sized
 from syncer.documents.ledgers.audit import (
     LedgerAuditDocument,
     LossOverviewDocument,

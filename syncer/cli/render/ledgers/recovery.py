@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from syncer.cli.render import output
-from syncer.cli.render.ledgers.common import rests_on, say_names, sized
+from syncer.cli.render.ledgers.answer import rests_on, say_names, sized
 from syncer.cli.render.output import say
 from syncer.documents.ledgers.recovery import UnderReplicatedDocument
 from syncer.documents.ledgers.references import OrphansDocument
