@@ -118,12 +118,13 @@ async def load_sources(config: Config, name: str, *, retry_for: timedelta) -> As
     async with AsyncExitStack() as stack:
         calls = await stack.enter_async_context(AdminClient(settings.model_copy(update={"retry_for": retry_for})))
         own, trouble = await _opened(store, stack)
-        configuration = () if regions is None else (await _opened(regions, stack))[:1]
+        further = None if regions is None else (await _opened(regions, stack))[0]
         yield LoadSources(
             table=name,
             calls=calls,
             store=own,
-            configuration=tuple(each for each in configuration if each is not None),
+            configuration=() if further is None else (further,),
+            configuration_whole=regions is None or further is not None,
             trouble=trouble,
         )
 

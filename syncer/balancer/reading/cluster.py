@@ -26,13 +26,15 @@ class LoadSources:
     """Sources of one cluster.
 
     ``store`` is its own, open; None where it could not be opened, for the reason ``trouble``. ``configuration`` are
-    further stores that may hold its policies. ``records`` are what was heard of its load topics.
+    further stores that may hold its policies; ``configuration_whole`` says that all of these are open. ``records`` are
+    what was heard of its load topics.
     """
 
     table: str
     calls: AdminCalls
     store: MetadataStore | None = None
     configuration: Sequence[MetadataStore] = ()
+    configuration_whole: bool = True
     trouble: StoreError | None = None
     records: LoadRecords | None = None
 

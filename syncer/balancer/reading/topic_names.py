@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Final
-from urllib.parse import unquote, unquote_plus
+from urllib.parse import unquote_plus
 
 from syncer.balancer.picture import FigureOrigin, Known, LoadSource
 from syncer.errors import StoreError
@@ -23,7 +23,7 @@ PARTITIONED: Final = MetaPath("/admin/partitioned-topics")
 MOST_NAMES: Final = 2_000_000
 """Of more topics no name is judged: they are kept in memory."""
 MOST_PARTITIONS: Final = 100_000
-"""A topic that is said to have more has none."""
+"""A topic that is said to have more is not understood."""
 _DOMAIN: Final = "persistent"
 _PARTS: Final = 4
 """Tenant, namespace, domain and topic."""
@@ -40,7 +40,7 @@ async def topic_names(
         most: More names than these are not kept.
 
     Returns:
-        None where not all could be read, or there are too many.
+        None where not all could be read or understood, or there are too many.
     """
     if store is None:
         return None
@@ -54,8 +54,9 @@ async def topic_names(
                     return None
         for each in (store, *configuration):
             async for entry in _entries(each, PARTITIONED):
-                names.update(_partitions(entry))
-                if len(names) > most:
+                partitions = _partitions(entry)
+                names.update(partitions or ())
+                if partitions is None or len(names) > most:
                     return None
     except StoreError:
         return None
@@ -68,17 +69,17 @@ async def _entries(store: MetadataStore, prefix: MetaPath) -> AsyncIterator[Entr
             yield entry
 
 
-def _partitions(entry: Entry) -> list[str]:
-    """The partitions that a topic was declared with; a document that tells no number has none."""
+def _partitions(entry: Entry) -> list[str] | None:
+    """The partitions that a topic was declared with; None where its document tells no number, or an absurd one."""
     parts = entry.path.split("/")[3:]
     if len(parts) != _PARTS:
         return []
     try:
         document = json.loads(entry.value)
     except (ValueError, RecursionError):
-        return []
+        return None
     count = document.get("partitions") if isinstance(document, dict) else None
     if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count <= MOST_PARTITIONS:
-        return []
+        return None
     tenant, namespace, domain, name = parts
-    return [f"{domain}://{tenant}/{namespace}/{unquote(name)}-partition-{number}" for number in range(count)]
+    return [f"{domain}://{tenant}/{namespace}/{unquote_plus(name)}-partition-{number}" for number in range(count)]

@@ -76,7 +76,8 @@ async def look_at(config: Config, wish: LookWish) -> ClusterLook:
         told: Mapping[str, Known[Properties]] = {}
         if wish.properties:
             told = await read_properties(sources.calls, picture.registered, picture.taken_ms)
-        names = await topic_names(sources.store, sources.configuration) if wish.names else None
+        known = wish.names and sources.configuration_whole
+        names = await topic_names(sources.store, sources.configuration) if known else None
         return ClusterLook(table=wish.table, picture=picture, properties=told, names=names, recorded=recorded)
 
 

@@ -22,9 +22,7 @@ DOCUMENTS = {
 }
 CONFIGURED = {
     "/admin/partitioned-topics/acme/orders/persistent/topic-n8ucpf5": {"partitions": 2},
-    "/admin/partitioned-topics/acme/orders/persistent/torn": b"{",
-    "/admin/partitioned-topics/acme/orders/persistent/odd": {"partitions": True},
-    "/admin/partitioned-topics/acme/orders/persistent/absurd": {"partitions": MOST_PARTITIONS + 1},
+    "/admin/partitioned-topics/acme/orders/persistent/two+words": {"partitions": 1},
 }
 
 
@@ -42,6 +40,7 @@ async def test_loaded_topics_and_declared_partitions_are_named(tmp_path: Path) -
             "persistent://acme/orders/a/b",
             "persistent://acme/orders/topic-n8ucpf5-partition-0",
             DECLARED,
+            "persistent://acme/orders/two words-partition-0",
         }
         assert await topic_names(own, [configured], most=3) is None
         assert await topic_names(own, [], most=1) is None
@@ -51,3 +50,11 @@ async def test_what_was_not_read_whole_is_not_known(tmp_path: Path) -> None:
     assert await topic_names(None, []) is None
     async with store_with(tmp_path, DOCUMENTS) as own:
         assert await topic_names(own, [failing(own, PARTITIONED)]) is None
+
+
+@pytest.mark.parametrize("document", [b"{", {"partitions": True}, {"partitions": MOST_PARTITIONS + 1}, {}])
+async def test_where_a_document_does_not_tell_the_partitions_names_are_not_known(
+    tmp_path: Path, document: object
+) -> None:
+    async with store_with(tmp_path, {"/admin/partitioned-topics/acme/orders/persistent/t": document}) as own:
+        assert await topic_names(own, []) is None

@@ -73,6 +73,22 @@ def test_the_document_holds_findings_with_evidence_and_what_is_not_judged(tmp_pa
     assert "settings-differ" not in {code.value for each in found.unjudged for code in each.codes}
 
 
+def test_names_of_topics_are_not_known_while_the_configuration_store_is_away(tmp_path: Path) -> None:
+    with brokers_with(CONFIGURED) as url:
+        run(tmp_path, url)
+        file = tmp_path / "config.toml"
+        text = file.read_text(encoding="utf-8").replace(
+            f'path = "{tmp_path}/store.db"', f'path = "{tmp_path}/no/store.db"'
+        )
+        own = f'[cluster.green.store]\nkind = "sqlite"\npath = "{tmp_path}/store.db"\n'
+        file.write_text(text.replace("[cluster.green.admin]", f"{own}[cluster.green.admin]"), encoding="utf-8")
+        words = ["balancer", "doctor", "-c", str(file), "--cluster", "green", "-o", "json"]
+        result = CliRunner().invoke(app, words, catch_exceptions=False)
+    found = DoctorDocument.model_validate_json(result.stdout)
+    assert "topic-unservable" not in {each.code.value for each in found.found}
+    assert "topic-unservable" in {code.value for each in found.unjudged for code in each.codes}
+
+
 def test_a_table_shows_findings_with_evidence_and_remedy(tmp_path: Path) -> None:
     with brokers_with(CONFIGURED) as url:
         result = run(tmp_path, url)
