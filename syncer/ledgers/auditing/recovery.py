@@ -82,8 +82,9 @@ def recovery_standing(picture: LedgersPicture, *, known: bool) -> RecoveryStandi
     auditors = auditors_of(picture)
     marked = {mark.ledger_id for mark in record.marks}
     lost = picture.lost()
+    bookies = picture.cluster_bookies()
     return RecoveryStanding(
-        marked=tuple(_marked(picture, mark) for mark in sorted(record.marks, key=lambda mark: mark.ledger_id)),
+        marked=tuple(_marked(picture, mark, bookies) for mark in sorted(record.marks, key=lambda mark: mark.ledger_id)),
         unmarked=tuple(_unmarked(picture, marked, lost)),
         auditors=auditors,
         fault=_fault(auditors, disabled=record.disabled, known=known),
@@ -114,7 +115,7 @@ def _fault(auditors: dict[AuditorPlace, str], *, disabled: bool, known: bool) ->
     return RecoveryFault.NO_AUDITOR if known else RecoveryFault.UNKNOWN
 
 
-def _marked(picture: LedgersPicture, mark: UnderReplicationMark) -> MarkedLedger:
+def _marked(picture: LedgersPicture, mark: UnderReplicationMark, bookies: ClusterBookies) -> MarkedLedger:
     ledger = picture.ledgers.get(mark.ledger_id)
     topic = picture.topic_of(mark.ledger_id)
     lock = picture.recovery.locks.get(mark.ledger_id)
@@ -125,11 +126,11 @@ def _marked(picture: LedgersPicture, mark: UnderReplicationMark) -> MarkedLedger
         return MarkedLedger(mark, topic, MarkState.BEING_COPIED, None, worker)
     if not picture.bookies_known:
         return MarkedLedger(mark, topic, MarkState.WAITING, None, None)
-    away = ledger.bookies() - picture.readable
+    away = ledger.bookies() - bookies.readable
     if not away:
         state = MarkState.BOOKIES_BACK if mark.bookies else MarkState.FOR_PLACEMENT
         return MarkedLedger(mark, topic, state, None, None)
-    blocked = blocked_by(ledger, away, picture.cluster_bookies())
+    blocked = blocked_by(ledger, away, bookies)
     return MarkedLedger(mark, topic, MarkState.WAITING if blocked is None else MarkState.BLOCKED, blocked, None)
 
 
