@@ -155,10 +155,9 @@ class Slicing:
         found = []
         for position, same in groupby(sorted(topics, key=_position), key=_position):
             part = measure.part(bundle, tuple(same))
-            share = measure.share(part.stats.traffic)
-            if share > 0:
-                ratio = (scene.tariff.weight(part) + 2 * CUT_S) / (pull * share)
-                found.append(_Spot(ratio, bundle, position, pull * share))
+            pulled = pull * measure.share(part.stats.traffic)
+            if pulled > 0:  # where both are above 0, their product may not be
+                found.append(_Spot((scene.tariff.weight(part) + 2 * CUT_S) / pulled, bundle, position, pulled))
         return found if len(found) > 1 else []
 
     def _edges(self, bundle: str, spots: Sequence[_Spot]) -> list[int]:

@@ -12,7 +12,7 @@ from syncer.balancer.load import BundleStats, Rates, TopicLoad, Usage, Usages
 from syncer.balancer.planner.paring import pared
 from syncer.balancer.planner.scene import Scene
 from syncer.balancer.planner.search import Search, Sketch
-from syncer.balancer.planner.slicing import CUT_S
+from syncer.balancer.planner.slicing import CUT_S, Slicing
 from tests.unit.balancer.planner.scenes import bounds_of
 from tests.unit.balancer.planner.topics import GivenTopics, topic
 
@@ -84,6 +84,17 @@ def test_bundles_stay_whole_where_cuts_bring_nothing_or_are_not_known(topics: tu
     found = plan(GivenTopics(given={WIDE: topics}))
     assert found.cuts == ()
     assert found == plan(None)
+
+
+def test_a_topic_whose_part_of_the_pull_is_none_is_no_spot_to_cut_at() -> None:
+    own = fleet(cpu=1.0, second=80.0)
+    least = Rates(5e-324, 0.0, 4.94e-321, 0.0)
+    topics = (topic(0x100, 1, 98), replace(SHARED[1], traffic=least))
+    scene = Scene(own, bounds_of(own), Tariff())
+    share = least.throughput / own.bundles[WIDE].stats.traffic.throughput
+    assert share > 0
+    assert share * own.pull(A, WIDE) == 0.0
+    assert Slicing(scene, GivenTopics(given={WIDE: topics}), {A: 0.5}).empty
 
 
 @pytest.mark.parametrize(("count", "cuts"), [(126, 1), (127, 0), (None, 0)])
