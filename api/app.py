@@ -24,6 +24,7 @@ from api.routes import (
     health,
     holds,
     jobs,
+    ledgers,
     membership,
     migration_commands,
     migrations,
@@ -119,7 +120,9 @@ def create_app(
     if inside is not None:
         for noun in NOUNS:
             app.include_router(noun.router(inside))
-        app.include_router(clusters.router(inside, inquiries or Inquiries()))
+        asked = inquiries or Inquiries()
+        app.include_router(clusters.router(inside, asked))
+        app.include_router(ledgers.router(inside, asked))
         app.include_router(streams.router(shared, inside, places or Streams()))
     return app
 

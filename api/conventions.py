@@ -6,7 +6,7 @@ import http
 import re
 from collections import Counter
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, get_origin
 from urllib.parse import unquote
 
 from fastapi import Request, Response
@@ -90,7 +90,7 @@ def allow(methods: str) -> str:
 
 
 def check_query(request: Request) -> None:
-    """Refuse parameters that the route does not have, and those that are given twice.
+    """Refuse parameters that the route does not have, and those that are given twice, unless it takes several.
 
     A filter that is misspelt, and passed by, would show more than was asked for.
 
@@ -101,8 +101,9 @@ def check_query(request: Request) -> None:
     route = request.scope.get("route")
     if not given or not isinstance(route, APIRoute):
         return
-    known = set(parameters(route.dependant))
-    unknown, twice = [name for name in given if name not in known], [name for name in given if given[name] > 1]
+    known = dict(parameters(route.dependant))
+    unknown = [name for name in given if name not in known]
+    twice = [name for name in given if given[name] > 1 and not known.get(name)]
     if unknown:
         takes = f"this takes {', '.join(sorted(known))}" if known else "this takes none"
         raise RequestInvalid(f"no such query parameter: {_named(unknown)}; {takes}")
@@ -110,11 +111,12 @@ def check_query(request: Request) -> None:
         raise RequestInvalid(f"given more than once: {_named(twice)}", hint="Give each query parameter once.")
 
 
-def parameters(dependant: Dependant) -> Iterator[str]:
-    """Names of the query parameters of a route, by what it depends on."""
-    yield from (each.alias for each in dependant.query_params)
-    for each in dependant.dependencies:
-        yield from parameters(each)
+def parameters(dependant: Dependant) -> Iterator[tuple[str, bool]]:
+    """Names of the query parameters of a route, by what it depends on; whether it takes several of each."""
+    for each in dependant.query_params:
+        yield each.alias, get_origin(each.field_info.annotation) in {list, tuple}
+    for other in dependant.dependencies:
+        yield from parameters(other)
 
 
 def _named(names: list[str]) -> str:

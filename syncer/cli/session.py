@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from syncer.cli.reaching.choosing import ChosenServer
     from syncer.cli.reaching.clusters import AskedClusters
     from syncer.cli.reaching.contract import RegionReach
+    from syncer.cli.reaching.ledgers import AskedLedgers
     from syncer.config import Config
     from syncer.state.views.region import Views
 
@@ -63,6 +64,18 @@ class CommandSession:
         if self.server is not None:
             return RemoteClusters(self.server)
         return LocalClusters(self.looking_config)
+
+    def ledgers(self) -> AskedLedgers:
+        """The ledgers of clusters of the region that the command is for.
+
+        Raises:
+            ConfigError: What leads to a server is wrong.
+        """
+        from syncer.cli.reaching.ledgers import LocalLedgers, RemoteLedgers
+
+        if self.server is not None:
+            return RemoteLedgers(self.server)
+        return LocalLedgers(self.looking_config)
 
     def looking_config(self) -> Config:
         """Read the configuration for a command that looks at clusters beside the daemon; trouble is told on stderr.

@@ -18,7 +18,11 @@ OUTCOMES: Final = (
     "done", "already-there", "moved-by-others", "bundle-gone", "owned-by-nobody", "load-changed", "target-gone",
     "not-at-the-target", "not-made", "refused", "left", "not-begun",
 )  # fmt: skip
-QUESTIONS: Final = ("load", "doctor", "advice", "drain", "comparison", "plan")
+QUESTIONS: Final = (
+    "load", "doctor", "advice", "drain", "comparison", "plan",
+    "ledgers-audit", "ledgers-explain", "ledgers-loss", "ledgers-decommission", "ledgers-under-replicated",
+    "ledgers-orphans",
+)  # fmt: skip
 READY_BUCKETS_S: Final = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 30.0, 60.0)
 
 PHASE: Final = gauge("move_run_phase", "Whether the open run of moves is in this phase (1).", "phase", PHASES)

@@ -130,6 +130,13 @@ ROUTES: Final = (
             ("drain", "?broker=b:1"),
             ("drain/plan", "?broker=b:1"),
             ("comparison", ""),
+            ("ledgers/audit", ""),
+            ("ledgers/explain", "?what=1"),
+            ("ledgers/loss", "?bookie=b:1"),
+            ("ledgers/any-loss", "?size=2"),
+            ("ledgers/decommission", "?bookie=b:1"),
+            ("ledgers/under-replicated", ""),
+            ("ledgers/orphans", ""),
         )
     ),
     RouteRow("GET", f"{API}/configuration", ADMIN),

@@ -13,25 +13,37 @@ from tests.api.routes_table import API, ROUTES, RouteRow
 GOOD: Final[dict[str, str]] = {
     "act_above": "0.1",
     "after": "0",
+    "all_clusters": "true",
     "allow_deletes": "false",
+    "apart": "1",
     "before": "9",
+    "beside": "other",
+    "bookie": "b:1",
     "broker": "b:1",
+    "by_topic": "true",
     "cuts": "true",
     "decisions": "1",
     "dry_run": "true",
+    "enforce_racks": "2",
     "fill": "b:1",
     "force_old": "false",
     "job": "9",
     "latest": "1",
+    "ledgers_root": "/ledgers",
     "limit": "1",
     "listen": "0",
+    "max_reads": "1",
     "most_usage": "0.5",
+    "overview": "true",
     "path": "/admin",
     "per_broker": "1",
     "per_hour": "1",
     "per_namespace": "1",
     "prefix": "/admin",
     "quiet": "22:00-05:00",
+    "quorums": "3/2/2",
+    "rack": "/r1",
+    "rate": "1",
     "reach": "0.1",
     "reason": "first-contact",
     "recorded": "true",
@@ -42,12 +54,15 @@ GOOD: Final[dict[str, str]] = {
     "setting": "a=b",
     "sha256": "0" * 64,
     "since": "60",
+    "size": "2",
     "state": "done",
     "store_timeout": "0",
     "strategy": "ThresholdShedder",
     "taken_ms": "1",
     "tenant": "acme",
+    "together": "true",
     "topics": "true",
+    "what": "1",
     "where_pulsar_rests": "true",
     "within": "1",
 }
@@ -80,6 +95,14 @@ def test_a_stranger_learns_nothing_of_what_a_route_takes(caller: str, region: Re
 def test_what_is_given_twice_is_refused(region: Region) -> None:
     answer = region.ask("GET", f"{API}/holds?limit=1&limit=2")
     assert (answer.status_code, "'limit'" in answer.json()["detail"]) == (422, True)
+
+
+def test_what_a_route_takes_several_of_may_be_given_several_times(region: Region) -> None:
+    for query in ("drain?broker=a:1&broker=b:1", "comparison?setting=a=b&setting=c=d", "ledgers/loss?rack=a&rack=b"):
+        answer = region.ask("GET", f"{API}/clusters/nope/{query}")
+        assert (answer.status_code, answer.json()["code"]) == (404, "not-found"), answer.text
+    twice = region.ask("GET", f"{API}/clusters/nope/drain?broker=a:1&broker=b:1&within=1&within=2")
+    assert (twice.status_code, "'within'" in twice.json()["detail"]) == (422, True)
 
 
 def test_a_refusal_stays_short(region: Region) -> None:

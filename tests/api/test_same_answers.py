@@ -78,6 +78,17 @@ ROUTED: Final = {
             ("compare", "comparison"),
         )
     },
+    **{
+        f"ledgers {verb}": f"{API}/clusters/{{cluster}}/ledgers/{what}"
+        for verb, what in (
+            ("audit", "audit"),
+            ("explain", "explain"),
+            ("what-if", "loss"),
+            ("decommission", "decommission"),
+            ("under-replicated", "under-replicated"),
+            ("orphans", "orphans"),
+        )
+    },
     "balancer apply": f"{API}/move-runs",
     "balancer stop": f"{API}/move-runs/{{number}}/stop",
     "migration status": f"{API}/migrations/{{number}}",
@@ -92,7 +103,6 @@ ROUTED: Final = {
 
 FOLDER: Final = "it reads the folder by packages of Spark, which the daemon does without; jobs name what was taken"
 BESIDE: Final = "it reads both clusters beside the daemon"
-STORE: Final = "it reads a cluster's store beside the daemon"
 HOST: Final = "it is about files of this host, and needs no daemon"
 EXCEPTIONS: Final = {
     "init": HOST,
@@ -118,12 +128,6 @@ EXCEPTIONS: Final = {
     "plan show": HOST,
     "plan apply": "it writes a store beside the daemon",
     "plan reverse": HOST,
-    "ledgers audit": STORE,
-    "ledgers explain": STORE,
-    "ledgers what-if": STORE,
-    "ledgers decommission": STORE,
-    "ledgers under-replicated": STORE,
-    "ledgers orphans": STORE,
     "balancer history show": "it reads a file beside the daemon",
     "balancer history export": "as 'balancer history show'",
     "backup create": HOST,

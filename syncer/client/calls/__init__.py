@@ -10,6 +10,7 @@ from syncer.client.calls.configuration import ConfigurationCalls
 from syncer.client.calls.conflicts import ConflictsCalls
 from syncer.client.calls.holds import HoldsCalls
 from syncer.client.calls.jobs import JobsCalls
+from syncer.client.calls.ledgers import LedgersCalls
 from syncer.client.calls.membership import MembershipCalls
 from syncer.client.calls.migrations import MigrationsCalls
 from syncer.client.calls.move_runs import MoveRunsCalls
@@ -36,6 +37,7 @@ class RegionCalls:
         self.conflicts = ConflictsCalls(transport)
         self.holds = HoldsCalls(transport)
         self.jobs = JobsCalls(transport)
+        self.ledgers = LedgersCalls(transport)
         self.membership = MembershipCalls(transport)
         self.migrations = MigrationsCalls(transport)
         self.move_runs = MoveRunsCalls(transport)

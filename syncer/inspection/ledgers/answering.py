@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, assert_never
 
 from syncer.documents.ledgers.audit import ledger_audit_document
 from syncer.documents.ledgers.explained import explained_ledger_document, explained_topic_document
@@ -19,6 +18,15 @@ from syncer.documents.ledgers.losses import (
 from syncer.documents.ledgers.recovery import under_replicated_document
 from syncer.documents.ledgers.references import orphans_document
 from syncer.errors import NotFound
+from syncer.inspection.ledgers.questions import (
+    AnyLossQuestion,
+    AuditQuestion,
+    ExplainQuestion,
+    LeavingQuestion,
+    LossQuestion,
+    OrphansQuestion,
+    UnderReplicatedQuestion,
+)
 from syncer.inspection.ledgers.reading import read_ledgers
 from syncer.ledgers.auditing.explaining import explain_ledger, explain_topic
 from syncer.ledgers.auditing.findings import findings, recovery_is_known
@@ -28,11 +36,11 @@ from syncer.ledgers.auditing.recovery import recovery_standing
 from syncer.ledgers.auditing.standing import by_namespace, by_topic, standing
 from syncer.ledgers.auditing.unreferenced import audit_references
 from syncer.ledgers.losses.decommission import decommission, decommission_in_turn
-from syncer.ledgers.placement.adherence import RackPolicy
 from syncer.wanted.ledgers import LedgerPart
 
 if TYPE_CHECKING:
     from syncer.config import Config
+    from syncer.documents.document import Document
     from syncer.documents.ledgers.audit import LedgerAuditDocument
     from syncer.documents.ledgers.explained import ExplainedLedgerDocument, ExplainedTopicDocument
     from syncer.documents.ledgers.losses import (
@@ -43,36 +51,47 @@ if TYPE_CHECKING:
     )
     from syncer.documents.ledgers.recovery import UnderReplicatedDocument
     from syncer.documents.ledgers.references import OrphansDocument
+    from syncer.inspection.ledgers.questions import LedgersQuestion, OpeningWish
     from syncer.inspection.ledgers.reading import LedgersWish
     from syncer.ledgers.auditing.picture import LedgersPicture
-    from syncer.ledgers.metadata import Quorums
 
 WITHOUT_RECOVERY: Final = (LedgerPart.LEDGERS, LedgerPart.REFERENCES, LedgerPart.BOOKIES)
-LOOKS_APART_S: Final = 10.0
-"""Between two looks at references: brokers refer to a ledger that they have made, and delete one that they gave up."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpeningWish:
-    """How brokers open ledgers.
+def answered(question: LedgersQuestion, config: Config, wish: LedgersWish) -> Document:
+    """Answer a question; raises as the function for it does.
 
     Args:
-        quorums: Theirs; ``None``: those of most open ledgers are taken.
-        policy: Theirs.
+        question: What is asked.
+        config: Of the region.
+        wish: Which ledgers are read.
     """
+    match question:
+        case AuditQuestion():
+            return audit(config, wish, question)
+        case ExplainQuestion():
+            return explain(config, wish, question)
+        case LossQuestion():
+            return what_if(config, wish, question)
+        case AnyLossQuestion():
+            return what_if_any(config, wish, question)
+        case LeavingQuestion():
+            return leaving(config, wish, question)
+        case UnderReplicatedQuestion():
+            return under_replicated(config, wish)
+        case OrphansQuestion():
+            return orphans(config, wish, question)
+        case _:
+            assert_never(question)
 
-    quorums: Quorums | None = None
-    policy: RackPolicy = field(default_factory=RackPolicy)
 
-
-def audit(config: Config, wish: LedgersWish, *, topics: bool = False, overview: bool = False) -> LedgerAuditDocument:
+def audit(config: Config, wish: LedgersWish, question: AuditQuestion) -> LedgerAuditDocument:
     """Audit a cluster's ledgers.
 
     Args:
         config: Of the region.
         wish: Which ledgers are read.
-        topics: Ledgers are grouped by topic, not by namespace.
-        overview: Say, too, what the loss of bookies would harm.
+        question: How they are grouped, and what is told beside.
 
     Raises:
         NotFound: There is no such table.
@@ -80,22 +99,25 @@ def audit(config: Config, wish: LedgersWish, *, topics: bool = False, overview: 
         StoreError: The store does not answer.
     """
     picture = read_ledgers(config, wish)
-    found = standing(picture, picture.lost(), by_topic if topics else by_namespace)
-    loss = loss_overview(picture, random.SystemRandom().randrange) if overview else None
+    found = standing(picture, picture.lost(), by_topic if question.topics else by_namespace)
+    loss = loss_overview(picture, random.SystemRandom().randrange) if question.overview else None
     return ledger_audit_document(picture, found, findings(picture, found), loss)
 
 
-def explain(config: Config, wish: LedgersWish, what: str) -> ExplainedLedgerDocument | ExplainedTopicDocument:
+def explain(
+    config: Config, wish: LedgersWish, question: ExplainQuestion
+) -> ExplainedLedgerDocument | ExplainedTopicDocument:
     """Explain a ledger, by its id, or a topic, by its whole name; raises as :func:`audit` does.
 
     Args:
         config: Of the region.
         wish: Which ledgers are read.
-        what: Id or name.
+        question: Which one.
 
     Raises:
         NotFound: There is no such ledger, or topic.
     """
+    what = question.what
     picture = read_ledgers(config, wish)
     if what.isascii() and what.isdecimal():
         ledger = picture.ledgers.get(int(what))
@@ -125,37 +147,32 @@ def _unknown(picture: LedgersPicture, message: str) -> NotFound:
     )
 
 
-def what_if(
-    config: Config, wish: LedgersWish, bookies: Iterable[str], racks: Iterable[str], opening: OpeningWish
-) -> LossDocument:
+def what_if(config: Config, wish: LedgersWish, question: LossQuestion) -> LossDocument:
     """Tell what the loss of bookies harms, beside those that are away; raises as :func:`audit` does.
 
     Args:
         config: Of the region.
         wish: Which ledgers are read.
-        bookies: Those that are lost.
-        racks: All bookies of these are lost, too.
-        opening: How brokers open ledgers.
+        question: Which ones, and how brokers open ledgers.
 
     Raises:
         NotFound: There is no such bookie, or no bookie in a rack.
     """
     picture = read_ledgers(config, wish, WITHOUT_RECOVERY)
-    going = _bookies(picture, bookies, racks)
+    going = _bookies(picture, question.bookies, question.racks)
     found = loss_of(picture, going)
-    return loss_document(picture, found, _opening(picture, going, opening))
+    return loss_document(picture, found, _opening(picture, going, question.opening))
 
 
 def what_if_any(
-    config: Config, wish: LedgersWish, size: int, shown: int, pick: Callable[[int], int] | None = None
+    config: Config, wish: LedgersWish, question: AnyLossQuestion, pick: Callable[[int], int] | None = None
 ) -> AnyLossDocument:
     """Tell what the loss of so many bookies harms, whichever they are; raises as :func:`audit` does.
 
     Args:
         config: Of the region.
         wish: Which ledgers are read.
-        size: How many are lost.
-        shown: How many of the worst sets are told.
+        question: How many are lost, and how many of the worst sets are told.
         pick: Gives a random number from 0 up to, and without, the one that it is given.
 
     Raises:
@@ -163,43 +180,38 @@ def what_if_any(
     """
     picture = read_ledgers(config, wish, WITHOUT_RECOVERY)
     count = len(picture.named())
-    if size > count:
+    if question.size > count:
         raise NotFound(
-            f"{size} bookies cannot be lost: the ledgers of cluster {picture.cluster} name {count}",
+            f"{question.size} bookies cannot be lost: the ledgers of cluster {picture.cluster} name {count}",
             hint="Give fewer.",
         )
-    found = loss_of_any(picture, size, shown, random.SystemRandom().randrange if pick is None else pick)
+    picked = random.SystemRandom().randrange if pick is None else pick
+    found = loss_of_any(picture, question.size, question.shown, picked)
     return any_loss_document(picture, found.odds, found.worst, bookies=count, left_out=found.left_out)
 
 
-def leaving(
-    config: Config,
-    wish: LedgersWish,
-    bookies: Iterable[str],
-    racks: Iterable[str],
-    opening: OpeningWish,
-    *,
-    together: bool,
-    bytes_per_s: float | None,
-) -> DecommissionDocument:
+def leaving(config: Config, wish: LedgersWish, question: LeavingQuestion) -> DecommissionDocument:
     """Tell what it moves to stop bookies for good, and what blocks it; raises as :func:`what_if` does.
 
     Args:
         config: Of the region.
         wish: Which ledgers are read.
-        bookies: Those that are stopped.
-        racks: All bookies of these are stopped, too.
-        opening: How brokers open ledgers.
-        together: All are stopped at once; otherwise one after the other, in the order that is found.
-        bytes_per_s: Rate of all workers together.
+        question: Which ones, in which way, and how brokers open ledgers.
     """
     picture = read_ledgers(config, wish, WITHOUT_RECOVERY)
-    going = sorted(_bookies(picture, bookies, racks))
-    cluster = picture.cluster_bookies(opening.policy)
+    going = sorted(_bookies(picture, question.bookies, question.racks))
+    cluster = picture.cluster_bookies(question.opening.policy)
     ledgers = list(picture.ledgers.values())
-    plans = [decommission(ledgers, going, cluster)] if together else decommission_in_turn(ledgers, going, cluster)
+    if question.together:
+        plans = [decommission(ledgers, going, cluster)]
+    else:
+        plans = decommission_in_turn(ledgers, going, cluster)
     return decommission_document(
-        picture, plans, _opening(picture, going, opening), together=together, bytes_per_s=bytes_per_s
+        picture,
+        plans,
+        _opening(picture, going, question.opening),
+        together=question.together,
+        bytes_per_s=question.bytes_per_s,
     )
 
 
@@ -215,22 +227,22 @@ def under_replicated(config: Config, wish: LedgersWish) -> UnderReplicatedDocume
 
 
 def orphans(
-    config: Config, wish: LedgersWish, *, whole: bool, apart_s: float, rest: Callable[[float], None] = time.sleep
+    config: Config, wish: LedgersWish, question: OrphansQuestion, rest: Callable[[float], None] = time.sleep
 ) -> OrphansDocument:
     """Find ledgers that nobody refers to, and references without a ledger, by two looks; raises as :func:`audit` does.
 
     Args:
         config: Of the region.
         wish: Which ledgers are read.
-        whole: The clusters of the wish are all whose ledgers these bookies keep.
-        apart_s: Seconds between the looks.
+        question: How far apart the looks are, and whether the clusters of the wish are all.
         rest: Waits for so many seconds.
     """
     parts = (LedgerPart.LEDGERS, LedgerPart.REFERENCES)
     first = read_ledgers(config, wish, parts)
-    rest(apart_s)
+    rest(question.apart_s)
     second = read_ledgers(config, wish, parts)
-    return orphans_document(first, second, audit_references(first, second, whole=whole), whole=whole)
+    found = audit_references(first, second, whole=question.whole)
+    return orphans_document(first, second, found, whole=question.whole)
 
 
 def _bookies(picture: LedgersPicture, bookies: Iterable[str], racks: Iterable[str]) -> frozenset[str]:

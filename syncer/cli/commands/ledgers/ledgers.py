@@ -53,11 +53,11 @@ def audit(
     from syncer.cli.render.ledgers.audit import draw_audit
     from syncer.cli.render.ledgers.page import audit_page
     from syncer.cli.render.output import say
-    from syncer.inspection.ledgers import answering
+    from syncer.inspection.ledgers.questions import AuditQuestion
     from syncer.planning.whole_file import whole
 
     session, wish = session_of(context), ledgers_wish(cluster, files=files, max_reads=max_reads, root=root)
-    found = answering.audit(session.looking_config(), wish, topics=by_topic, overview=html is not None)
+    found = session.ledgers().audit(wish, AuditQuestion(topics=by_topic, overview=html is not None))
     if html is not None:
         with whole(html) as file:
             file.write(audit_page(found).encode())
@@ -82,12 +82,10 @@ def explain(
     """
     from syncer.cli.render.ledgers.answer import show
     from syncer.cli.render.ledgers.explained import draw_explained, is_harmed
-    from syncer.inspection.ledgers import answering
+    from syncer.inspection.ledgers.questions import ExplainQuestion
 
-    session = session_of(context)
-    found = answering.explain(
-        session.looking_config(), ledgers_wish(cluster, files=files, max_reads=max_reads, root=root), what
-    )
+    session, wish = session_of(context), ledgers_wish(cluster, files=files, max_reads=max_reads, root=root)
+    found = session.ledgers().explain(wish, ExplainQuestion(what))
     show(found, session.form, draw_explained)
     raise typer.Exit(ExitCode.DIFFERENT if is_harmed(found) else ExitCode.DONE)
 
@@ -116,7 +114,7 @@ def what_if(
     """
     from syncer.cli.render.ledgers.answer import show
     from syncer.cli.render.ledgers.losses import draw_any_loss, draw_loss
-    from syncer.inspection.ledgers import answering
+    from syncer.inspection.ledgers.questions import AnyLossQuestion, LossQuestion
 
     named = bool(bookie or rack)
     if named == (size is not None):
@@ -124,10 +122,11 @@ def what_if(
     session, wish = session_of(context), ledgers_wish(cluster, files=files, max_reads=max_reads, root=root)
     opening = opening_wish(quorums, enforce_racks)
     if size is not None:
-        worst = answering.what_if_any(session.looking_config(), wish, size, limit)
+        worst = session.ledgers().any_loss(wish, AnyLossQuestion(size=size, shown=limit))
         show(worst, session.form, draw_any_loss)
         raise typer.Exit(ExitCode.DIFFERENT if worst.harmful else ExitCode.DONE)
-    found = answering.what_if(session.looking_config(), wish, bookie or (), rack or (), opening)
+    question = LossQuestion(bookies=tuple(bookie or ()), racks=tuple(rack or ()), opening=opening)
+    found = session.ledgers().loss(wish, question)
     show(found, session.form, draw_loss)
     blocked = found.opening is not None and not found.opening.possible
     harmed = found.lost_ledgers_count or found.blocked_ledgers_count or blocked
@@ -160,20 +159,19 @@ def decommission(
     """
     from syncer.cli.render.ledgers.answer import show
     from syncer.cli.render.ledgers.losses import draw_decommission
-    from syncer.inspection.ledgers import answering
+    from syncer.inspection.ledgers.questions import LeavingQuestion
 
     if not (bookie or rack):
         raise typer.BadParameter("give bookies or --rack")
-    session, opening = session_of(context), opening_wish(quorums, enforce_racks)
-    found = answering.leaving(
-        session.looking_config(),
-        ledgers_wish(cluster, files=files, max_reads=max_reads, root=root),
-        bookie or (),
-        rack or (),
-        opening,
+    session, wish = session_of(context), ledgers_wish(cluster, files=files, max_reads=max_reads, root=root)
+    question = LeavingQuestion(
+        bookies=tuple(bookie or ()),
+        racks=tuple(rack or ()),
+        opening=opening_wish(quorums, enforce_racks),
         together=together,
         bytes_per_s=None if rate is None else rate * _MIB,
     )
+    found = session.ledgers().leaving(wish, question)
     show(found, session.form, draw_decommission)
     blocked = found.opening is not None and not found.opening.possible
     ends = all(each.ends for each in found.steps)
@@ -194,12 +192,9 @@ def under_replicated(
     """
     from syncer.cli.render.ledgers.answer import show
     from syncer.cli.render.ledgers.recovery import draw_under_replicated
-    from syncer.inspection.ledgers import answering
 
-    session = session_of(context)
-    found = answering.under_replicated(
-        session.looking_config(), ledgers_wish(cluster, files=files, max_reads=max_reads, root=root)
-    )
+    session, wish = session_of(context), ledgers_wish(cluster, files=files, max_reads=max_reads, root=root)
+    found = session.ledgers().under_replicated(wish)
     show(found, session.form, draw_under_replicated)
     raise typer.Exit(ExitCode.DIFFERENT if found.marked or found.unmarked else ExitCode.DONE)
 
@@ -231,14 +226,10 @@ def orphans(
     """
     from syncer.cli.render.ledgers.answer import show
     from syncer.cli.render.ledgers.recovery import draw_orphans
-    from syncer.inspection.ledgers import answering
+    from syncer.inspection.ledgers.questions import LOOKS_APART_S, OrphansQuestion
 
-    session = session_of(context)
-    found = answering.orphans(
-        session.looking_config(),
-        ledgers_wish(cluster, others=beside, max_reads=max_reads, root=root),
-        whole=all_clusters,
-        apart_s=answering.LOOKS_APART_S if apart is None else apart,
-    )
+    session, wish = session_of(context), ledgers_wish(cluster, others=beside, max_reads=max_reads, root=root)
+    question = OrphansQuestion(whole=all_clusters, apart_s=LOOKS_APART_S if apart is None else apart)
+    found = session.ledgers().orphans(wish, question)
     show(found, session.form, draw_orphans)
     raise typer.Exit(ExitCode.DIFFERENT if found.orphans or found.missing else ExitCode.DONE)

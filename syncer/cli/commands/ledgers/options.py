@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-if TYPE_CHECKING:
-    from syncer.inspection.ledgers.answering import OpeningWish
-    from syncer.inspection.ledgers.reading import LedgersWish
+from syncer.errors import RequestInvalid
 
-_QUORUMS: Final = re.compile(r"(\d{1,4})/(\d{1,4})/(\d{1,4})", re.ASCII)
+if TYPE_CHECKING:
+    from syncer.inspection.ledgers.questions import OpeningWish
+    from syncer.inspection.ledgers.reading import LedgersWish
 
 ClusterOption = Annotated[
     str, typer.Option("--cluster", metavar="NAME", help="Name of the cluster's table in the configuration.")
@@ -103,17 +102,9 @@ def opening_wish(quorums: str | None, racks: int | None) -> OpeningWish:
     Raises:
         typer.BadParameter: The quorums are none.
     """
-    from syncer.inspection.ledgers.answering import OpeningWish
-    from syncer.ledgers.metadata import Quorums
-    from syncer.ledgers.placement.adherence import RackPolicy
+    from syncer.inspection.ledgers.questions import opening_wish_of
 
-    policy = RackPolicy() if racks is None else RackPolicy(racks, enforced=True)
-    if quorums is None:
-        return OpeningWish(policy=policy)
-    found = _QUORUMS.fullmatch(quorums)
-    if found is None:
-        raise typer.BadParameter(f"'{quorums}' is not of the form E/QW/QA, as 3/2/2")
-    wanted = Quorums(*map(int, found.groups()))
-    if not wanted.ensemble >= wanted.write >= wanted.ack >= 1:
-        raise typer.BadParameter(f"'{quorums}' cannot be: E >= QW >= QA >= 1")
-    return OpeningWish(quorums=wanted, policy=policy)
+    try:
+        return opening_wish_of(quorums, racks)
+    except RequestInvalid as exc:
+        raise typer.BadParameter(exc.message) from exc

@@ -18,16 +18,17 @@ import anyio
 from syncer import log
 from syncer.balancer.running import plan_file
 from syncer.errors import SyncerError
+from syncer.inspection.asking.child import AnswerTask, LedgersTask, LookTask, answer_of, failure_of
 from syncer.inspection.balancing.answering import answered
-from syncer.inspection.balancing.child import AnswerTask, LookTask, answer_of, failure_of
 from syncer.inspection.balancing.looking import look_at
 from syncer.inspection.balancing.plans import plan_for
 from syncer.inspection.balancing.questions import PlanQuestion
+from syncer.inspection.ledgers.answering import answered as answered_of_ledgers
 from syncer.jobs.processes import NICENESS
 from syncer.terminal import json_text
 
 if TYPE_CHECKING:
-    from syncer.inspection.balancing.child import Task
+    from syncer.inspection.asking.child import Task
     from syncer.inspection.balancing.looking import ClusterLook
 
 GRACE_S: Final = 5
@@ -41,8 +42,8 @@ def perform(task: Task) -> bytes:
     """Do a task.
 
     Raises:
-        SyncerError: See :func:`syncer.inspection.balancing.looking.look_at` and
-            :func:`syncer.inspection.balancing.answering.answered`.
+        SyncerError: See :func:`syncer.inspection.balancing.looking.look_at` and the functions ``answered`` of
+            :mod:`syncer.inspection.balancing.answering` and :mod:`syncer.inspection.ledgers.answering`.
     """
     match task:
         case LookTask():
@@ -52,6 +53,9 @@ def perform(task: Task) -> bytes:
             if isinstance(task.question, PlanQuestion):
                 return plan_file.to_text(plan_for(task.question, look)).encode()
             return json_text(answered(task.question, look).model_dump(mode="json")).encode()
+        case LedgersTask():
+            found = answered_of_ledgers(task.question, task.config, task.wish)
+            return json_text(found.model_dump(mode="json")).encode()
         case _:
             assert_never(task)
 

@@ -2,7 +2,8 @@
 
     stdin   a task, pickled       stdout   a line of JSON: how it failed, if it did; then the bytes of the answer
 
-The process itself is :mod:`syncer.inspection.balancing.performing`.
+A process takes memory and time of its own: who has one performed says how long, and sees that there are few. It is
+of :mod:`syncer.inspection.asking.performing`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+import anyio
+import anyio.to_thread
 import orjson
 
 from syncer.dispositions import error_class
@@ -21,8 +24,10 @@ from syncer.errors import SyncerError
 if TYPE_CHECKING:
     from syncer.config import Config
     from syncer.inspection.balancing.questions import LookWish, Question
+    from syncer.inspection.ledgers.questions import LedgersQuestion
+    from syncer.inspection.ledgers.reading import LedgersWish
 
-PROGRAM: Final = "syncer.inspection.balancing.performing"
+PROGRAM: Final = "syncer.inspection.asking.performing"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +46,34 @@ class AnswerTask:
     question: Question
 
 
-Task = LookTask | AnswerTask
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgersTask:
+    """A question about a cluster's ledgers, whose store is read for it; its answer is a document as JSON."""
+
+    config: Config
+    wish: LedgersWish
+    question: LedgersQuestion
+
+
+Task = LookTask | AnswerTask | LedgersTask
+
+
+async def performed(task: Task, within_s: float) -> bytes:
+    """Have a task performed by a process of its own; who is cancelled ends it.
+
+    Args:
+        task: The task.
+        within_s: How long the answer is waited for; soon after it the process ends by itself.
+
+    Raises:
+        TimeoutError: There was none.
+        SyncerError: Its own error, by its code; or it broke off.
+    """
+    words, environment = command()
+    with anyio.fail_after(within_s):
+        sent = await anyio.to_thread.run_sync(packed, task, within_s)
+        found = await anyio.run_process(words, input=sent, stderr=None, check=False, env=environment)
+    return unpacked(found.stdout)
 
 
 def command() -> tuple[list[str], dict[str, str]]:
