@@ -37,7 +37,8 @@
     │   ├── StateUnavailable          it cannot be read or written now (locked, full disk, gone)
     │   │   ├── StateMissing            no daemon has made it yet
     │   │   └── StateDenied             this user has no right to it
-    │   └── StateForeign              it belongs to another region or to a newer version
+    │   ├── StateForeign              it belongs to another region or to a newer version
+    │   └── LedgerAuditTooLarge       an audit of ledgers has more bytes than it keeps
     ├── ValueInvalid                a stored value that is not what its path calls for
     ├── AdminError                  Pulsar's admin REST API answered with an error
     │   ├── AdminUnreachable          it did not answer; the outcome is unknown
@@ -118,6 +119,7 @@ from syncer.errors.dependencies import (
     ConfigDenied,
     ConfigError,
     Fenced,
+    LedgerAuditTooLarge,
     MessageUnreadable,
     NotEmpty,
     ParentMissing,
@@ -219,6 +221,7 @@ __all__ = [
     "JavaMissing",
     "JobCancelled",
     "JobError",
+    "LedgerAuditTooLarge",
     "LoadDataInvalid",
     "MessageUnreadable",
     "MigrationClaimed",

@@ -199,6 +199,13 @@ class StateForeign(StateError):
     default_hint = "Point 'state.url' at this region's own database, or start the version that wrote it."
 
 
+class LedgerAuditTooLarge(StateError):
+    """An audit of ledgers has more bytes than the sidecar database keeps. Nothing was kept of it."""
+
+    code = "ledger-audit-too-large"
+    default_hint = "Keep the output of 'syncer ledgers audit -o json' as a file instead."
+
+
 class ValueInvalid(SyncerError):
     """A stored value is not what its path calls for (no JSON, wrong shape)."""
 

@@ -12,6 +12,7 @@ from syncer.state.views.region import Views
 from tests.unit.migration.running.test_in_state import *  # noqa: F403 - and the journal that stands on them
 from tests.unit.state.contract.test_jobs import *  # noqa: F403 - and these
 from tests.unit.state.contract.test_migrations import *  # noqa: F403 - and these
+from tests.unit.state.contract.work.test_ledger_audits import *  # noqa: F403 - and these
 from tests.unit.state.test_contract import *  # noqa: F403 - each test of the suite runs here too, on the subject below
 from tests.unit.state.test_contract import EAST, Subject
 

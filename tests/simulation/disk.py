@@ -46,6 +46,7 @@ from syncer.state.memory.selection import (
     unapplied,
     unfolded,
 )
+from tests.simulation.without_audits import WithoutLedgerAudits
 from tests.simulation.without_jobs import WithoutJobs
 from tests.simulation.without_migrations import WithoutMigrations, WithoutMoveRuns
 
@@ -273,7 +274,7 @@ class _Block(AbstractContextManager["DiskTransaction"]):
             raise Crash("after the commit")
 
 
-class DiskTransaction(WithoutMigrations, WithoutMoveRuns, WithoutJobs):
+class DiskTransaction(WithoutMigrations, WithoutMoveRuns, WithoutJobs, WithoutLedgerAudits):
     """Implements :class:`~syncer.state.contract.transaction.Transaction`. Copies the tables at its first change."""
 
     def __init__(self, tables: Tables) -> None:

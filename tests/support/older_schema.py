@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 _ADDED: Final[dict[str, Sequence[str]]] = {
+    "0019": ("DROP TABLE ledger_audits",),
     "0018": ("ALTER TABLE move_runs DROP COLUMN trouble",),
     "0017": ("DROP TABLE move_runs", "DROP TABLE move_outcomes"),
     "0016": ("DROP TABLE jobs",),

@@ -35,8 +35,8 @@ class State(Protocol):
     def renew(self, generation: int, store_id: str, rebuild: str, *, carry: bool = False) -> Identity:
         """Begin anew as another database, under a new id: registers, outbox and consumption go.
 
-        What people look at stays: conflicts, journal, quarantine, operations, jobs, migrations; and which peers there
-        are.
+        What people look at stays: conflicts, journal, quarantine, operations, jobs, migrations, audits of ledgers;
+        and which peers there are.
 
         Args:
             generation: The least that it may have.

@@ -22,6 +22,7 @@ from syncer.state.contract.repairs import RepairTransaction
 from syncer.state.contract.scans import ScanTransaction
 from syncer.state.contract.tombstones import TombstoneTransaction
 from syncer.state.contract.tree import TreeTransaction
+from syncer.state.contract.work.ledger_audits import LedgerAuditTransaction
 from syncer.state.contract.work.move_runs import MoveRunTransaction
 
 
@@ -44,6 +45,7 @@ class Transaction(
     MigrationTransaction,
     MoveRunTransaction,
     JobTransaction,
+    LedgerAuditTransaction,
     Protocol,
 ):
     """One transaction. Reads see its own writes.

@@ -14,6 +14,7 @@ from syncer.errors import StateMissing, StateUnavailable
 from syncer.model import Region
 from syncer.state import encoding
 from syncer.state.contract.jobs import JobState
+from syncer.state.contract.work.ledger_audits import unpack_audit
 from syncer.state.contract.work.move_runs import FORMER
 from syncer.state.sql import opening, rows, tables
 from syncer.state.sql.opening import translated
@@ -228,6 +229,17 @@ def _jobs(connection: Connection) -> Iterator[str]:
             yield f"job {number} is {job.state.value}, and {'never ended' if job.over else 'has ended'}"
 
 
+def _ledger_audits(connection: Connection) -> Iterator[str]:
+    """Audits of ledgers can be unpacked, and are JSON."""
+    table = tables.ledger_audits
+    for number in connection.execute(select(table.c.id).order_by(table.c.id)).scalars().all():
+        document = connection.execute(select(table.c.document).where(table.c.id == number)).scalar_one()
+        try:
+            orjson.loads(unpack_audit(document))
+        except ValueError as exc:
+            yield f"the audit of ledgers {number} cannot be read: {exc}"
+
+
 _QUESTIONS: Final[dict[str, Callable[[Connection], Iterator[str]]]] = {
     "registers": _registers,
     "living paths": _count_of_living,
@@ -237,4 +249,5 @@ _QUESTIONS: Final[dict[str, Callable[[Connection], Iterator[str]]]] = {
     "migrations": _migrations,
     "moves": _move_runs,
     "jobs": _jobs,
+    "audits": _ledger_audits,
 }

@@ -19,6 +19,7 @@ from syncer.state.contract.peers import PeerRow
 from syncer.state.contract.quarantine import DeadLetterRow
 from syncer.state.contract.repairs import RefusedTelling, Repair, Telling
 from syncer.state.contract.tree import KeptTree
+from syncer.state.contract.work.ledger_audits import KeptLedgerAudit
 from syncer.state.contract.work.move_runs import KeptMoveRun
 
 K = TypeVar("K")
@@ -57,6 +58,7 @@ class MemoryDatabase:
         self.move_runs: dict[int, KeptMoveRun] = {}
         self.move_run_plans: dict[int, str] = {}
         self.move_outcomes: dict[tuple[int, int], str] = {}
+        self.ledger_audits: dict[int, KeptLedgerAudit] = {}
         self.migrations: dict[int, Migration] = {}
         self.migration_plans: dict[int, str] = {}
         self.migration_values: dict[tuple[int, str], str] = {}

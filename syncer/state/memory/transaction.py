@@ -13,12 +13,13 @@ from syncer.state.contract.operations import OperationState
 from syncer.state.contract.peers import PeerRow
 from syncer.state.contract.repairs import Repair, RepairState, Telling
 from syncer.state.memory.jobs import JobTables
+from syncer.state.memory.ledger_audits import LedgerAuditTables
 from syncer.state.memory.move_runs import MoveRunTables
 from syncer.state.memory.paths import PathTables
 from syncer.state.memory.records import RecordTables
 
 
-class MemoryTransaction(PathTables, RecordTables, MoveRunTables, JobTables):
+class MemoryTransaction(PathTables, RecordTables, MoveRunTables, JobTables, LedgerAuditTables):
     """Implements :class:`~syncer.state.contract.transaction.Transaction`."""
 
     # -- facts

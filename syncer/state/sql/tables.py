@@ -413,6 +413,18 @@ jobs: Final = Table(
     sqlite_autoincrement=True,
 )
 
+ledger_audits: Final = Table(
+    "ledger_audits",
+    metadata,
+    Column("id", Number, primary_key=True, autoincrement=True),
+    Column("cluster", Key, nullable=False),
+    _at("taken_at"),
+    Column("whole", Boolean, nullable=False),
+    Column("document", LargeBinary, nullable=False),
+    Index("ledger_audits_cluster", "cluster", "id"),
+    sqlite_autoincrement=True,
+)
+
 tree: Final = Table(
     "tree",
     metadata,

@@ -30,6 +30,7 @@ from syncer.state.sql.statements import Statements, upserting
 from syncer.state.sql.tombstones import TombstoneRows
 from syncer.state.sql.work import migrations, move_runs, operations, repairs
 from syncer.state.sql.work.jobs import JobRows
+from syncer.state.sql.work.ledger_audits import LedgerAuditRows
 from syncer.state.sql.work.move_runs import MoveRunRows
 from syncer.state.sql.work.operations import OperationRows
 from syncer.state.sql.work.repairs import RepairRows
@@ -56,7 +57,15 @@ def prune(connection: Connection, journal_before: Millis, limit: int, audit_befo
 
 
 class SqlTransaction(
-    QuarantineRows, ConflictRows, TombstoneRows, RegisterRows, OperationRows, RepairRows, MoveRunRows, JobRows
+    QuarantineRows,
+    ConflictRows,
+    TombstoneRows,
+    RegisterRows,
+    OperationRows,
+    RepairRows,
+    MoveRunRows,
+    JobRows,
+    LedgerAuditRows,
 ):
     """Implements :class:`~syncer.state.contract.transaction.Transaction`.
 

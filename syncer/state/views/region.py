@@ -29,6 +29,7 @@ from syncer.state.sql.presence import DaemonRow
 from syncer.state.sql.tombstones import membership_of
 from syncer.state.sql.transaction import beyond
 from syncer.state.sql.work.jobs import JobViews
+from syncer.state.sql.work.ledger_audits import LedgerAuditViews
 from syncer.state.sql.work.migrations import MigrationViews
 from syncer.state.sql.work.move_runs import MoveRunViews
 from syncer.state.sql.work.operations import OperationViews
@@ -50,7 +51,9 @@ from syncer.state.views.values import PathViews
 _SHOWN: Final = tuple(tables.registers.c[name] for name in ("k_time", "k_region", "s_time", "s_region", "s_digest"))
 
 
-class Views(OperationViews, RepairViews, MigrationViews, MoveRunViews, JobViews, PathViews, StandingViews):
+class Views(
+    OperationViews, RepairViews, MigrationViews, MoveRunViews, JobViews, LedgerAuditViews, PathViews, StandingViews
+):
     """Read-only access to a sidecar database, but for what is asked of its daemon. Threads may share it."""
 
     def __init__(self, reader: Engine, asker: Engine, url: URL, clock: Callable[[], Millis] = wall_clock) -> None:
