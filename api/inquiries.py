@@ -20,14 +20,14 @@ import anyio
 
 from syncer.errors import InquiriesFull, NotInTime, SyncerError
 from syncer.inspection import host_places
-from syncer.inspection.asking.child import AnswerTask, LedgersTask, LookTask, performed
 from syncer.inspection.balancing.questions import name_of
+from syncer.inspection.inquiries.child import AnswerTask, LedgersTask, LookTask, performed
 from syncer.inspection.ledgers.questions import ledgers_question_name
 
 if TYPE_CHECKING:
     from syncer.config.model import Config
-    from syncer.inspection.asking.child import Task
     from syncer.inspection.balancing.questions import LookWish, Question
+    from syncer.inspection.inquiries.child import Task
     from syncer.inspection.ledgers.questions import LedgersQuestion
     from syncer.inspection.ledgers.reading import LedgersWish
 
@@ -151,6 +151,9 @@ class Inquiries:
         self._forget()
         found = self._made.get(wanted)
         if found is None:
+            begun = sum(each.made_s is None for each in self._made.values())
+            if begun >= self._most:  # who asks and goes away leaves them behind
+                raise InquiriesFull(f"{begun} looks at clusters are begun already")
             found = self._made[wanted] = _Shared(asyncio.create_task(make()))
             found.task.add_done_callback(lambda task: self._over(wanted, task))
         return await asyncio.shield(found.task)  # who goes away leaves it to the others

@@ -21,14 +21,14 @@ import structlog
 
 from syncer import notify
 from syncer.balancer.recording.moves import RunsInState
-from syncer.balancer.recording.recorder import Recording, RecordingStanding
+from syncer.balancer.recording.recorder import RecordingStanding
 from syncer.balancer.recording.service import LoadHistories
 from syncer.balancer.running.service import MoveService
 from syncer.bus.contract import Bus
 from syncer.bus.trust.signing import UNSIGNED, Keyring
 from syncer.config import believing, trusting
 from syncer.config.admin_clients import ConfiguredClusters, topic_probe
-from syncer.config.clusters import history_file, recorded_clusters
+from syncer.config.clusters import audit_schedules, recordings
 from syncer.config.group_keys import keyring
 from syncer.config.model import Config, in_ms
 from syncer.conflict.replica import Replica
@@ -43,6 +43,9 @@ from syncer.errors import (
 from syncer.jobs.commands import commands_of
 from syncer.jobs.runner import JobPlan, JobRunner
 from syncer.jobs.schedule import Schedule
+from syncer.ledgers.recurring.in_state import AuditsInState
+from syncer.ledgers.recurring.service import AuditStanding, LedgerAudits
+from syncer.ledgers.recurring.taken import Auditor
 from syncer.migration.running.clock import WallClock
 from syncer.migration.running.service.service import MigrationService
 from syncer.model import Millis, Region
@@ -83,16 +86,19 @@ class Daemon:
         config: Its checked configuration.
         clock: The clock, in milliseconds; the demo skews it.
         config_file: Where the configuration was read from; jobs that are started read it, too.
+        auditor: Audits ledgers of clusters on schedule; ``None``: nobody does.
     """
 
     config: Config
     clock: Callable[[], Millis] = wall_clock_ms
     config_file: Path | None = None
+    auditor: Auditor | None = None
     jobs: JobRunner | None = None
     pumps: Pumps | None = None
     leadership: Leadership | None = None
     migrations: MigrationService | None = None
     histories: LoadHistories | None = None
+    audits: LedgerAudits | None = None
     started: anyio.Event = field(default_factory=anyio.Event)
     turned_at: float = field(default_factory=time.monotonic)
     backlog: int | None = None
@@ -295,8 +301,13 @@ class Daemon:
             self.migrations = MigrationService(state, thread, clusters, WallClock(), observing=self.observing)
             moves = MoveService(state, thread, clusters, WallClock().now_ms, observing=self.observing)
             runs = RunsInState(self.config.database_url(), Region(self.config.region))
-            self.histories = LoadHistories(list(_recordings(self.config)), clusters, runs, self.clock, driver)
-            self.pumps = Pumps(around, self.migrations.migrations, moves.moves, self.histories.histories)
+            self.histories = LoadHistories(recordings(self.config), clusters, runs, self.clock, driver)
+            beside = [self.migrations.migrations, moves.moves, self.histories.histories]
+            if self.auditor is not None:
+                record = AuditsInState(state, thread)
+                self.audits = LedgerAudits(audit_schedules(self.config), self.auditor, record, self.clock, driver)
+                beside.append(self.audits.audits)
+            self.pumps = Pumps(around, *beside)
             try:
                 await self.pumps.run()
             except BaseException as exc:
@@ -304,7 +315,7 @@ class Daemon:
                     self.outdone_in = self._turn_of_role
                 raise
             finally:
-                self.pumps = self.migrations = self.histories = None
+                self.pumps = self.migrations = self.histories = self.audits = None
                 self.begun_on_hearsay |= driver.begun_on_hearsay
                 self.spoken |= driver.holds_fence and not driver.starting
 
@@ -350,6 +361,10 @@ class Daemon:
     def load_standings(self) -> list[RecordingStanding]:
         """How each history of load fares that this daemon records."""
         return list(self.histories.standings.values()) if self.histories is not None else []
+
+    def audit_standings(self) -> list[AuditStanding]:
+        """How the audits of each cluster fare that this daemon takes on schedule."""
+        return list(self.audits.standings.values()) if self.audits is not None else []
 
     @property
     def _turn_of_role(self) -> int:
@@ -437,16 +452,6 @@ def observing_bus(config: Config) -> object:
     name = "subscription" if "subscription" in type(settings).model_fields else "region"
     renamed = settings.model_copy(update={name: f"{getattr(settings, name)}-observe"})
     return type(config.make_bus())(renamed)  # type: ignore[call-arg]  # an adapter is made from its settings
-
-
-def _recordings(config: Config) -> Iterator[Recording]:
-    """Say of which clusters the load is recorded, and how."""
-    for name in recorded_clusters(config):
-        own = config.cluster[name].history
-        if own is not None:
-            yield Recording(
-                table=name, path=history_file(config, name), every_s=own.every.total_seconds(), bounds=own.bounds
-            )
 
 
 async def supervise(daemon: Daemon, *beside: Callable[[], Coroutine[Any, Any, None]]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -22,9 +23,10 @@ from syncer.config.model import Config
 from syncer.daemon import Daemon, cause_of, supervise
 from syncer.documents.status import StatusDocument
 from syncer.errors import StateUnavailable, SyncerError
+from syncer.inspection.inquiries.auditor import AuditorApart
 from syncer.inspection.move_watch import MovesSeen, MoveWatch
 from syncer.inspection.status import collect
-from syncer.metrics import Metrics, load_history, migrations, moves, notices, streams
+from syncer.metrics import Metrics, ledgers, load_history, migrations, moves, notices, streams
 from syncer.model import Region
 from syncer.notifier.notifier import Notifier
 from syncer.serving import Doors
@@ -168,6 +170,7 @@ class Surface:
             self._migration_gauges()
             await self._move_gauges()
             self._history_gauges()
+            self._audit_gauges()
             self._connections()
             self._notice_gauges()
             await self._snapshot_gauges()
@@ -203,6 +206,22 @@ class Surface:
             ratios=[each.ratio for each in found if each.ratio is not None],
         ):
             self._metrics.set(family, value)
+
+    def _audit_gauges(self) -> None:
+        """What the latest audits of ledgers found that this daemon takes."""
+        found = self._daemon.audit_standings()
+        latest = [each.latest for each in found if each.latest is not None]
+        counts: Counter[str] = Counter()
+        for audit in latest:
+            counts.update({each.code.value: each.count for each in audit.findings})
+        for family, value, label in ledgers.samples(
+            taken_ms=[None if each.latest is None else each.latest.taken_ms for each in found],
+            troubled=sum(each.trouble is not None for each in found),
+            partial=sum(not each.whole for each in latest),
+            ledgers=sum(each.ledgers for each in latest),
+            findings=counts,
+        ):
+            self._metrics.set(family, value, label)
 
     async def _snapshot_gauges(self) -> None:
         jobs = self._daemon.jobs
@@ -303,7 +322,7 @@ def run(config: Config, config_file: Path | None = None) -> None:
     if config.api.enabled:
         config.api.exposure()  # before anything is opened: where it is half protected, nothing starts
     os.umask(0o077)  # whatever is made, by us or by a client library, is the daemon's alone
-    daemon = Daemon(config, config_file=config_file)
+    daemon = Daemon(config, config_file=config_file, auditor=AuditorApart(config))
 
     async def settle() -> None:
         """Let the garbage collector pass by what stays anyway: to look through it cost a tenth of a busy daemon."""

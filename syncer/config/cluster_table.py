@@ -13,6 +13,8 @@ from syncer.balancer.history.thinning import HistoryBounds
 from syncer.config.durations import Duration
 from syncer.config.tables import AdminConfig, Section, StoreAdapter
 from syncer.migration.evidence import ClusterUrls
+from syncer.paths import fault_of
+from syncer.wanted.ledgers import LEDGERS_ROOT
 
 _SCHEMES: Final = {
     "service_url": "http",
@@ -68,6 +70,36 @@ class HistoryConfig(Section):
         )
 
 
+class AuditsConfig(Section):
+    """Audits of the cluster's ledgers, which the active daemon takes on schedule and keeps in its database.
+
+    An audit reads the cluster's store alone; no ledger is opened, no broker and no bookie is asked.
+    """
+
+    enabled: bool = Field(default=True, description="Whether they are taken; what was kept stays.")
+    every: Duration = Field(
+        default=timedelta(hours=6),
+        ge=timedelta(seconds=10),
+        description="From the beginning of one audit to that of the next.",
+    )
+    keep: int = Field(default=100, ge=2, le=10_000, description="So many of them stay.")
+    time_limit: Duration = Field(
+        default=timedelta(hours=1), ge=timedelta(seconds=1), description="One that takes longer is given up."
+    )
+    max_reads_per_s: int | None = Field(
+        default=2_000, ge=1, description="Paths that the store is asked for in a second at most."
+    )
+    ledgers_root: str = Field(default=LEDGERS_ROOT, description="Where BookKeeper's own paths begin in the store.")
+
+    @field_validator("ledgers_root")
+    @classmethod
+    def _is_path(cls, root: str) -> str:
+        fault = fault_of(root)
+        if fault is not None or not root.startswith("/") or root == "/":
+            raise ValueError(f"it is no path: {fault or 'it begins with / and names a node'}")
+        return root
+
+
 class ClusterConfig(Section):
     """A Pulsar cluster by a name of your own: where its clients find it, and how the product itself reaches it.
 
@@ -103,6 +135,10 @@ class ClusterConfig(Section):
     admin: AdminConfig
     history: HistoryConfig | None = Field(
         default=None, description="Record the cluster's load; nothing is recorded when not given."
+    )
+
+    audits: AuditsConfig | None = Field(
+        default=None, description="Audit the cluster's ledgers on schedule; none are taken when not given."
     )
 
     @field_validator(*_SCHEMES)

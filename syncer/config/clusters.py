@@ -8,10 +8,12 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
+from syncer.balancer.recording.recorder import Recording
 from syncer.config import adapters
 from syncer.config.cluster_table import ClusterConfig
-from syncer.config.model import Config
+from syncer.config.model import Config, in_ms
 from syncer.errors import NotFound
+from syncer.ledgers.recurring.taken import AuditSchedule
 from syncer.stores.contract import MetadataStore
 
 STORE: Final = "store"
@@ -83,6 +85,40 @@ def recorded_clusters(config: Config) -> list[str]:
         config: The configuration.
     """
     return [name for name, table in config.cluster.items() if table.history is not None and table.history.enabled]
+
+
+def recordings(config: Config) -> list[Recording]:
+    """Say of which clusters the load is recorded, and how.
+
+    Args:
+        config: The configuration.
+    """
+    own = {name: config.cluster[name].history for name in recorded_clusters(config)}
+    return [
+        Recording(table=name, path=history_file(config, name), every_s=each.every.total_seconds(), bounds=each.bounds)
+        for name, each in own.items()
+        if each is not None
+    ]
+
+
+def audit_schedules(config: Config) -> list[AuditSchedule]:
+    """Say which clusters' ledgers are audited on schedule, and how.
+
+    Args:
+        config: The configuration.
+    """
+    return [
+        AuditSchedule(
+            table=name,
+            every_ms=in_ms(own.every),
+            keep=own.keep,
+            within_s=own.time_limit.total_seconds(),
+            max_reads_per_s=own.max_reads_per_s,
+            root=own.ledgers_root,
+        )
+        for name, table in config.cluster.items()
+        if (own := table.audits) is not None and own.enabled
+    ]
 
 
 def store_settings_by_cluster(config: Config) -> dict[str, tuple[str, BaseModel]]:

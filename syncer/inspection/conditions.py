@@ -98,6 +98,9 @@ WEIGHTS: Final = {
     # load balancing
     "load-history-troubled": _advice("mend what the message says; recording goes on by itself"),
     "load-history-set-aside": _advice("look at the disk; remove the file that the message names"),
+    # audits of ledgers
+    "ledger-audit-troubled": _advice("mend what the message says; the next audit comes by itself"),
+    "ledgers-in-danger": _alarm("see what was found, and what to do", "syncer ledgers history show"),
     # what the configuration leaves open
     "messages-unsigned": _advice("give the group a key: [signing] key_files"),
     "unsigned-accepted": _advice("require signatures as soon as every region signs"),

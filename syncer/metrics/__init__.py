@@ -23,7 +23,7 @@ from prometheus_client import (
 from syncer.conflict.acts import Decision
 from syncer.conflict.register import HoldReason
 from syncer.dispositions import DISPOSITIONS
-from syncer.metrics import load_history, migrations, moves, notices, streams
+from syncer.metrics import ledgers, load_history, migrations, moves, notices, streams
 from syncer.metrics.family import OTHER, PEER, Family, Kind, counter, gauge
 from syncer.model import Region
 from syncer.terminal import visible
@@ -211,7 +211,7 @@ FAMILIES: Final = (
     BUS_BACKLOG, HTTP_CONNECTIONS, HTTP_DROPPED, HTTP_REFUSED, REPAIRS, JOBS, SNAPSHOT_RUNNING, SNAPSHOT_FAILED,
     SNAPSHOT_TAKEN,
     ACTIVE, OBSERVING, PAUSED, WATCH_WHOLE, DEPENDENCY_UP, FENCE, SKEW, PEER_HEARD, REGION_KEYS, STARTED, BUILD,
-    LAG, STAGES, *migrations.FAMILIES, *load_history.FAMILIES, *moves.FAMILIES, *notices.FAMILIES,
+    LAG, STAGES, *migrations.FAMILIES, *load_history.FAMILIES, *ledgers.FAMILIES, *moves.FAMILIES, *notices.FAMILIES,
     *streams.FAMILIES, QUESTIONS_FAILED,
 )  # fmt: skip
 

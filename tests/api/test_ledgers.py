@@ -147,6 +147,22 @@ def test_who_asks_the_same_shares_an_answer_and_too_many_are_sent_away(lab: Path
     assert inquiries.failed == {"cluster-inquiries-full": 1, "not-in-time": 1, "not-found": 1}
 
 
+def test_who_goes_away_at_once_begins_no_more_than_may_be_waited_for(lab: Path) -> None:
+    codes: list[str] = []
+
+    async def all_ask() -> None:
+        inquiries, config = Inquiries(most=2), load(lab)
+        for number in range(1, 5):
+            wish = LedgersWish(table="lab", max_reads_per_s=number)
+            try:
+                await inquiries.ask_of_ledgers(config, wish, AuditQuestion(), 0.01)
+            except (InquiriesFull, NotInTime) as exc:
+                codes.append(exc.code)
+
+    anyio.run(all_ask)
+    assert codes == ["not-in-time", "not-in-time", "cluster-inquiries-full", "cluster-inquiries-full"]
+
+
 def test_another_hosts_command_shows_the_same_and_ends_the_same(
     region: Region, lab: Path, tmp_path: Path, rights_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

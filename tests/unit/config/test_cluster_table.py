@@ -178,3 +178,29 @@ def test_the_bounds_of_a_history_are_those_of_its_table() -> None:
 def test_a_history_without_sense_is_refused(history: dict[str, Any], said: str) -> None:
     with pytest.raises(ValidationError, match=said):
         ClusterConfig.model_validate(table(history=history))
+
+
+def test_audits_of_ledgers_are_taken_as_their_table_says() -> None:
+    bounds = {"keep": 5, "max_reads_per_s": 100}
+    audits = {"every": "1h", "time_limit": "10min", "ledgers_root": "/pulsar/ledgers", **bounds}
+    found = ClusterConfig.model_validate(table(audits=audits)).audits
+    assert found is not None
+    assert (found.every.total_seconds(), found.keep, found.time_limit.total_seconds()) == (3600, 5, 600)
+    assert (found.max_reads_per_s, found.ledgers_root) == (100, "/pulsar/ledgers")
+    assert ClusterConfig.model_validate(table()).audits is None, "they are taken where they are asked for"
+
+
+@pytest.mark.parametrize(
+    ("audits", "said"),
+    [
+        ({"every": "1s"}, "greater than or equal to 10 seconds"),
+        ({"keep": 1}, "greater than or equal to 2"),
+        ({"ledgers_root": "ledgers"}, "it is no path"),
+        ({"ledgers_root": "/"}, "it is no path"),
+        ({"ledgers_root": "/a//b"}, "it is no path"),
+        ({"often": True}, "Extra inputs are not permitted"),
+    ],
+)
+def test_audits_without_sense_are_refused(audits: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValidationError, match=said):
+        ClusterConfig.model_validate(table(audits=audits))

@@ -29,6 +29,7 @@ from syncer.inspection.verdict import (
     RegionVerdict,
     judge,
 )
+from syncer.ledgers.recurring import service as ledger_audits
 from syncer.notifier import notifier
 from syncer.replication import quotas
 
@@ -306,6 +307,8 @@ COMPUTED: Final = {
         notifier.FAILING,
         load_histories.TROUBLED,
         load_histories.SET_ASIDE,
+        ledger_audits.TROUBLED,
+        ledger_audits.IN_DANGER,
     },
     "syncer.replication.inbound.receive": set[str](),  # what functions give as pairs
 }

@@ -12,6 +12,16 @@ from syncer.inspection.balancing.questions import (
     PlanQuestion,
     name_of,
 )
+from syncer.inspection.ledgers.questions import (
+    AnyLossQuestion,
+    AuditQuestion,
+    ExplainQuestion,
+    LeavingQuestion,
+    LossQuestion,
+    OrphansQuestion,
+    UnderReplicatedQuestion,
+    ledgers_question_name,
+)
 from syncer.metrics import Metrics, moves
 
 REPORT = {
@@ -78,4 +88,10 @@ def test_every_phase_standing_and_question_is_known() -> None:
         LoadQuestion(), DoctorQuestion(), advice, DrainQuestion(("b",)), ComparisonQuestion(),
         PlanQuestion(advice=advice),
     )  # fmt: skip
-    assert [name_of(each) for each in asked] == list(moves.QUESTIONS)
+    of_ledgers = (
+        AuditQuestion(), ExplainQuestion("1"), LossQuestion(), LeavingQuestion(), UnderReplicatedQuestion(),
+        OrphansQuestion(),
+    )  # fmt: skip
+    told = [*(name_of(each) for each in asked), *(ledgers_question_name(each) for each in of_ledgers)]
+    assert told == list(moves.QUESTIONS)
+    assert ledgers_question_name(AnyLossQuestion(size=2, shown=1)) == ledgers_question_name(LossQuestion())

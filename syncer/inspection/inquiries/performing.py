@@ -18,18 +18,18 @@ import anyio
 from syncer import log
 from syncer.balancer.running import plan_file
 from syncer.errors import SyncerError
-from syncer.inspection.asking.child import AnswerTask, LedgersTask, LookTask, answer_of, failure_of
 from syncer.inspection.balancing.answering import answered
 from syncer.inspection.balancing.looking import look_at
 from syncer.inspection.balancing.plans import plan_for
 from syncer.inspection.balancing.questions import PlanQuestion
+from syncer.inspection.inquiries.child import AnswerTask, LedgersTask, LookTask, answer_of, failure_of
 from syncer.inspection.ledgers.answering import answered as answered_of_ledgers
 from syncer.jobs.processes import NICENESS
 from syncer.terminal import json_text
 
 if TYPE_CHECKING:
-    from syncer.inspection.asking.child import Task
     from syncer.inspection.balancing.looking import ClusterLook
+    from syncer.inspection.inquiries.child import Task
 
 GRACE_S: Final = 5
 """So long after its time is over the process lives at most."""

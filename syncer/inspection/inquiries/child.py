@@ -3,7 +3,7 @@
     stdin   a task, pickled       stdout   a line of JSON: how it failed, if it did; then the bytes of the answer
 
 A process takes memory and time of its own: who has one performed says how long, and sees that there are few. It is
-of :mod:`syncer.inspection.asking.performing`.
+of :mod:`syncer.inspection.inquiries.performing`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from syncer.inspection.ledgers.questions import LedgersQuestion
     from syncer.inspection.ledgers.reading import LedgersWish
 
-PROGRAM: Final = "syncer.inspection.asking.performing"
+PROGRAM: Final = "syncer.inspection.inquiries.performing"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,60 @@
+"""What goes to the process that answers, and what comes back of it."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from syncer.config.model import Config
+from syncer.errors import NotFound, SyncerError
+from syncer.inspection.inquiries.child import LedgersTask, answer_of, failure_of, packed, unpacked
+from syncer.inspection.ledgers.questions import (
+    AnyLossQuestion,
+    AuditQuestion,
+    ExplainQuestion,
+    LeavingQuestion,
+    LedgersQuestion,
+    LossQuestion,
+    OrphansQuestion,
+    UnderReplicatedQuestion,
+    opening_wish_of,
+)
+from syncer.inspection.ledgers.reading import LedgersWish
+
+CONFIG = Config.model_validate(
+    {"region": "here", "store": {"kind": "sqlite", "path": "s.db"}, "bus": {"kind": "embedded", "path": "b.db"}}
+)
+OPENING = opening_wish_of("3/2/2", 2)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        AuditQuestion(topics=True),
+        ExplainQuestion("1"),
+        LossQuestion(bookies=("a",), opening=OPENING),
+        AnyLossQuestion(size=2, shown=1),
+        LeavingQuestion(racks=("/r1",), opening=OPENING, bytes_per_s=1.5),
+        UnderReplicatedQuestion(),
+        OrphansQuestion(whole=True),
+    ],
+)
+def test_a_question_arrives_as_it_was_asked_and_is_shared_by_its_value(question: LedgersQuestion) -> None:
+    wish = LedgersWish(table="green", others=("blue",))
+    within_s, task = pickle.loads(packed(LedgersTask(config=CONFIG, wish=wish, question=question), 7.5))
+    assert (within_s, task.wish, task.question) == (7.5, wish, question)
+    assert hash((task.wish, task.question)) == hash((wish, question))
+
+
+def test_an_answer_or_an_error_comes_back() -> None:
+    assert unpacked(answer_of(b"a\nb")) == b"a\nb"
+    with pytest.raises(NotFound, match="no bookie") as found:
+        unpacked(failure_of(NotFound("no bookie", hint="There are: a")))
+    assert found.value.hint == "There are: a"
+
+
+@pytest.mark.parametrize("said", [b"", b"null"])
+def test_a_process_that_broke_off_is_said(said: bytes) -> None:
+    with pytest.raises(SyncerError, match="broke off"):
+        unpacked(said)
