@@ -24,7 +24,6 @@ from api.routes import (
     health,
     holds,
     jobs,
-    ledgers,
     membership,
     migration_commands,
     migrations,
@@ -38,6 +37,8 @@ from api.routes import (
     status,
     streams,
 )
+from api.routes.ledgers import answers as ledger_answers
+from api.routes.ledgers import history as ledger_history
 from api.shared_status import SharedStatus, StatusForgetting
 from api.streams.places import Streams
 from api.turns import Turns
@@ -59,6 +60,7 @@ NOUNS: Final = (
     migrations,
     migration_commands,
     move_runs,
+    ledger_history,
     configuration,
 )
 """What is shown and changed of a region, in the order of the description."""
@@ -122,7 +124,7 @@ def create_app(
             app.include_router(noun.router(inside))
         asked = inquiries or Inquiries()
         app.include_router(clusters.router(inside, asked))
-        app.include_router(ledgers.router(inside, asked))
+        app.include_router(ledger_answers.router(inside, asked))
         app.include_router(streams.router(shared, inside, places or Streams()))
     return app
 

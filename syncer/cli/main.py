@@ -43,6 +43,7 @@ from syncer.cli.commands.balancing import doctor as _balancer_doctor  # noqa: F4
 from syncer.cli.commands.balancing import history as _balancer_history  # noqa: F401 - its group goes into balancer's
 from syncer.cli.commands.balancing import load as _balancer_load  # noqa: F401 - its command goes into balancer's group
 from syncer.cli.commands.balancing import moves as _balancer_moves  # noqa: F401 - its commands go into balancer's group
+from syncer.cli.commands.ledgers import history as _ledger_history  # noqa: F401 - its group goes into ledgers'
 from syncer.cli.commands.ledgers import ledgers
 from syncer.cli.commands.migrations import control as _migration_control  # noqa: F401 - its commands go into migration's group
 from syncer.cli.commands.migrations import migration

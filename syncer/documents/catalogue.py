@@ -27,6 +27,7 @@ from syncer.documents.holds import HoldList, ParkedList
 from syncer.documents.jobs import JobDocument, JobList
 from syncer.documents.ledgers.audit import LedgerAuditDocument
 from syncer.documents.ledgers.explained import ExplainedLedgerDocument, ExplainedTopicDocument
+from syncer.documents.ledgers.history import KeptAuditList, LedgerChangesDocument
 from syncer.documents.ledgers.losses import AnyLossDocument, DecommissionDocument, LossDocument
 from syncer.documents.ledgers.recovery import UnderReplicatedDocument
 from syncer.documents.ledgers.references import OrphansDocument
@@ -61,6 +62,6 @@ DOCUMENTS: Final = (
     JobDocument, JobList, ContextList, ReachedRegionList, LoadDocument, ComparisonDocument,
     AdviceDocument, SizeDocument, DoctorDocument, LoadHistoryDocument, MoveRunList, MoveRunDocument,
     LedgerAuditDocument, ExplainedLedgerDocument, ExplainedTopicDocument, LossDocument, AnyLossDocument,
-    DecommissionDocument, UnderReplicatedDocument, OrphansDocument,
+    DecommissionDocument, UnderReplicatedDocument, OrphansDocument, KeptAuditList, LedgerChangesDocument,
     *SNAPSHOT_DOCUMENTS,
 )  # fmt: skip

@@ -137,7 +137,17 @@ ROUTES: Final = (
             ("ledgers/decommission", "?bookie=b:1"),
             ("ledgers/under-replicated", ""),
             ("ledgers/orphans", ""),
+            ("ledger-audits", ""),
+            ("ledger-audit", ""),
+            ("ledger-changes", ""),
         )
+    ),
+    RouteRow(
+        "GET",
+        f"{API}/clusters/{{cluster}}/ledger-audits/{{number}}",
+        READ,
+        404,
+        f"{API}/clusters/nope/ledger-audits/1",
     ),
     RouteRow("GET", f"{API}/configuration", ADMIN),
     RouteRow("GET", f"{API}/version", READ),

@@ -13,6 +13,8 @@ import pytest
 from syncer.cli.reaching.routed import ROUTED
 from tests.api import (
     test_clusters,
+    test_ledger_history,
+    test_ledgers,
     test_moves_both_ways,
     test_same_answers,
     test_steering_both_ways,
@@ -189,5 +191,7 @@ def test_a_region_that_is_not_there_is_a_verdict(both: BothWays) -> None:
 def test_every_routed_command_is_compared_and_no_other_is_routed() -> None:
     assert set(test_same_answers.ROUTED) == ROUTED | BESIDE.keys()
     compared = [*LOOKS, *DECISIONS, *test_steering_both_ways.VERBS, *test_syncs_both_ways.COMMANDS]
+    compared += [f"ledgers {words[0]}" for words in test_ledgers.ASKED]
+    compared += [f"ledgers history {words[0]}" for words in test_ledger_history.ASKED]
     compared += [*test_moves_both_ways.COMMANDS, *(f"balancer {verb}" for verb, *_ in test_clusters.ASKED.values())]
     assert [each for each in ROUTED if not any(line.startswith(each) for line in compared)] == []

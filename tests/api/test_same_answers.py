@@ -89,6 +89,9 @@ ROUTED: Final = {
             ("orphans", "orphans"),
         )
     },
+    "ledgers history list": f"{API}/clusters/{{cluster}}/ledger-audits",
+    "ledgers history show": f"{API}/clusters/{{cluster}}/ledger-audits/{{number}}",
+    "ledgers history changes": f"{API}/clusters/{{cluster}}/ledger-changes",
     "balancer apply": f"{API}/move-runs",
     "balancer stop": f"{API}/move-runs/{{number}}/stop",
     "migration status": f"{API}/migrations/{{number}}",

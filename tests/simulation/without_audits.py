@@ -15,9 +15,9 @@ class WithoutLedgerAudits:
         """Nobody takes one."""
         raise NotImplementedError
 
-    def ledger_audits(self, cluster: str, limit: int) -> list[LedgerAuditRow]:
+    def ledger_audits(self, cluster: str, limit: int, before: int | None = None) -> list[LedgerAuditRow]:
         """There is none."""
-        del cluster, limit
+        del cluster, limit, before
         return []
 
     def ledger_audit(self, cluster: str, number: int | None = None) -> KeptLedgerAudit | None:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from syncer.documents.explain import EventList, ExplainDocument
     from syncer.documents.holds import HoldList, ParkedList
     from syncer.documents.jobs import JobDocument, JobList
+    from syncer.documents.ledgers.audit import LedgerAuditDocument
+    from syncer.documents.ledgers.history import KeptAuditList, LedgerChangesDocument
     from syncer.documents.migration import MigrationEventList, MigrationList, MigrationStatusDocument
     from syncer.documents.migration_report.document import MigrationReportDocument
     from syncer.documents.operations import OperationDocument, OperationList
@@ -169,6 +171,18 @@ class ShownRegion(Protocol):
 
     def job(self, number: int) -> JobDocument:
         """One of these."""
+        ...
+
+    def ledger_audits(self, cluster: str, limit: int, before: int | None) -> KeptAuditList:
+        """The audits that are kept of a cluster's ledgers, the latest first."""
+        ...
+
+    def ledger_audit(self, cluster: str, number: int | None) -> LedgerAuditDocument:
+        """One of these; without a number, the latest."""
+        ...
+
+    def ledger_changes(self, cluster: str, earlier: int | None, later: int | None) -> LedgerChangesDocument:
+        """What changed between two of these; if not said, the latest two."""
         ...
 
     def migrations(self, limit: int) -> MigrationList:

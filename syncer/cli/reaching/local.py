@@ -16,6 +16,7 @@ from syncer.errors import NotFound
 from syncer.inspection import jobs, migration_control, migrations, move_runs, pages, proposals, repairs
 from syncer.inspection.explaining import explained, stands
 from syncer.inspection.first_contact import first_contact
+from syncer.inspection.ledgers import history
 from syncer.inspection.status import collect
 from syncer.operations.decisions import HeldChange, held_at, lost_in
 from syncer.state.contract.operations import OperationState
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from syncer.documents.explain import EventList, ExplainDocument
     from syncer.documents.holds import HoldList, ParkedList
     from syncer.documents.jobs import JobDocument, JobList
+    from syncer.documents.ledgers.audit import LedgerAuditDocument
+    from syncer.documents.ledgers.history import KeptAuditList, LedgerChangesDocument
     from syncer.documents.migration import MigrationEventList, MigrationList, MigrationStatusDocument
     from syncer.documents.migration_report.document import MigrationReportDocument
     from syncer.documents.operations import OperationDocument, OperationList
@@ -165,6 +168,18 @@ class LocalRegion:
     def job(self, number: int) -> JobDocument:
         """One of these."""
         return jobs.job_status(self._views, number)
+
+    def ledger_audits(self, cluster: str, limit: int, before: int | None) -> KeptAuditList:
+        """Audits that are kept."""
+        return history.kept_audits(self._views, self._config, cluster, limit, before)
+
+    def ledger_audit(self, cluster: str, number: int | None) -> LedgerAuditDocument:
+        """One of these."""
+        return history.kept_audit(self._views, self._config, cluster, number)
+
+    def ledger_changes(self, cluster: str, earlier: int | None, later: int | None) -> LedgerChangesDocument:
+        """What changed between two of these."""
+        return history.changes_between(self._views, self._config, cluster, earlier, later)
 
     def migrations(self, limit: int) -> MigrationList:
         """The migrations."""

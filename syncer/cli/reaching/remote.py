@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from syncer.documents.conflicts import ConflictDetail
     from syncer.documents.explain import EventList, ExplainDocument
     from syncer.documents.jobs import JobDocument, JobList
+    from syncer.documents.ledgers.audit import LedgerAuditDocument
+    from syncer.documents.ledgers.history import KeptAuditList, LedgerChangesDocument
     from syncer.documents.migration import MigrationEventList, MigrationList, MigrationStatusDocument
     from syncer.documents.migration_report.document import MigrationReportDocument
     from syncer.documents.operations import OperationDocument
@@ -139,6 +141,20 @@ class RemoteLooks:
     def job(self, number: int) -> JobDocument:
         """One of these."""
         return self._calls.jobs.job(number).found
+
+    def ledger_audits(self, cluster: str, limit: int, before: int | None) -> KeptAuditList:
+        """Audits that are kept."""
+        return self._calls.ledger_history.kept_audits(cluster, limit=limit, before=before).found
+
+    def ledger_audit(self, cluster: str, number: int | None) -> LedgerAuditDocument:
+        """One of these."""
+        if number is None:
+            return self._calls.ledger_history.latest_audit(cluster).found
+        return self._calls.ledger_history.kept_audit(cluster, number).found
+
+    def ledger_changes(self, cluster: str, earlier: int | None, later: int | None) -> LedgerChangesDocument:
+        """What changed between two of these."""
+        return self._calls.ledger_history.changes(cluster, earlier=earlier, later=later).found
 
     def migrations(self, limit: int) -> MigrationList:
         """The migrations."""

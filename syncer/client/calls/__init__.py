@@ -10,6 +10,7 @@ from syncer.client.calls.configuration import ConfigurationCalls
 from syncer.client.calls.conflicts import ConflictsCalls
 from syncer.client.calls.holds import HoldsCalls
 from syncer.client.calls.jobs import JobsCalls
+from syncer.client.calls.ledger_history import LedgerHistoryCalls
 from syncer.client.calls.ledgers import LedgersCalls
 from syncer.client.calls.membership import MembershipCalls
 from syncer.client.calls.migrations import MigrationsCalls
@@ -37,6 +38,7 @@ class RegionCalls:
         self.conflicts = ConflictsCalls(transport)
         self.holds = HoldsCalls(transport)
         self.jobs = JobsCalls(transport)
+        self.ledger_history = LedgerHistoryCalls(transport)
         self.ledgers = LedgersCalls(transport)
         self.membership = MembershipCalls(transport)
         self.migrations = MigrationsCalls(transport)

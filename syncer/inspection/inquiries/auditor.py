@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
-from pydantic import ValidationError
 
-from syncer.documents.ledgers.audit import LedgerAuditDocument
-from syncer.errors import NotInTime, ValueInvalid
+from syncer.documents.ledgers.understood import audit_understood
+from syncer.errors import NotInTime
 from syncer.inspection.inquiries.child import LedgersTask, performed
 from syncer.inspection.ledgers.questions import AuditQuestion
 from syncer.inspection.ledgers.reading import LedgersWish
@@ -61,10 +60,7 @@ class AuditorApart:
         Raises:
             ValueInvalid: It is none that this version understands.
         """
-        try:
-            found = LedgerAuditDocument.model_validate_json(document)
-        except ValidationError as exc:
-            raise ValueInvalid(f"it is no audit of ledgers: {exc.error_count()} fields are wrong") from exc
+        found = audit_understood(document)
         return TakenAudit(
             taken_ms=found.read.taken_ms,
             whole=found.read.whole,

@@ -18,9 +18,10 @@ class LedgerAuditTables(UndoLog):
         self._put(self._db.ledger_audits, number, KeptLedgerAudit(row=row, document=document))
         return number
 
-    def ledger_audits(self, cluster: str, limit: int) -> list[LedgerAuditRow]:
-        """The latest audits of a cluster, the last one first."""
-        return [each.row for each in self._audits_of(cluster)[:limit]]
+    def ledger_audits(self, cluster: str, limit: int, before: int | None = None) -> list[LedgerAuditRow]:
+        """The latest audits of a cluster below a number, if one is given; the last one first."""
+        every = (each.row for each in self._audits_of(cluster))
+        return [each for each in every if before is None or each.id < before][:limit]
 
     def ledger_audit(self, cluster: str, number: int | None = None) -> KeptLedgerAudit | None:
         """An audit of a cluster by its number; without one, the latest."""

@@ -61,8 +61,8 @@ class LedgerAuditTransaction(Protocol):
         """
         ...
 
-    def ledger_audits(self, cluster: str, limit: int) -> list[LedgerAuditRow]:
-        """The latest audits of a cluster, the last one first."""
+    def ledger_audits(self, cluster: str, limit: int, before: int | None = None) -> list[LedgerAuditRow]:
+        """The latest audits of a cluster below a number, if one is given; the last one first."""
         ...
 
     def ledger_audit(self, cluster: str, number: int | None = None) -> KeptLedgerAudit | None:

@@ -26,9 +26,11 @@ def _of(cluster: str, *columns: Any) -> Select[Any]:  # noqa: ANN401 - columns o
     return select(*columns).where(_C.cluster == cluster).order_by(_C.id.desc())
 
 
-def latest(connection: Connection, cluster: str, limit: int) -> list[LedgerAuditRow]:
-    """The latest audits of a cluster, the last one first."""
-    return [_row_of(row) for row in connection.execute(_of(cluster, *_SHORT).limit(limit))]
+def latest(connection: Connection, cluster: str, limit: int, before: int | None) -> list[LedgerAuditRow]:
+    """The latest audits of a cluster below a number, if one is given; the last one first."""
+    query = _of(cluster, *_SHORT)
+    query = query if before is None else query.where(_C.id < before)
+    return [_row_of(row) for row in connection.execute(query.limit(limit))]
 
 
 def found(connection: Connection, cluster: str, number: int | None) -> KeptLedgerAudit | None:
@@ -55,9 +57,9 @@ class LedgerAuditRows:
             raise InvariantBroken("the database gave no number to an audit of ledgers")
         return int(key[0])
 
-    def ledger_audits(self, cluster: str, limit: int) -> list[LedgerAuditRow]:
-        """The latest audits of a cluster, the last one first."""
-        return latest(self._connection, cluster, limit)
+    def ledger_audits(self, cluster: str, limit: int, before: int | None = None) -> list[LedgerAuditRow]:
+        """The latest audits of a cluster below a number, if one is given; the last one first."""
+        return latest(self._connection, cluster, limit, before)
 
     def ledger_audit(self, cluster: str, number: int | None = None) -> KeptLedgerAudit | None:
         """An audit of a cluster by its number; without one, the latest."""
@@ -75,10 +77,10 @@ class LedgerAuditViews:
 
     _reading: Callable[[], AbstractContextManager[Connection]]
 
-    def ledger_audits(self, cluster: str, limit: int) -> list[LedgerAuditRow]:
-        """The latest audits of a cluster, the last one first."""
+    def ledger_audits(self, cluster: str, limit: int, before: int | None = None) -> list[LedgerAuditRow]:
+        """The latest audits of a cluster below a number, if one is given; the last one first."""
         with self._reading() as connection:
-            return latest(connection, cluster, limit)
+            return latest(connection, cluster, limit, before)
 
     def ledger_audit(self, cluster: str, number: int | None = None) -> KeptLedgerAudit | None:
         """An audit of a cluster by its number; without one, the latest."""

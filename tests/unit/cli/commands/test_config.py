@@ -288,7 +288,7 @@ def test_the_commands_are_these() -> None:
         "balancer compare", "balancer doctor", "balancer apply", "balancer stop", "balancer runs",
         "balancer history show", "balancer history export",
         "ledgers audit", "ledgers explain", "ledgers what-if", "ledgers decommission", "ledgers under-replicated",
-        "ledgers orphans",
+        "ledgers orphans", "ledgers history list", "ledgers history show", "ledgers history changes",
         "state check", "state compact", "state rebuild",
     }  # fmt: skip
 

@@ -512,6 +512,7 @@ def test_a_sound_database_is_said_to_be_sound(run: Run) -> None:
         "migrations",
         "moves",
         "jobs",
+        "audits",
     ]
     assert findings(run("state", "check", "-o", "json")) == dict.fromkeys(expected, True)
     text = good(run("state", "check"))

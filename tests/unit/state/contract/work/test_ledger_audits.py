@@ -48,6 +48,8 @@ def test_an_audit_is_kept_with_its_document_and_listed_without(subject: Subject)
             ),
         ]
         assert tx.ledger_audits("blue", 1) == rows[:1]
+        assert tx.ledger_audits("blue", 9, before=second) == rows[1:]
+        assert tx.ledger_audits("blue", 9, before=first) == []
         for number, row, document in ((first, rows[1], JSON), (second, rows[0], JSON * 9), (None, rows[0], JSON * 9)):
             found = tx.ledger_audit("blue", number)
             assert found is not None

@@ -25,6 +25,7 @@ def test_readers_see_the_latest_first_and_one_by_its_number(tmp_path: Path) -> N
         first, second = kept(state), kept(state, at=20)
         assert [(each.id, each.taken_ms) for each in views.ledger_audits("blue", 9)] == [(second, 20), (first, 10)]
         assert views.ledger_audits("blue", 1) == views.ledger_audits("blue", 9)[:1]
+        assert views.ledger_audits("blue", 9, before=second) == views.ledger_audits("blue", 9)[1:]
         for number, expected in ((None, second), (first, first)):
             found = views.ledger_audit("blue", number)
             assert found is not None
