@@ -1,24 +1,32 @@
-"""A daemon audits a real cluster's ledgers on schedule: kept, told by metrics and a condition, not lost by a kill."""
+"""A daemon audits a real cluster's ledgers on schedule: kept, told by metrics and a condition, not lost by a kill.
+
+Who asks it from afar, for what was kept or for a new answer, is told what is told on its host.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import httpx2
 import pytest
+from typer.testing import CliRunner
 
 from deploy.lab.ports import free_ports
 from deploy.lab.region import LabRegion
+from syncer.cli.main import app
 from syncer.ledgers.paths import ledger_path
 from syncer.ledgers.recurring.service import IN_DANGER, TROUBLED
 from syncer.state.contract.work.ledger_audits import LedgerAuditRow
 from tests.conftest import PulsarPair
+from tests.ledgers.test_answers import asked_of
 from tests.spark.stores import kazoo
+from tests.support.api_tokens import made
 from tests.support.stored_ledgers import StoredLedgers
 from tests.support.synced import eventually
 
@@ -41,7 +49,7 @@ def audited(pair: PulsarPair, folder: Path, port: int, **audits: object) -> Iter
         tables={
             "store": {"kind": "sqlite", "path": str(folder / "store.db")},
             "bus": {"kind": "embedded", "path": str(folder / "bus.db")},
-            "api": {"enabled": True, "listen": f"127.0.0.1:{port}"},
+            "api": {"enabled": True, "listen": f"127.0.0.1:{port}", "tokens": str(folder / "tokens.json")},
             "cluster.lab": urls,
             "cluster.lab.admin": {"url": cluster.admin_url},
             "cluster.lab.store": cluster.store_config,
@@ -53,6 +61,16 @@ def audited(pair: PulsarPair, folder: Path, port: int, **audits: object) -> Iter
         yield region
     finally:
         region.stop()
+
+
+@pytest.fixture
+def token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A token of a reader, on another host than the region's."""
+    monkeypatch.delenv("SYNCER_CONFIG", raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "xdg"))
+    file = tmp_path / "token"
+    file.write_text(made(tmp_path / "tokens.json", "reader"))
+    return file
 
 
 def kept(region: LabRegion) -> list[LedgerAuditRow]:
@@ -108,3 +126,31 @@ def test_an_audit_that_takes_too_long_is_said(pulsar_pair: PulsarPair, tmp_path:
         eventually(lambda: "could not be audited within 1 s" in conditions(region).get(TROUBLED, ""), "it is said")
         assert kept(region) == []
         assert measured(port, "ledger_audit_troubled") == 1
+
+
+def test_who_asks_from_afar_is_told_the_same(pulsar_pair: PulsarPair, tmp_path: Path, token: Path) -> None:
+    (port,) = free_ports(1)
+    cluster = asked_of(pulsar_pair.clusters["us-east"], tmp_path)
+    topic = cluster.topic()
+    cluster.fill(topic)
+    with audited(pulsar_pair, tmp_path, port) as region:
+        eventually(lambda: len(kept(region)) >= 2, "two are taken")
+
+        def asked(*words: str) -> tuple[int, Any, Any]:
+            command = ["ledgers", *words, "--cluster", "lab"]
+            near_code, near = region.ask(*command)
+            server = ["--server", f"http://127.0.0.1:{port}", "-o", "json"]
+            far = CliRunner().invoke(app, [*server, *command], env={"SYNCER_TOKEN_FILE": str(token)})
+            assert far.exit_code == near_code, far.output
+            return near_code, near, json.loads(far.stdout)
+
+        first, second = (each.id for each in reversed(kept(region)[:2]))
+        for words in (("show", str(first)), ("changes", str(first), str(second))):
+            _, near, far = asked("history", *words)
+            assert near == far
+        assert near["before"]["number"] == first
+        code, near, far = asked("explain", topic)
+        assert (code, near["loadable"], near["ledgers"]) == (0, True, far["ledgers"])
+        _, near, far = asked("audit", "--by-topic")
+        assert near["findings"] == far["findings"]
+        assert topic in {each["name"] for each in near["groups"]} & {each["name"] for each in far["groups"]}
