@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from syncer.balancer.recording.recorder import Recording
 from syncer.config import adapters
 from syncer.config.cluster_table import ClusterConfig
 from syncer.config.model import Config, in_ms
-from syncer.errors import NotFound
+from syncer.errors import ConfigError, NotFound
 from syncer.ledgers.recurring.taken import AuditSchedule
 from syncer.stores.contract import MetadataStore
 
@@ -48,18 +48,23 @@ def cluster_store(config: Config, name: str) -> MetadataStore:
 
     Raises:
         NotFound: There is no such table.
-        ConfigError: The adapter is none, or a file that its settings name cannot be read.
-        pydantic.ValidationError: Its settings are wrong; :func:`syncer.config.load` has told already.
+        ConfigError: The adapter is none, its settings are wrong, or a file that they name cannot be read.
     """
     return adapters.make_store(*cluster_store_settings(config, name))
 
 
 def cluster_store_settings(config: Config, name: str) -> tuple[str, BaseModel]:
     """Find the kind and the settings of a cluster's own store; arguments and errors as of :func:`cluster_store`."""
-    table = cluster_table(config, name).store
-    if table is None:
-        return config.store.kind, config.store_settings
-    return table.kind, adapters.checked(table.group, table.raw, {"region": config.region})
+    table, field = cluster_table(config, name).store, f"cluster.{name}.store"
+    try:
+        if table is None:
+            field = "store"
+            return config.store.kind, config.store_settings
+        return table.kind, adapters.checked(table.group, table.raw, {"region": config.region})
+    except ValidationError as exc:
+        wrong = exc.errors(include_url=False, include_input=False)
+        what = "; ".join(f"{'.'.join(map(str, (field, *each['loc'])))}: {each['msg']}" for each in wrong)
+        raise ConfigError(what, hint="See 'syncer config check'.") from exc
 
 
 def history_file(config: Config, name: str) -> Path:

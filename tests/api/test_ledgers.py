@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -18,7 +22,8 @@ from syncer.access.exposure import Exposure
 from syncer.access.gate import Gate, RightsReader
 from syncer.cli.main import app
 from syncer.config import load
-from syncer.errors import InquiriesFull, NotFound, NotInTime
+from syncer.errors import InquiriesFull, NotFound, NotInTime, SyncerError
+from syncer.inspection.inquiries.child import PROGRAM
 from syncer.inspection.ledgers.questions import AuditQuestion, ExplainQuestion
 from syncer.inspection.ledgers.reading import LedgersWish
 from syncer.stores.sqlite import OutsideWriter
@@ -161,6 +166,36 @@ def test_who_goes_away_at_once_begins_no_more_than_may_be_waited_for(lab: Path) 
 
     anyio.run(all_ask)
     assert codes == ["not-in-time", "not-in-time", "cluster-inquiries-full", "cluster-inquiries-full"]
+
+
+def readers() -> list[int]:
+    """Processes of this one's that read ledgers."""
+    mine = [int(pid) for each in Path("/proc/self/task").glob("*/children") for pid in each.read_text().split()]
+    return [pid for pid in mine if PROGRAM.encode() in Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+
+def test_a_process_that_is_killed_is_said_and_the_next_one_answers(lab: Path) -> None:
+    wish = LedgersWish(table="lab", max_reads_per_s=1)
+
+    async def ask() -> None:
+        inquiries, config = Inquiries(), load(lab)
+        killing = threading.Thread(target=kill_reader)
+        killing.start()
+        with pytest.raises(SyncerError, match="broke off") as found:
+            await inquiries.ask_of_ledgers(config, wish, AuditQuestion(), 100)
+        killing.join()
+        assert found.value.hint == "Ask again; its cause is in the log."
+        told = json.loads(await inquiries.ask_of_ledgers(config, LedgersWish(table="lab"), AuditQuestion(), 100))
+        assert told["read"]["whole"]
+        assert inquiries.failed == {SyncerError.code: 1}
+
+    def kill_reader() -> None:
+        """Kill the process of this one's that reads ledgers, once it is there."""
+        while not (found := readers()):
+            time.sleep(0.05)
+        os.kill(found[0], signal.SIGKILL)
+
+    anyio.run(ask)
 
 
 def test_another_hosts_command_shows_the_same_and_ends_the_same(

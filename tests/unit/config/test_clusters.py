@@ -18,7 +18,7 @@ from syncer.config.clusters import (
     store_settings_by_cluster,
 )
 from syncer.config.showing import schema, shown
-from syncer.errors import NotFound
+from syncer.errors import ConfigError, NotFound
 from syncer.stores.sqlite import SqliteStore
 from syncer.stores.zookeeper.store import ZooKeeperStore
 
@@ -104,3 +104,19 @@ def test_the_schema_knows_the_stores_of_a_cluster() -> None:
     found = schema()
     assert found["$defs"]["ClusterConfig"]["properties"]["store"]["oneOf"] == found["properties"]["store"]["oneOf"]
     assert "StoreAdapter" not in str(found)
+
+
+@pytest.mark.parametrize("table", ["cluster.green.store", "store"])
+def test_a_store_that_was_not_checked_is_told_by_its_field_when_it_is_needed(tmp_path: Path, table: str) -> None:
+    wrong = 'kind = "etcd"\nendpoints = ["http://127.0.0.1:2379"]\n'
+    well = f'kind = "sqlite"\npath = "{tmp_path}/s.db"\n'
+    own = f"[cluster.green.store]\n{wrong}" if table != "store" else ""
+    file = tmp_path / "config.toml"
+    file.write_text(
+        f'region = "east"\n[bus]\nkind = "embedded"\npath = "b.db"\n[store]\n{well if own else wrong}'
+        '[cluster.green]\nservice_url = "http://g:8080"\nbroker_service_url = "pulsar://g:6650"\n'
+        f'[cluster.green.admin]\nurl = "http://g:8080"\n{own}'
+    )
+    with pytest.raises(ConfigError, match=rf"^{table}\.endpoints: .* is not host:port") as found:
+        cluster_store_settings(load(file, check_adapters=False), "green")
+    assert found.value.hint == "See 'syncer config check'."

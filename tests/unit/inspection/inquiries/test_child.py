@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import sys
 
+import anyio
 import pytest
 
 from syncer.config.model import Config
 from syncer.errors import NotFound, SyncerError
-from syncer.inspection.inquiries.child import LedgersTask, answer_of, failure_of, packed, unpacked
+from syncer.inspection.inquiries import child
+from syncer.inspection.inquiries.child import LedgersTask, answer_of, failure_of, packed, performed, unpacked
 from syncer.inspection.ledgers.questions import (
     AnyLossQuestion,
     AuditQuestion,
@@ -58,3 +62,12 @@ def test_an_answer_or_an_error_comes_back() -> None:
 def test_a_process_that_broke_off_is_said(said: bytes) -> None:
     with pytest.raises(SyncerError, match="broke off"):
         unpacked(said)
+
+
+def test_half_an_answer_of_a_process_that_was_killed_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    half = answer_of(b'{"read":')
+    program = f"import os, signal, sys; os.write(1, {half!r}); os.kill(os.getpid(), signal.SIGKILL)"
+    monkeypatch.setattr(child, "command", lambda: ([sys.executable, "-c", program], dict(os.environ)))
+    task = LedgersTask(config=CONFIG, wish=LedgersWish(table="green"), question=AuditQuestion())
+    with pytest.raises(SyncerError, match="broke off"):
+        anyio.run(performed, task, 60.0)
