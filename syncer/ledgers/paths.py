@@ -16,6 +16,7 @@ LAST_ID: Final = 2**63 - 1
 
 _SHORT: Final = re.compile(r"\d{2}")
 _LONG: Final = re.compile(r"\d{3}")
+_USUAL: Final = re.compile(r"([0-9]{2})/([0-9]{4})/L([0-9]{4})").fullmatch
 _FLAT: Final = re.compile(r"L(\d{10,19})")
 _NUMBER: Final = re.compile(r"[+-]?\d+")
 _MARK: Final = re.compile(r"urL(\d{1,19})")
@@ -35,6 +36,16 @@ def short_path(ledger_id: int) -> str | None:
         return None
     digits = f"{ledger_id:010d}"
     return f"{digits[:2]}/{digits[2:6]}/L{digits[6:]}"
+
+
+def short_id_of(relative: str) -> int | None:
+    """Read the id out of a path that :func:`short_path` makes, as nearly all have; None for any other.
+
+    Args:
+        relative: The path, relative to the root.
+    """
+    found = _USUAL(relative)
+    return None if found is None else int("".join(found.groups()))
 
 
 def long_path(ledger_id: int) -> str:

@@ -21,24 +21,20 @@ from kazoo.client import KazooClient
 
 from deploy.lab.jvm import Jvm
 from deploy.lab.zookeeper import ZooKeeperServer, ZooKeeperSettings
-from spark_snapshot.sources.zookeeper.link import Link
 from syncer.balancer.decoding.entries import BROKERS, OWNERSHIP
 from syncer.balancer.decoding.parts import PictureParts
 from syncer.balancer.ranges import default_boundaries, range_text
 from syncer.balancer.reading.stores import read_load
 from syncer.model import MetaPath
-from syncer.stores.zookeeper.requests import Multi, Permission
 from syncer.stores.zookeeper.store import ZooKeeperConfig, ZooKeeperStore
+from tests.bench.filling import fill
 from tests.support.load_documents import local_broker, owner, stats
 
 BUNDLES_OF_A_NAMESPACE: Final = 100
 NAMESPACES_OF_A_TENANT: Final = 50
-BATCH: Final = 100
-IN_FLIGHT: Final = 4
 WINDOW: Final = 1_000
 KAZOO_ROWS: Final = 20_000
 ROUNDS: Final = 3
-OPEN: Final = (Permission(31, "world", "anyone"),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +64,7 @@ def measure(directory: Path, brokers: int, bundles: int) -> ReadingTimes:
     try:
         server.start()
         config = ZooKeeperConfig(hosts=server.hosts)
-        _fill(config, brokers, bundles)
+        fill(config, _entries(brokers, bundles))
         ours, kazoo = list[float](), list[float]()
         anyio.run(_scanned, config)  # a server that has just started is slow for whoever comes first
         for _ in range(ROUNDS):
@@ -101,30 +97,6 @@ def _entries(brokers: int, bundles: int) -> Iterator[tuple[str, bytes]]:
         yield f"{BROKERS}/{broker}", json.dumps(report).encode()
         held = json.dumps(owner(broker)).encode()
         yield from ((f"{OWNERSHIP}/{bundle}", held) for bundle in own)
-
-
-def _fill(config: ZooKeeperConfig, brokers: int, bundles: int) -> None:
-    made: set[str] = set()
-    with Link(config) as link:
-        left = _entries(brokers, bundles)
-        on_their_way = 0
-        while some := list(islice(left, BATCH)):
-            for path, _ in some:
-                parts = path.split("/")
-                for parent in ("/".join(parts[:end]) for end in range(2, len(parts))):
-                    if parent not in made:
-                        made.add(parent)
-                        while on_their_way:
-                            link.take()
-                            on_their_way -= 1
-                        link.ask(Multi([Multi.create(MetaPath(parent), b"", OPEN)]))
-            link.send(None, Multi([Multi.create(MetaPath(path), value, OPEN) for path, value in some]))
-            on_their_way += 1
-            if on_their_way > IN_FLIGHT:
-                link.take()
-                on_their_way -= 1
-        for _ in range(on_their_way):
-            link.take()
 
 
 async def _scanned(config: ZooKeeperConfig) -> int:

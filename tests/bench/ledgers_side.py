@@ -1,10 +1,12 @@
 """The auditing side of the bench ``ledgers``, in its own process: ``python -m tests.bench.ledgers_side FOLDER``.
 
-Commands are lines: ``audit FILES`` answers seconds and ledgers, ``what-if BOOKIES`` on the last audit seconds.
+Commands are lines: ``audit FILES`` answers seconds and ledgers; on the last audit ``what-if BOOKIES`` answers seconds,
+and so does ``worst SIZE``, for all sets of so many bookies.
 """
 
 from __future__ import annotations
 
+import secrets
 import shutil
 import sys
 import time
@@ -21,6 +23,7 @@ from spark_snapshot.audit.judging import LostBookies
 from spark_snapshot.audit.losses import what_if
 from spark_snapshot.audit.manifest import AuditedStore, FinishedAudit
 from spark_snapshot.audit.taking import AuditParts, take_tables
+from spark_snapshot.audit.worst import copyset_costs
 from spark_snapshot.format import rows
 from spark_snapshot.format.drafts import begun
 from spark_snapshot.format.manifest import StoreFacts
@@ -34,6 +37,7 @@ from tests.bench.ledger_values import BOOKIES, bookie, values
 FILES: Final = 40
 MEMORY: Final = "2g"
 AWAY: Final = 4
+NAMED: Final = 10
 LEDGERS_OF_A_TOPIC: Final = 100
 _TOGETHER: Final = 20_000
 
@@ -102,6 +106,16 @@ class _Side:
         what_if(self._spark, self._last, LostBookies(frozenset(map(bookie, range(bookies)))))
         return time.monotonic() - begun_s
 
+    def worst(self, size: int) -> float:
+        """Try all sets of so many bookies; tell the seconds."""
+        if self._last is None:
+            raise RuntimeError("nothing was audited yet")
+        begun_s = time.monotonic()
+        costs = copyset_costs(self._last, size)
+        costs.worst(size, NAMED)
+        costs.odds(size, secrets.randbelow)
+        return time.monotonic() - begun_s
+
     def _read(self, name: str, files: int) -> DataFrame:
         named = [str(self._folder / f"{name}-{number:02}.parquet") for number in range(files)]
         return self._spark.read.schema(rows.DATED_STORE).parquet(*named)
@@ -126,6 +140,8 @@ def main() -> int:
                     print(*side.audit(int(files)), flush=True)
                 case ["what-if", bookies]:
                     print(side.what_if(int(bookies)), flush=True)
+                case ["worst", size]:
+                    print(side.worst(int(size)), flush=True)
     return 0
 
 

@@ -17,7 +17,7 @@ from syncer.ledgers.decoding.service import cookie, registration
 from syncer.ledgers.decoding.undecodable import Undecodable, ValueDamaged, ValueKind, undecodable
 from syncer.ledgers.metadata import LedgerMetadata
 from syncer.ledgers.nodes import InstanceId, RecoveryDisabled, StoreNode
-from syncer.ledgers.paths import ROOT, holds_ledgers, ledger_id_of
+from syncer.ledgers.paths import ROOT, holds_ledgers, ledger_id_of, short_id_of
 
 Decoded: TypeAlias = LedgerMetadata | StoreNode | Undecodable
 _Decoder: TypeAlias = Callable[[str, bytes], StoreNode]
@@ -34,7 +34,10 @@ def ledger_entry(path: str, value: bytes, created_ms: int | None, root: str = RO
     """
     if not path.startswith(f"{root}/"):
         return None
-    relative = path.removeprefix(f"{root}/")
+    relative = path[len(root) + 1 :]
+    usual = short_id_of(relative)
+    if usual is not None:
+        return ledger_metadata(path, usual, value, created_ms)
     top, _, below = relative.partition("/")
     if holds_ledgers(top):
         return _ledger(path, relative, value, created_ms)

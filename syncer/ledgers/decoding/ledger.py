@@ -41,6 +41,10 @@ _PULSARS: Final = {
     for key, value in [(b"application", b"pulsar"), (b"component", b"managed-ledger"), (b"component", b"schema")]
 }
 """Custom metadata that most ledgers have, as bytes."""
+_TOPICS_KEY: Final = "pulsar/managed-ledger"
+_TOPIC: Final = b"\x0a" + bytes([len(_TOPICS_KEY)]) + _TOPICS_KEY.encode() + b"\x12"
+"""How the custom metadata begins that names a topic; behind it are the length of the value, and the value."""
+_TOPIC_START: Final = len(_TOPIC) + 1
 
 
 class _BookieIds(dict[bytes, str]):
@@ -111,11 +115,13 @@ def _of_binary(ledger_id: int, value: bytes, start: int, created_ms: int | None)
         custom: dict[str, bytes] = {}
         for entry in entries:
             pair = _PULSARS.get(entry)
-            if pair is None:
+            if pair is not None:
+                custom[pair[0]] = pair[1]
+            elif entry.startswith(_TOPIC) and len(entry) - _TOPIC_START == entry[_TOPIC_START - 1] < _MORE:
+                custom[_TOPICS_KEY] = entry[_TOPIC_START:]
+            else:
                 one = _custom_parsed(entry)
                 custom[text(one.key)] = one.value
-            else:
-                custom[pair[0]] = pair[1]
     except (DecodeError, IndexError) as error:
         raise ValueDamaged("its bytes are no protobuf message, or end too early") from error
     if len(custom) != len(entries):

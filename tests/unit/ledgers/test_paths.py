@@ -18,6 +18,7 @@ from syncer.ledgers.paths import (
     long_path,
     mark_path,
     marked_ledger_id,
+    short_id_of,
     short_path,
 )
 
@@ -32,6 +33,22 @@ def test_every_layout_leads_back_to_the_id(ledger_id: int) -> None:
         assert holds_ledgers(path.partition("/")[0])
     for path in (mark_path(ledger_id), lock_path(ledger_id)):
         assert marked_ledger_id(path.rpartition("/")[2]) == ledger_id
+
+
+@given(
+    IDS.map(ledger_path)
+    | IDS.map(flat_path)
+    | st.from_regex(r"\d{2}/\d{4}/L\d{4}")
+    | st.text("0123/L-\u0660", max_size=14)
+)
+def test_what_is_read_as_the_usual_path_is_so_by_every_rule(relative: str) -> None:
+    found = short_id_of(relative)
+    if found is None:
+        assert short_path(ledger_id_of(relative) or 0) != relative
+    else:
+        assert ledger_id_of(relative) == found
+        assert holds_ledgers(relative.partition("/")[0])
+        assert relative.rpartition("/")[2].startswith("L")
 
 
 def test_the_long_form_begins_where_javas_int_ends() -> None:

@@ -137,3 +137,27 @@ def test_more_bookies_than_are_remembered_are_all_checked() -> None:
     for number in range(10_050):
         assert isinstance(decoded(binary(bookies=("a", f"bk-{number}"))), LedgerMetadata)
     assert isinstance(decoded(binary(bookies=("a", "b c"))), Undecodable)
+
+
+@pytest.mark.parametrize("size", [0, 1, 60, 120, 127])
+def test_the_name_of_a_topic_comes_back_whatever_its_length_and_form(size: int) -> None:
+    """BookKeeper writes the key first; another order, or a field twice, is protobuf's to read."""
+    key, name = b"\x0a\x15pulsar/managed-ledger", b"n" * size
+    value = b"\x12" + bytes([size]) + name
+    for entry in (key + value, value + key, key + b"\x12\x01x" + value, key + b"\x12\x01x" + value + b"\x18\x01"):
+        found = decoded(with_custom(entry))
+        assert isinstance(found, LedgerMetadata), found
+        assert found.origin.custom == {"pulsar/managed-ledger": name}
+    for cut in (key + b"\x12", key + b"\x12\x05abcd"):
+        assert isinstance(decoded(with_custom(cut)), Undecodable)
+
+
+def with_custom(entry: bytes) -> bytes:
+    """A ledger with one entry of custom metadata, as bytes."""
+    data = binary().removeprefix(HEADER + b"3\n")[1:] + b"\x5a" + varint(len(entry)) + entry
+    return HEADER + b"3\n" + varint(len(data)) + data
+
+
+def varint(number: int) -> bytes:
+    """A number below 16,384."""
+    return bytes([number]) if number < 128 else bytes([number & 0x7F | 0x80, number >> 7])
