@@ -77,12 +77,15 @@ def ledger_paths(
 
 
 def _ledgers(root: MetaPath) -> tuple[PathShape, ...]:
-    """Ledgers in all layouts, which may lie beside each other: ten thousand in a row are read together."""
+    """Ledgers in all layouts, which may lie beside each other: ten thousand in a row are read together.
+
+    One without a value is damaged, and must not be passed over: no inner node lies where ledgers do.
+    """
     kind = LedgerPathKind.LEDGER.value
     return (
-        PathShape(kind=kind, root=root, names=(_TWO, _FOUR, ANY), together=2),
-        PathShape(kind=kind, root=root, names=(_THREE, _FOUR, _FOUR, _FOUR, ANY), together=4),
-        PathShape(kind=kind, root=root, names=(r"L-?\d+",), together=1),
+        PathShape(kind=kind, root=root, names=(_TWO, _FOUR, ANY), together=2, empties=True),
+        PathShape(kind=kind, root=root, names=(_THREE, _FOUR, _FOUR, _FOUR, ANY), together=4, empties=True),
+        PathShape(kind=kind, root=root, names=(r"L-?\d+",), together=1, empties=True),
     )
 
 

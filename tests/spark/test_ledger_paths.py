@@ -46,7 +46,12 @@ MANY: Final = [MetaPath(f"/ledgers/00/{number // 100:04d}/L{number % 100:04d}") 
 EMPTY: Final = "/managed-ledgers/acme/orders/persistent/new"
 """A topic without a ledger: its node is there, and holds nothing."""
 SESSION: Final = "/ledgers/available/alive:3181"
-VALUES: Final[dict[str, bytes]] = {path: f"of {path}".encode() for path in (*KINDS, *MANY)} | {EMPTY: b"", SESSION: b""}
+EMPTIED: Final = str(MANY[7])
+"""A ledger whose value is gone: it is damaged, and must not be passed over."""
+VALUES: Final[dict[str, bytes]] = {
+    **{path: f"of {path}".encode() for path in (*KINDS, *MANY)},
+    **dict.fromkeys((EMPTY, SESSION, EMPTIED), b""),
+}
 PASSWORD: Final = "secret"
 
 
