@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from pathlib import Path
-from typing import Final, Self
+from typing import Final, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
@@ -100,6 +100,25 @@ class AuditsConfig(Section):
         return root
 
 
+class PlacementConfig(Section):
+    """How the cluster's brokers place ledgers, so that audits hold them against it; racks are read from its store."""
+
+    over: Literal["racks", "regions"] = Field(
+        default="racks",
+        description="'regions' where 'bookkeeperClientRegionawarePolicyEnabled' is on in the brokers.",
+    )
+    min_racks: int = Field(
+        default=2,
+        ge=1,
+        le=1_000,
+        description="Over so many racks a write quorum is spread: 'bookkeeperClientMinNumRacksPerWriteQuorum'.",
+    )
+    enforced: bool = Field(
+        default=False,
+        description="Brokers open no ledger otherwise: 'bookkeeperClientEnforceMinNumRacksPerWriteQuorum'.",
+    )
+
+
 class ClusterConfig(Section):
     """A Pulsar cluster by a name of your own: where its clients find it, and how the product itself reaches it.
 
@@ -136,9 +155,11 @@ class ClusterConfig(Section):
     history: HistoryConfig | None = Field(
         default=None, description="Record the cluster's load; nothing is recorded when not given."
     )
-
     audits: AuditsConfig | None = Field(
         default=None, description="Audit the cluster's ledgers on schedule; none are taken when not given."
+    )
+    placement: PlacementConfig = Field(
+        default_factory=PlacementConfig, description="How the cluster's brokers place ledgers."
     )
 
     @field_validator(*_SCHEMES)

@@ -13,6 +13,8 @@ from syncer.config import adapters
 from syncer.config.cluster_table import ClusterConfig
 from syncer.config.model import Config, in_ms
 from syncer.errors import ConfigError, NotFound
+from syncer.ledgers.auditing.spreading import PlacementRules
+from syncer.ledgers.placement.adherence import RackPolicy
 from syncer.ledgers.recurring.taken import AuditSchedule
 from syncer.stores.contract import MetadataStore
 
@@ -124,6 +126,22 @@ def audit_schedules(config: Config) -> list[AuditSchedule]:
         for name, table in config.cluster.items()
         if (own := table.audits) is not None and own.enabled
     ]
+
+
+def placement_rules(config: Config, name: str) -> PlacementRules:
+    """How a cluster's brokers place ledgers.
+
+    Args:
+        config: The configuration.
+        name: Of the table ``[cluster.NAME]``.
+
+    Raises:
+        NotFound: There is no such table.
+    """
+    own = cluster_table(config, name).placement
+    return PlacementRules(
+        policy=RackPolicy(min_racks=own.min_racks, enforced=own.enforced), regions=own.over == "regions"
+    )
 
 
 def store_settings_by_cluster(config: Config) -> dict[str, tuple[str, BaseModel]]:

@@ -13,8 +13,8 @@ from syncer.metrics.family import Family, gauge
 CODES: Final = (
     "entries-lost", "topics-not-loadable", "topics-short-of-bookies", "ledgers-not-recoverable", "no-new-ledgers",
     "below-ack-quorum", "under-replicated", "single-copies-away", "bookies-lost", "recovery-disabled", "no-auditor",
-    "two-auditors", "recovery-blocked", "not-marked", "marks-left-over", "racks-unreadable", "bookies-unknown",
-    "not-read", "not-understood",
+    "two-auditors", "recovery-blocked", "not-marked", "marks-left-over", "not-spread", "racks-unreadable",
+    "bookies-unknown", "not-read", "not-understood",
 )  # fmt: skip
 AUDITED: Final = gauge("ledger_audited_clusters", "Clusters whose ledgers are audited on schedule here.")
 TAKEN: Final = gauge(

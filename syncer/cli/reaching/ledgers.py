@@ -232,4 +232,4 @@ def _asked(wish: LedgersWish) -> str:
 
 def _opening(wish: OpeningWish) -> tuple[str | None, int | None]:
     quorums = None if wish.quorums is None else "/".join(map(str, wish.quorums))
-    return quorums, wish.policy.min_racks if wish.policy.enforced else None
+    return quorums, None if wish.policy is None else wish.policy.min_racks

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from syncer.ledgers.auditing.findings import LedgerFinding
     from syncer.ledgers.auditing.loss import LossOverview
     from syncer.ledgers.auditing.picture import LedgersPicture
+    from syncer.ledgers.auditing.spreading import LedgersSpread
     from syncer.ledgers.auditing.standing import LedgersStanding, ReplicaTally
 
 
@@ -68,6 +69,23 @@ class LedgerFindingDocument(Document):
     remedy: str
 
 
+class LedgersSpreadDocument(Document):
+    """How ledgers are spread over racks, or regions, as they are configured.
+
+    ``not_spread`` are those with a write quorum on fewer than they should be; ``counted_by_auditor`` are those closed
+    ones that BookKeeper's auditor would count as not adhering, null where it is not known which bookies are up: it
+    takes a bookie that cannot be written to for one without a rack.
+    """
+
+    over: str
+    min_racks: int
+    enforced: bool
+    ledgers: int
+    closed: int
+    not_spread: int
+    counted_by_auditor: int | None
+
+
 class LossOddsDocument(Document):
     """The probability that so many bookies at random harm anything; ``exact`` where all sets were tried."""
 
@@ -94,7 +112,7 @@ class LossOverviewDocument(Document):
 
 
 class LedgerAuditDocument(Document):
-    """``syncer ledgers audit``; ``loss`` is there where a page was asked for."""
+    """``syncer ledgers audit``; ``loss`` is there where a page was asked for, ``spread`` where racks are known."""
 
     read: LedgersReadDocument
     total: ReplicaTallyDocument
@@ -103,6 +121,7 @@ class LedgerAuditDocument(Document):
     bookies: list[AuditedBookieDocument]
     findings: list[LedgerFindingDocument]
     loss: LossOverviewDocument | None = None
+    spread: LedgersSpreadDocument | None = None
 
 
 def ledger_audit_document(
@@ -110,6 +129,7 @@ def ledger_audit_document(
     standing: LedgersStanding,
     findings: list[LedgerFinding],
     loss: LossOverview | None = None,
+    spread: LedgersSpread | None = None,
 ) -> LedgerAuditDocument:
     """Make the document of an audit.
 
@@ -118,6 +138,7 @@ def ledger_audit_document(
         standing: Its ledgers as they stand.
         findings: What was found.
         loss: What the loss of bookies would harm, where that was asked for.
+        spread: How ledgers are spread, where racks are known.
     """
     return LedgerAuditDocument(
         read=ledgers_read_document(picture),
@@ -147,6 +168,19 @@ def ledger_audit_document(
             for each in findings
         ],
         loss=None if loss is None else _loss(loss),
+        spread=None if spread is None else _spread(spread),
+    )
+
+
+def _spread(spread: LedgersSpread) -> LedgersSpreadDocument:
+    return LedgersSpreadDocument(
+        over="regions" if spread.rules.regions else "racks",
+        min_racks=spread.rules.policy.min_racks,
+        enforced=spread.rules.policy.enforced,
+        ledgers=spread.ledgers,
+        closed=spread.closed,
+        not_spread=len(spread.not_spread),
+        counted_by_auditor=spread.counted,
     )
 
 

@@ -22,12 +22,14 @@ class SegmentBookieDocument(Document):
     bookie: str
     up: bool
     entries: int | None
+    rack: str
 
 
 class ExplainedSegmentDocument(Document):
     """A segment; entry e lies on the bookies whose indexes are ``write_sets[e mod E]``.
 
     ``last_entry`` is null where no entry is certain; ``by_replicas_left`` counts entries from none left to all.
+    ``spread``: its write quorums are spread over racks, or regions, as configured; null where these are not known.
     """
 
     first_entry: int
@@ -35,6 +37,7 @@ class ExplainedSegmentDocument(Document):
     bookies: list[SegmentBookieDocument]
     write_sets: list[list[int]]
     by_replicas_left: list[int]
+    spread: bool | None
 
 
 class LedgerReferenceDocument(Document):
@@ -157,10 +160,12 @@ def _segment(segment: ExplainedSegment) -> ExplainedSegmentDocument:
         first_entry=segment.first_entry,
         last_entry=segment.last_entry,
         bookies=[
-            SegmentBookieDocument(bookie=each.bookie, up=each.up, entries=each.entries) for each in segment.bookies
+            SegmentBookieDocument(bookie=each.bookie, up=each.up, entries=each.entries, rack=each.rack)
+            for each in segment.bookies
         ],
         write_sets=[list(each) for each in segment.write_sets],
         by_replicas_left=list(segment.by_replicas_left),
+        spread=segment.spread,
     )
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, assert_never
 
+from syncer.config.clusters import placement_rules
 from syncer.documents.ledgers.audit import ledger_audit_document
 from syncer.documents.ledgers.explained import explained_ledger_document, explained_topic_document
 from syncer.documents.ledgers.losses import (
@@ -33,9 +35,11 @@ from syncer.ledgers.auditing.findings import findings, recovery_is_known
 from syncer.ledgers.auditing.loading import opening_after, usual_quorums
 from syncer.ledgers.auditing.loss import loss_of, loss_of_any, loss_overview
 from syncer.ledgers.auditing.recovery import recovery_standing
+from syncer.ledgers.auditing.spreading import ledgers_spread
 from syncer.ledgers.auditing.standing import by_namespace, by_topic, standing
 from syncer.ledgers.auditing.unreferenced import audit_references
 from syncer.ledgers.losses.decommission import decommission, decommission_in_turn
+from syncer.ledgers.placement.adherence import RackPolicy
 from syncer.wanted.ledgers import LedgerPart
 
 if TYPE_CHECKING:
@@ -101,7 +105,8 @@ def audit(config: Config, wish: LedgersWish, question: AuditQuestion) -> LedgerA
     picture = read_ledgers(config, wish)
     found = standing(picture, picture.lost(), by_topic if question.topics else by_namespace)
     loss = loss_overview(picture, random.SystemRandom().randrange) if question.overview else None
-    return ledger_audit_document(picture, found, findings(picture, found), loss)
+    spread = ledgers_spread(picture, placement_rules(config, wish.table))
+    return ledger_audit_document(picture, found, findings(picture, found, spread), loss, spread)
 
 
 def explain(
@@ -123,7 +128,7 @@ def explain(
         ledger = picture.ledgers.get(int(what))
         if ledger is None:
             raise _unknown(picture, f"there is no ledger {what} in cluster {picture.cluster}")
-        return explained_ledger_document(picture, explain_ledger(picture, ledger))
+        return explained_ledger_document(picture, explain_ledger(picture, ledger, placement_rules(config, wish.table)))
     found = explain_topic(picture, what)
     if found is None:
         raise _unknown(picture, f"there is no topic {what} in cluster {picture.cluster}")
@@ -161,7 +166,8 @@ def what_if(config: Config, wish: LedgersWish, question: LossQuestion) -> LossDo
     picture = read_ledgers(config, wish, WITHOUT_RECOVERY)
     going = _bookies(picture, question.bookies, question.racks)
     found = loss_of(picture, going)
-    return loss_document(picture, found, _opening(picture, going, question.opening))
+    opening = _known(question.opening, config, wish.table)
+    return loss_document(picture, found, _opening(picture, going, opening))
 
 
 def what_if_any(
@@ -200,7 +206,8 @@ def leaving(config: Config, wish: LedgersWish, question: LeavingQuestion) -> Dec
     """
     picture = read_ledgers(config, wish, WITHOUT_RECOVERY)
     going = sorted(_bookies(picture, question.bookies, question.racks))
-    cluster = picture.cluster_bookies(question.opening.policy)
+    opening = _known(question.opening, config, wish.table)
+    cluster = picture.cluster_bookies(opening.policy or RackPolicy())
     ledgers = list(picture.ledgers.values())
     if question.together:
         plans = [decommission(ledgers, going, cluster)]
@@ -209,7 +216,7 @@ def leaving(config: Config, wish: LedgersWish, question: LeavingQuestion) -> Dec
     return decommission_document(
         picture,
         plans,
-        _opening(picture, going, question.opening),
+        _opening(picture, going, opening),
         together=question.together,
         bytes_per_s=question.bytes_per_s,
     )
@@ -273,11 +280,16 @@ def _bookies(picture: LedgersPicture, bookies: Iterable[str], racks: Iterable[st
     return frozenset(found)
 
 
+def _known(wish: OpeningWish, config: Config, table: str) -> OpeningWish:
+    """The wish, with the cluster's own policy where it names none."""
+    return wish if wish.policy is not None else replace(wish, policy=placement_rules(config, table).policy)
+
+
 def _opening(picture: LedgersPicture, going: Iterable[str], wish: OpeningWish) -> OpeningDocument | None:
     quorums = wish.quorums or usual_quorums(picture)
     if quorums is None or not picture.bookies_known:
         return None
-    verdict = opening_after(picture, quorums, frozenset(going), wish.policy)
+    verdict = opening_after(picture, quorums, frozenset(going), wish.policy or RackPolicy())
     return opening_document(quorums, verdict, assumed=wish.quorums is None)
 
 

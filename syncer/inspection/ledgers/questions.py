@@ -25,11 +25,11 @@ class OpeningWish:
 
     Args:
         quorums: Theirs; ``None``: those of most open ledgers are taken.
-        policy: Theirs.
+        policy: Theirs; ``None``: that of the cluster's table in the configuration.
     """
 
     quorums: Quorums | None = None
-    policy: RackPolicy = field(default_factory=RackPolicy)
+    policy: RackPolicy | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,12 +147,12 @@ def opening_wish_of(quorums: str | None, racks: int | None) -> OpeningWish:
 
     Args:
         quorums: ``E/QW/QA``; ``None``: those of most open ledgers.
-        racks: Brokers refuse a write quorum on fewer racks; ``None``: on none.
+        racks: Brokers refuse a write quorum on fewer racks; ``None``: as the configuration says.
 
     Raises:
         RequestInvalid: The quorums are none.
     """
-    policy = RackPolicy() if racks is None else RackPolicy(racks, enforced=True)
+    policy = None if racks is None else RackPolicy(racks, enforced=True)
     if quorums is None:
         return OpeningWish(policy=policy)
     found = _QUORUMS.fullmatch(quorums)

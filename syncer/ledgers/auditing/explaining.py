@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from syncer.ledgers.auditing.loading import NoLoading, cannot_go_on, why_not_loadable
 from syncer.ledgers.auditing.picture import LedgerReference, LedgersPicture, TopicOfLedgers
+from syncer.ledgers.auditing.spreading import USUAL_RULES, PlacementRules, segment_is_spread
 from syncer.ledgers.judging.ledger import LedgerJudgement, judge, lost_ranges
 from syncer.ledgers.judging.replicas import SegmentExtent, extents, replicas_left
 from syncer.ledgers.metadata import LedgerMetadata
@@ -28,16 +29,21 @@ class ExplainedBookie(NamedTuple):
     bookie: str
     up: bool
     entries: int | None
+    rack: str
 
 
 class ExplainedSegment(NamedTuple):
-    """A segment; ``last_entry`` is None where none is certain, ``write_sets`` are the indexes by entry modulo E."""
+    """A segment; ``last_entry`` is None where none is certain, ``write_sets`` are the indexes by entry modulo E.
+
+    ``spread`` tells whether its write quorums are spread over racks or regions; None where these are not known.
+    """
 
     first_entry: int
     last_entry: int | None
     bookies: tuple[ExplainedBookie, ...]
     write_sets: tuple[tuple[int, ...], ...]
     by_replicas_left: tuple[int, ...]
+    spread: bool | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,12 +81,15 @@ class ExplainedTopic:
     parts: tuple[ExplainedPart, ...]
 
 
-def explain_ledger(picture: LedgersPicture, ledger: LedgerMetadata) -> ExplainedLedger:
+def explain_ledger(
+    picture: LedgersPicture, ledger: LedgerMetadata, rules: PlacementRules = USUAL_RULES
+) -> ExplainedLedger:
     """Explain a ledger.
 
     Args:
         picture: The picture that it is in.
         ledger: The ledger.
+        rules: How brokers place ledgers.
     """
     lost = frozenset(ledger.bookies() - picture.readable)
     ranges = list(islice(lost_ranges(ledger, lost), RANGES + 1))
@@ -88,7 +97,7 @@ def explain_ledger(picture: LedgersPicture, ledger: LedgerMetadata) -> Explained
         ledger=ledger,
         path=f"{picture.root}/{ledger_path(ledger.ledger_id)}",
         judgement=judge(ledger, lost),
-        segments=tuple(_segment(each, ledger, lost) for each in extents(ledger)),
+        segments=tuple(_segment(picture, each, ledger, lost, rules) for each in extents(ledger)),
         lost=tuple(ranges[:RANGES]),
         more_lost=len(ranges) > RANGES,
         references=picture.references.get(ledger.ledger_id, ()),
@@ -97,7 +106,13 @@ def explain_ledger(picture: LedgersPicture, ledger: LedgerMetadata) -> Explained
     )
 
 
-def _segment(extent: SegmentExtent, ledger: LedgerMetadata, lost: AbstractSet[str]) -> ExplainedSegment:
+def _segment(
+    picture: LedgersPicture,
+    extent: SegmentExtent,
+    ledger: LedgerMetadata,
+    lost: AbstractSet[str],
+    rules: PlacementRules,
+) -> ExplainedSegment:
     (first, bookies), last = extent
     ensemble, write = len(bookies), max(ledger.quorums.write, 0)
     certain = last >= first
@@ -109,11 +124,13 @@ def _segment(extent: SegmentExtent, ledger: LedgerMetadata, lost: AbstractSet[st
                 bookie,
                 bookie not in lost,
                 entries_on(index, first, last, ensemble, write) if certain or ledger.is_closed else None,
+                picture.racks.rack(bookie),
             )
             for index, bookie in enumerate(bookies)
         ),
         tuple(tuple(write_set(residue, ensemble, write)) for residue in range(ensemble)),
         tuple(replicas_left(extent, write, lost)),
+        segment_is_spread(picture, bookies, write, rules),
     )
 
 

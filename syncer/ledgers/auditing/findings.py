@@ -11,6 +11,7 @@ from typing import Final
 from syncer.ledgers.auditing.loading import NoLoading, not_recoverable_topics, opening_after, usual_quorums
 from syncer.ledgers.auditing.picture import LedgersPicture
 from syncer.ledgers.auditing.recovery import BACK, MarkState, RecoveryFault, RecoveryStanding, recovery_standing
+from syncer.ledgers.auditing.spreading import LedgersSpread
 from syncer.ledgers.auditing.standing import LedgersStanding
 from syncer.ledgers.judging.ledger import ReplicaClass
 from syncer.ledgers.placement.adherence import RackPolicy
@@ -38,6 +39,7 @@ class LedgerFindingCode(StrEnum):
     RECOVERY_BLOCKED = "recovery-blocked"
     NOT_MARKED = "not-marked"
     MARKS_LEFT_OVER = "marks-left-over"
+    NOT_SPREAD = "not-spread"
     RACKS_UNREADABLE = "racks-unreadable"
     BOOKIES_UNKNOWN = "bookies-unknown"
     NOT_READ = "not-read"
@@ -91,6 +93,8 @@ _REMEDIES: Final = {
     LedgerFindingCode.RECOVERY_BLOCKED: "'syncer ledgers under-replicated' says why, ledger by ledger.",
     LedgerFindingCode.NOT_MARKED: "The auditor marks them after 'lostBookieRecoveryDelay', at its next look.",
     LedgerFindingCode.MARKS_LEFT_OVER: "A worker removes them when it looks at them; if they stay, none works.",
+    LedgerFindingCode.NOT_SPREAD: "They stay so until they are trimmed, unless auto-recovery moves them: "
+    "'auditorPeriodicPlacementPolicyCheckInterval' and 'repairedPlacementPolicyNotAdheringBookieEnable'.",
     LedgerFindingCode.RACKS_UNREADABLE: "Correct them: 'pulsar-admin bookies set-bookie-rack'.",
     LedgerFindingCode.BOOKIES_UNKNOWN: "Read the live store, or name those that are away: "
     "'syncer ledgers what-if BOOKIE'.",
@@ -126,15 +130,18 @@ class LedgerFinding:
     remedy: str
 
 
-def findings(picture: LedgersPicture, found: LedgersStanding) -> list[LedgerFinding]:
+def findings(
+    picture: LedgersPicture, found: LedgersStanding, spread: LedgersSpread | None = None
+) -> list[LedgerFinding]:
     """Find what an operator has to know, the worst first.
 
     Args:
         picture: The picture.
         found: Its ledgers as they stand, with the bookies that are lost now.
+        spread: How they are spread over racks or regions; ``None``: that is not known.
     """
     recovery = recovery_standing(picture, known=recovery_is_known(picture))
-    every = [*_of_ledgers(picture, found), *_of_recovery(recovery), *_of_reading(picture)]
+    every = [*_of_ledgers(picture, found), *_of_recovery(recovery), *_of_spread(picture, spread), *_of_reading(picture)]
     order = list(LedgerFindingCode)
     severities = list(LedgerFindingSeverity)
     return sorted(every, key=lambda each: (severities.index(each.severity), order.index(each.code)))
@@ -236,6 +243,17 @@ def _of_recovery(recovery: RecoveryStanding) -> Iterator[LedgerFinding]:
         "marks are of ledgers whose bookies are back, or that are gone",
         (str(each.mark.ledger_id) for each in left),
     )
+
+
+def _of_spread(picture: LedgersPicture, spread: LedgersSpread | None) -> Iterator[LedgerFinding]:
+    if spread is not None:
+        where = "regions" if spread.rules.regions else "racks"
+        yield from _some(
+            LedgerFindingCode.NOT_SPREAD,
+            len(spread.not_spread),
+            f"ledgers have write quorums that are not spread over {where}",
+            _ledgers(picture, spread.not_spread),
+        )
 
 
 def _of_reading(picture: LedgersPicture) -> Iterator[LedgerFinding]:

@@ -93,12 +93,13 @@ def _marked(found: ExplainedLedgerDocument) -> str | None:
 def _segment(segment: ExplainedSegmentDocument, write: int) -> None:
     """Draw which entries lie on which bookies: a column for each entry modulo the ensemble's size."""
     end = "not certain" if segment.last_entry is None else str(segment.last_entry)
-    say(f"entries {segment.first_entry} to {end}; replicas left: {_left(segment.by_replicas_left)}")
+    spread = {None: "", True: "; spread as configured", False: "; NOT spread as configured"}[segment.spread]
+    say(f"entries {segment.first_entry} to {end}; replicas left: {_left(segment.by_replicas_left)}{spread}")
     residues = range(min(len(segment.write_sets), _DRAWN))
     size = len(segment.bookies)
-    headings = ["bookie", "up", "entries", *(f"{residue} mod {size}" for residue in residues)]
+    headings = ["bookie", "rack", "up", "entries", *(f"{residue} mod {size}" for residue in residues)]
     rows = [
-        [each.bookie, each.up, each.entries]
+        [each.bookie, each.rack, each.up, each.entries]
         + [("x" if each.up else "lost") if index in segment.write_sets[residue] else "" for residue in residues]
         for index, each in enumerate(segment.bookies)
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeAlias
@@ -96,7 +97,7 @@ def test_a_ledger_is_explained_by_its_id(run: Run) -> None:
     assert told.lost_ranges == [[2, 2], [5, 5]]
     assert (told.marked_for, told.copied_by) == (["x"], "host-a")
     text = run("explain", "9")
-    assert "x       no   2                          lost" in text.stdout
+    assert "x       /default-rack  no   2                          lost" in text.stdout
     assert "entries of which no replica is up: 2 to 2, 5 to 5" in text.stderr
     assert "copied" not in text.stdout
     assert "host-a copies it" in text.stdout
@@ -213,3 +214,14 @@ def test_files_of_another_store_are_not_read(run: Run, tmp_path: Path) -> None:
     found = run("audit", "--from-files", str(tmp_path), lab=well())
     assert found.exit_code == 78
     assert "is read as a folder of zookeeper, and the store of cluster lab is sqlite" in found.stderr
+
+
+def test_an_audit_tells_how_ledgers_are_spread_over_racks(run: Run) -> None:
+    racks = json.dumps({"default": {name: {"rack": "/r2" if name == "d" else "/r1"} for name in "abcd"}})
+    found = run("audit", lab=well().put("/bookies", racks.encode()))
+    assert found.exit_code == 3
+    assert (
+        "spread: 0 of 3 ledgers over at least 2 racks; BookKeeper's auditor would count 2 of 2 closed" in found.stderr
+    )
+    assert "warning   not-spread  3      ledgers have write quorums that are not spread over racks" in found.stdout
+    assert "NOT spread as configured" in run("explain", "3").stderr
