@@ -14,5 +14,6 @@ The pure judge is the referee: where rules are written anew, by column, the answ
     taking       an audit taken, whole or not at all
     losses       a loss on a finished audit: what it would cost
     worst        sets of bookies that cost most, by the copysets of a finished audit
+    ledger_wire  values of ledgers decoded a batch at a time; lockstep has what that takes
     frames       all of this on tables of Spark
 """

@@ -13,8 +13,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from spark_snapshot.audit.columns import flags
 from spark_snapshot.audit.flattening import flattened
+from spark_snapshot.audit.ledger_wire import ledger_rows
 from spark_snapshot.audit.rows import DECODED, LEDGERS, REFERENCES, REFERRED, UNDECODABLE
 from syncer.ledgers.decoding.entries import ledger_entry
 from syncer.ledgers.decoding.managed import managed_cursor, managed_ledger, schema_ledgers
@@ -57,11 +60,18 @@ class LedgerRows:
         Returns:
             Rows of ``LEDGERS``, and rows of ``UNDECODABLE``.
         """
+        allowed = flags(pc.not_equal(batch.column("kind"), pa.scalar(REFUSED)))
+        path, value, created_ms = (batch.column(name) for name in ("path", "value", "created_ms"))
+        usual, decoded = ledger_rows(path, value, created_ms, allowed, self.root)
+        others = batch.filter(pa.array(~decoded))
+        if not others.num_rows:
+            return usual, _of_columns([], UNDECODABLE)
         with _uncollected():
-            ledgers, flaws = self._decoded(batch)
+            ledgers, flaws = self._decoded(others)
             arrays = flattened(ledgers)
             del ledgers
-        return pa.RecordBatch.from_arrays(arrays, schema=LEDGERS), _of_columns(flaws, UNDECODABLE)
+        unusual = pa.RecordBatch.from_arrays(arrays, schema=LEDGERS)
+        return _together(usual, unusual), _of_columns(flaws, UNDECODABLE)
 
     def _decoded(self, batch: pa.RecordBatch) -> tuple[list[LedgerMetadata], list[_Flaw]]:
         ledgers: list[LedgerMetadata] = []
@@ -77,6 +87,13 @@ class LedgerRows:
             elif isinstance(found, Undecodable):
                 flaws.append((found.path, found.kind, found.why))
         return ledgers, flaws
+
+
+def _together(one: pa.RecordBatch, other: pa.RecordBatch) -> pa.RecordBatch:
+    if not (one.num_rows and other.num_rows):
+        return one if one.num_rows else other
+    [both] = pa.Table.from_batches([one, other]).combine_chunks().to_batches()
+    return both
 
 
 def reference_rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

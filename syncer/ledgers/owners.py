@@ -7,7 +7,7 @@ Source: LedgerMetadataUtils, TopicName, Codec, Pulsar 4.0.8.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Final, NamedTuple
 from urllib.parse import unquote_plus
@@ -22,10 +22,6 @@ APPLICATION: Final = "application"
 COMPONENT: Final = "component"
 COMPACTED_COMPONENT: Final = b"compacted-ledger"
 """The component of the ledger of a topic's compacted messages."""
-_MANAGED_LEDGER: Final = "pulsar/managed-ledger"
-_COMPACTED: Final = "pulsar/compactedTopic"
-_SCHEMA: Final = "pulsar/schemaId"
-_DELAYED: Final = "pulsar/delayedIndexTopic"
 
 
 class ReferenceRole(StrEnum):
@@ -61,15 +57,11 @@ def owner_of(custom: Mapping[str, bytes]) -> LedgerOwner:
 
 
 def _topic(custom: Mapping[str, bytes]) -> str | None:
-    managed = custom.get(_MANAGED_LEDGER)
-    if managed is not None:
-        return topic_of_managed_ledger(managed.decode(errors="replace"))
-    for key in (_COMPACTED, _DELAYED):
-        topic = custom.get(key)
-        if topic is not None:
-            return topic.decode(errors="replace")
-    schema = custom.get(_SCHEMA)
-    return None if schema is None else topic_of_schema(schema.decode(errors="replace"))
+    for key, read in TOPIC_RULES:
+        value = custom.get(key)
+        if value is not None:
+            return read(value.decode(errors="replace"))
+    return None
 
 
 def topic_of_managed_ledger(name: str) -> str | None:
@@ -109,3 +101,12 @@ def topic_of_path(path: str) -> str | None:
 
 def _decoded(name: str) -> str:
     return unquote_plus(name) if "%" in name or "+" in name else name
+
+
+TOPIC_RULES: Final[tuple[tuple[str, Callable[[str], str | None]], ...]] = (
+    ("pulsar/managed-ledger", topic_of_managed_ledger),
+    ("pulsar/compactedTopic", str),
+    ("pulsar/delayedIndexTopic", str),
+    ("pulsar/schemaId", topic_of_schema),
+)
+"""Keys of custom metadata that name a topic, and how it is read out of their value; the first that is there decides."""

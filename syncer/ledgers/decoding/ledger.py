@@ -63,6 +63,18 @@ class _BookieIds(dict[bytes, str]):
 _bookie_of: Final = _BookieIds().__getitem__
 
 
+def bookie_id(data: bytes) -> str:
+    """The id of a bookie, as a segment names it.
+
+    Args:
+        data: The bytes.
+
+    Raises:
+        ValueDamaged: It is none.
+    """
+    return _bookie_of(data)
+
+
 def ledger_metadata(path: str, ledger_id: int, value: bytes, created_ms: int | None) -> LedgerMetadata | Undecodable:
     """Decode the metadata of a ledger.
 

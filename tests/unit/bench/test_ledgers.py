@@ -24,7 +24,7 @@ def test_growth_and_memory_have_bars(whole: float, peak_bytes: int, missed: list
 
 
 @pytest.mark.parametrize(
-    ("plain_us", "times", "many_us", "peak_bytes", "missed"),
+    ("columns_us", "times", "many_us", "peak_bytes", "missed"),
     [
         (16.0, 10.0, 12.0, 500 << 20, []),
         (16.1, 9.9, 12.1, (500 << 20) + 1_000, [
@@ -33,9 +33,9 @@ def test_growth_and_memory_have_bars(whole: float, peak_bytes: int, missed: list
     ],
 )  # fmt: skip
 def test_java_kazoo_growth_and_memory_without_spark_have_bars(
-    plain_us: float, times: float, many_us: float, peak_bytes: int, missed: list[str]
+    columns_us: float, times: float, many_us: float, peak_bytes: int, missed: list[str]
 ) -> None:
-    decoding = DecodingCosts(plain_us=plain_us, columns_us=1.0, java_us=8.0, decoded=1, by_java=1)
+    decoding = DecodingCosts(plain_us=1.0, columns_us=columns_us, java_us=8.0, decoded=1, by_java=1)
     reading = LedgerReadingRates(ours=[times, 3 * times, times], kazoo=[1.0, 1.0, 1.0])
     few, many = PictureCost(cpu_us=10.0, peak_bytes=1), PictureCost(cpu_us=many_us, peak_bytes=peak_bytes)
     found = part_bars(decoding, reading, few, many)
