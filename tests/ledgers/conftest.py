@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final, Protocol
 
 import pytest
@@ -21,9 +21,15 @@ class MakeCluster(Protocol):
     """Starts a cluster."""
 
     def __call__(
-        self, *, bookies: int, recovery: bool, driver: MetadataDriver = MetadataDriver.PULSAR
+        self,
+        *,
+        bookies: int,
+        recovery: bool,
+        driver: MetadataDriver = MetadataDriver.PULSAR,
+        hosts: bool = False,
+        further: Mapping[str, str] = _SOON,
     ) -> BrokersCluster:
-        """Start one with so many bookies."""
+        """Start one with so many bookies, each on a host of its own or not, and with further settings of theirs."""
 
 
 @pytest.fixture(scope="module")
@@ -32,12 +38,21 @@ def make_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MakeClust
     require(java, pulsar_home)
     made: list[BrokersCluster] = []
 
-    def make(*, bookies: int, recovery: bool, driver: MetadataDriver = MetadataDriver.PULSAR) -> BrokersCluster:
+    def make(
+        *,
+        bookies: int,
+        recovery: bool,
+        driver: MetadataDriver = MetadataDriver.PULSAR,
+        hosts: bool = False,
+        further: Mapping[str, str] = _SOON,
+    ) -> BrokersCluster:
         settings = BrokersSettings(
             name="ledgers",
             brokers=1,
             bookies=bookies,
-            bookie=BookieSettings(recovery=recovery, driver=driver, metrics=True, further=_SOON),
+            bookie=BookieSettings(
+                recovery=recovery, driver=driver, metrics=True, hosts=hosts, further={**_SOON, **further}
+            ),
             store_properties={"zookeeper.audit.enable": "true"},
             # A topic of the namespace's policies would be loaded before each other one, or fail before it.
             broker={"systemTopicEnabled": "false", "topicLevelPoliciesEnabled": "false"},

@@ -21,7 +21,6 @@ from deploy.lab.zookeeper import ZooKeeperServer
 
 # Small, for three brokers on one machine; beside what every bookie of the lab has.
 _OWN: Final = {
-    "advertisedAddress": HOST,
     "allowLoopback": "true",
     "listeningInterface": "lo",
     "httpServerEnabled": "false",
@@ -53,12 +52,14 @@ class BookieSettings:
         recovery: They run auto-recovery: one of them audits, all of them copy.
         driver: Whose code they keep their metadata by.
         metrics: They serve their figures.
+        hosts: Each has a loopback address of its own, since Pulsar's racks are by host.
         further: Settings over the lab's own, as in ``bookkeeper.conf``.
     """
 
     recovery: bool = False
     driver: MetadataDriver = MetadataDriver.PULSAR
     metrics: bool = False
+    hosts: bool = False
     further: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
 
@@ -74,6 +75,7 @@ class Bookie(Server):
         store: The ZooKeeper of its cluster.
         settings: How it is set up.
         jvm: Flags of its Java machine.
+        host: Its address, a loopback one.
         leashed: End it when this program ends.
     """
 
@@ -85,6 +87,7 @@ class Bookie(Server):
         store: ZooKeeperServer,
         settings: BookieSettings,
         jvm: Jvm,
+        host: str = HOST,
         leashed: bool,
     ) -> None:
         port, self._metrics_port = free_ports(2)
@@ -93,6 +96,12 @@ class Bookie(Server):
         self._store = store
         self._settings = settings
         self._jvm = jvm
+        self._host = host
+
+    @property
+    def endpoint(self) -> str:
+        """``host:port`` of the client port."""
+        return f"{self._host}:{self.port}"
 
     @property
     def registration(self) -> str:
@@ -131,6 +140,7 @@ class Bookie(Server):
     def _chosen(self) -> dict[str, str]:
         provider = "prometheus.PrometheusMetricsProvider" if self._settings.metrics else "NullStatsProvider"
         return {
+            "advertisedAddress": self._host,
             "bookiePort": str(self.port),
             "metadataServiceUri": _SCHEMES[self._settings.driver].format(hosts=self._store.hosts),
             "journalDirectory": str(self.data_directory / "journal"),

@@ -18,6 +18,7 @@ from deploy.lab.brokers.broker import Broker
 from deploy.lab.brokers.cpu_group import CpuGroup, why_no_groups
 from deploy.lab.brokers.settings import MANAGERS, OWN, BrokersSettings, Replication
 from deploy.lab.jvm import Jvm
+from deploy.lab.ports import HOST
 from deploy.lab.process import Command, ServerFailed
 from deploy.lab.pulsar import BROKER_SETTINGS, pulsar_environment
 from deploy.lab.software import pulsar_home
@@ -99,6 +100,8 @@ class BrokersCluster:
         """
         self.store.start()
         self._set_up_metadata()
+        if self.settings.bookie.recovery:  # of two that make the layout of auto-recovery at once, one ends
+            self._start(self.bookies[:1])
         self._start(self.bookies)
         for broker in self.brokers:
             if broker.group is not None and broker.process.pid() is None:
@@ -267,6 +270,7 @@ class BrokersCluster:
             store=self.store,
             settings=self.settings.bookie,
             jvm=Jvm(heap_mb=192, direct_mb=256, quick_start=self.settings.quick_start),
+            host=f"127.0.0.{number + 1}" if self.settings.bookie.hosts else HOST,
             leashed=self._leashed,
         )
 
